@@ -1,0 +1,5 @@
+//! NVIDIA devices.
+
+mod probe;
+
+pub use probe::DriverStatus;

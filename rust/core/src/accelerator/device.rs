@@ -1,0 +1,165 @@
+//! The name of a device: a type and, where one is chosen, an index.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Error, Result};
+
+macro_rules! device_types {
+    ($($variant:ident = $name:literal,)+) => {
+        /// The kinds of device that PyTorch names.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum DeviceType {
+            $(#[doc = concat!("`", $name, "`")] $variant,)+
+        }
+
+        impl DeviceType {
+            /// Every type, in the order in which messages list them.
+            pub const ALL: &[DeviceType] = &[$(DeviceType::$variant,)+];
+
+            /// The name as it is written in `device("name:0")`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(DeviceType::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+device_types! {
+    Cpu = "cpu",
+    Cuda = "cuda",
+    Ipu = "ipu",
+    Xpu = "xpu",
+    Mkldnn = "mkldnn",
+    OpenGl = "opengl",
+    OpenCl = "opencl",
+    Ideep = "ideep",
+    Hip = "hip",
+    Ve = "ve",
+    Fpga = "fpga",
+    Maia = "maia",
+    Xla = "xla",
+    Lazy = "lazy",
+    Vulkan = "vulkan",
+    Mps = "mps",
+    Meta = "meta",
+    Hpu = "hpu",
+    Mtia = "mtia",
+    PrivateUseOne = "privateuseone",
+}
+
+impl fmt::Display for DeviceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for DeviceType {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| Error::UnknownDeviceType { given: name.to_owned() })
+    }
+}
+
+/// A device: its type and, unless it stands for "the current one", its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Device {
+    kind: DeviceType,
+    index: Option<u8>,
+}
+
+impl Device {
+    /// The processor that runs this program.
+    pub const CPU: Device = Device { kind: DeviceType::Cpu, index: None };
+
+    /// The largest index: PyTorch stores it in eight signed bits.
+    pub const MAX_INDEX: u8 = i8::MAX as u8;
+
+    /// A device of `kind`; `index` is from 0 to [`Device::MAX_INDEX`].
+    pub fn new(kind: DeviceType, index: Option<i64>) -> Result<Self> {
+        let index = index.map(|index| checked_index(index, &index.to_string())).transpose()?;
+        Ok(Device { kind, index })
+    }
+
+    /// The type.
+    pub fn kind(self) -> DeviceType {
+        self.kind
+    }
+
+    /// The index, or `None` for the current device of this type.
+    pub fn index(self) -> Option<u8> {
+        self.index
+    }
+}
+
+fn checked_index(index: i64, given: &str) -> Result<u8> {
+    u8::try_from(index)
+        .ok()
+        .filter(|&index| index <= Device::MAX_INDEX)
+        .ok_or_else(|| Error::DeviceIndex { given: given.to_owned() })
+}
+
+/// Reads `type` or `type:index`; the index has no sign and no leading zero.
+impl FromStr for Device {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let Some((kind, index)) = text.split_once(':') else {
+            return Device::new(text.parse()?, None);
+        };
+        let kind = kind.parse()?;
+        let canonical = index == "0" || !index.starts_with('0');
+        if index.is_empty() || !canonical || !index.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(Error::DeviceIndex { given: text.to_owned() });
+        }
+        // Only a number too large for i64 fails to parse here, and that is out of range all the same.
+        let number = index.parse().unwrap_or(i64::MAX);
+        Ok(Device { kind, index: Some(checked_index(number, text)?) })
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.index {
+            Some(index) => write!(f, "{}:{index}", self.kind),
+            None => write!(f, "{}", self.kind),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_round_trips() {
+        for text in ["cpu", "cpu:1", "cuda", "cuda:0", "cuda:127", "meta"] {
+            assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn an_index_has_no_sign_no_leading_zero_and_fits() {
+        for text in
+            ["cuda:", "cuda:-1", "cuda:01", "cuda:+1", "cuda:128", "cuda: 1", "cuda:99999999999999999999"]
+        {
+            assert!(matches!(text.parse::<Device>(), Err(Error::DeviceIndex { .. })), "{text}");
+        }
+        assert!(Device::new(DeviceType::Cuda, Some(-1)).is_err());
+        assert!(Device::new(DeviceType::Cuda, Some(256)).is_err());
+    }
+
+    #[test]
+    fn an_unknown_type_is_named() {
+        let error = "nope:0".parse::<Device>().unwrap_err();
+        assert!(error.to_string().contains("nope"), "{error}");
+    }
+}

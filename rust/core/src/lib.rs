@@ -1,0 +1,15 @@
+//! The control plane of an eager tensor runtime: global flags ([`backends`]), gradient modes
+//! ([`autograd`]) and devices ([`accelerator`]), on one thread [`state`].
+//!
+//! This crate never depends on Python. `interlock-python` binds it, and a Rust program that embeds
+//! Python uses it directly: both see the same statics and thread-locals.
+
+pub mod accelerator;
+pub mod autograd;
+pub mod backends;
+mod env;
+mod error;
+pub mod state;
+mod sync;
+
+pub use error::{Error, Result};

@@ -1,0 +1,1 @@
+//! What a thread decides for itself.
