@@ -1,1 +1,23 @@
-//! Tensors.
+//! A small reference tensor runtime: strided storage with a device, views, in-place operations with
+//! version counters, inference tensors and reverse-mode differentiation.
+//!
+//! Names, results and refusals are PyTorch's. The gradient modes are those of [`interlock::autograd`];
+//! memory comes from an [`interlock::accelerator::memory::Allocator`].
+
+pub mod autograd;
+mod dtype;
+mod error;
+mod kernel;
+mod ops;
+mod shape;
+mod storage;
+mod tensor;
+
+#[cfg(test)]
+mod testing;
+
+pub use dtype::{DType, Element, Scalar};
+pub use error::{Error, Result};
+pub use ops::{Index, Operand, Reduction, manual_seed};
+pub use storage::Storage;
+pub use tensor::Tensor;

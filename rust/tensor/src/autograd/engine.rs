@@ -1,0 +1,284 @@
+//! The backward pass.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::mode::recording;
+use super::node::{Edge, Node};
+use crate::{Error, Result, Tensor, kernel, ops};
+
+/// What to differentiate and how.
+pub struct Backward<'a> {
+    /// The tensors to differentiate.
+    pub outputs: &'a [Tensor],
+    /// For each output its own gradient; `None` stands for 1 and is only for one element.
+    pub gradients: &'a [Option<Tensor>],
+    /// Keep what the graph has saved, to go through it again.
+    pub retain_graph: bool,
+    /// Record the backward pass itself.
+    pub create_graph: bool,
+}
+
+/// Adds the gradients of the outputs to [`grad`](Tensor::grad) of the leaves that they were made from,
+/// or only of `inputs`, if any are given.
+pub fn backward(request: &Backward<'_>, inputs: Option<&[Tensor]>) -> Result<()> {
+    let Some(inputs) = inputs else {
+        return Task::new("backward", request, None)?.run().map(drop);
+    };
+    if inputs.is_empty() {
+        return Err(Error::Value { op: "backward", message: "inputs must not be empty".to_owned() });
+    }
+    let targets = targets("backward", inputs)?;
+    let found = Task::new("backward", request, Some(&targets))?.run()?;
+    for (input, gradient) in inputs.iter().zip(found) {
+        if let Some(gradient) = gradient {
+            accumulate(input, gradient, request.create_graph)?;
+        }
+    }
+    Ok(())
+}
+
+/// The gradients of the outputs by `inputs`; nothing is added to any leaf. An input that the outputs
+/// do not depend on is an error, or gives `None` where that is allowed.
+pub fn grad(request: &Backward<'_>, inputs: &[Tensor], allow_unused: bool) -> Result<Vec<Option<Tensor>>> {
+    let targets = targets("grad", inputs)?;
+    let found = Task::new("grad", request, Some(&targets))?.run()?;
+    match found.iter().position(Option::is_none) {
+        Some(index) if !allow_unused => Err(Error::Unused { index }),
+        _ => Ok(found),
+    }
+}
+
+fn targets(op: &'static str, inputs: &[Tensor]) -> Result<Vec<Edge>> {
+    inputs.iter().map(|input| Edge::of(input)?.ok_or(Error::NoGraph { op })).collect()
+}
+
+/// A node that waits for its turn, newest first.
+struct Ready(Arc<Node>);
+
+impl PartialEq for Ready {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.sequence == other.0.sequence
+    }
+}
+impl Eq for Ready {}
+impl PartialOrd for Ready {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Ready {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.sequence.cmp(&other.0.sequence)
+    }
+}
+
+struct Task<'a> {
+    retain_graph: bool,
+    create_graph: bool,
+    ready: BinaryHeap<Ready>,
+    /// The gradients so far of nodes in `ready`, by sequence number.
+    waiting: HashMap<u64, Tensor>,
+    /// Where gradients are wanted; `None` stands for all leaves.
+    targets: Option<&'a [Edge]>,
+    found: Vec<Option<Tensor>>,
+    /// The nodes that lead to a target, by sequence number.
+    leading: HashSet<u64>,
+}
+
+impl<'a> Task<'a> {
+    fn new(op: &'static str, request: &Backward<'_>, targets: Option<&'a [Edge]>) -> Result<Self> {
+        let (given, needed) = (request.gradients.len(), request.outputs.len());
+        if given != needed {
+            return Err(Error::Count { what: "gradients", given, needed });
+        }
+        let mut task = Task {
+            retain_graph: request.retain_graph,
+            create_graph: request.create_graph,
+            ready: BinaryHeap::new(),
+            waiting: HashMap::new(),
+            targets,
+            found: vec![None; targets.map_or(0, <[Edge]>::len)],
+            leading: HashSet::new(),
+        };
+        let mut roots = Vec::with_capacity(needed);
+        for (output, gradient) in request.outputs.iter().zip(request.gradients) {
+            let edge = Edge::of(output)?.ok_or(Error::NoGraph { op })?;
+            roots.push((edge, root_gradient(op, output, gradient.as_ref())?));
+        }
+        if let Some(targets) = targets {
+            task.leading = leading(roots.iter().map(|(edge, _)| edge), targets);
+        }
+        recording(task.create_graph, || {
+            roots.into_iter().try_for_each(|(edge, gradient)| task.send(&edge, gradient))
+        })?;
+        Ok(task)
+    }
+
+    fn run(mut self) -> Result<Vec<Option<Tensor>>> {
+        recording(self.create_graph, || {
+            while let Some(Ready(node)) = self.ready.pop() {
+                if let Some(gradient) = self.waiting.remove(&node.sequence) {
+                    self.visit(&node, gradient)?;
+                }
+            }
+            Ok(std::mem::take(&mut self.found))
+        })
+    }
+
+    fn visit(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<()> {
+        self.capture(|target| matches!(target, Edge::Node(wanted) if Arc::ptr_eq(wanted, node)), &gradient);
+        let retained: Vec<Tensor> = node.retained().iter().filter_map(Tensor::upgrade).collect();
+        if self.targets.is_none() {
+            for tensor in retained {
+                accumulate(&tensor, gradient.clone(), self.create_graph)?;
+            }
+        }
+        let wanted: Vec<bool> =
+            node.edges.iter().map(|edge| edge.as_ref().is_some_and(|edge| self.wants(edge))).collect();
+        if !wanted.contains(&true) {
+            return Ok(());
+        }
+        let gradients = node.apply(&gradient, &wanted)?;
+        drop(gradient);
+        if !self.retain_graph {
+            node.free();
+        }
+        for ((edge, gradient), wanted) in node.edges.iter().zip(gradients).zip(wanted) {
+            if let (Some(edge), Some(gradient), true) = (edge, gradient, wanted) {
+                self.send(edge, gradient)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a gradient along this edge leads to something wanted.
+    fn wants(&self, edge: &Edge) -> bool {
+        match (self.targets, edge) {
+            (None, _) => true,
+            (Some(targets), Edge::Leaf(_)) => targets.iter().any(|target| same(target, edge)),
+            (Some(targets), Edge::Node(node)) => {
+                self.leading.contains(&node.sequence) || targets.iter().any(|target| same(target, edge))
+            }
+        }
+    }
+
+    /// Passes a gradient on, in the shape and type of what it is the gradient of.
+    fn send(&mut self, edge: &Edge, gradient: Tensor) -> Result<()> {
+        let gradient = ops::sum_to(&gradient, edge.shape())?.cast(edge.dtype())?;
+        match edge {
+            Edge::Leaf(leaf) => {
+                if self.targets.is_none() {
+                    return accumulate(leaf, gradient, self.create_graph);
+                }
+                // A leaf may be reached many times: what is found is the sum.
+                let targets = self.targets.unwrap_or_default();
+                for (target, found) in targets.iter().zip(&mut self.found) {
+                    if same(target, edge) {
+                        *found = Some(add(found.take(), gradient.clone(), self.create_graph)?);
+                    }
+                }
+                Ok(())
+            }
+            Edge::Node(node) => {
+                let so_far = self.waiting.remove(&node.sequence);
+                if so_far.is_none() {
+                    self.ready.push(Ready(node.clone()));
+                }
+                let total = add(so_far, gradient, self.create_graph)?;
+                self.waiting.insert(node.sequence, total);
+                Ok(())
+            }
+        }
+    }
+
+    fn capture(&mut self, is_target: impl Fn(&Edge) -> bool, gradient: &Tensor) {
+        let targets = self.targets.unwrap_or_default();
+        for (target, found) in targets.iter().zip(&mut self.found) {
+            if is_target(target) {
+                *found = Some(gradient.clone());
+            }
+        }
+    }
+}
+
+fn same(a: &Edge, b: &Edge) -> bool {
+    match (a, b) {
+        (Edge::Leaf(a), Edge::Leaf(b)) => a.is(b),
+        (Edge::Node(a), Edge::Node(b)) => Arc::ptr_eq(a, b),
+        _ => false,
+    }
+}
+
+/// The nodes from which a gradient gets to a target.
+fn leading<'e>(roots: impl Iterator<Item = &'e Edge>, targets: &[Edge]) -> HashSet<u64> {
+    let mut reached: HashMap<u64, Arc<Node>> = HashMap::new();
+    let mut open: Vec<Arc<Node>> = roots.filter_map(node_of).collect();
+    while let Some(node) = open.pop() {
+        if reached.insert(node.sequence, node.clone()).is_none() {
+            open.extend(node.edges.iter().flatten().filter_map(node_of));
+        }
+    }
+    // Oldest first, so that what an edge leads to is known when the edge is looked at.
+    let mut nodes: Vec<_> = reached.into_values().collect();
+    nodes.sort_unstable_by_key(|node| node.sequence);
+    let mut leading = HashSet::new();
+    for node in nodes {
+        let leads = node.edges.iter().flatten().any(|edge| {
+            let onward = matches!(edge, Edge::Node(next) if leading.contains(&next.sequence));
+            onward || targets.iter().any(|target| same(target, edge))
+        });
+        if leads {
+            leading.insert(node.sequence);
+        }
+    }
+    leading
+}
+
+fn node_of(edge: &Edge) -> Option<Arc<Node>> {
+    match edge {
+        Edge::Node(node) => Some(node.clone()),
+        Edge::Leaf(_) => None,
+    }
+}
+
+fn root_gradient(op: &'static str, output: &Tensor, given: Option<&Tensor>) -> Result<Tensor> {
+    match given {
+        Some(gradient) if gradient.shape() == output.shape() => Ok(gradient.clone()),
+        Some(gradient) => Err(Error::Shapes {
+            op,
+            left: gradient.shape().to_vec(),
+            right: output.shape().to_vec(),
+            allowed: "the gradient given must have the shape of the output",
+        }),
+        None if output.numel() == 1 => Tensor::full(output.shape(), 1.0.into(), output.dtype()),
+        None => Err(Error::ImplicitGradient { shape: output.shape().to_vec() }),
+    }
+}
+
+/// Whether nothing else can see a tensor's memory.
+fn is_private(tensor: &Tensor) -> bool {
+    tensor.handles() == 1 && tensor.owns_memory() && tensor.is_contiguous()
+}
+
+fn add(so_far: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tensor> {
+    let Some(so_far) = so_far else { return Ok(gradient) };
+    if !create_graph && is_private(&so_far) {
+        kernel::add_to(&so_far, &gradient)?;
+        return Ok(so_far);
+    }
+    so_far.add(&gradient)
+}
+
+/// Adds to the gradient that a tensor keeps.
+fn accumulate(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
+    let total = match tensor.grad() {
+        Some(old) if create_graph => old.add(&gradient)?,
+        Some(old) => return old.add_(&gradient).map(drop),
+        // The gradient that a user reads must not be one that something else still writes to.
+        None if create_graph || is_private(&gradient) => gradient,
+        None => gradient.contiguous_copy()?,
+    };
+    tensor.set_grad(Some(total))
+}

@@ -1,0 +1,52 @@
+//! Reverse-mode differentiation.
+//!
+//! An operation that is recorded makes a [`Node`]: edges to what made its inputs, saved tensors and a
+//! function from the gradient of its result to those of its inputs. Nodes are numbered as they are made
+//! and edges only lead to older nodes, so that going through nodes from the newest to the oldest is a
+//! topological order.
+
+mod engine;
+mod history;
+mod mode;
+mod node;
+mod record;
+mod saved;
+
+use std::sync::Arc;
+
+use crate::Tensor;
+
+pub use engine::{Backward, backward, grad};
+pub(crate) use history::{check_in_place, grad_fn, rebase, retain_grad, track_view};
+pub use node::Node;
+pub(crate) use node::{Edge, Gradients};
+pub(crate) use record::{Record, is_recording};
+
+/// What differentiation knows about a tensor.
+#[derive(Default)]
+pub(crate) struct Meta {
+    /// Set on leaves by the user.
+    pub requires_grad: bool,
+    pub grad: Option<Tensor>,
+    pub grad_fn: Option<Arc<Node>>,
+    pub retains_grad: bool,
+    pub view: Option<View>,
+}
+
+/// That a tensor is a view, so that in-place changes are recorded on its base.
+#[derive(Clone)]
+pub(crate) struct View {
+    /// Never a view itself.
+    pub base: Tensor,
+    pub origin: Origin,
+    /// The version for which the view's `grad_fn` is right.
+    pub version: u32,
+}
+
+/// In which mode a view was made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Recorded,
+    NoGrad,
+    Inference,
+}

@@ -1,0 +1,73 @@
+//! How an operation puts itself on record.
+
+use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
+
+use super::node::{Context, Edge, Function, Gradients, Node};
+use super::saved::Saved;
+use crate::{Result, Tensor};
+
+/// Whether operations on tensors that require grad are recorded on this thread.
+pub(crate) fn is_recording() -> bool {
+    is_grad_enabled() && !is_inference_mode_enabled()
+}
+
+/// A record being made: first what is saved, then the result and the function.
+pub(crate) struct Record {
+    name: &'static str,
+    edges: Vec<Option<Edge>>,
+    saved: Vec<Saved>,
+}
+
+impl Record {
+    /// `None` if nothing needs recording: then the operation is done when its result is.
+    pub fn new(name: &'static str, inputs: &[&Tensor]) -> Result<Option<Self>> {
+        if !is_recording() || !inputs.iter().any(|input| input.requires_grad()) {
+            return Ok(None);
+        }
+        let edges = inputs.iter().map(|input| Edge::of(input)).collect::<Result<_>>()?;
+        Ok(Some(Record { name, edges, saved: Vec::new() }))
+    }
+
+    /// Whether the gradient of an input is wanted.
+    pub fn needs(&self, input: usize) -> bool {
+        self.edges.get(input).is_some_and(Option::is_some)
+    }
+
+    /// Saves an input (or a tensor without history) and returns its slot.
+    pub fn save(&mut self, tensor: &Tensor) -> Result<usize> {
+        self.saved.push(Saved::input(tensor)?);
+        Ok(self.saved.len() - 1)
+    }
+
+    /// Saves a tensor that only the gradient of `input` needs.
+    pub fn save_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
+        // The slot of something not saved is never asked for: its gradient isn't wanted.
+        if self.needs(input) { self.save(tensor) } else { Ok(usize::MAX) }
+    }
+
+    /// Saves the result.
+    pub fn save_output(&mut self, tensor: &Tensor) -> Result<usize> {
+        self.saved.push(Saved::output(tensor)?);
+        Ok(self.saved.len() - 1)
+    }
+
+    /// The node, for a result like `output`.
+    pub fn node(
+        self,
+        output: &Tensor,
+        backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+    ) -> std::sync::Arc<Node> {
+        let function: Function = Box::new(backward);
+        Node::new(self.name, self.edges, (output.shape(), output.dtype()), self.saved, function)
+    }
+
+    /// Ends the record: `output` now has a history.
+    pub fn finish(
+        self,
+        output: &Tensor,
+        backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+    ) {
+        let node = self.node(output, backward);
+        output.meta().grad_fn = Some(node);
+    }
+}

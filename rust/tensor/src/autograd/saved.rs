@@ -1,0 +1,64 @@
+//! Tensors kept for the backward pass.
+
+use std::sync::Arc;
+
+use super::Node;
+use super::node::Edge;
+use crate::{Error, Result, Tensor};
+
+/// A tensor as it was when it was saved.
+#[derive(Clone)]
+pub(super) struct Saved {
+    /// A leaf that requires grad itself; else an alias without history, so that an in-place operation
+    /// on the original can't make the graph own itself.
+    tensor: Tensor,
+    history: History,
+    version: u32,
+}
+
+#[derive(Clone)]
+enum History {
+    None,
+    /// The tensor was an input and this made it.
+    Input(Arc<Node>),
+    /// The tensor is the result of the node that saved it.
+    Output,
+}
+
+impl Saved {
+    /// Fails for inference tensors: nothing would notice a change of them.
+    pub fn input(tensor: &Tensor) -> Result<Self> {
+        let version = version(tensor)?;
+        let alias = || tensor.alias(tensor.layout().clone());
+        Ok(match Edge::of(tensor)? {
+            Some(Edge::Leaf(leaf)) => Saved { tensor: leaf, history: History::None, version },
+            Some(Edge::Node(node)) => Saved { tensor: alias(), history: History::Input(node), version },
+            None => Saved { tensor: alias(), history: History::None, version },
+        })
+    }
+
+    pub fn output(tensor: &Tensor) -> Result<Self> {
+        let version = version(tensor)?;
+        Ok(Saved { tensor: tensor.alias(tensor.layout().clone()), history: History::Output, version })
+    }
+
+    pub fn unpack(&self, owner: &Arc<Node>) -> Result<Tensor> {
+        let now = self.tensor.version()?;
+        if now != self.version {
+            let shape = self.tensor.shape().to_vec();
+            return Err(Error::Modified { node: owner.name(), shape, saved: self.version, now });
+        }
+        let made_by = match &self.history {
+            History::None => return Ok(self.tensor.clone()),
+            History::Input(node) => node.clone(),
+            History::Output => owner.clone(),
+        };
+        let tensor = self.tensor.alias(self.tensor.layout().clone());
+        tensor.meta().grad_fn = Some(made_by);
+        Ok(tensor)
+    }
+}
+
+fn version(tensor: &Tensor) -> Result<u32> {
+    tensor.version().map_err(|_| Error::Inference { action: "being saved for a backward pass" })
+}

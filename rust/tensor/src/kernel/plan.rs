@@ -1,0 +1,93 @@
+//! How to walk over several strided operands of one shape.
+
+/// A walk: rows of `length` elements, each operand going `steps` further from one element to the next.
+pub(crate) struct Plan<const N: usize> {
+    outer: Vec<(usize, [usize; N])>,
+    starts: [usize; N],
+    empty: bool,
+    pub length: usize,
+    pub steps: [usize; N],
+}
+
+impl<const N: usize> Plan<N> {
+    /// A walk in row-major order of `shape`; each operand has strides for it and a first position.
+    pub fn new(shape: &[usize], operands: [(&[usize], usize); N]) -> Self {
+        let starts = operands.map(|(_, start)| start);
+        let mut dims: Vec<(usize, [usize; N])> = Vec::with_capacity(shape.len());
+        for (dim, &size) in shape.iter().enumerate() {
+            if size == 1 {
+                continue;
+            }
+            let strides = operands.map(|(strides, _)| strides.get(dim).copied().unwrap_or(0));
+            // Dimensions that lie one after the other for every operand are one.
+            if let Some((last, steps)) = dims.last_mut() {
+                let joined = steps.iter().zip(&strides).all(|(&step, &stride)| step == stride * size);
+                if joined {
+                    *last *= size;
+                    *steps = strides;
+                    continue;
+                }
+            }
+            dims.push((size, strides));
+        }
+        let (length, steps) = dims.pop().unwrap_or((1, [0; N]));
+        Plan { outer: dims, starts, empty: shape.contains(&0), length, steps }
+    }
+
+    /// Calls `row` with the position of each operand at the start of each row.
+    pub fn rows(&self, mut row: impl FnMut([usize; N])) {
+        if self.empty {
+            return;
+        }
+        let mut at = self.starts;
+        let mut counts = vec![0usize; self.outer.len()];
+        loop {
+            row(at);
+            // The odometer: the last dimension that is not at its end goes on, those after it go back.
+            let mut dims = self.outer.iter().zip(&mut counts).rev();
+            loop {
+                let Some((&(size, steps), count)) = dims.next() else { return };
+                *count += 1;
+                if *count < size {
+                    for (position, step) in at.iter_mut().zip(steps) {
+                        *position += step;
+                    }
+                    break;
+                }
+                *count = 0;
+                for (position, step) in at.iter_mut().zip(steps) {
+                    *position -= step * (size - 1);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contiguous_operands_are_one_row() {
+        let plan = Plan::new(&[2, 1, 3, 4], [(&[12, 12, 4, 1], 0), (&[12, 0, 4, 1], 5)]);
+        let mut rows = Vec::new();
+        plan.rows(|at| rows.push(at));
+        assert_eq!((plan.length, plan.steps, rows), (24, [1, 1], vec![[0, 5]]));
+    }
+
+    #[test]
+    fn a_transposed_operand_is_walked_in_row_major_order() {
+        let plan = Plan::new(&[3, 2], [(&[1, 3], 0)]);
+        let mut seen = Vec::new();
+        plan.rows(|[start]| seen.extend((0..plan.length).map(|i| start + i * plan.steps[0])));
+        assert_eq!(seen, [0, 3, 1, 4, 2, 5]);
+    }
+
+    #[test]
+    fn an_empty_shape_has_one_element_and_a_zero_size_none() {
+        let mut count = 0;
+        Plan::new(&[], [(&[], 7)]).rows(|[at]| count += at);
+        Plan::new(&[3, 0], [(&[1, 1], 7)]).rows(|_| count += 100);
+        assert_eq!(count, 7);
+    }
+}
