@@ -181,7 +181,10 @@ impl fmt::Display for Error {
                 "{op}: the result has type {result}, which does not fit into the {target} tensor that is changed in place"
             ),
             Error::Dimension { op, dim, ndim: 0 } => {
-                write!(f, "{op}: dimension {dim} is out of range: a tensor without dimensions takes only -1 and 0")
+                write!(
+                    f,
+                    "{op}: dimension {dim} is out of range: a tensor without dimensions takes only -1 and 0"
+                )
             }
             Error::Dimension { op, dim, ndim } => {
                 write!(f, "{op}: dimension {dim} is out of range: expected -{ndim} to {}", ndim - 1)
@@ -223,7 +226,10 @@ impl fmt::Display for Error {
                 "{op}: the tensor does not require grad and no recorded operation made it, so there is nothing to differentiate"
             ),
             Error::ImplicitGradient { shape } => {
-                write!(f, "backward: an output of shape {shape:?} needs a gradient given; only one element has an implicit 1")
+                write!(
+                    f,
+                    "backward: an output of shape {shape:?} needs a gradient given; only one element has an implicit 1"
+                )
             }
             Error::GraphFreed { node } => write!(
                 f,

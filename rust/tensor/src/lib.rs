@@ -18,6 +18,6 @@ mod testing;
 
 pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, Result};
-pub use ops::{Index, Operand, Reduction, manual_seed};
+pub use ops::{Index, Operand, Reduction, cat, manual_seed, stack};
 pub use storage::Storage;
 pub use tensor::Tensor;

@@ -38,7 +38,8 @@ impl Layout {
 
     /// Whether two elements lie in the same place, as far as strides of zero tell.
     pub fn overlaps(&self) -> bool {
-        self.numel() > 0 && self.shape.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
+        self.numel() > 0
+            && self.shape.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
     }
 
     /// One past the largest position used, or `None` beyond what can be addressed.
@@ -133,9 +134,10 @@ pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Re
         return Err(wrong(format!("size {size} of {sizes:?} is negative")));
     }
     let misfit = || wrong(format!("{numel} elements cannot have the shape {sizes:?}"));
-    let known = sizes.iter().filter(|&&size| size != -1).try_fold(1usize, |total, &size| {
-        total.checked_mul(usize::try_from(size).ok()?)
-    });
+    let known = sizes
+        .iter()
+        .filter(|&&size| size != -1)
+        .try_fold(1usize, |total, &size| total.checked_mul(usize::try_from(size).ok()?));
     let known = known.ok_or_else(misfit)?;
     let inferred = if unknown == 0 {
         if known != numel {

@@ -192,7 +192,9 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..500 {
                         Storage::with_target(target, source, |t: &mut [f32], s: &[f32]| t.copy_from_slice(s));
-                        Storage::with_pair(target, source, |t: &[f32], s: &[f32]| assert_eq!(t.len(), s.len()));
+                        Storage::with_pair(target, source, |t: &[f32], s: &[f32]| {
+                            assert_eq!(t.len(), s.len())
+                        });
                     }
                 });
             }

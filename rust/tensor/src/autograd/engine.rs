@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::mode::recording;
+use interlock::autograd::set_grad_enabled;
+
 use super::node::{Edge, Node};
-use crate::{Error, Result, Tensor, kernel, ops};
+use crate::{Error, Result, Tensor, ops};
 
 /// What to differentiate and how.
 pub struct Backward<'a> {
@@ -110,21 +111,19 @@ impl<'a> Task<'a> {
         if let Some(targets) = targets {
             task.leading = leading(roots.iter().map(|(edge, _)| edge), targets);
         }
-        recording(task.create_graph, || {
-            roots.into_iter().try_for_each(|(edge, gradient)| task.send(&edge, gradient))
-        })?;
+        let _mode = set_grad_enabled(task.create_graph);
+        roots.into_iter().try_for_each(|(edge, gradient)| task.send(&edge, gradient))?;
         Ok(task)
     }
 
     fn run(mut self) -> Result<Vec<Option<Tensor>>> {
-        recording(self.create_graph, || {
-            while let Some(Ready(node)) = self.ready.pop() {
-                if let Some(gradient) = self.waiting.remove(&node.sequence) {
-                    self.visit(&node, gradient)?;
-                }
+        let _mode = set_grad_enabled(self.create_graph);
+        while let Some(Ready(node)) = self.ready.pop() {
+            if let Some(gradient) = self.waiting.remove(&node.sequence) {
+                self.visit(&node, gradient)?;
             }
-            Ok(std::mem::take(&mut self.found))
-        })
+        }
+        Ok(self.found)
     }
 
     fn visit(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<()> {
@@ -265,8 +264,7 @@ fn is_private(tensor: &Tensor) -> bool {
 fn add(so_far: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tensor> {
     let Some(so_far) = so_far else { return Ok(gradient) };
     if !create_graph && is_private(&so_far) {
-        kernel::add_to(&so_far, &gradient)?;
-        return Ok(so_far);
+        return ops::add_unrecorded(so_far, &gradient);
     }
     so_far.add(&gradient)
 }

@@ -1,6 +1,6 @@
 //! The history of tensors that change in place, and of their views.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 
@@ -106,7 +106,9 @@ fn replace(target: &Tensor, node: Arc<Node>) {
     let retains = meta.retains_grad;
     let old = meta.grad_fn.replace(node.clone());
     drop(meta);
-    drop(old);
+    if let Some(old) = old {
+        old.retained().retain(|kept| !kept.ptr_eq(&target.downgrade()));
+    }
     if retains {
         node.retained().push(target.downgrade());
     }
@@ -114,7 +116,6 @@ fn replace(target: &Tensor, node: Arc<Node>) {
 
 /// The node of a base, a part of which (`layout`) was changed by `inner`.
 fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<Node>> {
-    let output = (inner.shape.clone(), inner.dtype);
     let Ok(inner) = Arc::try_unwrap(inner).map(Node::into_parts) else {
         return Err(Error::GraphFreed { node: "CopySlices" });
     };
@@ -122,7 +123,6 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
     if let Some(first) = edges.first_mut() {
         *first = Edge::of(base)?;
     }
-    let _ = output;
     let geometry = base.layout().clone();
     let spread = move |context: &super::node::Context<'_>, gradient: &Tensor| {
         let whole = ops::copy_with_layout(gradient, &geometry)?;
@@ -150,6 +150,6 @@ pub(crate) fn retain_grad(tensor: &Tensor) -> Result<()> {
     if std::mem::replace(&mut tensor.meta().retains_grad, true) {
         return Ok(());
     }
-    node.retained.lock().unwrap_or_else(PoisonError::into_inner).push(tensor.downgrade());
+    node.retained().push(tensor.downgrade());
     Ok(())
 }

@@ -7,19 +7,19 @@
 
 mod engine;
 mod history;
-mod mode;
 mod node;
 mod record;
 mod saved;
 
 use std::sync::Arc;
 
-use crate::Tensor;
+use crate::{Result, Tensor};
 
 pub use engine::{Backward, backward, grad};
-pub(crate) use history::{check_in_place, grad_fn, rebase, retain_grad, track_view};
+use history::retain_grad;
+pub(crate) use history::{check_in_place, grad_fn, rebase, track_view};
 pub use node::Node;
-pub(crate) use node::{Edge, Gradients};
+pub(crate) use node::{Context, Gradients};
 pub(crate) use record::{Record, is_recording};
 
 /// What differentiation knows about a tensor.
@@ -49,4 +49,27 @@ pub(crate) enum Origin {
     Recorded,
     NoGrad,
     Inference,
+}
+
+impl Tensor {
+    /// The same elements without history. It shares memory and version with this tensor.
+    pub fn detach(&self) -> Tensor {
+        self.detached()
+    }
+
+    /// Adds the gradient of this one element to the leaves that it was made from, and frees the graph.
+    pub fn backward(&self) -> Result<()> {
+        let (outputs, gradients) = (std::slice::from_ref(self), &[None]);
+        backward(&Backward { outputs, gradients, retain_graph: false, create_graph: false }, None)
+    }
+
+    /// Keeps the gradient of a tensor that is not a leaf in [`grad`](Tensor::grad) as well.
+    pub fn retain_grad(&self) -> Result<()> {
+        retain_grad(self)
+    }
+
+    /// Whether [`retain_grad`](Tensor::retain_grad) was called.
+    pub fn retains_grad(&self) -> bool {
+        self.meta().retains_grad
+    }
 }

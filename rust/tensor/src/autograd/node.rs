@@ -55,7 +55,7 @@ pub struct Node {
     pub(super) dtype: DType,
     function: Function,
     /// `None` once freed.
-    saved: Mutex<Option<Arc<[Saved]>>>,
+    saved: Mutex<Option<Arc<[Option<Saved>]>>>,
     /// Tensors that want to keep the gradient of this node's result.
     pub(super) retained: Mutex<Vec<Weak<Inner>>>,
 }
@@ -63,7 +63,7 @@ pub struct Node {
 /// What a node's function may ask.
 pub(crate) struct Context<'a> {
     node: &'a Arc<Node>,
-    saved: Arc<[Saved]>,
+    saved: Arc<[Option<Saved>]>,
     needed: &'a [bool],
 }
 
@@ -75,7 +75,11 @@ impl Context<'_> {
 
     /// A saved tensor, if it has not been changed since.
     pub fn saved(&self, slot: usize) -> Result<Tensor> {
-        let saved = self.saved.get(slot).ok_or(Error::GraphFreed { node: self.node.name })?;
+        let saved = self
+            .saved
+            .get(slot)
+            .and_then(Option::as_ref)
+            .ok_or(Error::GraphFreed { node: self.node.name })?;
         saved.unpack(self.node)
     }
 
@@ -90,7 +94,7 @@ impl Node {
         name: &'static str,
         edges: Vec<Option<Edge>>,
         output: (&[usize], DType),
-        saved: Vec<Saved>,
+        saved: Vec<Option<Saved>>,
         function: Function,
     ) -> Arc<Self> {
         static SEQUENCE: AtomicU64 = AtomicU64::new(0);
@@ -120,7 +124,7 @@ impl Node {
         self.edges.iter().map(node).collect()
     }
 
-    fn saved(&self) -> MutexGuard<'_, Option<Arc<[Saved]>>> {
+    fn saved(&self) -> MutexGuard<'_, Option<Arc<[Option<Saved>]>>> {
         self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -132,13 +136,13 @@ impl Node {
     /// Gives back what was saved. Nodes that saved nothing go on working, as in PyTorch.
     pub(super) fn free(&self) {
         let mut saved = self.saved();
-        let freed = saved.take_if(|saved| !saved.is_empty());
+        let freed = saved.take_if(|saved| saved.iter().any(Option::is_some));
         drop(saved);
         drop(freed);
     }
 
     /// Takes the parts of a node that no one else can reach yet.
-    pub(super) fn into_parts(mut self) -> (Vec<Option<Edge>>, Vec<Saved>, Function) {
+    pub(super) fn into_parts(mut self) -> (Vec<Option<Edge>>, Vec<Option<Saved>>, Function) {
         let saved = self.saved().take().map(|saved| saved.to_vec()).unwrap_or_default();
         let nothing: Function = Box::new(|_, _| Ok(Vec::new()));
         (std::mem::take(&mut self.edges), saved, std::mem::replace(&mut self.function, nothing))
@@ -151,7 +155,7 @@ impl Node {
 
 struct Waste {
     _edges: Vec<Option<Edge>>,
-    _saved: Option<Arc<[Saved]>>,
+    _saved: Option<Arc<[Option<Saved>]>>,
 }
 
 thread_local! {

@@ -15,7 +15,7 @@ pub(crate) fn is_recording() -> bool {
 pub(crate) struct Record {
     name: &'static str,
     edges: Vec<Option<Edge>>,
-    saved: Vec<Saved>,
+    saved: Vec<Option<Saved>>,
 }
 
 impl Record {
@@ -35,20 +35,32 @@ impl Record {
 
     /// Saves an input (or a tensor without history) and returns its slot.
     pub fn save(&mut self, tensor: &Tensor) -> Result<usize> {
-        self.saved.push(Saved::input(tensor)?);
-        Ok(self.saved.len() - 1)
+        let saved = Saved::input(tensor)?;
+        Ok(self.push(Some(saved)))
     }
 
-    /// Saves a tensor that only the gradient of `input` needs.
+    /// Saves a tensor that only the gradient of `input` needs. It takes up a slot in any case, so that
+    /// slots are numbered in the order of the calls.
     pub fn save_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
-        // The slot of something not saved is never asked for: its gradient isn't wanted.
-        if self.needs(input) { self.save(tensor) } else { Ok(usize::MAX) }
+        let saved = if self.needs(input) { Some(Saved::input(tensor)?) } else { None };
+        Ok(self.push(saved))
+    }
+
+    /// Saves a copy of an input that is about to change, if the gradient of `other` needs it.
+    pub fn save_old_for(&mut self, other: usize, tensor: &Tensor) -> Result<usize> {
+        let old = if self.needs(other) { Some(Saved::input(&tensor.contiguous_copy()?)?) } else { None };
+        Ok(self.push(old))
     }
 
     /// Saves the result.
     pub fn save_output(&mut self, tensor: &Tensor) -> Result<usize> {
-        self.saved.push(Saved::output(tensor)?);
-        Ok(self.saved.len() - 1)
+        let saved = Saved::output(tensor)?;
+        Ok(self.push(Some(saved)))
+    }
+
+    fn push(&mut self, saved: Option<Saved>) -> usize {
+        self.saved.push(saved);
+        self.saved.len() - 1
     }
 
     /// The node, for a result like `output`.

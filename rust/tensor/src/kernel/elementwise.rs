@@ -107,7 +107,8 @@ pub(crate) fn update<A: Element, B: Element>(
 ) -> Result<()> {
     let layout = target.layout();
     let strides = source.layout().strides_as(&layout.shape);
-    let plan = Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, source.storage_offset())]);
+    let plan =
+        Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, source.storage_offset())]);
     let [step, step_b] = plan.steps;
     let write = |data: &mut [A], data_b: &[B]| {
         plan.rows(|[start, start_b]| {
@@ -158,7 +159,8 @@ pub(crate) fn gather<T: Element>(source: &Tensor, positions: &[usize], length: u
 /// Adds each element of `source` to the place in `target` (a whole memory) that `layout` gives it.
 pub(crate) fn scatter_add<T: Element>(target: &mut [T], layout: &Layout, source: &Tensor) {
     let strides = source.layout().strides_as(&layout.shape);
-    let plan = Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, source.storage_offset())]);
+    let plan =
+        Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, source.storage_offset())]);
     let [step, step_b] = plan.steps;
     source.storage_handle().with(|data: &[T]| {
         plan.rows(|[start, start_b]| {

@@ -1,0 +1,79 @@
+//! Comparisons: they give truth values and have no gradient.
+
+use super::binary::meet;
+use super::operand::Operand;
+use crate::dtype::{Truth, dispatch};
+use crate::{Result, Tensor, kernel};
+
+macro_rules! comparisons {
+    ($($(#[$doc:meta])* $method:ident, $symbol:tt;)+) => {
+        impl Tensor {
+            $($(#[$doc])*
+            pub fn $method<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+                let at = meet(stringify!($method), self.into(), other.into(), |dtype| dtype)?;
+                dispatch!(at.dtype, T => {
+                    kernel::zip(&at.shape, &at.a, &at.b, |x: T, y: T| Truth::new(x $symbol y))
+                })
+            })+
+        }
+    };
+}
+
+comparisons! {
+    /// Where both are equal; nan equals nothing.
+    equal, ==;
+    /// Where both differ.
+    not_equal, !=;
+    /// Where this is smaller.
+    less, <;
+    /// Where this is not larger.
+    less_equal, <=;
+    /// Where this is larger.
+    greater, >;
+    /// Where this is not smaller.
+    greater_equal, >=;
+}
+
+impl Tensor {
+    /// True where an element is zero.
+    pub fn logical_not(&self) -> Result<Tensor> {
+        dispatch!(self.dtype(), T => {
+            let zero = T::default();
+            kernel::map(self, move |value: T| Truth::new(value == zero))
+        })
+    }
+
+    /// Whether both have the same shape and equal elements.
+    pub fn same(&self, other: &Tensor) -> Result<bool> {
+        Ok(self.shape() == other.shape() && !self.not_equal(other)?.any()?)
+    }
+
+    /// Whether any element is not zero.
+    pub fn any(&self) -> Result<bool> {
+        Ok(self.to_vec::<Truth>()?.into_iter().any(Truth::get))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    #[test]
+    fn comparisons_broadcast_and_promote() {
+        let ints = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
+        let truths = |tensor: Result<Tensor>| -> Vec<i64> { tensor.unwrap().to_vec().unwrap() };
+        assert_eq!(truths(ints.less(2.5)), [1, 1, 0]);
+        assert_eq!(truths(ints.greater_equal(&ints)), [1, 1, 1]);
+        assert_eq!(truths(ints.equal(&Tensor::full(&[2, 1], 2.0.into(), DType::Float32).unwrap())).len(), 6);
+        assert_eq!(truths(ints.not_equal(2i64)), [1, 0, 1]);
+        assert!(ints.less(&Tensor::ones(&[2], DType::Int64).unwrap()).is_err());
+    }
+
+    #[test]
+    fn nan_equals_nothing() {
+        let nan = Tensor::full(&[1], f64::NAN.into(), DType::Float64).unwrap();
+        assert!(!nan.same(&nan).unwrap());
+        assert!(!nan.less_equal(0.0).unwrap().any().unwrap());
+    }
+}

@@ -1,0 +1,97 @@
+//! Tensors from nothing.
+
+use crate::dtype::dispatch;
+use crate::{DType, Element, Error, Result, Scalar, Tensor};
+
+impl Tensor {
+    /// A contiguous tensor of the elements of `values` in row-major order.
+    pub fn from_slice<T: Element>(values: &[T], shape: &[usize]) -> Result<Self> {
+        let tensor = Tensor::build(shape, |out: &mut [T]| {
+            out.iter_mut().zip(values).for_each(|(out, &value)| *out = value);
+        })?;
+        if tensor.numel() != values.len() {
+            let allowed = format!("{} values were given", values.len());
+            return Err(Error::Shape { op: "tensor", given: shape.to_vec(), allowed });
+        }
+        Ok(tensor)
+    }
+
+    /// All elements 0.
+    pub fn zeros(shape: &[usize], dtype: DType) -> Result<Self> {
+        dispatch!(dtype, T => Tensor::build(shape, |_: &mut [T]| ()))
+    }
+
+    /// All elements 1.
+    pub fn ones(shape: &[usize], dtype: DType) -> Result<Self> {
+        Tensor::full(shape, Scalar::Int(1), dtype)
+    }
+
+    /// All elements `value`.
+    pub fn full(shape: &[usize], value: Scalar, dtype: DType) -> Result<Self> {
+        dispatch!(dtype, T => Tensor::build(shape, |out: &mut [T]| out.fill(value.cast())))
+    }
+
+    /// The numbers from `start` up to but without `end`, `step` apart.
+    pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: DType) -> Result<Self> {
+        let op = "arange";
+        let wrong = |message: String| Error::Value { op, message };
+        let [first, last, stride] = [start, end, step].map(Scalar::cast::<f64>);
+        if stride == 0.0 || stride.is_nan() {
+            return Err(wrong("the step must not be zero".to_owned()));
+        }
+        if !(first.is_finite() && last.is_finite()) {
+            return Err(wrong(format!("the bounds {first} and {last} must be finite")));
+        }
+        if (last - first) * stride.signum() < 0.0 {
+            return Err(wrong(format!("a step of {stride} does not lead from {first} to {last}")));
+        }
+        let count = match (start, end, step) {
+            // Doubles would round large integers.
+            (Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)) => {
+                let distance = (i128::from(end) - i128::from(start)).unsigned_abs();
+                usize::try_from(distance.div_ceil(u128::from(step.unsigned_abs()))).unwrap_or(usize::MAX)
+            }
+            _ => ((last - first) / stride).ceil() as usize,
+        };
+        dispatch!(dtype, T => Tensor::build(&[count], |out: &mut [T]| match (start, step) {
+            (Scalar::Int(start), Scalar::Int(step)) => {
+                let mut next = start;
+                for out in out {
+                    *out = T::from_i64(next);
+                    next = next.wrapping_add(step);
+                }
+            }
+            _ => out.iter_mut().enumerate().for_each(|(i, out)| *out = T::from_f64(first + i as f64 * stride)),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_leaves_out_its_end() {
+        let range = |start: f64, end: f64, step: f64| {
+            let tensor = Tensor::arange(start.into(), end.into(), step.into(), DType::Float64);
+            tensor.map(|tensor| tensor.to_vec::<f64>().unwrap())
+        };
+        assert_eq!(range(0.0, 1.0, 0.25), Ok(vec![0.0, 0.25, 0.5, 0.75]));
+        assert_eq!(range(3.0, 0.0, -2.0), Ok(vec![3.0, 1.0]));
+        assert!(range(0.0, 1.0, 0.0).is_err() && range(0.0, 1.0, -1.0).is_err());
+        assert!(range(0.0, f64::INFINITY, 1.0).is_err());
+    }
+
+    #[test]
+    fn sizes_beyond_memory_are_errors() {
+        assert!(matches!(Tensor::zeros(&[usize::MAX, 4], DType::Bool), Err(Error::TooLarge { .. })));
+        let end = Scalar::Int(i64::MAX);
+        assert!(Tensor::arange(Scalar::Int(0), end, Scalar::Int(1), DType::Int64).is_err());
+    }
+
+    #[test]
+    fn the_number_of_values_must_fit_the_shape() {
+        assert!(Tensor::from_slice(&[1.0f32, 2.0], &[3]).is_err());
+        assert_eq!(Tensor::from_slice(&[1i64, 2], &[2, 1]).unwrap().to_vec::<i64>(), Ok(vec![1, 2]));
+    }
+}

@@ -1,0 +1,222 @@
+//! Tensors as text, as Python prints them.
+
+use std::fmt;
+
+use crate::{DType, Result, Scalar, Tensor};
+
+const LINE_WIDTH: usize = 80;
+/// More elements than this are not all shown, but this many of each end of each dimension.
+const THRESHOLD: usize = 1000;
+const EDGE: usize = 3;
+
+/// How the numbers of one tensor are written.
+enum Style {
+    Plain,
+    Whole,
+    Fixed,
+    Scientific,
+}
+
+struct Format {
+    style: Style,
+    width: usize,
+}
+
+/// As C and Python write it: at least two digits of exponent, with its sign.
+fn scientific(value: f64) -> String {
+    let text = format!("{value:.4e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) => {
+            let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
+            format!("{digits}e{sign}{exponent:0>2}")
+        }
+        None => text,
+    }
+}
+
+impl Format {
+    fn new(values: &[Scalar]) -> Self {
+        let plain = |value: &Scalar| Format { style: Style::Plain, width: 0 }.write(*value).len();
+        let Some(Scalar::Float(_)) = values.first() else {
+            return Format { style: Style::Plain, width: values.iter().map(plain).max().unwrap_or(1) };
+        };
+        let numbers: Vec<f64> = values
+            .iter()
+            .map(|value| value.cast::<f64>())
+            .filter(|value| value.is_finite() && *value != 0.0)
+            .collect();
+        let smallest = numbers.iter().fold(f64::INFINITY, |so_far, value| so_far.min(value.abs()));
+        let largest = numbers.iter().fold(0.0f64, |so_far, value| so_far.max(value.abs()));
+        let whole = numbers.iter().all(|value| value.fract() == 0.0);
+        let wide = !numbers.is_empty() && (largest / smallest > 1000.0 || largest > 1e8);
+        let style = match whole {
+            _ if wide || (!whole && smallest < 1e-4) => Style::Scientific,
+            true => Style::Whole,
+            false => Style::Fixed,
+        };
+        let mut format = Format { style, width: 1 };
+        format.width =
+            numbers.iter().map(|&value| format.write(Scalar::Float(value)).len()).max().unwrap_or(1);
+        format
+    }
+
+    fn write(&self, value: Scalar) -> String {
+        let text = match (value, &self.style) {
+            (Scalar::Bool(value), _) => if value { "True" } else { "False" }.to_owned(),
+            (Scalar::Int(value), _) => value.to_string(),
+            (Scalar::Float(value), _) if value.is_nan() => "nan".to_owned(),
+            (Scalar::Float(value), _) if value.is_infinite() => {
+                if value > 0.0 { "inf" } else { "-inf" }.to_owned()
+            }
+            (Scalar::Float(value), Style::Scientific) => scientific(value),
+            (Scalar::Float(value), Style::Fixed) => format!("{value:.4}"),
+            (Scalar::Float(value), _) => format!("{value:.0}."),
+        };
+        format!("{text:>width$}", width = self.width)
+    }
+}
+
+fn elements(tensor: &Tensor) -> Result<Vec<Scalar>> {
+    Ok(match tensor.dtype() {
+        DType::Bool => tensor.to_vec::<crate::dtype::Truth>()?.into_iter().map(|v| v.get().into()).collect(),
+        DType::Int64 => tensor.to_vec::<i64>()?.into_iter().map(Scalar::Int).collect(),
+        _ => tensor.to_vec::<f64>()?.into_iter().map(Scalar::Float).collect(),
+    })
+}
+
+/// The parts of a tensor along its first dimension that are shown; `None` stands for those left out.
+fn parts(tensor: &Tensor, summarize: bool) -> Result<Vec<Option<Tensor>>> {
+    let size = tensor.shape().first().copied().unwrap_or(0);
+    let part = |at: usize| tensor.select(0, i64::try_from(at).unwrap_or(i64::MAX)).map(Some);
+    if summarize && size > 2 * EDGE {
+        let head = (0..EDGE).map(part);
+        head.chain([Ok(None)]).chain((size - EDGE..size).map(part)).collect()
+    } else {
+        (0..size).map(part).collect()
+    }
+}
+
+fn shown(tensor: &Tensor, summarize: bool, into: &mut Vec<Scalar>) -> Result<()> {
+    if tensor.ndim() == 0 {
+        into.push(tensor.item()?);
+        return Ok(());
+    }
+    parts(tensor, summarize)?.iter().flatten().try_for_each(|part| shown(part, summarize, into))
+}
+
+fn write(tensor: &Tensor, indent: usize, summarize: bool, format: &Format) -> Result<String> {
+    match tensor.ndim() {
+        0 => Ok(format.write(tensor.item()?)),
+        1 => {
+            let per_line = (LINE_WIDTH.saturating_sub(indent) / (format.width + 2)).max(1);
+            let texts = parts(tensor, summarize)?.into_iter().map(|part| match part {
+                Some(part) => Ok(format.write(part.item()?)),
+                None => Ok(" ...".to_owned()),
+            });
+            let texts = texts.collect::<Result<Vec<_>>>()?;
+            let lines: Vec<String> = texts.chunks(per_line).map(|line| line.join(", ")).collect();
+            Ok(format!("[{}]", lines.join(&format!(",\n{}", " ".repeat(indent + 1)))))
+        }
+        ndim => {
+            let texts = parts(tensor, summarize)?.into_iter().map(|part| match part {
+                Some(part) => write(&part, indent + 1, summarize, format),
+                None => Ok("...".to_owned()),
+            });
+            let texts = texts.collect::<Result<Vec<_>>>()?;
+            Ok(format!("[{}]", texts.join(&format!(",{}{}", "\n".repeat(ndim - 1), " ".repeat(indent + 1)))))
+        }
+    }
+}
+
+fn values(tensor: &Tensor, indent: usize) -> Result<String> {
+    if tensor.numel() == 0 {
+        return Ok("[]".to_owned());
+    }
+    let summarize = tensor.numel() > THRESHOLD;
+    let numbers = if summarize {
+        let mut numbers = Vec::new();
+        shown(tensor, true, &mut numbers)?;
+        numbers
+    } else {
+        elements(tensor)?
+    };
+    write(tensor, indent, summarize, &Format::new(&numbers))
+}
+
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefix = "tensor(";
+        let indent = prefix.len();
+        let body = values(&self.detached(), indent).map_err(|_| fmt::Error)?;
+        let mut suffixes = Vec::new();
+        let unusual =
+            self.dtype() == DType::Float64 || (self.numel() == 0 && self.dtype() != DType::DEFAULT_FLOAT);
+        if self.numel() == 0 && self.ndim() != 1 {
+            let sizes: Vec<String> = self.shape().iter().map(usize::to_string).collect();
+            suffixes.push(format!("size=({})", sizes.join(", ")));
+        }
+        if unusual {
+            suffixes.push(format!("dtype=interlock.{}", self.dtype()));
+        }
+        match self.grad_fn() {
+            Ok(Some(node)) => suffixes.push(format!("grad_fn=<{}>", node.name())),
+            Ok(None) if self.requires_grad() => suffixes.push("requires_grad=True".to_owned()),
+            Ok(None) => {}
+            Err(_) => suffixes.push("grad_fn=<Invalid>".to_owned()),
+        }
+        write!(f, "{prefix}{body}")?;
+        let mut line = prefix.len() + body.len();
+        if let Some(start) = body.rfind('\n') {
+            line = body.len() - start;
+        }
+        for suffix in suffixes {
+            if line + suffix.len() + 2 > LINE_WIDTH {
+                write!(f, ",\n{}{suffix}", " ".repeat(indent))?;
+                line = indent + suffix.len();
+            } else {
+                write!(f, ", {suffix}")?;
+                line += suffix.len() + 2;
+            }
+        }
+        f.write_str(")")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::doubles;
+
+    fn single(values: &[f64]) -> Tensor {
+        doubles(values, &[values.len()]).cast(DType::Float32).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_written_with_what_they_need() {
+        assert_eq!(single(&[1.0, 2.0]).to_string(), "tensor([1., 2.])");
+        assert_eq!(single(&[-1.5, 10.25]).to_string(), "tensor([-1.5000, 10.2500])");
+        assert_eq!(single(&[1e-6, 1.0]).to_string(), "tensor([1.0000e-06, 1.0000e+00])");
+        assert_eq!(single(&[f64::INFINITY, 1.0, f64::NAN]).to_string(), "tensor([inf, 1., nan])");
+        assert_eq!(doubles(&[0.5], &[]).to_string(), "tensor(0.5000, dtype=interlock.float64)");
+        let truths = single(&[1.0, 0.0]).cast(DType::Bool).unwrap();
+        assert_eq!(truths.to_string(), "tensor([ True, False])");
+        assert_eq!(
+            Tensor::zeros(&[0, 2], DType::Int64).unwrap().to_string(),
+            "tensor([], size=(0, 2), dtype=interlock.int64)"
+        );
+    }
+
+    #[test]
+    fn large_tensors_are_summarised() {
+        let range = Tensor::arange(0.into(), 2000.into(), 1.into(), DType::Int64).unwrap();
+        assert_eq!(range.to_string(), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])");
+    }
+
+    #[test]
+    fn history_is_shown() {
+        let x = single(&[1.0]);
+        x.set_requires_grad(true).unwrap();
+        assert_eq!(x.to_string(), "tensor([1.], requires_grad=True)");
+        assert_eq!(x.mul(2.0).unwrap().to_string(), "tensor([2.], grad_fn=<MulBackward0>)");
+    }
+}

@@ -1,0 +1,371 @@
+//! Indexing as Python writes it.
+
+use crate::autograd::Record;
+use crate::dtype::{Truth, dispatch};
+use crate::shape::broadcast;
+use crate::{DType, Error, Result, Tensor, kernel};
+
+const OP: &str = "index";
+
+/// One part of an index.
+#[derive(Clone, Debug)]
+pub enum Index {
+    /// One element of a dimension.
+    At(i64),
+    /// A range of a dimension.
+    Slice {
+        /// The first index, else the beginning.
+        start: Option<i64>,
+        /// The index before which it ends, else the end.
+        end: Option<i64>,
+        /// The distance from one to the next.
+        step: i64,
+    },
+    /// A new dimension of size 1.
+    New,
+    /// All dimensions that nothing else names.
+    Rest,
+    /// The elements at these positions (`int64`), or where these are true (`bool`).
+    Tensor(Tensor),
+}
+
+/// Where tensors index: they stand at `dim` of `view`, one for each of the dimensions from there on.
+struct Advanced {
+    view: Tensor,
+    dim: usize,
+    positions: Vec<Tensor>,
+}
+
+impl Tensor {
+    /// The part that `indices` name: a view, or a copy where a tensor is among them.
+    pub fn index(&self, indices: &[Index]) -> Result<Tensor> {
+        let at = self.resolve(indices)?;
+        if at.positions.is_empty() { Ok(at.view) } else { at.view.gather(at.dim, &at.positions) }
+    }
+
+    /// Writes `value`, which broadcasts, to the part that `indices` name.
+    pub fn set_index(&self, indices: &[Index], value: &Tensor) -> Result<()> {
+        let at = self.resolve(indices)?;
+        if at.positions.is_empty() {
+            let value = trim(value, at.view.ndim())?;
+            return at.view.copy_(&value).map(drop);
+        }
+        at.view.scatter(at.dim, &at.positions, value)
+    }
+
+    fn resolve(&self, indices: &[Index]) -> Result<Advanced> {
+        let named = |index: &Index| match index {
+            Index::At(_) | Index::Slice { .. } => 1,
+            Index::New | Index::Rest => 0,
+            Index::Tensor(mask) if mask.dtype() == DType::Bool => mask.ndim(),
+            Index::Tensor(_) => 1,
+        };
+        let count: usize = indices.iter().map(named).sum();
+        let rest = self.ndim().checked_sub(count).ok_or_else(|| Error::Indexing {
+            message: format!("{count} indices for a tensor of {} dimensions", self.ndim()),
+        })?;
+        if indices.iter().filter(|index| matches!(index, Index::Rest)).count() > 1 {
+            return Err(Error::Indexing { message: "an index can have only one ellipsis".to_owned() });
+        }
+        // A view even where nothing is named: the result is never the tensor itself.
+        let mut view = self.alias_view()?;
+        let mut dim = 0usize;
+        let mut first = None;
+        let mut positions: Vec<Tensor> = Vec::new();
+        for index in indices {
+            let at = i64::try_from(dim).unwrap_or(i64::MAX);
+            match index {
+                Index::At(place) => view = view.select(at, *place)?,
+                Index::Slice { start, end, step } => {
+                    view = view.slice(at, *start, *end, *step)?;
+                    dim += 1;
+                }
+                Index::New => {
+                    view = view.unsqueeze(at)?;
+                    dim += 1;
+                }
+                Index::Rest => dim += rest,
+                Index::Tensor(tensor) => {
+                    let start = *first.get_or_insert(dim);
+                    if start + positions.len() != dim {
+                        let message = "tensors in an index must stand side by side".to_owned();
+                        return Err(Error::Indexing { message });
+                    }
+                    let sizes = view.shape().get(dim..).unwrap_or_default();
+                    let found = positions_of(tensor, sizes)?;
+                    dim += found.len();
+                    positions.extend(found);
+                }
+            }
+        }
+        Ok(Advanced { view, dim: first.unwrap_or(0), positions })
+    }
+
+    fn alias_view(&self) -> Result<Tensor> {
+        if self.ndim() == 0 { self.unsqueeze(0)?.squeeze(Some(0)) } else { self.slice(0, None, None, 1) }
+    }
+
+    /// The elements at positions of the dimensions from `dim` on.
+    fn gather(&self, dim: usize, positions: &[Tensor]) -> Result<Tensor> {
+        let rows = Rows::new(self, dim, positions)?;
+        let out = self.take(&rows)?;
+        if let Some(record) = Record::new("IndexBackward0", &[self])? {
+            let before = self.shape().to_vec();
+            record.finish(&out, move |_, gradient| Ok(vec![Some(spread(gradient, &rows, &before)?)]));
+        }
+        Ok(out)
+    }
+
+    fn take(&self, rows: &Rows) -> Result<Tensor> {
+        let source = self.detached().contiguous()?;
+        dispatch!(self.dtype(), T => Tensor::build(&rows.shape, |out: &mut [T]| {
+            kernel::gather(&source, &rows.places, rows.length, out);
+        }))
+    }
+
+    fn scatter(&self, dim: usize, positions: &[Tensor], value: &Tensor) -> Result<()> {
+        let rows = Rows::new(self, dim, positions)?;
+        let value = trim(value, rows.shape.len())?;
+        let sizes: Vec<i64> =
+            rows.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
+        let value = value.cast(self.dtype())?.expand(&sizes)?;
+        let (before, kept) = (self.shape().to_vec(), rows.clone());
+        self.change(
+            "index_put_",
+            "IndexPutBackward0",
+            &[&value],
+            |_| {
+                let whole = self.detached().contiguous_copy()?;
+                dispatch!(self.dtype(), T => {
+                    let values = value.to_vec::<T>()?;
+                    whole.storage_handle().with_mut(|data: &mut [T]| {
+                        for (row, &place) in values.chunks_exact(rows.length.max(1)).zip(&rows.places) {
+                            let start = place.saturating_mul(rows.length);
+                            if let Some(out) = data.get_mut(start..start.saturating_add(rows.length)) {
+                                out.copy_from_slice(row);
+                            }
+                        }
+                    });
+                    kernel::update(self, &whole, |_: T, new: T| new)
+                })
+            },
+            move |context, gradient| {
+                let zeros = Tensor::zeros(&kept.shape, gradient.dtype())?;
+                let left = context.gradient(0, || {
+                    let left = gradient.contiguous_copy()?;
+                    left.scatter_rows(&kept, &zeros)?;
+                    left.reshaped(&before)
+                })?;
+                Ok(vec![left, context.gradient(1, || gradient.take(&kept))?])
+            },
+        )
+        .map(drop)
+    }
+
+    fn scatter_rows(&self, rows: &Rows, value: &Tensor) -> Result<()> {
+        dispatch!(self.dtype(), T => {
+            let values = value.to_vec::<T>()?;
+            self.storage_handle().with_mut(|data: &mut [T]| {
+                for (row, &place) in values.chunks_exact(rows.length.max(1)).zip(&rows.places) {
+                    let start = place.saturating_mul(rows.length);
+                    if let Some(out) = data.get_mut(start..start.saturating_add(rows.length)) {
+                        out.copy_from_slice(row);
+                    }
+                }
+            });
+        });
+        Ok(())
+    }
+}
+
+/// Leading sizes of 1 beyond `ndim` dimensions left out.
+fn trim(value: &Tensor, ndim: usize) -> Result<Tensor> {
+    let mut value = value.clone();
+    while value.ndim() > ndim && value.shape().first() == Some(&1) {
+        value = value.squeeze(Some(0))?;
+    }
+    Ok(value)
+}
+
+/// A gradient of what was gathered, added up at its places in a tensor of shape `before`.
+fn spread(gradient: &Tensor, rows: &Rows, before: &[usize]) -> Result<Tensor> {
+    let source = gradient.detached().contiguous()?;
+    let out = dispatch!(gradient.dtype(), T => {
+        let values = source.to_vec::<T>()?;
+        Tensor::build(before, |out: &mut [T]| {
+            for (row, &place) in values.chunks_exact(rows.length.max(1)).zip(&rows.places) {
+                let start = place.saturating_mul(rows.length);
+                let target = out.get_mut(start..).unwrap_or_default();
+                target.iter_mut().zip(row).for_each(|(out, &value)| *out = crate::Element::plus(*out, value));
+            }
+        })
+    })?;
+    if let Some(record) = Record::new("IndexSpreadBackward0", &[gradient])? {
+        let rows = rows.clone();
+        record.finish(&out, move |_, second| Ok(vec![Some(second.take(&rows)?)]));
+    }
+    Ok(out)
+}
+
+/// Positions for each dimension that an index tensor stands for, counted from the front and checked.
+fn positions_of(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
+    match tensor.dtype() {
+        DType::Int64 => {
+            let size = sizes.first().copied().unwrap_or(0);
+            let count = i64::try_from(size).unwrap_or(i64::MAX);
+            let positions = tensor.to_vec::<i64>()?.into_iter().map(|index| {
+                let place = if index < 0 { index.saturating_add(count) } else { index };
+                let what = "elements of the dimension";
+                if (0..count).contains(&place) {
+                    Ok(place)
+                } else {
+                    Err(Error::OutOfRange { op: OP, index, what, size })
+                }
+            });
+            Ok(vec![Tensor::from_slice(&positions.collect::<Result<Vec<_>>>()?, tensor.shape())?])
+        }
+        DType::Bool => {
+            let own = sizes.get(..tensor.ndim()).unwrap_or_default();
+            if own != tensor.shape() {
+                return Err(Error::Indexing {
+                    message: format!(
+                        "a mask of shape {:?} does not fit dimensions of {own:?}",
+                        tensor.shape()
+                    ),
+                });
+            }
+            let truths = tensor.to_vec::<Truth>()?;
+            let places: Vec<usize> =
+                truths.iter().enumerate().filter(|(_, truth)| truth.get()).map(|(place, _)| place).collect();
+            let strides = crate::shape::contiguous_strides(own);
+            let coordinates = own.iter().zip(strides).map(|(&size, stride)| {
+                let coordinate =
+                    |place: &usize| i64::try_from(place / stride.max(1) % size.max(1)).unwrap_or(0);
+                Tensor::from_slice(&places.iter().map(coordinate).collect::<Vec<_>>(), &[places.len()])
+            });
+            coordinates.collect()
+        }
+        given => Err(Error::Indexing {
+            message: format!("tensors used as indices must be int64 or bool, not {given}"),
+        }),
+    }
+}
+
+/// Which rows of the memory of a contiguous tensor are meant.
+#[derive(Clone)]
+struct Rows {
+    places: Vec<usize>,
+    /// Elements of one row.
+    length: usize,
+    /// The shape of the result.
+    shape: Vec<usize>,
+}
+
+impl Rows {
+    fn new(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<Self> {
+        let shape = source.shape();
+        let (before, rest) = shape.split_at_checked(dim).unwrap_or((shape, &[]));
+        let (indexed, after) = rest.split_at_checked(positions.len()).unwrap_or((rest, &[]));
+        let wide = positions.iter().try_fold(Vec::new(), |wide, tensor| broadcast(OP, &wide, tensor.shape()));
+        let wide = wide.map_err(|error| match error {
+            Error::Shapes { left, right, .. } => Error::Indexing {
+                message: format!("index tensors of shapes {left:?} and {right:?} do not broadcast"),
+            },
+            other => other,
+        })?;
+        let length = after.iter().product();
+        let count: usize = wide.iter().product();
+        let mut inner = vec![0usize; count];
+        let sizes: Vec<i64> = wide.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
+        for (position, &size) in positions.iter().zip(indexed) {
+            for (place, index) in inner.iter_mut().zip(position.expand(&sizes)?.to_vec::<i64>()?) {
+                *place = place.saturating_mul(size).saturating_add(usize::try_from(index).unwrap_or(0));
+            }
+        }
+        let block: usize = indexed.iter().product();
+        let outer: usize = before.iter().product();
+        let result: Vec<usize> = before.iter().chain(&wide).chain(after).copied().collect();
+        crate::shape::checked_numel(&result, source.dtype().size())?;
+        // Rows of no elements have no places: there is nothing to copy.
+        let outer = if length == 0 { 0 } else { outer };
+        let places =
+            (0..outer).flat_map(|start| inner.iter().map(move |place| start * block + place)).collect();
+        Ok(Rows { places, length, shape: result })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    fn numbers() -> Tensor {
+        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
+    }
+
+    fn rows(values: &[i64], shape: &[usize]) -> Index {
+        Index::Tensor(Tensor::from_slice(values, shape).unwrap())
+    }
+
+    const ALL: Index = Index::Slice { start: None, end: None, step: 1 };
+
+    #[test]
+    fn plain_indices_are_views() {
+        let x = numbers();
+        let part = x.index(&[Index::Rest, Index::New, Index::At(1)]).unwrap();
+        assert_eq!(part.shape(), [2, 1]);
+        part.zero_().unwrap();
+        assert_close(&x, &[1.0, 0.0, 3.0, 4.0, 0.0, 6.0]);
+    }
+
+    #[test]
+    fn tensors_pick_rows_columns_and_pairs() {
+        let x = numbers();
+        assert_close(&x.index(&[rows(&[1, 0, -1], &[3])]).unwrap(), &[4., 5., 6., 1., 2., 3., 4., 5., 6.]);
+        assert_close(&x.index(&[ALL, rows(&[2, 0], &[2])]).unwrap(), &[3.0, 1.0, 6.0, 4.0]);
+        let pairs = x.index(&[rows(&[0, 1], &[2, 1]), rows(&[0, 2], &[2])]).unwrap();
+        assert_eq!(pairs.shape(), [2, 2]);
+        assert_close(&pairs, &[1.0, 3.0, 4.0, 6.0]);
+        let mask = Index::Tensor(x.greater(2.5).unwrap());
+        assert_close(&x.index(&[mask]).unwrap(), &[3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(x.index(&[rows(&[], &[0])]).unwrap().shape(), [0, 3]);
+    }
+
+    #[test]
+    fn parts_can_be_written() {
+        let x = numbers();
+        x.set_index(&[rows(&[1], &[1])], &doubles(&[7.0], &[])).unwrap();
+        x.set_index(&[Index::At(0), Index::At(0)], &doubles(&[9.0], &[1])).unwrap();
+        assert_close(&x, &[9.0, 2.0, 3.0, 7.0, 7.0, 7.0]);
+        assert_eq!(x.version(), Ok(2));
+        assert!(x.set_index(&[ALL], &doubles(&[0.0; 4], &[4])).is_err());
+    }
+
+    #[test]
+    fn wrong_indices_are_errors() {
+        let x = numbers();
+        let indexing = |indices: &[Index]| x.index(indices).unwrap_err();
+        assert!(matches!(indexing(&[rows(&[2], &[1])]), Error::OutOfRange { index: 2, size: 2, .. }));
+        assert!(matches!(indexing(&[ALL, ALL, ALL]), Error::Indexing { .. }));
+        assert!(matches!(indexing(&[Index::Rest, Index::Rest]), Error::Indexing { .. }));
+        assert!(matches!(indexing(&[rows(&[0, 1], &[2]), rows(&[0, 1, 2], &[3])]), Error::Indexing { .. }));
+        assert!(matches!(indexing(&[Index::Tensor(doubles(&[0.0], &[1]))]), Error::Indexing { .. }));
+        let mask = Tensor::ones(&[3], DType::Bool).unwrap();
+        assert!(matches!(indexing(&[Index::Tensor(mask)]), Error::Indexing { .. }));
+    }
+
+    #[test]
+    fn gradients_match_finite_differences() {
+        let x = [numbers()];
+        gradcheck(|x| x[0].index(&[rows(&[1, 0, 1], &[3])])?.pow(2.0), &x);
+        gradcheck(|x| x[0].index(&[ALL, rows(&[2, 2], &[2])])?.pow(2.0), &x);
+        gradcheck(
+            |x| {
+                let y = x[0].mul(2.0)?;
+                y.set_index(&[ALL, rows(&[0], &[1])], &x[1])?;
+                y.pow(2.0)
+            },
+            &[numbers(), doubles(&[3.0, 0.5], &[2, 1])],
+        );
+    }
+}

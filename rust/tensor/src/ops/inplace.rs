@@ -1,0 +1,289 @@
+//! Operations that change a tensor's memory.
+
+use super::binary::{Scaled, no_truth_values, scaled};
+use super::operand::{Operand, result_type};
+use crate::autograd::{Context, Gradients, Record, check_in_place, rebase};
+use crate::dtype::{dispatch, dispatch_float};
+use crate::shape::broadcast;
+use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
+
+impl Tensor {
+    /// Changes this tensor in place: checks, `work`, a new version, and the new history. The first
+    /// gradient that `backward` gives is that of the old value, the others are those of `inputs`.
+    pub(super) fn change(
+        &self,
+        op: &'static str,
+        node: &'static str,
+        inputs: &[&Tensor],
+        work: impl FnOnce(Option<&mut Record>) -> Result<()>,
+        backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+    ) -> Result<&Tensor> {
+        check_in_place(op, self, inputs)?;
+        let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
+        let mut record = Record::new(node, &all)?;
+        work(record.as_mut())?;
+        self.storage_handle().bump_version();
+        if let Some(record) = record {
+            rebase(self, record.node(self, backward))?;
+        }
+        Ok(self)
+    }
+
+    /// The other operand of an arithmetic operation, if its result fits into this tensor.
+    fn operand(&self, op: &'static str, other: Operand<'_>, result: DType) -> Result<Tensor> {
+        let other = other.tensor(result)?;
+        if broadcast(op, self.shape(), other.shape())? != self.shape() {
+            return Err(Error::Shapes {
+                op,
+                left: self.shape().to_vec(),
+                right: other.shape().to_vec(),
+                allowed: "a tensor that is changed in place keeps its shape",
+            });
+        }
+        if !result.fits_into(self.dtype()) {
+            return Err(Error::ResultType { op, result, target: self.dtype() });
+        }
+        Ok(other)
+    }
+
+    fn update(&self, other: &Tensor, compute: DType, op: Arithmetic) -> Result<()> {
+        if compute == self.dtype() {
+            let other = kernel::cast(other, compute)?;
+            return dispatch!(compute, T => kernel::update(self, &other, |a: T, b: T| op.apply(a, b)));
+        }
+        // The operation is done in a wider type and its result stored in this tensor's.
+        let (wide, other) = (kernel::cast(self, compute)?, kernel::cast(other, compute)?);
+        dispatch!(compute, T => {
+            kernel::update(&wide, &other, |a: T, b: T| op.apply(a, b))?;
+            dispatch!(self.dtype(), U => kernel::update(self, &wide, |_: U, value: T| value.cast()))
+        })
+    }
+
+    /// `self += other`
+    pub fn add_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        self.add_scaled_(other, Scalar::Int(1))
+    }
+
+    /// `self += alpha * other`
+    pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
+        match scaled("add_", other.into(), alpha)? {
+            Scaled::Operand(other) => self.add_in_place(other),
+            Scaled::Tensor(other) => self.add_in_place((&other).into()),
+        }
+    }
+
+    fn add_in_place(&self, other: Operand<'_>) -> Result<&Tensor> {
+        let op = "add_";
+        let compute = result_type(&[self.into(), other]);
+        let other = self.operand(op, other, compute)?;
+        let work = |_: Option<&mut Record>| self.update(&other, compute, Arithmetic::Add);
+        self.change(op, "AddBackward0", &[&other], work, |_, gradient| {
+            Ok(vec![Some(gradient.clone()), Some(gradient.clone())])
+        })
+    }
+
+    /// `self -= other`
+    pub fn sub_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        self.sub_scaled_(other, Scalar::Int(1))
+    }
+
+    /// `self -= alpha * other`
+    pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
+        match scaled("sub_", other.into(), alpha)? {
+            Scaled::Operand(other) => self.sub_in_place(other),
+            Scaled::Tensor(other) => self.sub_in_place((&other).into()),
+        }
+    }
+
+    fn sub_in_place(&self, other: Operand<'_>) -> Result<&Tensor> {
+        let op = "sub_";
+        no_truth_values(op, [self.into(), other])?;
+        let compute = result_type(&[self.into(), other]);
+        let other = self.operand(op, other, compute)?;
+        let work = |_: Option<&mut Record>| self.update(&other, compute, Arithmetic::Subtract);
+        self.change(op, "SubBackward0", &[&other], work, |context, gradient| {
+            Ok(vec![Some(gradient.clone()), context.gradient(1, || gradient.neg())?])
+        })
+    }
+
+    /// `self *= other`
+    pub fn mul_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        let op = "mul_";
+        let other = other.into();
+        let compute = result_type(&[self.into(), other]);
+        let other = self.operand(op, other, compute)?;
+        let work = |record: Option<&mut Record>| {
+            if let Some(record) = record {
+                record.save_for(0, &other)?;
+                record.save_old_for(1, self)?;
+            }
+            self.update(&other, compute, Arithmetic::Multiply)
+        };
+        self.change(op, "MulBackward0", &[&other], work, |context, gradient| {
+            Ok(vec![
+                context.gradient(0, || gradient.mul(&context.saved(0)?))?,
+                context.gradient(1, || gradient.mul(&context.saved(1)?))?,
+            ])
+        })
+    }
+
+    /// `self /= other`, for floating-point tensors.
+    pub fn div_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        let op = "div_";
+        let other = other.into();
+        let compute = result_type(&[self.into(), other]).to_floating_point();
+        let other = self.operand(op, other, compute)?;
+        let work = |record: Option<&mut Record>| {
+            if let Some(record) = record {
+                record.save(&other)?;
+                record.save_old_for(1, self)?;
+            }
+            self.update(&other, compute, Arithmetic::Divide)
+        };
+        self.change(op, "DivBackward0", &[&other], work, |context, gradient| {
+            let right = context.saved(0)?;
+            Ok(vec![
+                context.gradient(0, || gradient.div(&right))?,
+                context.gradient(1, || gradient.mul(&context.saved(1)?.div(&right)?.div(&right)?)?.neg())?,
+            ])
+        })
+    }
+
+    /// All elements 0.
+    pub fn zero_(&self) -> Result<&Tensor> {
+        self.overwrite("zero_", "ZeroBackward0", Scalar::Int(0))
+    }
+
+    /// All elements `value`.
+    pub fn fill_(&self, value: impl Into<Scalar>) -> Result<&Tensor> {
+        self.overwrite("fill_", "FillBackward0", value.into())
+    }
+
+    fn overwrite(&self, op: &'static str, node: &'static str, value: Scalar) -> Result<&Tensor> {
+        let source = Operand::Scalar(value).tensor(self.dtype())?;
+        let work = |_: Option<&mut Record>| dispatch!(self.dtype(), T => kernel::update(self, &source, |_: T, value: T| value));
+        self.change(op, node, &[], work, |_, _| Ok(vec![None]))
+    }
+
+    /// All elements those of `source`, which broadcasts and is converted.
+    pub fn copy_(&self, source: &Tensor) -> Result<&Tensor> {
+        let op = "copy_";
+        if broadcast(op, self.shape(), source.shape()).ok().as_deref() != Some(self.shape()) {
+            return Err(Error::Shapes {
+                op,
+                left: self.shape().to_vec(),
+                right: source.shape().to_vec(),
+                allowed: "the source must broadcast to the target",
+            });
+        }
+        let work = |_: Option<&mut Record>| {
+            let values = kernel::cast(source, self.dtype())?;
+            dispatch!(self.dtype(), T => kernel::update(self, &values, |_: T, value: T| value))
+        };
+        self.change(op, "CopyBackwards", &[source], work, |_, gradient| {
+            Ok(vec![None, Some(gradient.clone())])
+        })
+    }
+}
+
+/// Adds to a tensor that only the engine knows: no record, no new version.
+pub(crate) fn add_unrecorded(target: Tensor, gradient: &Tensor) -> Result<Tensor> {
+    dispatch_float!(target.dtype(), T => kernel::update(&target, gradient, |a: T, b: T| a + b))?;
+    Ok(target)
+}
+
+#[derive(Clone, Copy)]
+enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+impl Arithmetic {
+    fn apply<T: Element>(self, a: T, b: T) -> T {
+        match self {
+            Arithmetic::Add => a.plus(b),
+            Arithmetic::Subtract => a.minus(b),
+            Arithmetic::Multiply => a.times(b),
+            // A single-precision quotient is the double one rounded.
+            Arithmetic::Divide => T::from_f64(a.to_f64() / b.to_f64()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Error, Tensor};
+
+    #[test]
+    fn in_place_arithmetic_keeps_memory_and_raises_the_version() {
+        let x = doubles(&[1.0, 2.0], &[2]);
+        let before = x.data_ptr();
+        x.add_(1.0).unwrap().mul_(&doubles(&[2.0], &[1])).unwrap().sub_(&x).unwrap();
+        assert_close(&x, &[0.0, 0.0]);
+        assert_eq!((x.data_ptr(), x.version()), (before, Ok(3)));
+        x.add_scaled_(&doubles(&[1.0, 2.0], &[2]), 0.5.into()).unwrap().div_(2.0).unwrap();
+        assert_close(&x, &[0.25, 0.5]);
+    }
+
+    #[test]
+    fn views_of_one_memory_are_read_before_they_are_written() {
+        let x = doubles(&[1.0, 2.0, 3.0], &[3]);
+        let (head, tail) = (x.slice(0, None, Some(2), 1).unwrap(), x.slice(0, Some(1), None, 1).unwrap());
+        tail.add_(&head).unwrap();
+        assert_close(&x, &[1.0, 3.0, 5.0]);
+    }
+
+    #[test]
+    fn results_that_do_not_fit_are_errors_and_change_nothing() {
+        let x = Tensor::ones(&[2], DType::Int64).unwrap();
+        assert!(matches!(x.add_(0.5), Err(Error::ResultType { .. })));
+        assert!(matches!(x.div_(2i64), Err(Error::ResultType { .. })));
+        assert!(matches!(x.mul_(&Tensor::ones(&[3, 2], DType::Int64).unwrap()), Err(Error::Shapes { .. })));
+        assert!(matches!(
+            x.unsqueeze(0).unwrap().expand(&[3, 2]).unwrap().zero_(),
+            Err(Error::Overlap { .. })
+        ));
+        assert_eq!((x.to_vec::<i64>().unwrap(), x.version()), (vec![1, 1], Ok(0)));
+    }
+
+    #[test]
+    fn gradients_match_finite_differences() {
+        let inputs = [doubles(&[0.5, 1.5, 2.0], &[3]), doubles(&[2.0, 0.25, 3.0], &[3])];
+        gradcheck(|x| x[0].mul(1.0)?.add_(&x[1])?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.sub_scaled_(&x[1], 2.0.into())?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.mul_(&x[1])?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.div_(&x[1])?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.mul_(&x[0])?.add(&x[1]), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.copy_(&x[1])?.pow(2.0), &inputs);
+    }
+
+    #[test]
+    fn gradients_through_views_that_change_match_finite_differences() {
+        let inputs = [doubles(&[0.5, 1.5, 2.0, 3.0, 1.0, 0.1], &[2, 3]), doubles(&[2.0, 0.25], &[2])];
+        gradcheck(
+            |x| {
+                let y = x[0].mul(2.0)?;
+                let column = y.select(1, 1)?;
+                column.mul_(&x[1])?;
+                y.t()?.select(0, 0)?.add_(&column)?;
+                y.select(0, 0)?.zero_()?;
+                y.pow(2.0)?.add(&column.unsqueeze(1)?)
+            },
+            &inputs,
+        );
+        gradcheck(
+            |x| {
+                // The base is transposed in memory, and the view is asked for its history afterwards.
+                let y = x[0].mul(1.0)?.t()?.copy()?;
+                let row = y.select(0, 2)?;
+                y.mul_(3.0)?;
+                row.mul_(&x[1])?;
+                row.pow(2.0)?.add(&y.sum(Some(&[0]), false)?)
+            },
+            &inputs,
+        );
+    }
+}

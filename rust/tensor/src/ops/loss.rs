@@ -1,0 +1,216 @@
+//! Soft maximum and losses.
+
+use crate::autograd::Record;
+use crate::dtype::dispatch_float;
+use crate::shape::dimension;
+use crate::{DType, Element, Error, Result, Tensor, kernel};
+
+/// How the losses of a batch become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// They stay apart.
+    None,
+    /// Their mean.
+    Mean,
+    /// Their sum.
+    Sum,
+}
+
+fn floating(op: &'static str, tensor: &Tensor) -> Result<()> {
+    let allowed = "a floating-point tensor is needed; float() makes one";
+    if tensor.dtype().is_floating_point() {
+        Ok(())
+    } else {
+        Err(Error::DType { op, given: tensor.dtype(), allowed })
+    }
+}
+
+impl Tensor {
+    /// The logarithm of [`softmax`](Tensor::softmax), exact also where that is tiny.
+    pub fn log_softmax(&self, dim: i64) -> Result<Tensor> {
+        let op = "log_softmax";
+        floating(op, self)?;
+        dimension(op, dim, self.ndim())?;
+        let out = along(self, dim, |lanes, length| {
+            dispatch_float!(lanes.dtype(), T => kernel::lanes(lanes, length, lanes.shape(), length, |lane: &[T], out: &mut [T]| {
+                let largest = lane.iter().copied().fold(T::NEG_INFINITY, T::max);
+                // Where all are minus infinity their differences are not numbers, as they should be.
+                let sum: f64 = lane.iter().map(|&value| f64::from((value - largest).exp())).sum();
+                let shift = largest + T::from_f64(sum.ln());
+                out.iter_mut().zip(lane).for_each(|(out, &value)| *out = value - shift);
+            }))
+        })?;
+        if let Some(mut record) = Record::new("LogSoftmaxBackward0", &[self])? {
+            let slot = record.save_output(&out)?;
+            record.finish(&out, move |context, gradient| {
+                let share = context.saved(slot)?.exp()?;
+                let total = gradient.sum(Some(&[dim]), true)?;
+                Ok(vec![Some(gradient.sub(&share.mul(&total)?)?)])
+            });
+        }
+        Ok(out)
+    }
+
+    /// Positive numbers that sum to 1 along `dim`, proportional to the exponentials of the elements.
+    pub fn softmax(&self, dim: i64) -> Result<Tensor> {
+        let op = "softmax";
+        floating(op, self)?;
+        dimension(op, dim, self.ndim())?;
+        let out = self.detached().log_softmax(dim)?.exp()?;
+        if let Some(mut record) = Record::new("SoftmaxBackward0", &[self])? {
+            let slot = record.save_output(&out)?;
+            record.finish(&out, move |context, gradient| {
+                let share = context.saved(slot)?;
+                let total = gradient.mul(&share)?.sum(Some(&[dim]), true)?;
+                Ok(vec![Some(gradient.sub(&total)?.mul(&share)?)])
+            });
+        }
+        Ok(out)
+    }
+
+    /// The negative logarithms that a row of log-probabilities `[N, C]` gives to the classes `[N]`.
+    pub fn nll_loss(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+        let op = "nll_loss";
+        floating(op, self)?;
+        let &[count, classes] = self.shape() else {
+            let allowed = "the input needs the shape [samples, classes]".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), allowed });
+        };
+        if target.shape() != [count] {
+            return Err(Error::Shapes {
+                op,
+                left: self.shape().to_vec(),
+                right: target.shape().to_vec(),
+                allowed: "an input [samples, classes] needs a target [samples]",
+            });
+        }
+        if target.dtype() != DType::Int64 {
+            return Err(Error::DType {
+                op,
+                given: target.dtype(),
+                allowed: "the target holds int64 class indices",
+            });
+        }
+        let picks = target.to_vec::<i64>()?.into_iter().map(|index| {
+            let class = usize::try_from(index).ok().filter(|&class| class < classes);
+            class.ok_or(Error::OutOfRange { op, index, what: "classes", size: classes })
+        });
+        let picks = picks.collect::<Result<Vec<usize>>>()?;
+        let chosen = picks.clone();
+        let losses = dispatch_float!(self.dtype(), T => {
+            let rows = self.detached().contiguous()?.to_vec::<T>()?;
+            Tensor::build(&[count], |out: &mut [T]| {
+                for (out, (row, &pick)) in out.iter_mut().zip(rows.chunks_exact(classes.max(1)).zip(&chosen)) {
+                    *out = -row.get(pick).copied().unwrap_or_default();
+                }
+            })
+        })?;
+        if let Some(record) = Record::new("NllLossBackward0", &[self])? {
+            record
+                .finish(&losses, move |_, gradient| Ok(vec![Some(scatter_rows(gradient, &picks, classes)?)]));
+        }
+        match reduction {
+            Reduction::None => Ok(losses),
+            Reduction::Mean => losses.mean(None, false),
+            Reduction::Sum => losses.sum(None, false),
+        }
+    }
+
+    /// The cross entropy between the softmax of rows `[N, C]` and the classes `[N]`.
+    pub fn cross_entropy(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+        if self.ndim() != 2 {
+            let allowed = "the input needs the shape [samples, classes]".to_owned();
+            return Err(Error::Shape { op: "cross_entropy", given: self.shape().to_vec(), allowed });
+        }
+        self.log_softmax(1)?.nll_loss(target, reduction)
+    }
+}
+
+/// Rows that are zero but for minus a gradient at one class each.
+fn scatter_rows(gradient: &Tensor, picks: &[usize], classes: usize) -> Result<Tensor> {
+    let out = dispatch_float!(gradient.dtype(), T => {
+        let values = gradient.to_vec::<T>()?;
+        Tensor::build(&[picks.len(), classes], |out: &mut [T]| {
+            for (row, (&pick, value)) in out.chunks_exact_mut(classes.max(1)).zip(picks.iter().zip(values)) {
+                if let Some(out) = row.get_mut(pick) {
+                    *out = -value;
+                }
+            }
+        })
+    })?;
+    if let Some(record) = Record::new("NllLossBackwardBackward0", &[gradient])? {
+        let places: Vec<i64> = picks.iter().map(|&pick| i64::try_from(pick).unwrap_or(0)).collect();
+        record.finish(&out, move |_, second| {
+            let rows = Tensor::arange(
+                0.into(),
+                i64::try_from(places.len()).unwrap_or(0).into(),
+                1.into(),
+                DType::Int64,
+            )?;
+            let columns = Tensor::from_slice(&places, &[places.len()])?;
+            Ok(vec![Some(second.index(&[super::Index::Tensor(rows), super::Index::Tensor(columns)])?.neg()?)])
+        });
+    }
+    Ok(out)
+}
+
+/// Runs `f` on the lanes along `dim`, laid out one after the other, and puts the result back in order.
+fn along(tensor: &Tensor, dim: i64, f: impl FnOnce(&Tensor, usize) -> Result<Tensor>) -> Result<Tensor> {
+    let lanes = tensor.detached().transpose(dim, -1)?.contiguous()?;
+    let length = lanes.shape().last().copied().unwrap_or(1);
+    Ok(f(&lanes, length)?.transpose(dim, -1)?.contiguous()?.detached())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    fn scores() -> Tensor {
+        doubles(&[1.0, -2.0, 0.5, 0.0, 3.0, -1.0], &[2, 3])
+    }
+
+    fn classes(values: &[i64]) -> Tensor {
+        Tensor::from_slice(values, &[values.len()]).unwrap()
+    }
+
+    #[test]
+    fn large_scores_do_not_overflow() {
+        let x = doubles(&[1000.0, 1000.0, -1000.0], &[3]);
+        let half = 0.5f64.ln();
+        assert_close(&x.log_softmax(0).unwrap(), &[half, half, -2000.0 + half]);
+        assert_close(&scores().softmax(1).unwrap().sum(Some(&[1]), false).unwrap(), &[1.0, 1.0]);
+    }
+
+    #[test]
+    fn reductions_agree() {
+        let losses =
+            scores().cross_entropy(&classes(&[2, 0]), Reduction::None).unwrap().to_vec::<f64>().unwrap();
+        let mean = scores().cross_entropy(&classes(&[2, 0]), Reduction::Mean).unwrap();
+        let sum = scores().cross_entropy(&classes(&[2, 0]), Reduction::Sum).unwrap();
+        assert_close(&mean, &[(losses[0] + losses[1]) / 2.0]);
+        assert_close(&sum, &[losses[0] + losses[1]]);
+    }
+
+    #[test]
+    fn a_class_that_does_not_exist_is_named_with_the_number_of_classes() {
+        for bad in [3, -1] {
+            let error = scores().cross_entropy(&classes(&[0, bad]), Reduction::Mean).unwrap_err();
+            assert!(matches!(error, Error::OutOfRange { index, size: 3, .. } if index == bad), "{error}");
+        }
+        assert!(scores().cross_entropy(&classes(&[0]), Reduction::Mean).is_err());
+        assert!(scores().cross_entropy(&doubles(&[0.0, 1.0], &[2]), Reduction::Mean).is_err());
+        assert!(classes(&[1]).log_softmax(0).is_err() && scores().log_softmax(2).is_err());
+    }
+
+    #[test]
+    fn gradients_match_finite_differences() {
+        for dim in [0, 1] {
+            gradcheck(|x| x[0].log_softmax(dim)?.pow(2.0), &[scores()]);
+            gradcheck(|x| x[0].softmax(dim)?.pow(2.0), &[scores()]);
+        }
+        for reduction in [Reduction::None, Reduction::Mean, Reduction::Sum] {
+            gradcheck(|x| x[0].cross_entropy(&classes(&[2, 0]), reduction)?.exp(), &[scores()]);
+        }
+    }
+}

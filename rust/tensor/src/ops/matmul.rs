@@ -1,0 +1,196 @@
+//! Matrix products of tensors of any number of dimensions.
+
+use crate::autograd::Record;
+use crate::kernel::{self, Matrix, Plan};
+use crate::shape::{broadcast, pairs};
+use crate::{DType, Error, Result, Tensor};
+
+const OP: &str = "matmul";
+
+/// The product of matrices of tensors with at least two dimensions, broadcast over the others.
+fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let misfit = || Error::Shapes {
+        op: OP,
+        left: a.shape().to_vec(),
+        right: b.shape().to_vec(),
+        allowed: "the columns of the first must be as many as the rows of the second",
+    };
+    let (batch_a, rows, depth) = split(a).ok_or_else(misfit)?;
+    let (batch_b, depth_b, columns) = split(b).ok_or_else(misfit)?;
+    if depth.0 != depth_b.0 {
+        return Err(misfit());
+    }
+    if a.dtype() != b.dtype() {
+        return Err(Error::DType { op: OP, given: b.dtype(), allowed: "both operands need the same type" });
+    }
+    let batch = broadcast(OP, &sizes(&batch_a), &sizes(&batch_b)).map_err(|_| misfit())?;
+    let strides = (batch_strides(&batch_a, batch.len()), batch_strides(&batch_b, batch.len()));
+    let plan = Plan::new(&batch, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
+    let (mut lefts, mut rights) = (Vec::new(), Vec::new());
+    plan.rows(|[start_a, start_b]| {
+        for i in 0..plan.length {
+            let [step_a, step_b] = plan.steps;
+            lefts.push(matrix(start_a + i * step_a, rows, depth));
+            rights.push(matrix(start_b + i * step_b, depth_b, columns));
+        }
+    });
+    let mut shape = batch;
+    shape.extend([rows.0, columns.0]);
+    let (left, right) = ((a, lefts.as_slice()), (b, rights.as_slice()));
+    let out = match a.dtype() {
+        DType::Float32 => kernel::product::<f32>(&shape, left, right),
+        DType::Float64 => kernel::product::<f64>(&shape, left, right),
+        DType::Int64 => kernel::product::<i64>(&shape, left, right),
+        DType::Bool => Err(Error::DType { op: OP, given: DType::Bool, allowed: "numbers are needed" }),
+    }?;
+    let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
+    if let Some(mut record) = Record::new(name, &[a, b])? {
+        let (right, left) = (record.save_for(0, b)?, record.save_for(1, a)?);
+        record.finish(&out, move |context, gradient| {
+            Ok(vec![
+                context.gradient(0, || product(gradient, &context.saved(right)?.transpose(-1, -2)?))?,
+                context.gradient(1, || product(&context.saved(left)?.transpose(-1, -2)?, gradient))?,
+            ])
+        });
+    }
+    Ok(out)
+}
+
+type Dim = (usize, usize);
+
+/// The dimensions before the last two, and those.
+fn split(tensor: &Tensor) -> Option<(Vec<Dim>, Dim, Dim)> {
+    let mut dims = pairs(tensor.layout());
+    let columns = dims.pop()?;
+    let rows = dims.pop()?;
+    Some((dims, rows, columns))
+}
+
+fn sizes(dims: &[Dim]) -> Vec<usize> {
+    dims.iter().map(|&(size, _)| size).collect()
+}
+
+fn batch_strides(dims: &[Dim], ndim: usize) -> Vec<usize> {
+    let own = dims.iter().map(|&(size, stride)| if size == 1 { 0 } else { stride });
+    std::iter::repeat_n(0, ndim - dims.len()).chain(own).collect()
+}
+
+fn matrix(start: usize, (rows, row_step): Dim, (columns, column_step): Dim) -> Matrix {
+    Matrix { start, rows, columns, row_step, column_step }
+}
+
+impl Tensor {
+    /// The matrix product. A tensor of one dimension is a row on the left and a column on the right,
+    /// and the result does not have that dimension; dimensions before the last two broadcast.
+    pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
+        let misfit = || Error::Shapes {
+            op: OP,
+            left: self.shape().to_vec(),
+            right: other.shape().to_vec(),
+            allowed: "both need at least one dimension, and the last of the first must be as long as the \
+                      last but one (or only one) of the second",
+        };
+        let (m, n) = (self.ndim(), other.ndim());
+        let inner = other.shape().iter().rev().nth(usize::from(n > 1));
+        if m == 0 || n == 0 || self.shape().last() != inner {
+            return Err(misfit());
+        }
+        let a = if m == 1 { self.unsqueeze(0)? } else { self.clone() };
+        let b = if n == 1 { other.unsqueeze(1)? } else { other.clone() };
+        // Many matrices by one are one tall matrix by it.
+        let out = if a.ndim() > 2 && b.ndim() == 2 && a.is_contiguous() {
+            let (rows, columns) = (a.shape().iter().rev().skip(1).product(), inner.copied().unwrap_or(1));
+            let mut shape = a.shape().to_vec();
+            shape.pop();
+            shape.extend(b.shape().last());
+            product(&a.reshaped(&[rows, columns])?, &b)?.reshaped(&shape)?
+        } else {
+            product(&a, &b)?
+        };
+        let out = if m == 1 { out.squeeze(Some(-2))? } else { out };
+        if n == 1 { out.squeeze(Some(-1)) } else { Ok(out) }
+    }
+
+    /// The product of two matrices.
+    pub fn mm(&self, other: &Tensor) -> Result<Tensor> {
+        if self.ndim() != 2 || other.ndim() != 2 {
+            return Err(Error::Shapes {
+                op: "mm",
+                left: self.shape().to_vec(),
+                right: other.shape().to_vec(),
+                allowed: "both need two dimensions; matmul takes any number",
+            });
+        }
+        self.matmul(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Error, Tensor};
+
+    fn range(shape: &[usize]) -> Tensor {
+        let count: usize = shape.iter().product();
+        doubles(&(0..count).map(|i| i as f64 * 0.25 - 1.0).collect::<Vec<_>>(), shape)
+    }
+
+    #[test]
+    fn shapes_follow_the_rules_of_the_operator() {
+        let shape = |a: &[usize], b: &[usize]| range(a).matmul(&range(b)).map(|out| out.shape().to_vec());
+        assert_eq!(shape(&[3], &[3]), Ok(vec![]));
+        assert_eq!(shape(&[2, 3], &[3]), Ok(vec![2]));
+        assert_eq!(shape(&[3], &[3, 4]), Ok(vec![4]));
+        assert_eq!(shape(&[2, 3], &[3, 4]), Ok(vec![2, 4]));
+        assert_eq!(shape(&[5, 2, 3], &[3, 4]), Ok(vec![5, 2, 4]));
+        assert_eq!(shape(&[2, 1, 2, 3], &[4, 3, 2]), Ok(vec![2, 4, 2, 2]));
+        assert_eq!(shape(&[3], &[4, 3, 2]), Ok(vec![4, 2]));
+        assert_eq!(shape(&[0, 3], &[3, 2]), Ok(vec![0, 2]));
+        for (a, b) in [(&[2, 3][..], &[2, 3][..]), (&[], &[2]), (&[2, 2, 3], &[3, 3, 2])] {
+            let error = shape(a, b).unwrap_err();
+            assert!(
+                matches!(&error, Error::Shapes { op: "matmul", left, right, .. } if left == a && right == b)
+            );
+        }
+    }
+
+    #[test]
+    fn transposed_operands_give_the_same_product() {
+        let (a, b) = (range(&[2, 3]), range(&[3, 4]));
+        let expected = a.matmul(&b).unwrap().to_vec::<f64>().unwrap();
+        let flipped = |x: &Tensor| x.t().unwrap().contiguous().unwrap().t().unwrap();
+        assert_close(&flipped(&a).matmul(&flipped(&b)).unwrap(), &expected);
+        let ints = |x: &Tensor| x.mul(4.0).unwrap().cast(DType::Int64).unwrap();
+        let product = ints(&flipped(&a)).matmul(&ints(&b)).unwrap();
+        let scaled: Vec<f64> = expected.iter().map(|v| v * 16.0).collect();
+        assert_close(&product, &scaled);
+    }
+
+    #[test]
+    fn no_depth_gives_zeros() {
+        assert_close(&range(&[2, 0]).matmul(&range(&[0, 1])).unwrap(), &[0.0, 0.0]);
+    }
+
+    #[test]
+    fn types_must_agree() {
+        let singles = Tensor::ones(&[3], DType::Float32).unwrap();
+        assert!(matches!(range(&[3]).matmul(&singles), Err(Error::DType { op: "matmul", .. })));
+    }
+
+    #[test]
+    fn gradients_match_finite_differences() {
+        let shapes: [(&[usize], &[usize]); 7] = [
+            (&[3], &[3]),
+            (&[2, 3], &[3]),
+            (&[3], &[3, 4]),
+            (&[2, 3], &[3, 4]),
+            (&[5, 2, 3], &[3, 4]),
+            (&[2, 1, 2, 3], &[4, 3, 2]),
+            (&[3], &[4, 3, 2]),
+        ];
+        for (a, b) in shapes {
+            gradcheck(|x| x[0].matmul(&x[1])?.pow(2.0), &[range(a), range(b)]);
+        }
+        gradcheck(|x| x[0].matmul(&x[0].t()?), &[range(&[2, 3])]);
+    }
+}

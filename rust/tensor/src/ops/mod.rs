@@ -1,0 +1,27 @@
+//! The operations, each with its gradient beside it.
+
+mod binary;
+mod cast;
+mod compare;
+mod creation;
+mod display;
+mod index;
+mod inplace;
+mod join;
+mod loss;
+mod matmul;
+mod operand;
+mod random;
+mod reduce;
+mod unary;
+mod view;
+
+pub(crate) use cast::copy_with_layout;
+pub use index::Index;
+pub(crate) use inplace::add_unrecorded;
+pub use join::{cat, stack};
+pub use loss::Reduction;
+pub use operand::Operand;
+pub use random::manual_seed;
+pub(crate) use reduce::sum_to;
+pub(crate) use view::{as_strided, as_strided_node};

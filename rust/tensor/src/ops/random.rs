@@ -1,0 +1,73 @@
+//! Random numbers from one generator of the process.
+
+use std::f64::consts::TAU;
+use std::sync::{Mutex, PoisonError};
+
+use crate::dtype::dispatch_float;
+use crate::{DType, Element, Error, Result, Tensor};
+
+/// What the generator starts from until a seed is given: runs repeat each other, as in PyTorch.
+const FIRST_SEED: u64 = 0x5eed;
+
+static GENERATOR: Mutex<Option<fastrand::Rng>> = Mutex::new(None);
+
+/// Restarts the generator: the same calls give the same numbers after the same seed.
+pub fn manual_seed(seed: u64) {
+    *GENERATOR.lock().unwrap_or_else(PoisonError::into_inner) = Some(fastrand::Rng::with_seed(seed));
+}
+
+fn draw(
+    op: &'static str,
+    shape: &[usize],
+    dtype: DType,
+    f: impl Fn(&mut fastrand::Rng) -> f64,
+) -> Result<Tensor> {
+    if !dtype.is_floating_point() {
+        return Err(Error::DType { op, given: dtype, allowed: "random numbers are floating point" });
+    }
+    let mut generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
+    let generator = generator.get_or_insert_with(|| fastrand::Rng::with_seed(FIRST_SEED));
+    dispatch_float!(dtype, T => Tensor::build(shape, |out: &mut [T]| {
+        out.iter_mut().for_each(|out| *out = T::from_f64(f(generator)));
+    }))
+}
+
+impl Tensor {
+    /// Numbers spread evenly from 0 up to but without 1.
+    pub fn rand(shape: &[usize], dtype: DType) -> Result<Self> {
+        // 24 bits are exact in single precision: rounding never gives 1.
+        draw("rand", shape, dtype, |generator| f64::from(generator.u32(..) >> 8) / f64::from(1u32 << 24))
+    }
+
+    /// Numbers of the standard normal distribution.
+    pub fn randn(shape: &[usize], dtype: DType) -> Result<Self> {
+        // Box and Muller's transform; 1 - u is never 0.
+        draw("randn", shape, dtype, |generator| {
+            (-2.0 * (1.0 - generator.f64()).ln()).sqrt() * (TAU * generator.f64()).cos()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One test: the generator belongs to the process, and tests run side by side.
+    #[test]
+    fn numbers_repeat_after_a_seed_and_are_distributed_as_promised() {
+        let count = 20_000;
+        manual_seed(7);
+        let (even, normal) =
+            (Tensor::rand(&[count], DType::Float32), Tensor::randn(&[count], DType::Float64));
+        let even = even.unwrap().to_vec::<f64>().unwrap();
+        let normal = normal.unwrap().to_vec::<f64>().unwrap();
+        assert!(even.iter().all(|value| (0.0..1.0).contains(value)));
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / count as f64;
+        assert!((mean(&even) - 0.5).abs() < 0.02 && mean(&normal).abs() < 0.04);
+        let squares: Vec<f64> = normal.iter().map(|value| value * value).collect();
+        assert!((mean(&squares) - 1.0).abs() < 0.05);
+        manual_seed(7);
+        assert_eq!(Tensor::rand(&[count], DType::Float32).unwrap().to_vec::<f64>().unwrap(), even);
+        assert!(Tensor::rand(&[1], DType::Int64).is_err());
+    }
+}

@@ -1,0 +1,280 @@
+//! Sums, means, extremes.
+
+use crate::autograd::Record;
+use crate::dtype::dispatch;
+use crate::shape::dimension;
+use crate::{DType, Element, Error, Result, Tensor, kernel};
+
+/// Which dimensions of a tensor are reduced, and the shapes without and with them as size 1.
+struct Reduced {
+    marks: Vec<bool>,
+    kept: Vec<usize>,
+    ones: Vec<usize>,
+    /// How many elements become one.
+    count: usize,
+}
+
+fn reduced(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<Reduced> {
+    let mut marks = vec![false; shape.len()];
+    match dims {
+        // As in PyTorch no dimensions named are all dimensions.
+        None | Some([]) => marks.fill(true),
+        Some(dims) => {
+            for &dim in dims {
+                let at = dimension(op, dim, shape.len())?;
+                if let Some(mark) = marks.get_mut(at)
+                    && std::mem::replace(mark, true)
+                {
+                    return Err(Error::Value {
+                        op,
+                        message: format!("dimension {dim} is named twice in {dims:?}"),
+                    });
+                }
+            }
+        }
+    }
+    let marked = || shape.iter().copied().zip(marks.iter().copied());
+    let kept = marked().filter(|&(_, mark)| !mark).map(|(size, _)| size).collect();
+    let ones = marked().map(|(size, mark)| if mark { 1 } else { size }).collect();
+    let count = marked().filter(|&(_, mark)| mark).map(|(size, _)| size).product();
+    Ok(Reduced { kept, ones, count, marks })
+}
+
+impl Reduced {
+    fn shape(&self, keepdim: bool) -> &[usize] {
+        if keepdim { &self.ones } else { &self.kept }
+    }
+}
+
+fn signed(shape: &[usize]) -> Vec<i64> {
+    shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
+}
+
+/// Sums over what was broadcast, so that the result has `shape`.
+pub(crate) fn sum_to(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    if tensor.shape() == shape {
+        return Ok(tensor.clone());
+    }
+    let new = tensor.ndim().saturating_sub(shape.len());
+    let aligned = std::iter::repeat_n(1, new).chain(shape.iter().copied());
+    let dims: Vec<i64> = (0i64..)
+        .zip(tensor.shape().iter().zip(aligned))
+        .filter(|&(dim, (&size, wanted))| {
+            (wanted == 1 && size != 1) || usize::try_from(dim).is_ok_and(|d| d < new)
+        })
+        .map(|(dim, _)| dim)
+        .collect();
+    let summed = if dims.is_empty() { tensor.clone() } else { tensor.sum(Some(&dims), true)? };
+    summed.reshaped(shape)
+}
+
+impl Tensor {
+    /// The sum of all elements or over `dims`. Integers and truth values are summed as `int64`.
+    pub fn sum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+        let over = reduced("sum", self.shape(), dims)?;
+        let out = dispatch!(self.dtype(), T => kernel::sum::<T>(self, &over.marks, over.shape(keepdim)))?;
+        if let Some(record) = Record::new("SumBackward0", &[self])? {
+            let (ones, before) = (over.ones, signed(self.shape()));
+            record
+                .finish(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)]));
+        }
+        Ok(out)
+    }
+
+    /// The mean of all elements or over `dims`, of floating-point tensors only.
+    pub fn mean(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+        let op = "mean";
+        if !self.dtype().is_floating_point() {
+            let allowed = "a floating-point tensor is needed; float() makes one";
+            return Err(Error::DType { op, given: self.dtype(), allowed });
+        }
+        let over = reduced(op, self.shape(), dims)?;
+        let total = dispatch!(self.dtype(), T => {
+            let sum = kernel::sum::<T>(self, &over.marks, over.shape(keepdim))?;
+            let count = over.count as f64;
+            kernel::map(&sum, move |value: T| T::from_f64(value.to_f64() / count))
+        })?;
+        if let Some(record) = Record::new("MeanBackward0", &[self])? {
+            let (ones, before, count) = (over.ones, signed(self.shape()), over.count as f64);
+            record.finish(&total, move |_, gradient| {
+                Ok(vec![Some(gradient.div(count)?.reshaped(&ones)?.expand(&before)?)])
+            });
+        }
+        Ok(total)
+    }
+
+    /// The largest element of all or over `dims`; nan if there is one. Equal ones share the gradient.
+    pub fn amax(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+        self.extreme("amax", "AmaxBackward0", dims, keepdim, true)
+    }
+
+    /// The smallest element of all or over `dims`; nan if there is one. Equal ones share the gradient.
+    pub fn amin(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+        self.extreme("amin", "AminBackward0", dims, keepdim, false)
+    }
+
+    /// The largest element.
+    pub fn max(&self) -> Result<Tensor> {
+        self.extreme("max", "MaxBackward1", None, false, true)
+    }
+
+    /// The smallest element.
+    pub fn min(&self) -> Result<Tensor> {
+        self.extreme("min", "MinBackward1", None, false, false)
+    }
+
+    fn extreme(
+        &self,
+        op: &'static str,
+        node: &'static str,
+        dims: Option<&[i64]>,
+        keepdim: bool,
+        largest: bool,
+    ) -> Result<Tensor> {
+        let over = reduced(op, self.shape(), dims)?;
+        if over.count == 0 {
+            let allowed = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), allowed });
+        }
+        let out = dispatch!(self.dtype(), T => {
+            let choose = move |best: T, next: T| {
+                let better = if largest { next > best } else { next < best };
+                if !best.is_nan() && (better || next.is_nan()) { next } else { best }
+            };
+            kernel::fold(self, &over.marks, over.shape(keepdim), choose)
+        })?;
+        if let Some(mut record) = Record::new(node, &[self])? {
+            let (input, output) = (record.save(self)?, record.save_output(&out)?);
+            let ones = over.ones;
+            let dims: Vec<i64> =
+                (0i64..).zip(&over.marks).filter(|(_, mark)| **mark).map(|(dim, _)| dim).collect();
+            record.finish(&out, move |context, gradient| {
+                let best = context.saved(output)?.detached().reshaped(&ones)?;
+                let chosen = context.saved(input)?.detached().equal(&best)?.cast(gradient.dtype())?;
+                let share = chosen.div(&chosen.sum(Some(&dims), true)?)?;
+                Ok(vec![Some(gradient.reshaped(&ones)?.mul(&share)?)])
+            });
+        }
+        Ok(out)
+    }
+
+    /// The position of the largest element: among all in row-major order, or along `dim`. The first of
+    /// equal ones; a nan counts as the largest.
+    pub fn argmax(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+        self.position("argmax", dim, keepdim, true)
+    }
+
+    /// The position of the smallest element, as [`argmax`](Tensor::argmax).
+    pub fn argmin(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+        self.position("argmin", dim, keepdim, false)
+    }
+
+    fn position(&self, op: &'static str, dim: Option<i64>, keepdim: bool, largest: bool) -> Result<Tensor> {
+        let plain = self.detached();
+        let (lanes, over) = match dim {
+            None => (plain.contiguous()?.reshaped(&[self.numel()])?, reduced(op, self.shape(), None)?),
+            Some(dim) => {
+                let last = plain.transpose(dim, -1)?.contiguous()?;
+                (last, reduced(op, self.shape(), Some(&[dim]))?)
+            }
+        };
+        let length = lanes.shape().last().copied().unwrap_or(1);
+        if over.count == 0 {
+            let allowed = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), allowed });
+        }
+        if self.dtype() == DType::Bool {
+            return Err(Error::DType { op, given: DType::Bool, allowed: "numbers are needed" });
+        }
+        // The lanes are in the order of the result once the dimension is moved back.
+        let mut shape = lanes.shape().to_vec();
+        if let Some(last) = shape.last_mut() {
+            *last = 1;
+        }
+        let found = dispatch!(self.dtype(), T => kernel::lanes(&lanes, length, &shape, 1, |lane: &[T], out: &mut [i64]| {
+            let mut best: Option<(i64, T)> = None;
+            for (at, &value) in (0i64..).zip(lane) {
+                let better = |so_far: T| {
+                    let beats = if largest { value > so_far } else { value < so_far };
+                    !so_far.is_nan() && (beats || value.is_nan())
+                };
+                if best.is_none_or(|(_, so_far)| better(so_far)) {
+                    best = Some((at, value));
+                }
+            }
+            out.fill(best.map_or(0, |(at, _)| at));
+        }))?;
+        let moved = match dim {
+            Some(dim) => found.transpose(dim, -1)?,
+            None => found,
+        };
+        moved.contiguous()?.reshaped(over.shape(keepdim)).map(|out| out.detached())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Error, Tensor};
+
+    fn numbers() -> Tensor {
+        doubles(&[1.0, 5.0, 3.0, 4.0, 2.0, 6.0], &[2, 3])
+    }
+
+    #[test]
+    fn sums_go_over_any_dimensions_of_any_layout() {
+        for x in [numbers(), numbers().t().unwrap().contiguous().unwrap().t().unwrap()] {
+            assert_close(&x.sum(None, false).unwrap(), &[21.0]);
+            assert_close(&x.sum(Some(&[0]), false).unwrap(), &[5.0, 7.0, 9.0]);
+            assert_close(&x.sum(Some(&[-1]), false).unwrap(), &[9.0, 12.0]);
+            assert_eq!(x.sum(Some(&[0, 1]), true).unwrap().shape(), [1, 1]);
+        }
+        let expanded = doubles(&[2.0], &[1]).expand(&[5]).unwrap();
+        assert_close(&expanded.sum(None, false).unwrap(), &[10.0]);
+    }
+
+    #[test]
+    fn integers_and_truth_values_sum_to_integers_and_have_no_mean() {
+        let truths = Tensor::ones(&[3], DType::Bool).unwrap();
+        let sum = truths.sum(None, false).unwrap();
+        assert_eq!((sum.dtype(), sum.to_vec::<i64>().unwrap()), (DType::Int64, vec![3]));
+        let error = truths.mean(None, false).unwrap_err();
+        assert!(error.to_string().contains("bool"), "{error}");
+    }
+
+    #[test]
+    fn positions_are_the_first_of_equals_and_nan_wins() {
+        let x = doubles(&[1.0, 7.0, 7.0, 4.0, f64::NAN, 6.0], &[2, 3]);
+        let at = |tensor: Tensor| tensor.to_vec::<i64>().unwrap();
+        assert_eq!(at(x.argmax(Some(1), false).unwrap()), [1, 1]);
+        assert_eq!(at(x.argmax(Some(0), true).unwrap()), [1, 1, 0]);
+        assert_eq!(at(x.argmax(None, false).unwrap()), [4]);
+        assert_eq!(at(numbers().argmin(Some(-1), false).unwrap()), [0, 1]);
+        assert!(doubles(&[], &[0]).argmax(None, false).is_err());
+        assert_eq!(at(doubles(&[3.0], &[]).argmax(Some(-1), false).unwrap()), [0]);
+    }
+
+    #[test]
+    fn a_dimension_that_does_not_exist_or_is_named_twice_is_an_error() {
+        assert!(matches!(numbers().sum(Some(&[2]), false), Err(Error::Dimension { dim: 2, .. })));
+        assert!(numbers().sum(Some(&[0, -2]), false).is_err());
+    }
+
+    #[test]
+    fn gradients_match_finite_differences() {
+        let x = [numbers()];
+        gradcheck(|x| x[0].sum(Some(&[0]), false)?.pow(2.0), &x);
+        gradcheck(|x| x[0].mean(Some(&[1]), true)?.pow(2.0), &x);
+        gradcheck(|x| x[0].mean(None, false)?.exp(), &x);
+        gradcheck(|x| x[0].amax(Some(&[1]), false)?.pow(2.0), &x);
+        gradcheck(|x| x[0].min()?.pow(2.0), &x);
+    }
+
+    #[test]
+    fn equal_extremes_share_the_gradient() {
+        let x = doubles(&[2.0, 2.0, 1.0], &[3]);
+        x.set_requires_grad(true).unwrap();
+        x.max().unwrap().backward().unwrap();
+        assert_close(&x.grad().unwrap(), &[0.5, 0.5, 0.0]);
+    }
+}

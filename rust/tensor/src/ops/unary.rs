@@ -1,0 +1,162 @@
+//! Operations on each element of one tensor.
+
+use crate::autograd::Record;
+use crate::dtype::{dispatch, dispatch_float};
+use crate::{DType, Element, Error, Result, Tensor, kernel};
+
+/// Operations that give floating-point numbers, also for integers. The gradient is told from the
+/// gradient of the result (`g`), the input (`x`) or the result (`y`).
+macro_rules! floating_operations {
+    ($($(#[$doc:meta])* $method:ident, $node:literal, $saved:ident, $f:expr, |$g:ident, $value:ident| $gradient:expr;)+) => {
+        impl Tensor {
+            $($(#[$doc])*
+            pub fn $method(&self) -> Result<Tensor> {
+                let source = kernel::cast(self, self.dtype().to_floating_point())?;
+                let out = dispatch_float!(source.dtype(), T => {
+                    let f: fn(T) -> T = $f;
+                    kernel::map(&source, move |value: T| f(value))
+                })?;
+                if let Some(mut record) = Record::new($node, &[self])? {
+                    let slot = floating_operations!(@save $saved, record, self, &out);
+                    record.finish(&out, move |context, $g| {
+                        let $value = &context.saved(slot)?;
+                        Ok(vec![Some($gradient?)])
+                    });
+                }
+                Ok(out)
+            })+
+        }
+    };
+    (@save input, $record:ident, $input:expr, $output:expr) => { $record.save($input)? };
+    (@save output, $record:ident, $input:expr, $output:expr) => { $record.save_output($output)? };
+}
+
+floating_operations! {
+    /// e to the power of each element.
+    exp, "ExpBackward0", output, |v| v.exp(), |g, y| g.mul(y);
+    /// The natural logarithm of each element.
+    log, "LogBackward0", input, |v| v.ln(), |g, x| g.div(x);
+    /// The square root of each element.
+    sqrt, "SqrtBackward0", output, |v| v.sqrt(), |g, y| g.div(&y.mul(2.0)?);
+    /// The sine of each element.
+    sin, "SinBackward0", input, |v| v.sin(), |g, x| g.mul(&x.cos()?);
+    /// The cosine of each element.
+    cos, "CosBackward0", input, |v| v.cos(), |g, x| g.mul(&x.sin()?.neg()?);
+    /// The hyperbolic tangent of each element.
+    tanh, "TanhBackward0", output, |v| v.tanh(), |g, y| g.mul(&super::binary::subtract(1.0, &y.mul(y)?)?);
+    /// The logistic function of each element.
+    sigmoid, "SigmoidBackward0", output, |v| 1.0 / (1.0 + (-v).exp()), |g, y| {
+        g.mul(&y.mul(&super::binary::subtract(1.0, y)?)?)
+    };
+}
+
+impl Tensor {
+    /// Each element with the other sign.
+    pub fn neg(&self) -> Result<Tensor> {
+        if self.dtype() == DType::Bool {
+            return Err(Error::DType { op: "neg", given: DType::Bool, allowed: "truth values have no sign" });
+        }
+        let out = dispatch!(self.dtype(), T => kernel::map(self, |value: T| T::from_i64(-1).times(value)))?;
+        if let Some(record) = Record::new("NegBackward0", &[self])? {
+            record.finish(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]));
+        }
+        Ok(out)
+    }
+
+    /// Each element, 0 where it is negative. Its slope at 0 is 0.
+    pub fn relu(&self) -> Result<Tensor> {
+        let op = "relu";
+        if self.dtype() == DType::Bool {
+            return Err(Error::DType { op, given: DType::Bool, allowed: "numbers are needed" });
+        }
+        let out = dispatch!(self.dtype(), T => {
+            let zero = T::default();
+            kernel::map(self, move |value: T| if value < zero { zero } else { value })
+        })?;
+        if let Some(mut record) = Record::new("ReluBackward0", &[self])? {
+            let slot = record.save_output(&out)?;
+            record.finish(&out, move |context, gradient| {
+                Ok(vec![Some(gradient.mul(&positive(&context.saved(slot)?)?)?)])
+            });
+        }
+        Ok(out)
+    }
+
+    /// Each element without its sign. Its slope at 0 is 0.
+    pub fn abs(&self) -> Result<Tensor> {
+        let out = dispatch!(self.dtype(), T => {
+            let zero = T::default();
+            kernel::map(self, move |value: T| if value < zero { zero.minus(value) } else { zero.plus(value) })
+        })?;
+        if let Some(mut record) = Record::new("AbsBackward0", &[self])? {
+            let slot = record.save(self)?;
+            record.finish(&out, move |context, gradient| {
+                let x = context.saved(slot)?.detached();
+                let sign = positive(&x)?.sub(&positive(&x.neg()?)?)?;
+                Ok(vec![Some(gradient.mul(&sign)?)])
+            });
+        }
+        Ok(out)
+    }
+}
+
+/// 1 where an element is above 0, else 0, in the tensor's own type and without history.
+fn positive(tensor: &Tensor) -> Result<Tensor> {
+    dispatch!(tensor.dtype(), T => {
+        let (zero, one) = (T::default(), T::from_i64(1));
+        kernel::map(tensor, move |value: T| if value > zero { one } else { zero })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Result, Tensor};
+
+    #[test]
+    fn values_are_those_of_the_standard_library() {
+        let x = doubles(&[0.5, 2.0, 3.5], &[3]);
+        assert_close(&x.exp().unwrap(), &[0.5f64.exp(), 2f64.exp(), 3.5f64.exp()]);
+        assert_close(&x.log().unwrap(), &[0.5f64.ln(), 2f64.ln(), 3.5f64.ln()]);
+        assert_close(&x.neg().unwrap().relu().unwrap(), &[0.0, 0.0, 0.0]);
+        assert_close(&x.neg().unwrap().abs().unwrap(), &[0.5, 2.0, 3.5]);
+    }
+
+    #[test]
+    fn gradients_match_finite_differences_on_strided_inputs() {
+        let functions: [fn(&Tensor) -> Result<Tensor>; 10] = [
+            Tensor::exp,
+            Tensor::log,
+            Tensor::sqrt,
+            Tensor::sin,
+            Tensor::cos,
+            Tensor::tanh,
+            Tensor::sigmoid,
+            Tensor::neg,
+            Tensor::relu,
+            Tensor::abs,
+        ];
+        for f in functions {
+            let x = doubles(&[0.5, 1.5, 2.0, 0.25, 0.75, 3.0], &[2, 3]);
+            gradcheck(|inputs| f(&inputs[0].transpose(0, 1)?), &[x]);
+        }
+    }
+
+    #[test]
+    fn integers_become_single_precision() {
+        let x = Tensor::from_slice(&[1i64, 0], &[2]).unwrap();
+        assert_eq!(x.exp().unwrap().dtype(), DType::Float32);
+        assert_eq!(x.relu().unwrap().dtype(), DType::Int64);
+        assert!(x.cast(DType::Bool).unwrap().neg().is_err());
+    }
+
+    #[test]
+    fn relu_keeps_nan_and_has_no_slope_at_zero() {
+        let x = doubles(&[f64::NAN, 0.0, -0.0], &[3]);
+        x.set_requires_grad(true).unwrap();
+        let y = x.relu().unwrap();
+        assert!(y.to_vec::<f64>().unwrap()[0].is_nan());
+        y.sum(None, false).unwrap().backward().unwrap();
+        assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap()[1..], [0.0, 0.0]);
+    }
+}

@@ -1,0 +1,350 @@
+//! Views: other shapes and strides of the same memory.
+
+use std::sync::Arc;
+
+use crate::autograd::{Node, Record, track_view};
+use crate::dtype::dispatch_float;
+use crate::shape::{Layout, dimension, infer_size, pairs, view_strides};
+use crate::{Error, Result, Tensor, kernel};
+
+/// A view of `source`, with the function that takes a gradient of the view back to one of `source`.
+fn view(
+    source: &Tensor,
+    name: &'static str,
+    layout: Layout,
+    backward: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let out = source.alias(layout);
+    track_view(&out, source);
+    if let Some(record) = Record::new(name, &[source])? {
+        record.finish(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]));
+    }
+    Ok(out)
+}
+
+fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
+    let (shape, strides) = dims.into_iter().unzip();
+    Layout { shape, strides, offset }
+}
+
+/// A tensor of `shape`, zero but for the part that `part` gives a view of, which is `gradient`.
+fn spread(
+    shape: &[usize],
+    gradient: &Tensor,
+    part: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let whole = Tensor::zeros(shape, gradient.dtype())?;
+    part(&whole)?.copy_(gradient)?;
+    Ok(whole)
+}
+
+/// Any view of the memory of `source`, whose gradient is added up where elements share a place.
+pub(crate) fn as_strided(source: &Tensor, layout: Layout) -> Result<Tensor> {
+    let room = source.storage_handle().bytes() / source.dtype().size();
+    if layout.end().is_none_or(|end| end > room) {
+        let allowed = format!("strides {:?} leave a storage of {room} elements", layout.strides);
+        return Err(Error::Shape { op: "as_strided", given: layout.shape, allowed });
+    }
+    let geometry = source.layout().clone();
+    view(source, "AsStridedBackward0", layout.clone(), move |gradient| unstride(gradient, &layout, &geometry))
+}
+
+/// The node that a view of `base` with `layout` has when its history is that of the base.
+pub(crate) fn as_strided_node(base: &Tensor, layout: &Layout) -> Result<Arc<Node>> {
+    let (geometry, own) = (base.layout().clone(), layout.clone());
+    // A scope in which nothing is recorded may ask, too: the history exists all the same.
+    let _recording = interlock::autograd::inference_mode(false);
+    let record = Record::new("AsStridedBackward0", &[base])?;
+    let record = record.ok_or(Error::NoGraph { op: "as_strided" })?;
+    Ok(record.node(&base.alias(layout.clone()), move |_, gradient| {
+        Ok(vec![Some(unstride(gradient, &own, &geometry)?)])
+    }))
+}
+
+/// The gradient of a tensor that lies as `geometry` says, from that of a view that lies as `part` says.
+fn unstride(gradient: &Tensor, part: &Layout, geometry: &Layout) -> Result<Tensor> {
+    let start = geometry.offset;
+    let inside = || Layout { offset: part.offset.checked_sub(start).unwrap_or(usize::MAX), ..part.clone() };
+    let (part, geometry) = (inside(), Layout { offset: 0, ..geometry.clone() });
+    let room = geometry.end().unwrap_or(0).max(part.end().unwrap_or(0));
+    let whole = dispatch_float!(gradient.dtype(), T => {
+        Tensor::build(&[room], |out: &mut [T]| kernel::scatter_add(out, &part, gradient))
+    })?;
+    let lies = geometry.clone();
+    let out = whole.alias(geometry);
+    if let Some(record) = Record::new("AsStridedScatterBackward0", &[gradient])? {
+        record.finish(&out, move |_, second| {
+            let whole = super::copy_with_layout(second, &lies)?;
+            Ok(vec![Some(as_strided(&whole, part.clone())?)])
+        });
+    }
+    out.contiguous()
+}
+
+impl Tensor {
+    /// The same elements without history, and for differentiation not a view.
+    pub fn detached(&self) -> Tensor {
+        self.alias(self.layout().clone())
+    }
+
+    /// The same elements in another shape; one size may be -1. Fails where a copy would be needed.
+    pub fn view(&self, sizes: &[i64]) -> Result<Tensor> {
+        let op = "view";
+        let shape = infer_size(op, sizes, self.shape())?;
+        self.viewed(shape)?.ok_or_else(|| Error::Shape {
+            op,
+            given: self.shape().to_vec(),
+            allowed: format!(
+                "with strides {:?} it can't be seen as {sizes:?} without a copy; reshape makes one",
+                self.strides()
+            ),
+        })
+    }
+
+    fn viewed(&self, shape: Vec<usize>) -> Result<Option<Tensor>> {
+        let Some(strides) = view_strides(self.layout(), &shape) else { return Ok(None) };
+        let before = self.shape().to_vec();
+        let layout = Layout { shape, strides, offset: self.storage_offset() };
+        view(self, "ViewBackward0", layout, move |gradient| gradient.reshaped(&before)).map(Some)
+    }
+
+    /// The same elements in another shape: a view where possible, else a copy.
+    pub fn reshape(&self, sizes: &[i64]) -> Result<Tensor> {
+        self.reshaped(&infer_size("reshape", sizes, self.shape())?)
+    }
+
+    pub(crate) fn reshaped(&self, shape: &[usize]) -> Result<Tensor> {
+        if let Some(view) = self.viewed(shape.to_vec())? {
+            return Ok(view);
+        }
+        let copy = self.contiguous_copy()?;
+        copy.viewed(shape.to_vec())?.ok_or_else(|| Error::Shape {
+            op: "reshape",
+            given: self.shape().to_vec(),
+            allowed: format!("it cannot have the shape {shape:?}"),
+        })
+    }
+
+    /// Dimensions in another order: dimension `i` of the result is dimension `order[i]` of this.
+    pub fn permute(&self, order: &[i64]) -> Result<Tensor> {
+        let op = "permute";
+        if order.len() != self.ndim() {
+            return Err(Error::Count { what: "dimensions", given: order.len(), needed: self.ndim() });
+        }
+        let order = order.iter().map(|&dim| dimension(op, dim, self.ndim())).collect::<Result<Vec<_>>>()?;
+        let mut back = vec![None; order.len()];
+        for (to, &from) in order.iter().enumerate() {
+            if let Some(slot) = back.get_mut(from) {
+                *slot = i64::try_from(to).ok();
+            }
+        }
+        let Some(back) = back.into_iter().collect::<Option<Vec<i64>>>() else {
+            return Err(Error::Value { op, message: format!("{order:?} names a dimension twice") });
+        };
+        let dims = pairs(self.layout());
+        let dims = order.iter().filter_map(|&dim| dims.get(dim).copied()).collect();
+        let layout = layout(self.storage_offset(), dims);
+        view(self, "PermuteBackward0", layout, move |gradient| gradient.permute(&back))
+    }
+
+    /// Two dimensions exchanged.
+    pub fn transpose(&self, first: i64, second: i64) -> Result<Tensor> {
+        let op = "transpose";
+        let (a, b) = (dimension(op, first, self.ndim())?, dimension(op, second, self.ndim())?);
+        let mut dims = pairs(self.layout());
+        if self.ndim() > 0 {
+            dims.swap(a, b);
+        }
+        let layout = layout(self.storage_offset(), dims);
+        view(self, "TransposeBackward0", layout, move |gradient| gradient.transpose(first, second))
+    }
+
+    /// A matrix transposed; a tensor of fewer dimensions stays as it is.
+    pub fn t(&self) -> Result<Tensor> {
+        match self.ndim() {
+            0 | 1 => self.transpose(0, 0),
+            2 => self.transpose(0, 1),
+            _ => Err(Error::Shape {
+                op: "t",
+                given: self.shape().to_vec(),
+                allowed: "at most two dimensions are needed; transpose exchanges any two".to_owned(),
+            }),
+        }
+    }
+
+    /// A dimension of size 1 put in at `dim` (from `-ndim - 1` to `ndim`).
+    pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
+        let at = dimension("unsqueeze", dim, self.ndim() + 1)?;
+        let mut dims = pairs(self.layout());
+        let stride = dims.get(at).map_or(1, |&(size, stride)| stride.saturating_mul(size));
+        dims.insert(at, (1, stride));
+        let (layout, before) = (layout(self.storage_offset(), dims), self.shape().to_vec());
+        view(self, "UnsqueezeBackward0", layout, move |gradient| gradient.reshaped(&before))
+    }
+
+    /// Dimensions of size 1 left out: all of them, or the one named, if its size is 1.
+    pub fn squeeze(&self, dim: Option<i64>) -> Result<Tensor> {
+        let only = dim.map(|dim| dimension("squeeze", dim, self.ndim())).transpose()?;
+        let dims = pairs(self.layout()).into_iter().enumerate();
+        let dims = dims.filter(|&(at, (size, _))| size != 1 || only.is_some_and(|only| only != at));
+        let layout = layout(self.storage_offset(), dims.map(|(_, pair)| pair).collect());
+        let before = self.shape().to_vec();
+        view(self, "SqueezeBackward0", layout, move |gradient| gradient.reshaped(&before))
+    }
+
+    /// Dimensions of size 1 repeated without a copy; -1 keeps a size. New dimensions come first.
+    pub fn expand(&self, sizes: &[i64]) -> Result<Tensor> {
+        let misfit = || Error::Shape {
+            op: "expand",
+            given: self.shape().to_vec(),
+            allowed: format!("it does not expand to {sizes:?}: only sizes of 1 can grow"),
+        };
+        let new = sizes.len().checked_sub(self.ndim()).ok_or_else(misfit)?;
+        let own = std::iter::repeat_n(None, new).chain(pairs(self.layout()).into_iter().map(Some));
+        let dims = sizes.iter().zip(own).map(|(&size, own)| match (usize::try_from(size), own) {
+            (Ok(size), None) => Ok((size, 0)),
+            (Ok(size), Some((before, stride))) if size == before => Ok((size, stride)),
+            (Ok(size), Some((1, _))) => Ok((size, 0)),
+            (Err(_), Some(own)) if size == -1 => Ok(own),
+            _ => Err(misfit()),
+        });
+        let layout = layout(self.storage_offset(), dims.collect::<Result<_>>()?);
+        crate::shape::checked_numel(&layout.shape, self.dtype().size())?;
+        let before = self.shape().to_vec();
+        view(self, "ExpandBackward0", layout, move |gradient| super::sum_to(gradient, &before))
+    }
+
+    /// The part of a tensor at one index of a dimension, which the result no longer has.
+    pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
+        let op = "select";
+        let no_dimension = || Error::Indexing {
+            message: "a tensor without dimensions cannot be indexed; item() gives its element".to_owned(),
+        };
+        if self.ndim() == 0 {
+            return Err(no_dimension());
+        }
+        let at = dimension(op, dim, self.ndim())?;
+        let mut dims = pairs(self.layout());
+        let &(size, stride) = dims.get(at).ok_or_else(no_dimension)?;
+        let wrong = || Error::OutOfRange { op, index, what: "elements of the dimension", size };
+        let from_end = i64::try_from(size).ok().and_then(|size| index.checked_add(size));
+        let counted = if index < 0 { from_end } else { Some(index) };
+        let place = counted.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < size);
+        let place = place.ok_or_else(wrong)?;
+        dims.remove(at);
+        let layout = layout(self.storage_offset() + place * stride, dims);
+        let before = self.shape().to_vec();
+        view(self, "SelectBackward0", layout, move |gradient| {
+            spread(&before, gradient, |whole| whole.select(dim, index))
+        })
+    }
+
+    /// Every `step`-th index of a dimension from `start` up to but without `end`; bounds are clamped.
+    pub fn slice(&self, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Tensor> {
+        let op = "slice";
+        let at = dimension(op, dim, self.ndim())?;
+        let mut dims = pairs(self.layout());
+        let no_dimension = || Error::Dimension { op, dim, ndim: 0 };
+        let (size, stride) =
+            dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(no_dimension)?;
+        let message = format!("the step must be positive, not {step}");
+        let step_size =
+            usize::try_from(step).ok().filter(|&step| step > 0).ok_or(Error::Value { op, message })?;
+        let length = i64::try_from(*size).unwrap_or(i64::MAX);
+        let clamp = |bound: i64| {
+            let bound = if bound < 0 { bound.saturating_add(length) } else { bound };
+            usize::try_from(bound.clamp(0, length)).unwrap_or(0)
+        };
+        let (first, last) = (clamp(start.unwrap_or(0)), clamp(end.unwrap_or(length)));
+        let offset = self.storage_offset() + first * *stride;
+        *size = last.saturating_sub(first).div_ceil(step_size);
+        *stride = stride.saturating_mul(step_size);
+        let (layout, before) = (layout(offset, dims), self.shape().to_vec());
+        view(self, "SliceBackward0", layout, move |gradient| {
+            spread(&before, gradient, |whole| whole.slice(dim, start, end, step))
+        })
+    }
+
+    /// A view of the memory with these sizes, strides and first position (that of this tensor if `None`).
+    pub fn as_strided(&self, shape: &[usize], strides: &[usize], offset: Option<usize>) -> Result<Tensor> {
+        if shape.len() != strides.len() {
+            return Err(Error::Count { what: "strides", given: strides.len(), needed: shape.len() });
+        }
+        crate::shape::checked_numel(shape, self.dtype().size())?;
+        let offset = offset.unwrap_or_else(|| self.storage_offset());
+        if self.requires_grad() && offset < self.storage_offset() {
+            let message = "the gradient of memory before the tensor is not known".to_owned();
+            return Err(Error::Value { op: "as_strided", message });
+        }
+        as_strided(self, Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset })
+    }
+
+    /// All elements in one dimension: a view where possible.
+    pub fn flatten(&self) -> Result<Tensor> {
+        self.reshape(&[-1]).or_else(|_| self.reshaped(&[self.numel()]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{Error, Tensor};
+
+    fn numbers() -> Tensor {
+        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
+    }
+
+    #[test]
+    fn views_share_memory_and_version() {
+        let x = numbers();
+        let y = x.transpose(0, 1).unwrap().select(0, -1).unwrap();
+        y.mul_(10.0).unwrap();
+        assert_close(&x, &[1.0, 2.0, 30.0, 4.0, 5.0, 60.0]);
+        assert_eq!((x.version(), y.version()), (Ok(1), Ok(1)));
+    }
+
+    #[test]
+    fn shapes_and_strides_follow_the_view() {
+        let x = numbers();
+        let shape = |view: crate::Result<Tensor>| view.unwrap().shape().to_vec();
+        assert_eq!(shape(x.view(&[3, -1])), [3, 2]);
+        assert_eq!(shape(x.unsqueeze(-1)), [2, 3, 1]);
+        assert_eq!(shape(x.unsqueeze(1).unwrap().squeeze(None)), [2, 3]);
+        assert_eq!(shape(x.unsqueeze(0).unwrap().expand(&[4, -1, 3])), [4, 2, 3]);
+        assert_eq!(shape(x.slice(1, Some(-2), None, 1)), [2, 2]);
+        assert_eq!(shape(x.slice(1, Some(2), Some(1), 1)), [2, 0]);
+        assert_eq!(shape(x.permute(&[1, 0])), [3, 2]);
+        assert_eq!(x.t().unwrap().strides(), [1, 3]);
+    }
+
+    #[test]
+    fn a_view_that_needs_a_copy_is_refused_and_reshape_makes_one() {
+        let x = numbers().t().unwrap();
+        assert!(matches!(x.view(&[6]), Err(Error::Shape { op: "view", .. })));
+        assert_close(&x.reshape(&[6]).unwrap(), &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    }
+
+    #[test]
+    fn wrong_dimensions_and_indices_are_errors() {
+        let x = numbers();
+        assert!(matches!(x.select(0, 2), Err(Error::OutOfRange { size: 2, .. })));
+        assert!(matches!(x.select(2, 0), Err(Error::Dimension { dim: 2, ndim: 2, .. })));
+        assert!(x.select(0, i64::MIN).is_err() && x.transpose(0, i64::MIN).is_err());
+        assert!(x.slice(0, None, None, 0).is_err() && x.slice(0, None, None, -1).is_err());
+        assert!(x.expand(&[2, 4]).is_err() && x.expand(&[3]).is_err() && x.permute(&[0, 0]).is_err());
+        assert!(x.as_strided(&[2], &[6], None).is_err() && x.as_strided(&[2], &[usize::MAX], None).is_err());
+        assert!(doubles(&[1.0], &[]).select(0, 0).is_err());
+    }
+
+    #[test]
+    fn gradients_of_views_match_finite_differences() {
+        let x = [numbers()];
+        gradcheck(|x| x[0].view(&[3, 2])?.pow(2.0), &x);
+        gradcheck(|x| x[0].t()?.reshape(&[-1])?.pow(2.0), &x);
+        gradcheck(|x| x[0].select(1, -1)?.pow(2.0), &x);
+        gradcheck(|x| x[0].slice(1, None, None, 2)?.pow(2.0), &x);
+        gradcheck(|x| x[0].unsqueeze(1)?.expand(&[2, 4, 3])?.pow(2.0), &x);
+        gradcheck(|x| x[0].permute(&[1, 0])?.squeeze(None)?.pow(2.0), &x);
+        gradcheck(|x| x[0].as_strided(&[3, 2], &[1, 1], Some(1))?.pow(2.0), &x);
+    }
+}
