@@ -148,7 +148,7 @@ pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Re
         if known == 0 {
             return Err(wrong(format!("the size -1 of {sizes:?} is ambiguous beside a size of 0")));
         }
-        if numel % known != 0 {
+        if !numel.is_multiple_of(known) {
             return Err(misfit());
         }
         numel / known
@@ -180,7 +180,7 @@ pub(crate) fn view_strides(layout: &Layout, shape: &[usize]) -> Option<Vec<usize
         }
         *stride = run.1;
         if size != 1 {
-            if run.0 % size != 0 {
+            if !run.0.is_multiple_of(size) {
                 return None;
             }
             run = (run.0 / size, run.1.saturating_mul(size));

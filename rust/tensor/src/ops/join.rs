@@ -17,7 +17,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let dim = i64::try_from(at).unwrap_or(0);
     let other = |tensor: &Tensor| {
         let mut shape = tensor.shape().to_vec();
-        shape.get_mut(at).map(|size| std::mem::take(size)).map(|size| (shape, size))
+        shape.get_mut(at).map(std::mem::take).map(|size| (shape, size))
     };
     let mut shape = first.shape().to_vec();
     let mut dtype = first.dtype();

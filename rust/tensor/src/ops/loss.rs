@@ -35,7 +35,7 @@ impl Tensor {
             dispatch_float!(lanes.dtype(), T => kernel::lanes(lanes, length, lanes.shape(), length, |lane: &[T], out: &mut [T]| {
                 let largest = lane.iter().copied().fold(T::NEG_INFINITY, T::max);
                 // Where all are minus infinity their differences are not numbers, as they should be.
-                let sum: f64 = lane.iter().map(|&value| f64::from((value - largest).exp())).sum();
+                let sum: f64 = lane.iter().map(|&value| (value - largest).exp().to_f64()).sum();
                 let shift = largest + T::from_f64(sum.ln());
                 out.iter_mut().zip(lane).for_each(|(out, &value)| *out = value - shift);
             }))
