@@ -1,1 +1,6 @@
-from interlock._core import accelerator as accelerator, autograd as autograd, backends as backends, tensor as tensor
+from interlock._core import (
+    accelerator as accelerator,
+    autograd as autograd,
+    backends as backends,
+    tensor as tensor,
+)
