@@ -44,9 +44,17 @@ def missing(tools: "list[str]") -> "str | None":
     return None
 
 
+def is_current() -> bool:
+    """Return whether `.venv` is there, starts, and is of this very Python."""
+    if not os.path.exists(PYTHON):
+        return False
+    asked = subprocess.Popen([PYTHON, "-c", "import sys; print(sys.version)"], stdout=subprocess.PIPE)
+    return asked.communicate()[0].decode().strip() == sys.version.strip()
+
+
 def create() -> None:
-    """Create `.venv` unless it is there and starts."""
-    if os.path.exists(PYTHON) and subprocess.call([PYTHON, "-c", "pass"]) == 0:
+    """Create `.venv` unless it is current."""
+    if is_current():
         return
     import venv
 
