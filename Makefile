@@ -20,6 +20,7 @@ test-long: test-environment ## the same checks with many more examples in the pr
 	@INTERLOCK_TEST_LONG=1 $(VENV_PYTHON) tools/check.py
 
 bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
+	@$(VENV_PYTHON) tools/package.py install
 	@$(VENV_PYTHON) tests/benchmarks/run.py
 
 wheel: test-environment ## build the wheel into dist/

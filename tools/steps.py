@@ -64,7 +64,13 @@ def steps(empty: Path) -> list[Step]:
         Step("ruff check", [[PYTHON, "-m", "ruff", "check", "."]]),
         Step("ruff format", [[PYTHON, "-m", "ruff", "format", "--check", "."]]),
         Step("generated files", [[PYTHON, "tools/generate.py", "--check"]]),
-        Step("mypy package", [[PYTHON, "-m", "mypy", "--strict", "python/interlock", "tools"]]),
+        Step(
+            "mypy package",
+            [
+                [PYTHON, "-m", "mypy", "--strict", "python/interlock", "tools"],
+                [PYTHON, "-m", "mypy", "--strict", "tests/benchmarks"],
+            ],
+        ),
         Step("wheel", [[PYTHON, "tools/package.py", "install"]]),
         Step("wheel from sdist", [[PYTHON, "tools/package.py", "compare"]], needs=("wheel",)),
         Step("mypy typing tests", [[PYTHON, "-m", "mypy", "--strict", "tests/typing"]], needs=("wheel",)),
