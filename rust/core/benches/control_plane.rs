@@ -1,5 +1,7 @@
 //! Reads of flags and modes, and guards, each beside the bare load that it can't be faster than.
 
+#![allow(clippy::expect_used, reason = "a benchmark of the wrong name must stop")]
+
 use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
