@@ -4,6 +4,7 @@
 distribution and compares the two lists of files.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -44,11 +45,14 @@ def install() -> int:
 
 
 def unpacked_source_distribution() -> Path:
-    """Make the source distribution and unpack it, always at the same place: cargo can then reuse its work."""
+    """Make the source distribution and unpack it, always at the same place: cargo then keeps its dependencies."""
     shutil.rmtree(SOURCES, ignore_errors=True)
     maturin(ROOT, "sdist", "--out", str(SOURCES))
     with tarfile.open(only(SOURCES, "*.tar.gz")) as archive:
         archive.extractall(SOURCES, filter="data")
+    # All files in it are dated 2006. Cargo goes by dates, and would take yesterday's build for today's.
+    for path in SOURCES.rglob("*"):
+        path.touch()
     return only(SOURCES, "interlock-*/pyproject.toml").parent
 
 
@@ -61,6 +65,8 @@ def files(wheel: Path) -> set[str]:
 def compare() -> int:
     """Compare the wheel of the working tree with the wheel of the source distribution."""
     ours = files(only(WHEELS, "*.whl"))
+    # Cargo can't tell the two copies of our crates apart, so each has a folder of its own to build in.
+    os.environ["CARGO_TARGET_DIR"] = str(WORK / "cargo")
     theirs = files(build(unpacked_source_distribution(), WORK / "wheel-from-sdist"))
     for name in sorted(ours - theirs):
         print(f"only in the wheel of the working tree: {name}")
