@@ -45,7 +45,7 @@ def install() -> int:
 
 
 def unpacked_source_distribution() -> Path:
-    """Make the source distribution and unpack it, always at the same place: cargo then keeps its dependencies."""
+    """Make the source distribution and unpack it, always at the same place, so that cargo reuses its work."""
     shutil.rmtree(SOURCES, ignore_errors=True)
     maturin(ROOT, "sdist", "--out", str(SOURCES))
     with tarfile.open(only(SOURCES, "*.tar.gz")) as archive:
