@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 # <flags of backends>
+fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 # </flags of backends>
 
 

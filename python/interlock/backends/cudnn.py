@@ -10,6 +10,13 @@ from interlock.backends._arguments import UNCHANGED
 from interlock.backends._arguments import set_flags as _set_flags
 
 # <flags of cudnn>
+enabled: bool
+benchmark: bool
+benchmark_limit: int
+deterministic: bool
+depthwise_kernel: Literal["auto", "cudnn", "native"]
+fp32_precision: Literal["none", "ieee", "tf32"]
+allow_tf32: bool
 # </flags of cudnn>
 
 conv = _native.CudnnConvFlags()

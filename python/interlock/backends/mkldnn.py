@@ -10,6 +10,10 @@ from interlock.backends._arguments import UNCHANGED
 from interlock.backends._arguments import set_flags as _set_flags
 
 # <flags of mkldnn>
+enabled: bool
+deterministic: bool
+allow_tf32: bool | None
+fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 # </flags of mkldnn>
 
 matmul = _native.MkldnnMatmulFlags()

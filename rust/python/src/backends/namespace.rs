@@ -44,7 +44,8 @@ fn class_name(owner: &str) -> String {
             .map(|first| first.to_uppercase().chain(letters).collect::<String>())
             .unwrap_or_default()
     };
-    let words: String = owner.split('.').map(capitalised).collect();
+    let owner_or_package = if owner.is_empty() { "backends" } else { owner };
+    let words: String = owner_or_package.split('.').map(capitalised).collect();
     format!("{words}{}", if MODULES.contains(&owner) { "Module" } else { "Flags" })
 }
 
