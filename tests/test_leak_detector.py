@@ -23,9 +23,7 @@ LEAKS = {
 def run_pytest_on(body: str, folder: Path) -> child.Result:
     (folder / "test_inner.py").write_text(f"import interlock\n\n\ndef test_inner():\n    {body}\n")
     arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.leaks"]
-    return child.command(
-        [*arguments, "--rootdir", str(folder), str(folder)], env={"PYTHONPATH": str(ROOT)}
-    )
+    return child.command([*arguments, "--rootdir", str(folder), str(folder)], env={"PYTHONPATH": str(ROOT)})
 
 
 @pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS.keys())
