@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import AsyncIterator, Generator
 from typing import Any
@@ -30,10 +31,8 @@ def test_a_decorated_coroutine_is_in_the_mode_only_while_it_runs(mode: Mode) -> 
     @mode.make()
     async def coroutine(x: int) -> Any:
         first = await Pause(now())
-        try:
+        with contextlib.suppress(KeyError):
             await Pause(first)
-        except KeyError:
-            pass
         return x, now()
 
     assert inspect.iscoroutinefunction(coroutine)

@@ -25,8 +25,8 @@ def explained_names(owner: object, prefix: str = "") -> set[str]:
         value = getattr(owner, name)
         with contextlib.suppress(Exception):
             found.add(backends.explain(prefix + name).name)
-        is_namespace = not callable(value) and type(value).__module__ != "builtins" or inspect.ismodule(value)
-        if is_namespace and prefix.count(".") < 2 and value is not owner:
+        is_object = not callable(value) and type(value).__module__ != "builtins"
+        if (is_object or inspect.ismodule(value)) and prefix.count(".") < 2 and value is not owner:
             found |= explained_names(value, f"{prefix}{name}.")
     return found
 
@@ -54,9 +54,7 @@ def test_what_is_assigned_reads_back(flag: Flag) -> None:
 def test_a_wrong_value_is_refused_and_changes_nothing(flag: Flag, wrong: object) -> None:
     flag.set(flag.other)
     before, values = backends.snapshot(), read_all()
-    expected = (
-        errors.FlagValueError if wrong in flag.wrong_values and not wrong == 1 else errors.FlagTypeError
-    )
+    expected = errors.FlagValueError if wrong in flag.wrong_values else errors.FlagTypeError
     with pytest.raises(expected) as caught:
         flag.set(wrong)
     assert isinstance(caught.value, RuntimeError), "what PyTorch raises"
@@ -75,15 +73,11 @@ def test_the_message_names_the_flag_what_was_given_and_what_is_allowed(flag: Fla
         assert word in message
 
 
-@pytest.mark.parametrize("number", [2**31, 2**63, 10**30, -(10**30)])
+@pytest.mark.parametrize("number", [2**64, 10**30, -(10**30)])
 def test_a_number_that_does_not_fit_is_refused_with_the_name_of_the_flag(number: int) -> None:
-    try:
+    with pytest.raises(errors.FlagValueError, match=r"cudnn\.benchmark_limit"):
         backends.cudnn.benchmark_limit = number
-    except (errors.FlagValueError, errors.FlagTypeError) as error:
-        assert "cudnn.benchmark_limit" in str(error)
-        assert backends.cudnn.benchmark_limit == 10
-    else:
-        assert backends.cudnn.benchmark_limit == number, "accepted, so it must read back"
+    assert backends.cudnn.benchmark_limit == 10
 
 
 @ALL
@@ -264,7 +258,7 @@ def test_an_unknown_argument_is_a_type_error() -> None:
 
 
 def test_the_error_classes_derive_from_what_pytorch_raises_and_from_what_fits() -> None:
-    assert issubclass(errors.FlagTypeError, (TypeError,)) and issubclass(errors.FlagTypeError, RuntimeError)
-    assert issubclass(errors.FlagValueError, ValueError) and issubclass(errors.FlagValueError, RuntimeError)
+    assert {TypeError, RuntimeError} <= set(errors.FlagTypeError.__mro__)
+    assert {ValueError, RuntimeError} <= set(errors.FlagValueError.__mro__)
     assert issubclass(errors.FlagsFrozenError, RuntimeError)
     assert not issubclass(errors.FlagsFrozenError, (TypeError, ValueError))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import conform  # noqa: E402
+import conform
 
 
 def main(module: str, files: list[str]) -> None:

@@ -81,5 +81,6 @@ def test_differences_name_only_cases_with_their_row_and_reason() -> None:
     assert len(DIFFERENCES) == len(load("differences.json"))
     for entry in DIFFERENCES.values():
         assert entry.keys() == {"id", "row", "want", "reason"}
-        assert entry["row"] and entry["reason"]
+        assert entry["row"]
+        assert entry["reason"]
         assert len(entry["want"]) == len(CASES[entry["id"]]["steps"])
