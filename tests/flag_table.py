@@ -50,8 +50,13 @@ class Flag:
         return "INTERLOCK_" + self.name.upper().replace(".", "_")
 
     @property
+    def base(self) -> object:
+        """A value to assign that differs from `other`: the default, unless that says that nothing was assigned."""
+        return self.more[0] if self.default is None else self.default
+
+    @property
     def legal(self) -> tuple[object, ...]:
-        return (self.default, self.other, *self.more)
+        return (self.base, self.other, *self.more)
 
     @property
     def wrong(self) -> tuple[object, ...]:
@@ -102,7 +107,7 @@ FLAGS = (
     precision("cuda.matmul.fp32_precision", on_cuda=True),
     boolean("mkldnn.enabled", True),
     boolean("mkldnn.deterministic", False),
-    boolean("mkldnn.allow_tf32", False),
+    Flag("mkldnn.allow_tf32", None, True, (1, 0, "yes", 1.5, []), ("bool",), more=(False,)),
     precision("mkldnn.fp32_precision", on_cuda=False),
     precision("mkldnn.matmul.fp32_precision", on_cuda=False),
     precision("mkldnn.conv.fp32_precision", on_cuda=False),

@@ -69,12 +69,12 @@ def test_a_value_that_does_not_parse_is_warned_of_once_and_counts_as_unset(name:
 def test_a_bad_variable_does_not_disturb_the_good_ones() -> None:
     code = """
         from interlock import backends
-        answer = [backends.cudnn.enabled, backends.cudnn.benchmark_limit]
+        print(backends.cudnn.enabled, backends.cudnn.benchmark_limit)
     """
     env = {"INTERLOCK_CUDNN_ENABLED": "0", "INTERLOCK_CUDNN_BENCHMARK_LIMIT": "many"}
-    done = child.run(code + "\n    print(answer)", env=env)
+    done = child.run(code, env=env)
     assert done.code == 0, done.stderr
-    assert done.stdout == "[False, 10]\n"
+    assert done.stdout == "False 10\n"
     assert done.stderr.count("INTERLOCK_CUDNN_BENCHMARK_LIMIT") >= 1
 
 

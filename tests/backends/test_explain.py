@@ -24,8 +24,8 @@ def test_explain_names_the_value_and_the_level_that_decides_it(flag: Flag) -> No
     assert backends.explain(flag.name)[:3] == (flag.name, flag.default, "default")
     flag.set(flag.other)
     assert backends.explain(flag.name)[:3] == (flag.name, flag.other, "process")
-    with backends.override(**{flag.name: flag.default}):
-        assert backends.explain(flag.name)[:3] == (flag.name, flag.default, "scope")
+    with backends.override(**{flag.name: flag.base}):
+        assert backends.explain(flag.name)[:3] == (flag.name, flag.base, "scope")
         flag.delete()
     flag.delete()
     assert backends.explain(flag.name)[:3] == (flag.name, flag.default, "default")

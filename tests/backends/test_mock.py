@@ -18,7 +18,7 @@ STARTS = pytest.mark.parametrize("start", ["default", "other"])
 
 def values(flag: Flag, start: str) -> tuple[Any, Any]:
     """The value to start from, which is assigned, and another."""
-    first, second = (flag.default, flag.other) if start == "default" else (flag.other, flag.default)
+    first, second = (flag.default, flag.other) if start == "default" else (flag.other, flag.base)
     if start == "other":
         flag.set(first)
     return first, second

@@ -203,7 +203,7 @@ def test_override_suggests_the_near_name_of_one_it_does_not_know() -> None:
 @ALL
 def test_a_write_inside_a_scope_that_names_the_flag_ends_with_the_scope(flag: Flag) -> None:
     process = backends.snapshot()
-    with backends.override(**{flag.name: flag.default}):
+    with backends.override(**{flag.name: flag.base}):
         flag.set(flag.other)
         assert flag.get() == flag.other
         assert backends.snapshot() == process

@@ -1,5 +1,8 @@
-"""The model of flags, extended by what it leaves out: all modules' flags, scopes that name a few flags, freezes
-that are counted, `del`, restoring, and leaving a scope on another thread."""
+"""The model of flags with what it leaves out.
+
+That is: the flags of all modules, scopes that name a few flags, freezes that are counted, `del`, restoring, and
+leaving a scope on another thread.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def slots_of(name: str) -> tuple[str, ...]:
 
 def checked(name: str, value: Any) -> dict[str, Any]:
     """The slots that assigning `value` to the flag fills."""
-    flag, node = BY_NAME[name], node_of(name)
+    node = node_of(name)
     if node is not None:
         tree = tree_model.Tree()
         try:

@@ -219,7 +219,9 @@ class FlagsMachine(OnThreads):
     def set_flags(self, thread: int, given: tuple[str, dict[str, object]]) -> None:
         module, values = given
         arguments = {f"_{name}": value for name, value in last_part(values).items()}
-        known = {name: value for name, value in values.items() if value is not None}
+        known = {name: value for name, value in values.items() if value is not None}  # None: not given
+        if not known:
+            return
         self.both(
             thread,
             lambda: module_named(module).set_flags(**arguments),
@@ -246,7 +248,8 @@ class FlagsMachine(OnThreads):
     @rule(target=scopes, thread=threads, given=some_of(ALL_NAMES))
     def make_override(self, thread: int, given: dict[str, object]) -> Any:
         slots = [slot for name in given for slot in flag_model.slots_of(name)]
-        given = {} if len(slots) > len(set(slots)) else given  # which of two would win is nobody's promise
+        if len(slots) > len(set(slots)):
+            return None  # which of two values for one slot would win is nobody's promise
         return self.both(
             thread,
             lambda: backends.override(**given),
