@@ -86,6 +86,13 @@ pub enum Error {
         /// The shape asked for.
         shape: Vec<usize>,
     },
+    /// More dimensions than a tensor can have.
+    TooManyDimensions {
+        /// How many were asked for.
+        given: usize,
+        /// How many there can be.
+        limit: usize,
+    },
     /// An in-place operation on a tensor some of whose elements share memory.
     Overlap {
         /// The operation.
@@ -195,6 +202,9 @@ impl fmt::Display for Error {
             Error::Indexing { message } => f.write_str(message),
             Error::Value { op, message } => write!(f, "{op}: {message}"),
             Error::TooLarge { shape } => write!(f, "shape {shape:?} has more elements than memory can hold"),
+            Error::TooManyDimensions { given, limit } => {
+                write!(f, "a tensor has at most {limit} dimensions, not {given}")
+            }
             Error::Overlap { op } => write!(
                 f,
                 "{op}: several elements of the target share one place in memory; clone() it before changing it in place"

@@ -75,8 +75,16 @@ pub(crate) fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
+/// More dimensions than anyone has use for: what walks over them may use the stack.
+pub(crate) const MAX_DIMENSIONS: usize = 64;
+
+pub(crate) fn checked_ndim(ndim: usize) -> Result<()> {
+    if ndim <= MAX_DIMENSIONS { Ok(()) } else { Err(Error::TooManyDimensions { given: ndim, limit: MAX_DIMENSIONS }) }
+}
+
 /// The number of elements, if so many elements of `size` bytes can be addressed.
 pub(crate) fn checked_numel(shape: &[usize], size: usize) -> Result<usize> {
+    checked_ndim(shape.len())?;
     // Sizes of zero count as one, so that strides cannot overflow either.
     let span = shape.iter().try_fold(size, |total, &size| total.checked_mul(size.max(1)));
     match span {
@@ -124,6 +132,7 @@ pub(crate) fn pairs(layout: &Layout) -> Vec<(usize, usize)> {
 
 /// The sizes that `sizes` (one of which may be -1) stand for, with `numel` elements in all.
 pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Result<Vec<usize>> {
+    checked_ndim(sizes.len())?;
     let numel: usize = given.iter().product();
     let wrong = |allowed: String| Error::Shape { op, given: given.to_vec(), allowed };
     let unknown = sizes.iter().filter(|&&size| size == -1).count();

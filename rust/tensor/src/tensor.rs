@@ -96,6 +96,11 @@ impl Tensor {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// A number that no other living tensor has.
+    pub fn identity(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     /// The memory, shared by all views.
     pub fn storage(&self) -> Arc<Storage> {
         self.0.storage.clone()
@@ -186,6 +191,13 @@ impl Tensor {
         let plain = self.detached().cast(T::DTYPE)?.contiguous()?;
         let (start, end) = (plain.storage_offset(), plain.storage_offset() + plain.numel());
         Ok(plain.0.storage.with(|data: &[T]| data.get(start..end).unwrap_or_default().to_vec()))
+    }
+
+    /// All elements in row-major order, as numbers outside of a tensor.
+    pub fn to_scalars(&self) -> Result<Vec<Scalar>> {
+        dispatch!(self.dtype(), T => {
+            self.to_vec::<T>().map(|values| values.into_iter().map(T::to_scalar).collect())
+        })
     }
 
     /// Whether it takes part in differentiation.

@@ -1,5 +1,8 @@
 //! The rules of differentiation: graphs, modes, versions and inference tensors.
 
+// Helpers of tests are not tests to the lint, though a panic is what they should end in.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
 use interlock::autograd::{enable_grad, inference_mode, no_grad};
 use interlock_tensor::autograd::{Backward, backward, grad};
 use interlock_tensor::{DType, Error, Result, Tensor};

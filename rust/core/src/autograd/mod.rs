@@ -1,12 +1,13 @@
 //! Gradient modes of a thread: read with one load, changed by guards and scopes.
 
 mod guard;
+mod manager;
 pub(crate) mod mode;
 mod write;
 
 pub use guard::{enable_grad, inference_mode, no_grad, set_grad_enabled};
-pub use mode::{Decision, Mode, ModeScope};
-pub use write::RevocableWrite;
+pub use manager::{Manager, ModeManager};
+pub use mode::Mode;
 
 use crate::state;
 

@@ -1,6 +1,6 @@
-//! The mode word: its bits, and the scopes that decide them.
+//! The mode word: its bits, and which of them a mode decides.
 
-use crate::state::{Contents, Masked, Scope};
+use crate::state::Masked;
 
 /// One bit of the mode word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,40 +40,4 @@ pub(crate) fn single(mode: Mode, on: bool) -> Masked<u8> {
 pub(crate) fn inference(on: bool) -> Masked<u8> {
     let decided = if on { Mode::Inference.bit() } else { Mode::Grad.bit() | Mode::Multithreading.bit() };
     Masked::new(EVERY_BIT, decided | Mode::LayoutPolicy.bit())
-}
-
-/// What a [`ModeScope`] decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision(pub(super) Masked<u8>);
-
-impl Decision {
-    /// One mode, on or off.
-    pub fn single(mode: Mode, on: bool) -> Self {
-        Decision(single(mode, on))
-    }
-
-    /// Every mode, as inference mode (`true`) or its opposite decides them.
-    pub fn inference(on: bool) -> Self {
-        Decision(inference(on))
-    }
-}
-
-/// A mode that is entered and left by calls: what a context manager of another language needs.
-#[derive(Debug, Default)]
-pub struct ModeScope {
-    scope: Scope,
-}
-
-impl ModeScope {
-    /// The mode holds on this thread from now on.
-    #[inline]
-    pub fn enter(&self, decision: Decision) {
-        self.scope.enter(Contents::of_modes(decision.0));
-    }
-
-    /// It no longer does; see [`Scope::leave`].
-    #[inline]
-    pub fn leave(&self) {
-        self.scope.leave();
-    }
 }

@@ -1,6 +1,5 @@
 //! Writing a mode without a scope, and taking that write back.
 
-use super::mode::Decision;
 use crate::state::{self, Masked, Place};
 use crate::sync::SharedWord;
 
@@ -10,7 +9,7 @@ use crate::sync::SharedWord;
 /// manager or a decorator, that write was not meant. The write is remembered with the place it went
 /// to, so that a place which has ended since is left alone.
 #[derive(Debug, Default)]
-pub struct RevocableWrite {
+pub(super) struct RevocableWrite {
     /// [`packed`], or 0 where there is nothing to take back.
     written: SharedWord,
     /// The thread that wrote. Only it can take the write back: places are its own.
@@ -19,15 +18,15 @@ pub struct RevocableWrite {
 
 impl RevocableWrite {
     /// Writes where the innermost layer of this thread decides the mode, else to the thread's base.
-    pub fn write(&self, decision: Decision) {
-        let Some((place, old)) = state::write_modes(decision.0) else { return };
+    pub(super) fn write(&self, decision: Masked<u8>) {
+        let Some((place, old)) = state::write_modes(decision) else { return };
         self.thread.set(state::this_thread().number());
         self.written.set(packed(place, old));
     }
 
     /// Gives the place its old value again, once, if it still lives and is of this thread.
     #[inline]
-    pub fn take_back(&self) {
+    pub(super) fn take_back(&self) {
         if self.written.get() != 0 {
             self.restore();
         }
@@ -55,20 +54,21 @@ fn unpacked(word: u64) -> (Place, Masked<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mode::single;
     use super::super::{Mode, is_grad_enabled, no_grad};
     use super::*;
 
     #[test]
     fn a_write_is_taken_back_once() {
         let write = RevocableWrite::default();
-        write.write(Decision::single(Mode::Grad, false));
+        write.write(single(Mode::Grad, false));
         assert!(!is_grad_enabled());
         write.take_back();
         assert!(is_grad_enabled());
-        RevocableWrite::default().write(Decision::single(Mode::Grad, false));
+        RevocableWrite::default().write(single(Mode::Grad, false));
         write.take_back();
         assert!(!is_grad_enabled());
-        RevocableWrite::default().write(Decision::single(Mode::Grad, true));
+        RevocableWrite::default().write(single(Mode::Grad, true));
     }
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
         let write = RevocableWrite::default();
         {
             let _guard = no_grad();
-            write.write(Decision::single(Mode::Grad, true));
+            write.write(single(Mode::Grad, true));
             assert!(is_grad_enabled());
         }
         let _guard = no_grad();
@@ -87,10 +87,10 @@ mod tests {
     #[test]
     fn another_thread_cannot_take_it_back() {
         let write = RevocableWrite::default();
-        write.write(Decision::single(Mode::Grad, false));
+        write.write(single(Mode::Grad, false));
         std::thread::scope(|scope| scope.spawn(|| write.take_back()).join().unwrap());
         assert!(!is_grad_enabled());
-        RevocableWrite::default().write(Decision::single(Mode::Grad, true));
+        RevocableWrite::default().write(single(Mode::Grad, true));
     }
 
     #[test]

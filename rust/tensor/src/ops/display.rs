@@ -76,14 +76,6 @@ impl Format {
     }
 }
 
-fn elements(tensor: &Tensor) -> Result<Vec<Scalar>> {
-    Ok(match tensor.dtype() {
-        DType::Bool => tensor.to_vec::<crate::dtype::Truth>()?.into_iter().map(|v| v.get().into()).collect(),
-        DType::Int64 => tensor.to_vec::<i64>()?.into_iter().map(Scalar::Int).collect(),
-        _ => tensor.to_vec::<f64>()?.into_iter().map(Scalar::Float).collect(),
-    })
-}
-
 /// The parts of a tensor along its first dimension that are shown; `None` stands for those left out.
 fn parts(tensor: &Tensor, summarize: bool) -> Result<Vec<Option<Tensor>>> {
     let size = tensor.shape().first().copied().unwrap_or(0);
@@ -138,7 +130,7 @@ fn values(tensor: &Tensor, indent: usize) -> Result<String> {
         shown(tensor, true, &mut numbers)?;
         numbers
     } else {
-        elements(tensor)?
+        tensor.to_scalars()?
     };
     write(tensor, indent, summarize, &Format::new(&numbers))
 }

@@ -85,6 +85,12 @@ impl Tensor {
                     dim += 1;
                 }
                 Index::Rest => dim += rest,
+                // A single truth value is a new dimension that has its one element or none.
+                Index::Tensor(truth) if truth.ndim() == 0 && truth.dtype() == DType::Bool => {
+                    let size: i64 = truth.item()?.cast();
+                    view = view.unsqueeze(at)?.slice(at, None, Some(size), 1)?;
+                    dim += 1;
+                }
                 Index::Tensor(tensor) => {
                     let start = *first.get_or_insert(dim);
                     if start + positions.len() != dim {

@@ -174,6 +174,7 @@ impl Tensor {
 
     /// A dimension of size 1 put in at `dim` (from `-ndim - 1` to `ndim`).
     pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
+        crate::shape::checked_ndim(self.ndim() + 1)?;
         let at = dimension("unsqueeze", dim, self.ndim() + 1)?;
         let mut dims = pairs(self.layout());
         let stride = dims.get(at).map_or(1, |&(size, stride)| stride.saturating_mul(size));

@@ -3,16 +3,17 @@
 
 mod probe;
 
-use std::sync::OnceLock;
-
 use cudarc::driver::result;
+use once_cell::race::OnceBox;
 
 pub use probe::{DriverStatus, Version};
 
 /// Whether the driver can be used; asked once, which starts the driver.
 pub(super) fn status() -> &'static DriverStatus {
-    static STATUS: OnceLock<DriverStatus> = OnceLock::new();
-    STATUS.get_or_init(probe::probe)
+    // Not a blocking cell: a fork while another thread probes would leave the child waiting. Starting
+    // the driver twice is harmless.
+    static STATUS: OnceBox<DriverStatus> = OnceBox::new();
+    STATUS.get_or_init(|| Box::new(probe::probe()))
 }
 
 /// How many devices the driver shows to this process; 0 where it can't be used.

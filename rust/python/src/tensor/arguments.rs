@@ -1,0 +1,146 @@
+//! Arguments: numbers, operands, sizes, dimensions, devices.
+
+use interlock::accelerator::DeviceType;
+use interlock_tensor::{DType as CoreDType, Operand, Scalar, Tensor as CoreTensor};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
+
+use super::Tensor;
+use super::dtype::DType;
+use crate::accelerator;
+use crate::errors::raised;
+
+pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
+    given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
+}
+
+/// An exception that says what was wanted and what came.
+pub(super) fn wrong_type(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("{what} must be {wanted}, not {}", type_name(given)))
+}
+
+/// A number of Python or NumPy, or `None` for anything else. Integers beyond 64 bits raise RuntimeError.
+pub(super) fn number(given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    if let Ok(value) = given.cast::<PyBool>() {
+        return Ok(Some(Scalar::Bool(value.is_true())));
+    }
+    if let Ok(value) = given.cast::<PyFloat>() {
+        return Ok(Some(Scalar::Float(value.value())));
+    }
+    if let Ok(value) = given.cast::<PyInt>() {
+        let too_large = |_| PyRuntimeError::new_err(format!("{given} does not fit into int64"));
+        return value.extract().map(Scalar::Int).map_err(too_large).map(Some);
+    }
+    // NumPy's scalars are numbers to Python's tower, and arrays and tensors are not.
+    if given.hasattr("dtype")? && given.hasattr("item")? && given.hasattr("__array_priority__")? {
+        let is_scalar = given.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 0);
+        if is_scalar && !given.is_instance_of::<Tensor>() {
+            let item = given.call_method0("item")?;
+            let plain = item.is_instance_of::<PyBool>() || item.is_instance_of::<PyInt>() || item.is_instance_of::<PyFloat>();
+            return if plain { number(&item) } else { Ok(None) };
+        }
+    }
+    Ok(None)
+}
+
+/// A number, or a tensor with one element.
+pub(super) fn scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    if let Ok(tensor) = given.cast::<Tensor>() {
+        return tensor.get().0.item().map_err(|error| super::errors::exception(given.py(), &error));
+    }
+    number(given)?.ok_or_else(|| wrong_type(what, "a number", given))
+}
+
+/// A tensor or a number.
+pub(super) enum Other {
+    Tensor(CoreTensor),
+    Number(Scalar),
+}
+
+impl Other {
+    /// `None` for anything that operators leave to the other operand.
+    pub fn find(given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        if let Ok(tensor) = given.cast::<Tensor>() {
+            return Ok(Some(Other::Tensor(tensor.get().0.clone())));
+        }
+        Ok(number(given)?.map(Other::Number))
+    }
+
+    pub fn require(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::find(given)?.ok_or_else(|| wrong_type(what, "a Tensor or a number", given))
+    }
+
+    pub fn operand(&self) -> Operand<'_> {
+        match self {
+            Other::Tensor(tensor) => tensor.into(),
+            Other::Number(number) => Operand::Scalar(*number),
+        }
+    }
+
+    pub fn size(&self) -> usize {
+        match self {
+            Other::Tensor(tensor) => tensor.numel(),
+            Other::Number(_) => 1,
+        }
+    }
+}
+
+/// An integer; True and False are not, nor are floats.
+pub(super) fn integer(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
+        return Err(wrong_type(what, "an int", given));
+    }
+    let too_large = |_| PyRuntimeError::new_err(format!("{what}: {given} does not fit into int64"));
+    if given.is_instance_of::<PyInt>() {
+        return given.extract().map_err(too_large);
+    }
+    match given.call_method0("__index__") {
+        Ok(index) => index.extract().map_err(too_large),
+        Err(_) => Err(wrong_type(what, "an int", given)),
+    }
+}
+
+/// Integers given one by one or as one tuple or list.
+pub(super) fn integers(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
+    if given.len() == 1 {
+        return one_or_more(what, &given.get_item(0)?);
+    }
+    given.iter().map(|item| integer(what, &item)).collect()
+}
+
+/// An integer, or a tuple or list of them.
+pub(super) fn one_or_more(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
+        return given.try_iter()?.map(|item| integer(what, &item?)).collect();
+    }
+    Ok(vec![integer(what, given)?])
+}
+
+/// Sizes of a new tensor.
+pub(super) fn shape(sizes: &[i64]) -> PyResult<Vec<usize>> {
+    let size = |&size: &i64| {
+        usize::try_from(size)
+            .map_err(|_| PyRuntimeError::new_err(format!("sizes must not be negative, got {sizes:?}")))
+    };
+    sizes.iter().map(size).collect()
+}
+
+/// An element type.
+pub(super) fn dtype(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDType>> {
+    let Some(given) = given else { return Ok(None) };
+    match given.cast::<DType>() {
+        Ok(dtype) => Ok(Some(dtype.get().0)),
+        Err(_) => Err(wrong_type("dtype", "an interlock dtype (float32, float64, int64 or bool)", given)),
+    }
+}
+
+/// Checks that a tensor can be made on a device.
+pub(super) fn on_cpu(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let Some(given) = device else { return Ok(()) };
+    let device = accelerator::parse(given)?;
+    if device.kind() == DeviceType::Cpu {
+        return Ok(());
+    }
+    Err(raised(given.py(), "NoAcceleratorError", format!("tensors live on the CPU; {device} can't hold them")))
+}

@@ -1,0 +1,220 @@
+//! Operators and their named forms.
+
+use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
+use pyo3::basic::CompareOp;
+use pyo3::prelude::*;
+
+use super::arguments::{Other, number, scalar, wrong_type};
+use super::{Tensor, run};
+
+type Answer = PyResult<Py<PyAny>>;
+
+/// Applies an operation to an operand, or leaves it to the other side.
+fn operator(
+    tensor: &Tensor,
+    other: &Bound<'_, PyAny>,
+    operation: impl FnOnce(&CoreTensor, &Other) -> Result<CoreTensor> + Send,
+) -> Answer {
+    let py = other.py();
+    let Some(other) = Other::find(other)? else { return Ok(py.NotImplemented()) };
+    let size = tensor.0.numel().max(other.size());
+    Ok(Bound::new(py, run(py, size, || operation(&tensor.0, &other))?)?.into_any().unbind())
+}
+
+/// As `operator`, for a number on the left: for a tensor there Python asks that one.
+fn reflected(
+    tensor: &Tensor,
+    other: &Bound<'_, PyAny>,
+    operation: impl FnOnce(&CoreTensor, Scalar) -> Result<CoreTensor> + Send,
+) -> Answer {
+    let py = other.py();
+    let Some(number) = number(other)? else { return Ok(py.NotImplemented()) };
+    Ok(Bound::new(py, run(py, tensor.0.numel(), || operation(&tensor.0, number))?)?.into_any().unbind())
+}
+
+fn named(
+    what: &str,
+    tensor: &Tensor,
+    other: &Bound<'_, PyAny>,
+    operation: impl FnOnce(&CoreTensor, &Other) -> Result<CoreTensor> + Send,
+) -> PyResult<Tensor> {
+    let py = other.py();
+    let other = Other::require(what, other)?;
+    run(py, tensor.0.numel().max(other.size()), || operation(&tensor.0, &other))
+}
+
+fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
+    given.map_or(Ok(Scalar::Int(1)), |given| scalar("alpha", given))
+}
+
+/// The tensor operand of a matrix product.
+pub(super) fn matrix(given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
+    match given.cast::<Tensor>() {
+        Ok(tensor) => Ok(tensor.get().0.clone()),
+        Err(_) => Err(wrong_type("other", "a Tensor", given)),
+    }
+}
+
+#[pymethods]
+impl Tensor {
+    fn __add__(&self, other: &Bound<'_, PyAny>) -> Answer {
+        operator(self, other, |a, b| a.add(b.operand()))
+    }
+
+    fn __radd__(&self, other: &Bound<'_, PyAny>) -> Answer {
+        operator(self, other, |a, b| a.add(b.operand()))
+    }
+
+    fn __sub__(&self, other: &Bound<'_, PyAny>) -> Answer {
+        operator(self, other, |a, b| a.sub(b.operand()))
+    }
+
+    fn __rsub__(&self, other: &Bound<'_, PyAny>) -> Answer {
+        reflected(self, other, |tensor, number| tensor.sub_from(number))
+    }
+
+    fn __mul__(&self, other: &Bound<'_, PyAny>) -> Answer {
+        operator(self, other, |a, b| a.mul(b.operand()))
+    }
+
+    fn __rmul__(&self, other: &Bound<'_, PyAny>) -> Answer {
+        operator(self, other, |a, b| a.mul(b.operand()))
+    }
+
+    fn __truediv__(&self, other: &Bound<'_, PyAny>) -> Answer {
+        operator(self, other, |a, b| a.div(b.operand()))
+    }
+
+    fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> Answer {
+        reflected(self, other, |tensor, number| tensor.div_into(number))
+    }
+
+    fn __pow__(&self, exponent: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> Answer {
+        if modulo.is_some() {
+            return Ok(exponent.py().NotImplemented());
+        }
+        operator(self, exponent, |a, b| a.pow(b.operand()))
+    }
+
+    fn __rpow__(&self, base: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> Answer {
+        if modulo.is_some() {
+            return Ok(base.py().NotImplemented());
+        }
+        reflected(self, base, |tensor, number| tensor.power_of(number))
+    }
+
+    fn __matmul__(&self, other: &Bound<'_, PyAny>) -> Answer {
+        let py = other.py();
+        let Ok(other) = other.cast::<Tensor>() else { return Ok(py.NotImplemented()) };
+        let other = &other.get().0;
+        Ok(Bound::new(py, run(py, super::LONG, || self.0.matmul(other))?)?.into_any().unbind())
+    }
+
+    fn __neg__(&self, py: Python<'_>) -> PyResult<Tensor> {
+        run(py, self.0.numel(), || self.0.neg())
+    }
+
+    fn __pos__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __abs__(&self, py: Python<'_>) -> PyResult<Tensor> {
+        run(py, self.0.numel(), || self.0.abs())
+    }
+
+    fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> Answer {
+        operator(self, other, |a, b| match op {
+            CompareOp::Eq => a.equal(b.operand()),
+            CompareOp::Ne => a.not_equal(b.operand()),
+            CompareOp::Lt => a.less(b.operand()),
+            CompareOp::Le => a.less_equal(b.operand()),
+            CompareOp::Gt => a.greater(b.operand()),
+            CompareOp::Ge => a.greater_equal(b.operand()),
+        })
+    }
+
+    /// `self + alpha * other`
+    #[pyo3(signature = (other, *, alpha = None))]
+    fn add(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
+        let alpha = self::alpha(alpha)?;
+        named("other", self, other, |a, b| a.add_scaled(b.operand(), alpha))
+    }
+
+    /// `self - alpha * other`
+    #[pyo3(signature = (other, *, alpha = None))]
+    fn sub(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
+        let alpha = self::alpha(alpha)?;
+        named("other", self, other, |a, b| a.sub_scaled(b.operand(), alpha))
+    }
+
+    /// `self * other`
+    fn mul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        named("other", self, other, |a, b| a.mul(b.operand()))
+    }
+
+    /// `self / other`, in floating point also for integers.
+    fn div(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        named("other", self, other, |a, b| a.div(b.operand()))
+    }
+
+    /// `self ** exponent`
+    fn pow(&self, exponent: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        named("exponent", self, exponent, |a, b| a.pow(b.operand()))
+    }
+
+    /// Where the elements equal those of `other`.
+    fn eq(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        named("other", self, other, |a, b| a.equal(b.operand()))
+    }
+
+    /// The matrix product; see `interlock.matmul`.
+    fn matmul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        let py = other.py();
+        let other = matrix(other)?;
+        run(py, super::LONG, || self.0.matmul(&other))
+    }
+
+    /// The product of two matrices.
+    fn mm(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        let py = other.py();
+        let other = matrix(other)?;
+        run(py, super::LONG, || self.0.mm(&other))
+    }
+}
+
+macro_rules! element_methods {
+    ($($(#[$doc:meta])* $method:ident;)+) => {
+        #[pymethods]
+        impl Tensor {
+            $($(#[$doc])*
+            fn $method(&self, py: Python<'_>) -> PyResult<Tensor> {
+                run(py, self.0.numel(), || self.0.$method())
+            })+
+        }
+    };
+}
+
+element_methods! {
+    /// e to the power of each element.
+    exp;
+    /// The natural logarithm of each element.
+    log;
+    /// The square root of each element.
+    sqrt;
+    /// The sine of each element.
+    sin;
+    /// The cosine of each element.
+    cos;
+    /// The hyperbolic tangent of each element.
+    tanh;
+    /// The logistic function of each element.
+    sigmoid;
+    /// Each element, 0 where it is negative.
+    relu;
+    /// Each element with the other sign.
+    neg;
+    /// Each element without its sign.
+    abs;
+    /// True where an element is zero.
+    logical_not;
+}

@@ -1,0 +1,227 @@
+//! What a tensor tells about itself.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use super::Tensor;
+use super::arguments::integer;
+use super::dtype;
+use super::errors::{IntoTensor, OrRaise};
+use super::gradients::Node;
+use crate::accelerator::Device;
+
+/// What makes a tensor again: the function and its arguments.
+type Parts<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, Vec<usize>, bool));
+
+#[pymethods]
+impl Tensor {
+    /// The sizes of the dimensions.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.shape())
+    }
+
+    /// The type of the elements.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        dtype::object(py, self.0.dtype())
+    }
+
+    /// Where the elements lie.
+    #[getter]
+    fn device(&self) -> Device {
+        Device(self.0.device())
+    }
+
+    /// How many dimensions there are.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.0.ndim()
+    }
+
+    /// How many dimensions there are.
+    fn dim(&self) -> usize {
+        self.0.ndim()
+    }
+
+    /// The sizes of the dimensions, or of one of them.
+    #[pyo3(signature = (dim = None))]
+    fn size<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        one_or_all(py, self.0.shape(), dim)
+    }
+
+    /// The distances of neighbours in elements, for each dimension or for one of them.
+    #[pyo3(signature = (dim = None))]
+    fn stride<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        one_or_all(py, self.0.strides(), dim)
+    }
+
+    /// How many elements there are.
+    fn numel(&self) -> usize {
+        self.0.numel()
+    }
+
+    /// Bytes of one element.
+    fn element_size(&self) -> usize {
+        self.0.dtype().size()
+    }
+
+    /// Bytes of one element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.0.dtype().size()
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.numel().saturating_mul(self.0.dtype().size())
+    }
+
+    /// Whether the elements are floating-point numbers.
+    fn is_floating_point(&self) -> bool {
+        self.0.dtype().is_floating_point()
+    }
+
+    /// Whether the elements lie in row-major order without gaps.
+    fn is_contiguous(&self) -> bool {
+        self.0.is_contiguous()
+    }
+
+    /// The position of the first element in the memory that views share, in elements.
+    fn storage_offset(&self) -> usize {
+        self.0.storage_offset()
+    }
+
+    /// The address of the first element.
+    fn data_ptr(&self) -> usize {
+        self.0.data_ptr() as usize
+    }
+
+    /// How often the memory was changed in place. Inference tensors do not count: RuntimeError.
+    #[getter]
+    fn _version(&self, py: Python<'_>) -> PyResult<u32> {
+        self.0.version().or_raise(py)
+    }
+
+    /// Overwrites the version.
+    fn _set_version(&self, py: Python<'_>, version: u32) -> PyResult<()> {
+        self.0.set_version(version).or_raise(py)
+    }
+
+    /// Whether it was made in inference mode.
+    fn is_inference(&self) -> bool {
+        self.0.is_inference()
+    }
+
+    /// Whether gradients are computed for it. Can be set on leaves of floating-point type.
+    #[getter]
+    fn get_requires_grad(&self) -> bool {
+        self.0.requires_grad()
+    }
+
+    #[setter]
+    fn set_requires_grad(&self, py: Python<'_>, value: bool) -> PyResult<()> {
+        self.0.set_requires_grad(value).or_raise(py)
+    }
+
+    /// Sets `requires_grad` and returns the tensor itself.
+    #[pyo3(signature = (requires_grad = true))]
+    fn requires_grad_(slf: Bound<'_, Self>, requires_grad: bool) -> PyResult<Bound<'_, Self>> {
+        slf.get().0.set_requires_grad(requires_grad).or_raise(slf.py())?;
+        Ok(slf)
+    }
+
+    /// Whether no recorded operation made it.
+    #[getter]
+    fn is_leaf(&self, py: Python<'_>) -> PyResult<bool> {
+        self.0.is_leaf().or_raise(py)
+    }
+
+    /// The gradient that backward passes have added up, or None.
+    #[getter]
+    fn get_grad(&self) -> Option<Tensor> {
+        self.0.grad().map(Tensor)
+    }
+
+    #[setter]
+    fn set_grad(&self, py: Python<'_>, grad: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let grad = grad.map(|grad| match grad.cast::<Tensor>() {
+            Ok(grad) => Ok(grad.get().0.clone()),
+            Err(_) => Err(PyTypeError::new_err("grad must be a Tensor or None")),
+        });
+        self.0.set_grad(grad.transpose()?).or_raise(py)
+    }
+
+    /// The node of the operation that made it, or None.
+    #[getter]
+    fn grad_fn(&self, py: Python<'_>) -> PyResult<Option<Node>> {
+        Ok(self.0.grad_fn().or_raise(py)?.map(Node))
+    }
+
+    /// Keeps the gradient of a result in `grad` as well; leaves do that anyway.
+    fn retain_grad(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.retain_grad().or_raise(py)
+    }
+
+    /// Whether `retain_grad` was called.
+    #[getter]
+    fn retains_grad(&self) -> bool {
+        self.0.retains_grad()
+    }
+
+    /// The same elements without history; memory is shared.
+    fn detach(&self) -> Tensor {
+        Tensor(self.0.detach())
+    }
+
+    /// A tensor of its own with the same elements.
+    fn clone(&self, py: Python<'_>) -> PyResult<Tensor> {
+        super::run(py, self.0.numel(), || self.0.copy())
+    }
+
+    /// The tensor itself if it is contiguous, else a contiguous copy.
+    fn contiguous(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        if slf.get().0.is_contiguous() {
+            return Ok(slf);
+        }
+        let copy = slf.get().0.contiguous().into_tensor(slf.py())?;
+        Bound::new(slf.py(), copy)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        let size = self.0.shape().first().copied();
+        size.ok_or_else(|| PyTypeError::new_err("a tensor without dimensions has no len()"))
+    }
+
+    fn __hash__(&self) -> usize {
+        self.0.identity()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let tensor = &self.0;
+        if tensor.numel() >= super::LONG { py.detach(|| tensor.to_string()) } else { tensor.to_string() }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
+        let rebuild = py.import("interlock._core.tensor")?.getattr("_rebuild")?;
+        let bytes = PyBytes::new(py, &super::data::bytes(&self.0).or_raise(py)?);
+        let parts = (bytes, dtype::object(py, self.0.dtype())?, self.0.shape().to_vec(), self.0.requires_grad());
+        Ok((rebuild, parts))
+    }
+}
+
+fn one_or_all<'py>(
+    py: Python<'py>,
+    values: &[usize],
+    dim: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Some(dim) = dim else { return Ok(PyTuple::new(py, values)?.into_any()) };
+    let dim = integer("dim", dim)?;
+    let wrong = || interlock_tensor::Error::Dimension { op: "size", dim, ndim: values.len() };
+    let from_end = i64::try_from(values.len()).unwrap_or(i64::MAX);
+    let counted = if dim < 0 { dim.saturating_add(from_end) } else { dim };
+    let value = usize::try_from(counted).ok().and_then(|at| values.get(at)).ok_or_else(wrong).or_raise(py)?;
+    Ok(value.into_pyobject(py)?.into_any())
+}

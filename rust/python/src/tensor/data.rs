@@ -1,0 +1,143 @@
+//! Tensors from numbers, nested sequences and arrays.
+
+use interlock_tensor::{DType as CoreDType, Element, Result, Scalar, Tensor as CoreTensor};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
+
+use super::Tensor;
+use super::arguments::{number, type_name};
+use super::errors::OrRaise;
+use super::numpy;
+
+/// Lists nested deeper than this are taken for endless.
+const MAX_DEPTH: usize = 64;
+
+/// A tensor of its own with the numbers of `data`.
+pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> PyResult<CoreTensor> {
+    let py = data.py();
+    if let Ok(tensor) = data.cast::<Tensor>() {
+        let source = tensor.get().0.detach();
+        let wanted = dtype.unwrap_or(source.dtype());
+        let copy = py.detach(|| if wanted == source.dtype() { source.copy() } else { source.cast(wanted) });
+        return copy.or_raise(py);
+    }
+    if numpy::is_array(data)? {
+        let shared = numpy::share(data)?;
+        let wanted = dtype.unwrap_or(shared.dtype());
+        let copy = py.detach(|| if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) });
+        return copy.or_raise(py);
+    }
+    let mut nested = Nested { values: Vec::new(), shape: Vec::new(), kind: CoreDType::Bool };
+    nested.read(data, 0)?;
+    let inferred = if nested.values.is_empty() { CoreDType::DEFAULT_FLOAT } else { nested.kind };
+    nested.tensor(dtype.unwrap_or(inferred)).or_raise(py)
+}
+
+struct Nested {
+    values: Vec<Scalar>,
+    shape: Vec<usize>,
+    kind: CoreDType,
+}
+
+impl Nested {
+    fn read(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+        if depth > MAX_DEPTH {
+            return Err(PyValueError::new_err(format!("lists are nested more than {MAX_DEPTH} deep")));
+        }
+        if let Some(value) = leaf(data)? {
+            if self.shape.len() > depth {
+                return Err(ragged(depth));
+            }
+            self.kind = self.kind.max(value.1);
+            self.values.push(value.0);
+            return Ok(());
+        }
+        let length = data.len()?;
+        match self.shape.get(depth) {
+            // The first branch decides; once it has reached its numbers no dimension is added.
+            None if self.values.is_empty() && self.shape.len() == depth => self.shape.push(length),
+            Some(&expected) if expected == length => {}
+            _ => return Err(ragged(depth)),
+        }
+        for item in data.try_iter()? {
+            self.read(&item?, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn tensor(&self, dtype: CoreDType) -> Result<CoreTensor> {
+        fn cast<T: Element>(values: &[Scalar], shape: &[usize]) -> Result<CoreTensor> {
+            let values: Vec<T> = values.iter().map(|value| value.cast()).collect();
+            CoreTensor::from_slice(&values, shape)
+        }
+        match dtype {
+            CoreDType::Float32 => cast::<f32>(&self.values, &self.shape),
+            CoreDType::Float64 => cast::<f64>(&self.values, &self.shape),
+            CoreDType::Int64 => cast::<i64>(&self.values, &self.shape),
+            CoreDType::Bool => cast::<i64>(&self.values, &self.shape)?.not_equal(0i64),
+        }
+    }
+}
+
+fn ragged(depth: usize) -> PyErr {
+    PyValueError::new_err(format!("the sequences at depth {depth} have different lengths"))
+}
+
+/// A number and the type that it makes, or `None` for a sequence.
+fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
+    if let Ok(tensor) = data.cast::<Tensor>() {
+        let tensor = &tensor.get().0;
+        if tensor.ndim() > 0 {
+            return Ok(None);
+        }
+        return Ok(Some((tensor.item().or_raise(data.py())?, tensor.dtype())));
+    }
+    if let Some(value) = number(data).map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))? {
+        return Ok(Some((value, value.dtype())));
+    }
+    if data.is_none() {
+        return Err(PyRuntimeError::new_err("None is no number: no element type can be told from it"));
+    }
+    let text = data.is_instance_of::<PyString>() || data.is_instance_of::<PyBytes>() || data.is_instance_of::<PyByteArray>();
+    let sequence = data.is_instance_of::<PyList>()
+        || data.is_instance_of::<PyTuple>()
+        || (data.hasattr("__len__")? && data.hasattr("__getitem__")? && !data.hasattr("keys")?);
+    if text || !sequence {
+        return Err(PyTypeError::new_err(format!(
+            "a tensor is made from numbers, nested sequences of them, arrays and tensors, not from {}",
+            type_name(data)
+        )));
+    }
+    Ok(None)
+}
+
+/// The elements in row-major order, little end first.
+pub(super) fn bytes(tensor: &CoreTensor) -> Result<Vec<u8>> {
+    Ok(match tensor.dtype() {
+        CoreDType::Bool => tensor.to_vec::<i64>()?.into_iter().map(|value| u8::from(value != 0)).collect(),
+        CoreDType::Int64 => tensor.to_vec::<i64>()?.into_iter().flat_map(i64::to_le_bytes).collect(),
+        CoreDType::Float32 => tensor.to_vec::<f32>()?.into_iter().flat_map(f32::to_le_bytes).collect(),
+        CoreDType::Float64 => tensor.to_vec::<f64>()?.into_iter().flat_map(f64::to_le_bytes).collect(),
+    })
+}
+
+/// The reverse of [`bytes`].
+pub(super) fn from_bytes(bytes: &[u8], dtype: CoreDType, shape: &[usize]) -> Result<CoreTensor> {
+    let (singles, doubles) = (bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
+    match dtype {
+        CoreDType::Bool => {
+            let values: Vec<i64> = bytes.iter().map(|&byte| i64::from(byte)).collect();
+            CoreTensor::from_slice(&values, shape)?.not_equal(0i64)
+        }
+        CoreDType::Int64 => {
+            CoreTensor::from_slice(&doubles.iter().map(|&b| i64::from_le_bytes(b)).collect::<Vec<_>>(), shape)
+        }
+        CoreDType::Float32 => {
+            CoreTensor::from_slice(&singles.iter().map(|&b| f32::from_le_bytes(b)).collect::<Vec<_>>(), shape)
+        }
+        CoreDType::Float64 => {
+            CoreTensor::from_slice(&doubles.iter().map(|&b| f64::from_le_bytes(b)).collect::<Vec<_>>(), shape)
+        }
+    }
+}

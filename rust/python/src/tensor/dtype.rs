@@ -1,0 +1,46 @@
+//! Element types.
+
+use interlock_tensor::DType as CoreDType;
+use pyo3::prelude::*;
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<DType>()?;
+    for dtype in CoreDType::ALL {
+        module.add(dtype.name(), DType(dtype))?;
+    }
+    Ok(())
+}
+
+/// The type of a tensor's elements: `interlock.float32`, `float64`, `int64` or `bool`.
+#[pyclass(frozen, eq, hash, module = "interlock", name = "dtype")]
+#[derive(PartialEq, Hash)]
+pub(super) struct DType(pub CoreDType);
+
+#[pymethods]
+impl DType {
+    /// Whether elements are floating-point numbers.
+    #[getter]
+    fn is_floating_point(&self) -> bool {
+        self.0.is_floating_point()
+    }
+
+    /// Bytes of one element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.0.size()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("interlock.{}", self.0)
+    }
+
+    /// The name below `interlock`, by which pickle finds the object again.
+    fn __reduce__(&self) -> &'static str {
+        self.0.name()
+    }
+}
+
+/// The one object for a type.
+pub(super) fn object(py: Python<'_>, dtype: CoreDType) -> PyResult<Bound<'_, PyAny>> {
+    py.import("interlock._core.tensor")?.getattr(dtype.name())
+}

@@ -1,0 +1,165 @@
+//! Differentiation.
+
+use std::sync::Arc;
+
+use interlock_tensor::Tensor as CoreTensor;
+use interlock_tensor::autograd::{self as core, Backward};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::Tensor;
+use super::arguments::wrong_type;
+use super::errors::OrRaise;
+
+type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(backward, module)?)?;
+    module.add_function(wrap_pyfunction!(grad, module)?)
+}
+
+/// An operation in the graph.
+#[pyclass(frozen, module = "interlock.autograd.graph", name = "Node")]
+pub(super) struct Node(pub Arc<core::Node>);
+
+#[pymethods]
+impl Node {
+    /// The operation's name, such as "AddBackward0".
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// For each input the node that its gradient goes on to (None for leaves) and 0.
+    #[getter]
+    fn next_functions(&self) -> Vec<(Option<Node>, usize)> {
+        self.0.next().into_iter().map(|node| (node.map(Node), 0)).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{} object at {:#x}>", self.0.name(), Arc::as_ptr(&self.0).addr())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Node>().is_ok_and(|other| Arc::ptr_eq(&self.0, &other.get().0))
+    }
+
+    fn __hash__(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+}
+
+/// A tensor or several of them.
+fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
+    if let Ok(tensor) = given.cast::<Tensor>() {
+        return Ok(vec![tensor.get().0.clone()]);
+    }
+    let items = given.try_iter().map_err(|_| wrong_type(what, "a Tensor or several", given))?;
+    let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
+        Ok(tensor) => Ok(tensor.get().0.clone()),
+        Err(_) => Err(wrong_type(what, "a Tensor or several", &item)),
+    };
+    items.map(|item| one(item?)).collect()
+}
+
+/// Gradients for `count` outputs: none, one, or several of which some may be None.
+fn gradients(what: &str, given: Any<'_, '_>, count: usize) -> PyResult<Vec<Option<CoreTensor>>> {
+    let Some(given) = given else { return Ok(vec![None; count]) };
+    if let Ok(tensor) = given.cast::<Tensor>() {
+        return Ok(vec![Some(tensor.get().0.clone())]);
+    }
+    let items = given.try_iter().map_err(|_| wrong_type(what, "a Tensor, None or several", given))?;
+    let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
+        Ok(tensor) => Ok(Some(tensor.get().0.clone())),
+        Err(_) if item.is_none() => Ok(None),
+        Err(_) => Err(wrong_type(what, "a Tensor, None or several", &item)),
+    };
+    items.map(|item| one(item?)).collect()
+}
+
+#[pymethods]
+impl Tensor {
+    /// Adds the gradients of this tensor to `grad` of the leaves that it was made from.
+    ///
+    /// A tensor of several elements needs `gradient`, of its shape. What the graph saved is freed unless
+    /// `retain_graph` is true; `create_graph` records the backward pass. With `inputs`, gradients are
+    /// added only to those.
+    #[pyo3(signature = (gradient = None, retain_graph = None, create_graph = false, inputs = None))]
+    fn backward(
+        slf: &Bound<'_, Self>,
+        gradient: Any<'_, '_>,
+        retain_graph: Option<bool>,
+        create_graph: bool,
+        inputs: Any<'_, '_>,
+    ) -> PyResult<()> {
+        self::backward(slf.as_any(), gradient, retain_graph, create_graph, inputs)
+    }
+}
+
+/// Adds the gradients of `tensors` to `grad` of the leaves that they were made from.
+///
+/// `grad_tensors` are the gradients to start from, None for 1 where a tensor has one element. What the
+/// graph saved is freed unless `retain_graph` is true; without it, it is what `create_graph` is.
+#[pyfunction]
+#[pyo3(signature = (tensors, grad_tensors = None, retain_graph = None, create_graph = false, inputs = None))]
+fn backward(
+    tensors: &Bound<'_, PyAny>,
+    grad_tensors: Any<'_, '_>,
+    retain_graph: Option<bool>,
+    create_graph: bool,
+    inputs: Any<'_, '_>,
+) -> PyResult<()> {
+    let py = tensors.py();
+    let outputs = self::tensors("tensors", tensors)?;
+    let gradients = gradients("grad_tensors", grad_tensors, outputs.len())?;
+    let inputs = inputs.map(|inputs| self::tensors("inputs", inputs)).transpose()?;
+    let retain_graph = retain_graph.unwrap_or(create_graph);
+    py.detach(|| {
+        let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
+        core::backward(&request, inputs.as_deref())
+    })
+    .or_raise(py)
+}
+
+/// The gradients of `outputs` by `inputs`, as a tuple; nothing is added to any `grad`.
+///
+/// `grad_outputs` are the gradients to start from, None for 1 where an output has one element. An input
+/// that the outputs do not depend on raises RuntimeError, unless `allow_unused` gives None for it or
+/// `materialize_grads` zeros.
+#[pyfunction]
+#[pyo3(signature = (
+    outputs, inputs, grad_outputs = None, retain_graph = None, create_graph = false, allow_unused = None,
+    materialize_grads = false
+))]
+#[allow(clippy::too_many_arguments)] // PyTorch's signature
+fn grad<'py>(
+    py: Python<'py>,
+    outputs: &Bound<'py, PyAny>,
+    inputs: &Bound<'py, PyAny>,
+    grad_outputs: Any<'_, 'py>,
+    retain_graph: Option<bool>,
+    create_graph: bool,
+    allow_unused: Option<bool>,
+    materialize_grads: bool,
+) -> PyResult<Bound<'py, PyTuple>> {
+    if materialize_grads && allow_unused == Some(false) {
+        return Err(PyValueError::new_err(
+            "materialize_grads gives zeros for unused inputs, so allow_unused can't be False with it",
+        ));
+    }
+    let outputs = tensors("outputs", outputs)?;
+    let inputs = tensors("inputs", inputs)?;
+    let gradients = gradients("grad_outputs", grad_outputs, outputs.len())?;
+    let retain_graph = retain_graph.unwrap_or(create_graph);
+    let allow_unused = allow_unused.unwrap_or(materialize_grads);
+    let found = py.detach(|| {
+        let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
+        core::grad(&request, &inputs, allow_unused)
+    });
+    let found = found.or_raise(py)?.into_iter().zip(&inputs).map(|(gradient, input)| match gradient {
+        None if materialize_grads => CoreTensor::zeros(input.shape(), input.dtype()).or_raise(py).map(Some),
+        other => Ok(other),
+    });
+    let found = found.map(|gradient| Ok(gradient?.map(Tensor))).collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(py, found)
+}

@@ -1,0 +1,102 @@
+//! Indexing as Python writes it.
+
+use interlock_tensor::{DType as CoreDType, Index, Scalar, Tensor as CoreTensor};
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyIterator, PyList, PySlice, PyTuple};
+
+use super::arguments::{integer, number, type_name, wrong_type};
+use super::errors::{IntoTensor, OrRaise};
+use super::{Tensor, data, run};
+
+/// A bound of a slice; beyond 64 bits it is clamped, as Python does.
+fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
+    let value = slice.getattr(name)?;
+    if value.is_none() {
+        return Ok(None);
+    }
+    if value.is_instance_of::<PyInt>() && value.extract::<i64>().is_err() {
+        return Ok(Some(if value.lt(0)? { i64::MIN } else { i64::MAX }));
+    }
+    integer(name, &value).map(Some)
+}
+
+fn part(index: &Bound<'_, PyAny>) -> PyResult<Index> {
+    if let Ok(truth) = index.cast::<PyBool>() {
+        let truth = CoreTensor::full(&[], Scalar::Bool(truth.is_true()), CoreDType::Bool);
+        return truth.map(Index::Tensor).or_raise(index.py());
+    }
+    if index.is_none() {
+        return Ok(Index::New);
+    }
+    if index.is_instance_of::<PyEllipsis>() {
+        return Ok(Index::Rest);
+    }
+    if let Ok(slice) = index.cast::<PySlice>() {
+        let step = bound(slice, "step")?.unwrap_or(1);
+        return Ok(Index::Slice { start: bound(slice, "start")?, end: bound(slice, "stop")?, step });
+    }
+    if let Ok(tensor) = index.cast::<Tensor>() {
+        let tensor = &tensor.get().0;
+        return Ok(match tensor.item() {
+            Ok(Scalar::Int(place)) if tensor.ndim() == 0 => Index::At(place),
+            _ => Index::Tensor(tensor.clone()),
+        });
+    }
+    if index.is_instance_of::<PyList>() || index.hasattr("__array_interface__")? {
+        let tensor = data::from_data(index, None)?;
+        // An empty list holds no floating-point numbers, it holds no indices.
+        let tensor = if tensor.numel() == 0 { tensor.cast(CoreDType::Int64).or_raise(index.py())? } else { tensor };
+        return Ok(match tensor.item() {
+            Ok(Scalar::Int(place)) if tensor.ndim() == 0 => Index::At(place),
+            _ => Index::Tensor(tensor),
+        });
+    }
+    if index.is_instance_of::<PyInt>() || index.hasattr("__index__")? {
+        return integer("index", index).map(Index::At);
+    }
+    Err(PyIndexError::new_err(format!(
+        "a tensor is indexed by ints, slices, None, ... and int64 or bool tensors, not by {}",
+        type_name(index)
+    )))
+}
+
+fn parts(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
+    match index.cast::<PyTuple>() {
+        Ok(indices) => indices.iter().map(|index| part(&index)).collect(),
+        Err(_) => Ok(vec![part(index)?]),
+    }
+}
+
+#[pymethods]
+impl Tensor {
+    fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        let indices = parts(index)?;
+        let copies = indices.iter().any(|index| matches!(index, Index::Tensor(_)));
+        run(index.py(), if copies { self.0.numel() } else { 0 }, || self.0.index(&indices))
+    }
+
+    fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = index.py();
+        let value = match value.cast::<Tensor>() {
+            Ok(tensor) => tensor.get().0.clone(),
+            Err(_) => {
+                let number = number(value)?.ok_or_else(|| wrong_type("value", "a Tensor or a number", value))?;
+                CoreTensor::full(&[], number, self.0.dtype()).or_raise(py)?
+            }
+        };
+        let indices = parts(index)?;
+        if self.0.numel() < super::LONG {
+            return self.0.set_index(&indices, &value).or_raise(py);
+        }
+        py.detach(|| self.0.set_index(&indices, &value)).or_raise(py)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let Some(&size) = self.0.shape().first() else {
+            return Err(PyTypeError::new_err("a tensor without dimensions cannot be iterated over"));
+        };
+        let rows = (0i64..).take(size).map(|row| Bound::new(py, self.0.select(0, row).into_tensor(py)?));
+        PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.try_iter()
+    }
+}

@@ -1,0 +1,102 @@
+//! Operations that change the tensor and return it.
+
+use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
+use pyo3::prelude::*;
+
+use super::Tensor;
+use super::arguments::{Other, scalar, wrong_type};
+use super::errors::OrRaise;
+
+type Itself<'py> = PyResult<Bound<'py, Tensor>>;
+
+fn change<'py>(
+    tensor: Bound<'py, Tensor>,
+    operation: impl FnOnce(&CoreTensor) -> Result<()> + Send,
+) -> Itself<'py> {
+    let (py, target) = (tensor.py(), &tensor.get().0);
+    let result = if target.numel() >= super::LONG { py.detach(|| operation(target)) } else { operation(target) };
+    result.or_raise(py)?;
+    Ok(tensor)
+}
+
+fn with_other<'py>(
+    tensor: Bound<'py, Tensor>,
+    other: &Bound<'py, PyAny>,
+    operation: impl FnOnce(&CoreTensor, &Other) -> Result<()> + Send,
+) -> Itself<'py> {
+    let other = Other::require("other", other)?;
+    change(tensor, |target| operation(target, &other))
+}
+
+fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
+    given.map_or(Ok(Scalar::Int(1)), |given| scalar("alpha", given))
+}
+
+#[pymethods]
+impl Tensor {
+    /// `self += alpha * other`
+    #[pyo3(signature = (other, *, alpha = None))]
+    fn add_<'py>(
+        slf: Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        alpha: Option<&Bound<'py, PyAny>>,
+    ) -> Itself<'py> {
+        let alpha = self::alpha(alpha)?;
+        with_other(slf, other, |a, b| a.add_scaled_(b.operand(), alpha).map(drop))
+    }
+
+    /// `self -= alpha * other`
+    #[pyo3(signature = (other, *, alpha = None))]
+    fn sub_<'py>(
+        slf: Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        alpha: Option<&Bound<'py, PyAny>>,
+    ) -> Itself<'py> {
+        let alpha = self::alpha(alpha)?;
+        with_other(slf, other, |a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
+    }
+
+    /// `self *= other`
+    fn mul_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Itself<'py> {
+        with_other(slf, other, |a, b| a.mul_(b.operand()).map(drop))
+    }
+
+    /// `self /= other`, for floating-point tensors.
+    fn div_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Itself<'py> {
+        with_other(slf, other, |a, b| a.div_(b.operand()).map(drop))
+    }
+
+    /// All elements 0.
+    fn zero_(slf: Bound<'_, Self>) -> Itself<'_> {
+        change(slf, |target| target.zero_().map(drop))
+    }
+
+    /// All elements `value`.
+    fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> Itself<'py> {
+        let value = scalar("value", value)?;
+        change(slf, |target| target.fill_(value).map(drop))
+    }
+
+    /// All elements those of `src`, which broadcasts and is converted.
+    fn copy_<'py>(slf: Bound<'py, Self>, src: &Bound<'py, PyAny>) -> Itself<'py> {
+        let Ok(source) = src.cast::<Tensor>() else { return Err(wrong_type("src", "a Tensor", src)) };
+        let source = source.get().0.clone();
+        change(slf, |target| target.copy_(&source).map(drop))
+    }
+
+    fn __iadd__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        with_other(slf, other, |a, b| a.add_(b.operand()).map(drop)).map(drop)
+    }
+
+    fn __isub__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        with_other(slf, other, |a, b| a.sub_(b.operand()).map(drop)).map(drop)
+    }
+
+    fn __imul__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        with_other(slf, other, |a, b| a.mul_(b.operand()).map(drop)).map(drop)
+    }
+
+    fn __itruediv__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        with_other(slf, other, |a, b| a.div_(b.operand()).map(drop)).map(drop)
+    }
+}

@@ -1,0 +1,124 @@
+//! Sums, means, extremes, soft maximum and losses.
+
+use interlock_tensor::{Reduction, Tensor as CoreTensor};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::arguments::{dtype, integer, one_or_more};
+use super::{Tensor, run};
+
+type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+pub(super) fn dims(given: Any<'_, '_>) -> PyResult<Option<Vec<i64>>> {
+    given.map(|dims| one_or_more("dim", dims)).transpose()
+}
+
+pub(super) fn dim(given: Any<'_, '_>) -> PyResult<Option<i64>> {
+    given.map(|dim| integer("dim", dim)).transpose()
+}
+
+pub(super) fn sum(py: Python<'_>, input: &CoreTensor, over: Any<'_, '_>, keepdim: bool, to: Any<'_, '_>) -> PyResult<Tensor> {
+    let (dims, dtype) = (dims(over)?, dtype(to)?);
+    run(py, input.numel(), || {
+        let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
+        input.sum(dims.as_deref(), keepdim)
+    })
+}
+
+pub(super) fn mean(py: Python<'_>, input: &CoreTensor, over: Any<'_, '_>, keepdim: bool, to: Any<'_, '_>) -> PyResult<Tensor> {
+    let (dims, dtype) = (dims(over)?, dtype(to)?);
+    run(py, input.numel(), || {
+        let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
+        input.mean(dims.as_deref(), keepdim)
+    })
+}
+
+pub(super) fn log_softmax(py: Python<'_>, input: &CoreTensor, dim: i64, to: Any<'_, '_>) -> PyResult<Tensor> {
+    let dtype = dtype(to)?;
+    run(py, input.numel(), || {
+        let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
+        input.log_softmax(dim)
+    })
+}
+
+pub(super) fn softmax(py: Python<'_>, input: &CoreTensor, dim: i64, to: Any<'_, '_>) -> PyResult<Tensor> {
+    let dtype = dtype(to)?;
+    run(py, input.numel(), || {
+        let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
+        input.softmax(dim)
+    })
+}
+
+pub(super) fn reduction(name: &str) -> PyResult<Reduction> {
+    match name {
+        "none" => Ok(Reduction::None),
+        "mean" => Ok(Reduction::Mean),
+        "sum" => Ok(Reduction::Sum),
+        _ => Err(PyValueError::new_err(format!("reduction must be 'none', 'mean' or 'sum', not {name:?}"))),
+    }
+}
+
+#[pymethods]
+impl Tensor {
+    /// The sum of all elements or over `dim`, an int or several. Integers and bools sum to int64.
+    #[pyo3(signature = (dim = None, keepdim = false, *, dtype = None))]
+    fn sum(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool, dtype: Any<'_, '_>) -> PyResult<Tensor> {
+        self::sum(py, &self.0, dim, keepdim, dtype)
+    }
+
+    /// The mean of all elements or over `dim`, an int or several. For floating point only.
+    #[pyo3(signature = (dim = None, keepdim = false, *, dtype = None))]
+    fn mean(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool, dtype: Any<'_, '_>) -> PyResult<Tensor> {
+        self::mean(py, &self.0, dim, keepdim, dtype)
+    }
+
+    /// The position of the largest element, among all or along `dim`.
+    #[pyo3(signature = (dim = None, keepdim = false))]
+    fn argmax(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
+        let dim = self::dim(dim)?;
+        run(py, self.0.numel(), || self.0.argmax(dim, keepdim))
+    }
+
+    /// The position of the smallest element, among all or along `dim`.
+    #[pyo3(signature = (dim = None, keepdim = false))]
+    fn argmin(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
+        let dim = self::dim(dim)?;
+        run(py, self.0.numel(), || self.0.argmin(dim, keepdim))
+    }
+
+    /// The largest element.
+    fn max(&self, py: Python<'_>) -> PyResult<Tensor> {
+        run(py, self.0.numel(), || self.0.max())
+    }
+
+    /// The smallest element.
+    fn min(&self, py: Python<'_>) -> PyResult<Tensor> {
+        run(py, self.0.numel(), || self.0.min())
+    }
+
+    /// The largest element over `dim`, an int or several; equal ones share the gradient.
+    #[pyo3(signature = (dim = None, keepdim = false))]
+    fn amax(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
+        let dims = dims(dim)?;
+        run(py, self.0.numel(), || self.0.amax(dims.as_deref(), keepdim))
+    }
+
+    /// The smallest element over `dim`, an int or several; equal ones share the gradient.
+    #[pyo3(signature = (dim = None, keepdim = false))]
+    fn amin(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
+        let dims = dims(dim)?;
+        run(py, self.0.numel(), || self.0.amin(dims.as_deref(), keepdim))
+    }
+
+    /// The logarithm of the softmax along `dim`.
+    #[pyo3(signature = (dim, dtype = None))]
+    fn log_softmax(&self, dim: &Bound<'_, PyAny>, dtype: Any<'_, '_>) -> PyResult<Tensor> {
+        self::log_softmax(dim.py(), &self.0, integer("dim", dim)?, dtype)
+    }
+
+    /// Positive numbers that sum to 1 along `dim`, proportional to the exponentials of the elements.
+    #[pyo3(signature = (dim, dtype = None))]
+    fn softmax(&self, dim: &Bound<'_, PyAny>, dtype: Any<'_, '_>) -> PyResult<Tensor> {
+        self::softmax(dim.py(), &self.0, integer("dim", dim)?, dtype)
+    }
+}
