@@ -43,5 +43,17 @@ class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
     """A device has no room for what was asked."""
 
 
+class ShapeError(InterlockError, RuntimeError, ValueError):
+    """Shapes of tensors that do not fit an operation or each other."""
+
+
+class DTypeError(InterlockError, RuntimeError, TypeError):
+    """An element type that an operation on tensors does not take."""
+
+
+class GraphFreedError(InterlockError, RuntimeError):
+    """A graph was gone through a second time after what it had saved was freed."""
+
+
 class FlagEnvironmentWarning(UserWarning):
     """An environment variable has a value that its flag does not take; it counts as unset."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
+from interlock._core.tensor import backward, grad
 from interlock.autograd import grad_mode
 from interlock.autograd.grad_mode import (
     enable_grad,
@@ -14,8 +15,10 @@ from interlock.autograd.grad_mode import (
 )
 
 __all__ = [
+    "backward",
     "enable_grad",
     "enforce_grad_layout_policy",
+    "grad",
     "grad_mode",
     "inference_mode",
     "is_grad_enabled",
