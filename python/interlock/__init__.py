@@ -54,8 +54,8 @@ from interlock._tensor import (
 )
 
 __all__ = [
-    "__version__",
     "Tensor",
+    "__version__",
     "accelerator",
     "arange",
     "argmax",

@@ -47,7 +47,7 @@ class ShapeError(InterlockError, RuntimeError, ValueError):
     """Shapes of tensors that do not fit an operation or each other."""
 
 
-class DTypeError(InterlockError, RuntimeError, TypeError):
+class DTypeError(InterlockError, NotImplementedError, TypeError):
     """An element type that an operation on tensors does not take."""
 
 

@@ -6,6 +6,7 @@ from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
 from interlock._core.tensor import backward, grad
 from interlock.autograd import grad_mode
 from interlock.autograd.grad_mode import (
+    _unsafe_preserve_version_counter,
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
@@ -15,6 +16,7 @@ from interlock.autograd.grad_mode import (
 )
 
 __all__ = [
+    "_unsafe_preserve_version_counter",
     "backward",
     "enable_grad",
     "enforce_grad_layout_policy",

@@ -79,7 +79,11 @@ pub(crate) fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
 pub(crate) const MAX_DIMENSIONS: usize = 64;
 
 pub(crate) fn checked_ndim(ndim: usize) -> Result<()> {
-    if ndim <= MAX_DIMENSIONS { Ok(()) } else { Err(Error::TooManyDimensions { given: ndim, limit: MAX_DIMENSIONS }) }
+    if ndim <= MAX_DIMENSIONS {
+        Ok(())
+    } else {
+        Err(Error::TooManyDimensions { given: ndim, limit: MAX_DIMENSIONS })
+    }
 }
 
 /// The number of elements, if so many elements of `size` bytes can be addressed.

@@ -34,10 +34,13 @@ pub(super) fn number(given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     }
     // NumPy's scalars are numbers to Python's tower, and arrays and tensors are not.
     if given.hasattr("dtype")? && given.hasattr("item")? && given.hasattr("__array_priority__")? {
-        let is_scalar = given.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 0);
+        let is_scalar =
+            given.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 0);
         if is_scalar && !given.is_instance_of::<Tensor>() {
             let item = given.call_method0("item")?;
-            let plain = item.is_instance_of::<PyBool>() || item.is_instance_of::<PyInt>() || item.is_instance_of::<PyFloat>();
+            let plain = item.is_instance_of::<PyBool>()
+                || item.is_instance_of::<PyInt>()
+                || item.is_instance_of::<PyFloat>();
             return if plain { number(&item) } else { Ok(None) };
         }
     }
@@ -142,5 +145,9 @@ pub(super) fn on_cpu(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     if device.kind() == DeviceType::Cpu {
         return Ok(());
     }
-    Err(raised(given.py(), "NoAcceleratorError", format!("tensors live on the CPU; {device} can't hold them")))
+    Err(raised(
+        given.py(),
+        "NoAcceleratorError",
+        format!("tensors live on the CPU; {device} can't hold them"),
+    ))
 }

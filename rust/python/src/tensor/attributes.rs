@@ -16,6 +16,11 @@ type Parts<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, V
 
 #[pymethods]
 impl Tensor {
+    /// Above that of arrays: NumPy leaves operators between its numbers and tensors to the tensors.
+    #[classattr]
+    #[pyo3(name = "__array_priority__")]
+    const ARRAY_PRIORITY: f64 = 1000.0;
+
     /// The sizes of the dimensions.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -207,7 +212,8 @@ impl Tensor {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         let rebuild = py.import("interlock._core.tensor")?.getattr("_rebuild")?;
         let bytes = PyBytes::new(py, &super::data::bytes(&self.0).or_raise(py)?);
-        let parts = (bytes, dtype::object(py, self.0.dtype())?, self.0.shape().to_vec(), self.0.requires_grad());
+        let parts =
+            (bytes, dtype::object(py, self.0.dtype())?, self.0.shape().to_vec(), self.0.requires_grad());
         Ok((rebuild, parts))
     }
 }

@@ -98,23 +98,40 @@ fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// A tensor of zeros; sizes are given one by one or as a tuple or list.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false))]
-fn zeros(size: &Bound<'_, PyTuple>, dtype: Any<'_, '_>, device: Any<'_, '_>, requires_grad: bool) -> PyResult<Tensor> {
-    let (shape, dtype) = (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
+fn zeros(
+    size: &Bound<'_, PyTuple>,
+    dtype: Any<'_, '_>,
+    device: Any<'_, '_>,
+    requires_grad: bool,
+) -> PyResult<Tensor> {
+    let (shape, dtype) =
+        (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
     made(size.py(), device, requires_grad, || CoreTensor::zeros(&shape, dtype))
 }
 
 /// A tensor of ones; sizes are given one by one or as a tuple or list.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false))]
-fn ones(size: &Bound<'_, PyTuple>, dtype: Any<'_, '_>, device: Any<'_, '_>, requires_grad: bool) -> PyResult<Tensor> {
-    let (shape, dtype) = (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
+fn ones(
+    size: &Bound<'_, PyTuple>,
+    dtype: Any<'_, '_>,
+    device: Any<'_, '_>,
+    requires_grad: bool,
+) -> PyResult<Tensor> {
+    let (shape, dtype) =
+        (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
     made(size.py(), device, requires_grad, || CoreTensor::ones(&shape, dtype))
 }
 
 /// A tensor whose elements are not promised to be anything.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false))]
-fn empty(size: &Bound<'_, PyTuple>, dtype: Any<'_, '_>, device: Any<'_, '_>, requires_grad: bool) -> PyResult<Tensor> {
+fn empty(
+    size: &Bound<'_, PyTuple>,
+    dtype: Any<'_, '_>,
+    device: Any<'_, '_>,
+    requires_grad: bool,
+) -> PyResult<Tensor> {
     zeros(size, dtype, device, requires_grad)
 }
 
@@ -169,7 +186,12 @@ fn like(input: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
 /// Zeros of the shape and, without `dtype`, of the type of another tensor.
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false))]
-fn zeros_like(input: &Bound<'_, PyAny>, dtype: Any<'_, '_>, device: Any<'_, '_>, requires_grad: bool) -> PyResult<Tensor> {
+fn zeros_like(
+    input: &Bound<'_, PyAny>,
+    dtype: Any<'_, '_>,
+    device: Any<'_, '_>,
+    requires_grad: bool,
+) -> PyResult<Tensor> {
     let (other, dtype) = (like(input)?, self::dtype(dtype)?);
     let dtype = dtype.unwrap_or(other.dtype());
     made(input.py(), device, requires_grad, || CoreTensor::zeros(other.shape(), dtype))
@@ -178,7 +200,12 @@ fn zeros_like(input: &Bound<'_, PyAny>, dtype: Any<'_, '_>, device: Any<'_, '_>,
 /// Ones of the shape and, without `dtype`, of the type of another tensor.
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false))]
-fn ones_like(input: &Bound<'_, PyAny>, dtype: Any<'_, '_>, device: Any<'_, '_>, requires_grad: bool) -> PyResult<Tensor> {
+fn ones_like(
+    input: &Bound<'_, PyAny>,
+    dtype: Any<'_, '_>,
+    device: Any<'_, '_>,
+    requires_grad: bool,
+) -> PyResult<Tensor> {
     let (other, dtype) = (like(input)?, self::dtype(dtype)?);
     let dtype = dtype.unwrap_or(other.dtype());
     made(input.py(), device, requires_grad, || CoreTensor::ones(other.shape(), dtype))
@@ -187,16 +214,28 @@ fn ones_like(input: &Bound<'_, PyAny>, dtype: Any<'_, '_>, device: Any<'_, '_>, 
 /// Numbers spread evenly from 0 up to but without 1; see `manual_seed`.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false))]
-fn rand(size: &Bound<'_, PyTuple>, dtype: Any<'_, '_>, device: Any<'_, '_>, requires_grad: bool) -> PyResult<Tensor> {
-    let (shape, dtype) = (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
+fn rand(
+    size: &Bound<'_, PyTuple>,
+    dtype: Any<'_, '_>,
+    device: Any<'_, '_>,
+    requires_grad: bool,
+) -> PyResult<Tensor> {
+    let (shape, dtype) =
+        (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
     made(size.py(), device, requires_grad, || CoreTensor::rand(&shape, dtype))
 }
 
 /// Numbers of the standard normal distribution; see `manual_seed`.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false))]
-fn randn(size: &Bound<'_, PyTuple>, dtype: Any<'_, '_>, device: Any<'_, '_>, requires_grad: bool) -> PyResult<Tensor> {
-    let (shape, dtype) = (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
+fn randn(
+    size: &Bound<'_, PyTuple>,
+    dtype: Any<'_, '_>,
+    device: Any<'_, '_>,
+    requires_grad: bool,
+) -> PyResult<Tensor> {
+    let (shape, dtype) =
+        (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
     made(size.py(), device, requires_grad, || CoreTensor::randn(&shape, dtype))
 }
 
@@ -205,14 +244,20 @@ fn randn(size: &Bound<'_, PyTuple>, dtype: Any<'_, '_>, device: Any<'_, '_>, req
 fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
     let negative: Option<i64> = seed.extract().ok();
     let given: Option<u64> = negative.map(i64::cast_unsigned).or_else(|| seed.extract().ok());
-    let seed = given.ok_or_else(|| PyRuntimeError::new_err(format!("a seed is an int of at most 64 bits, not {seed}")))?;
+    let seed = given
+        .ok_or_else(|| PyRuntimeError::new_err(format!("a seed is an int of at most 64 bits, not {seed}")))?;
     interlock_tensor::manual_seed(seed);
     Ok(())
 }
 
 /// Makes a tensor again from what pickle has stored.
 #[pyfunction]
-fn _rebuild(bytes: &Bound<'_, PyBytes>, dtype: &DType, shape: Vec<usize>, requires_grad: bool) -> PyResult<Tensor> {
+fn _rebuild(
+    bytes: &Bound<'_, PyBytes>,
+    dtype: &DType,
+    shape: Vec<usize>,
+    requires_grad: bool,
+) -> PyResult<Tensor> {
     let tensor = data::from_bytes(bytes.as_bytes(), dtype.0, &shape).or_raise(bytes.py())?;
     made(bytes.py(), None, requires_grad, || Ok(tensor))
 }

@@ -25,7 +25,8 @@ pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> Py
     if numpy::is_array(data)? {
         let shared = numpy::share(data)?;
         let wanted = dtype.unwrap_or(shared.dtype());
-        let copy = py.detach(|| if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) });
+        let copy = py
+            .detach(|| if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) });
         return copy.or_raise(py);
     }
     let mut nested = Nested { values: Vec::new(), shape: Vec::new(), kind: CoreDType::Bool };
@@ -93,13 +94,20 @@ fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         }
         return Ok(Some((tensor.item().or_raise(data.py())?, tensor.dtype())));
     }
-    if let Some(value) = number(data).map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))? {
-        return Ok(Some((value, value.dtype())));
+    if let Some(value) =
+        number(data).map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))?
+    {
+        // NumPy's double is a Python float too, but it says how wide it is.
+        let double = value.dtype().is_floating_point()
+            && data.getattr_opt("itemsize")?.is_some_and(|size| size.eq(8).unwrap_or(false));
+        return Ok(Some((value, if double { CoreDType::Float64 } else { value.dtype() })));
     }
     if data.is_none() {
         return Err(PyRuntimeError::new_err("None is no number: no element type can be told from it"));
     }
-    let text = data.is_instance_of::<PyString>() || data.is_instance_of::<PyBytes>() || data.is_instance_of::<PyByteArray>();
+    let text = data.is_instance_of::<PyString>()
+        || data.is_instance_of::<PyBytes>()
+        || data.is_instance_of::<PyByteArray>();
     let sequence = data.is_instance_of::<PyList>()
         || data.is_instance_of::<PyTuple>()
         || (data.hasattr("__len__")? && data.hasattr("__getitem__")? && !data.hasattr("keys")?);

@@ -11,10 +11,14 @@ use crate::errors::raised;
 pub(super) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     match error {
-        Error::Shapes { .. } | Error::Shape { .. } | Error::TooLarge { .. } => raised(py, "ShapeError", message),
+        Error::Shapes { .. } | Error::Shape { .. } | Error::TooLarge { .. } => {
+            raised(py, "ShapeError", message)
+        }
         Error::DType { .. } | Error::ResultType { .. } => raised(py, "DTypeError", message),
         Error::GraphFreed { .. } => raised(py, "GraphFreedError", message),
-        Error::Dimension { .. } | Error::OutOfRange { .. } | Error::Indexing { .. } => PyIndexError::new_err(message),
+        Error::Dimension { .. } | Error::OutOfRange { .. } | Error::Indexing { .. } => {
+            PyIndexError::new_err(message)
+        }
         Error::Value { op: "slice", .. } => PyValueError::new_err(message),
         Error::Core(error) => crate::errors::exception(py, error),
         _ => PyRuntimeError::new_err(message),

@@ -32,7 +32,10 @@ fn tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     }
 }
 
-fn each(input: &Bound<'_, PyAny>, operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send) -> PyResult<Tensor> {
+fn each(
+    input: &Bound<'_, PyAny>,
+    operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
+) -> PyResult<Tensor> {
     let tensor = tensor("input", input)?;
     run(input.py(), tensor.numel(), || operation(&tensor))
 }

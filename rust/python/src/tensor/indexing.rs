@@ -46,7 +46,8 @@ fn part(index: &Bound<'_, PyAny>) -> PyResult<Index> {
     if index.is_instance_of::<PyList>() || index.hasattr("__array_interface__")? {
         let tensor = data::from_data(index, None)?;
         // An empty list holds no floating-point numbers, it holds no indices.
-        let tensor = if tensor.numel() == 0 { tensor.cast(CoreDType::Int64).or_raise(index.py())? } else { tensor };
+        let tensor =
+            if tensor.numel() == 0 { tensor.cast(CoreDType::Int64).or_raise(index.py())? } else { tensor };
         return Ok(match tensor.item() {
             Ok(Scalar::Int(place)) if tensor.ndim() == 0 => Index::At(place),
             _ => Index::Tensor(tensor),
@@ -81,7 +82,8 @@ impl Tensor {
         let value = match value.cast::<Tensor>() {
             Ok(tensor) => tensor.get().0.clone(),
             Err(_) => {
-                let number = number(value)?.ok_or_else(|| wrong_type("value", "a Tensor or a number", value))?;
+                let number =
+                    number(value)?.ok_or_else(|| wrong_type("value", "a Tensor or a number", value))?;
                 CoreTensor::full(&[], number, self.0.dtype()).or_raise(py)?
             }
         };

@@ -14,7 +14,8 @@ fn change<'py>(
     operation: impl FnOnce(&CoreTensor) -> Result<()> + Send,
 ) -> Itself<'py> {
     let (py, target) = (tensor.py(), &tensor.get().0);
-    let result = if target.numel() >= super::LONG { py.detach(|| operation(target)) } else { operation(target) };
+    let result =
+        if target.numel() >= super::LONG { py.detach(|| operation(target)) } else { operation(target) };
     result.or_raise(py)?;
     Ok(tensor)
 }

@@ -62,7 +62,9 @@ impl Tensor {
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.single(py, "the int")? {
             Scalar::Float(value) if value.is_nan() => Err(PyValueError::new_err("nan is no int")),
-            Scalar::Float(value) if value.is_infinite() => Err(PyOverflowError::new_err("infinity is no int")),
+            Scalar::Float(value) if value.is_infinite() => {
+                Err(PyOverflowError::new_err("infinity is no int"))
+            }
             Scalar::Float(value) => value.into_pyobject(py)?.call_method0("__int__"),
             value => object(py, value)?.call_method0("__int__"),
         }

@@ -40,7 +40,9 @@ fn element_type(array: &Bound<'_, PyAny>, text: &str) -> PyResult<CoreDType> {
     };
     let supported = "float32, float64, int64 and bool of this machine's byte order";
     let given = array.getattr("dtype").map_or_else(|_| text.to_owned(), |dtype| dtype.to_string());
-    known.ok_or_else(|| PyTypeError::new_err(format!("arrays of type {given} are not supported, only {supported}")))
+    known.ok_or_else(|| {
+        PyTypeError::new_err(format!("arrays of type {given} are not supported, only {supported}"))
+    })
 }
 
 /// Whether an object is a `numpy.ndarray`. NumPy is imported only if something else has done so.
@@ -75,7 +77,8 @@ pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
         ))),
     };
     let strides = strides.iter().map(in_elements).collect::<PyResult<Vec<_>>>()?;
-    let last = shape.iter().zip(&strides).map(|(&size, &stride)| size.saturating_sub(1).saturating_mul(stride));
+    let last =
+        shape.iter().zip(&strides).map(|(&size, &stride)| size.saturating_sub(1).saturating_mul(stride));
     let bytes = if shape.contains(&0) { 0 } else { (last.sum::<usize>() + 1).saturating_mul(size) };
     let pointer = NonNull::new(address as *mut u8).unwrap_or(NonNull::<u64>::dangling().cast());
     let keeper = Box::new(Keeper(Some(array.clone().unbind())));
@@ -152,7 +155,9 @@ impl Tensor {
         view.obj = std::ptr::null_mut();
         let tensor = slf.get().0.clone();
         if tensor.requires_grad() {
-            return Err(PyBufferError::new_err("a tensor that requires grad gives no buffer; detach() it first"));
+            return Err(PyBufferError::new_err(
+                "a tensor that requires grad gives no buffer; detach() it first",
+            ));
         }
         let asks = |wanted: c_int| flags & wanted == wanted;
         let transposed = tensor.ndim() == 2 && tensor.t().is_ok_and(|turned| turned.is_contiguous());
@@ -167,7 +172,9 @@ impl Tensor {
             true
         };
         if !fits {
-            return Err(PyBufferError::new_err("the tensor's strides are not those asked for; contiguous() copies it"));
+            return Err(PyBufferError::new_err(
+                "the tensor's strides are not those asked for; contiguous() copies it",
+            ));
         }
         let size = tensor.dtype().size();
         let mut exported = Box::new(Exported {
@@ -179,11 +186,13 @@ impl Tensor {
         view.len = isize::try_from(tensor.numel().saturating_mul(size)).unwrap_or(isize::MAX);
         view.readonly = 0;
         view.itemsize = isize::try_from(size).unwrap_or(1);
-        let format = if asks(ffi::PyBUF_FORMAT) { format_of(tensor.dtype()).as_ptr() } else { std::ptr::null() };
+        let format =
+            if asks(ffi::PyBUF_FORMAT) { format_of(tensor.dtype()).as_ptr() } else { std::ptr::null() };
         view.format = format.cast_mut();
         view.ndim = c_int::try_from(tensor.ndim()).unwrap_or(0);
         view.shape = if asks(ffi::PyBUF_ND) { exported.shape.as_mut_ptr() } else { std::ptr::null_mut() };
-        view.strides = if asks(ffi::PyBUF_STRIDES) { exported.strides.as_mut_ptr() } else { std::ptr::null_mut() };
+        view.strides =
+            if asks(ffi::PyBUF_STRIDES) { exported.strides.as_mut_ptr() } else { std::ptr::null_mut() };
         view.suboffsets = std::ptr::null_mut();
         view.internal = Box::into_raw(exported).cast();
         view.obj = slf.into_any().into_ptr();

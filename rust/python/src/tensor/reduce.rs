@@ -17,7 +17,13 @@ pub(super) fn dim(given: Any<'_, '_>) -> PyResult<Option<i64>> {
     given.map(|dim| integer("dim", dim)).transpose()
 }
 
-pub(super) fn sum(py: Python<'_>, input: &CoreTensor, over: Any<'_, '_>, keepdim: bool, to: Any<'_, '_>) -> PyResult<Tensor> {
+pub(super) fn sum(
+    py: Python<'_>,
+    input: &CoreTensor,
+    over: Any<'_, '_>,
+    keepdim: bool,
+    to: Any<'_, '_>,
+) -> PyResult<Tensor> {
     let (dims, dtype) = (dims(over)?, dtype(to)?);
     run(py, input.numel(), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
@@ -25,7 +31,13 @@ pub(super) fn sum(py: Python<'_>, input: &CoreTensor, over: Any<'_, '_>, keepdim
     })
 }
 
-pub(super) fn mean(py: Python<'_>, input: &CoreTensor, over: Any<'_, '_>, keepdim: bool, to: Any<'_, '_>) -> PyResult<Tensor> {
+pub(super) fn mean(
+    py: Python<'_>,
+    input: &CoreTensor,
+    over: Any<'_, '_>,
+    keepdim: bool,
+    to: Any<'_, '_>,
+) -> PyResult<Tensor> {
     let (dims, dtype) = (dims(over)?, dtype(to)?);
     run(py, input.numel(), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;

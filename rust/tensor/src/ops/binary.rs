@@ -115,9 +115,17 @@ fn integer_power(mut base: i64, mut exponent: i64) -> i64 {
 pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
     let op = "pow";
     let (base, exponent) = (base.into(), exponent.into());
-    let at = meet(op, base, exponent, |dtype| dtype.max(DType::Int64))?;
+    let at = meet(op, base, exponent, |dtype| dtype)?;
     let out = match at.dtype {
-        DType::Bool | DType::Int64 => {
+        DType::Bool => match exponent {
+            Operand::Scalar(exponent) if exponent.cast::<i64>() == 1 => at.a.copy()?,
+            Operand::Scalar(_) => Tensor::ones(&at.shape, DType::Bool)?,
+            Operand::Tensor(_) => {
+                let allowed = "truth values have no powers; make the base int64";
+                return Err(Error::DType { op, given: DType::Bool, allowed });
+            }
+        },
+        DType::Int64 => {
             let negative = at.b.to_vec::<i64>()?.into_iter().any(|exponent| exponent < 0);
             if negative {
                 let message = "integers have no negative powers; make the base floating point".to_owned();

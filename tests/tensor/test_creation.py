@@ -1,0 +1,134 @@
+"""Tensors from numbers, sequences, sizes and ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import interlock
+import numpy as np
+import pytest
+from interlock.errors import NoAcceleratorError
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype", "shape"),
+    [
+        (1, interlock.int64, ()),
+        (1.5, interlock.float32, ()),
+        (True, interlock.bool, ()),
+        ([1, 2.5], interlock.float32, (2,)),
+        ([True, 2], interlock.int64, (2,)),
+        ([[1], [2]], interlock.int64, (2, 1)),
+        ((), interlock.float32, (0,)),
+        ([[], []], interlock.float32, (2, 0)),
+        (np.float64(2), interlock.float64, ()),
+        (np.float32(2), interlock.float32, ()),
+        (np.int64(2), interlock.int64, ()),
+        ([interlock.tensor(1), 2], interlock.int64, (2,)),
+    ],
+)
+def test_the_type_and_shape_follow_the_data(
+    data: Any, dtype: interlock.dtype, shape: tuple[int, ...]
+) -> None:
+    tensor = interlock.tensor(data)
+    assert (tensor.dtype, tensor.shape) == (dtype, shape)
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ([[1], [2, 3]], ValueError),
+        ([1, [2]], ValueError),
+        ([[1], 2], ValueError),
+        (2**70, ValueError),
+        ("a", TypeError),
+        (["a"], TypeError),
+        (b"ab", TypeError),
+        ({1: 2}, TypeError),
+        (object(), TypeError),
+        ([None], RuntimeError),
+        (1j, TypeError),
+    ],
+)
+def test_what_is_no_rectangle_of_numbers_is_refused(data: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        interlock.tensor(data)
+
+
+def test_a_list_that_contains_itself_is_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="deep"):
+        interlock.tensor(endless)
+
+
+def test_a_tensor_is_made_with_a_type_and_a_mark() -> None:
+    tensor = interlock.tensor([1, 0], dtype=interlock.float64, requires_grad=True)
+    assert tensor.dtype is interlock.float64
+    assert tensor.requires_grad
+    with pytest.raises(RuntimeError, match="int64"):
+        interlock.tensor([1], requires_grad=True)
+
+
+def test_sizes_are_given_one_by_one_or_together() -> None:
+    assert (
+        interlock.zeros(2, 3).shape
+        == interlock.zeros((2, 3)).shape
+        == interlock.zeros([2, 3]).shape
+        == (2, 3)
+    )
+    assert interlock.ones(2, dtype=interlock.bool).tolist() == [True, True]
+    assert interlock.full((2,), 7).tolist() == [7, 7]
+    assert interlock.empty(0, 4).shape == (0, 4)
+    assert interlock.zeros_like(interlock.ones(2, 1)).tolist() == [[0.0], [0.0]]
+    assert interlock.ones_like(interlock.zeros(1), dtype=interlock.int64).tolist() == [1]
+
+
+def test_sizes_that_cannot_be_are_errors() -> None:
+    with pytest.raises(RuntimeError, match="negative"):
+        interlock.zeros(-1)
+    with pytest.raises(RuntimeError, match="more elements"):
+        interlock.zeros(2**62, 2**62)
+    with pytest.raises(RuntimeError, match="64"):
+        interlock.zeros([1] * 65)
+    with pytest.raises(TypeError, match="float"):
+        interlock.zeros(2.0)  # type: ignore[arg-type]
+
+
+def test_ranges_leave_out_their_end() -> None:
+    assert interlock.arange(3).tolist() == [0, 1, 2]
+    assert interlock.arange(1, 2, 0.5).tolist() == [1.0, 1.5]
+    assert interlock.arange(3, 0, -2).tolist() == [3, 1]
+    assert interlock.arange(3.0).dtype == interlock.float32
+    for wrong in [(0, 1, 0), (0, 1, -1), (0, float("inf"), 1)]:
+        with pytest.raises(RuntimeError, match="arange"):
+            interlock.arange(*wrong)
+
+
+def test_random_numbers_repeat_after_a_seed() -> None:
+    interlock.manual_seed(3)
+    first = [interlock.rand(100), interlock.randn(100)]
+    interlock.manual_seed(3)
+    second = [interlock.rand(100), interlock.randn(100)]
+    assert [t.tolist() for t in first] == [t.tolist() for t in second]
+    assert first[0].tolist() != interlock.rand(100).tolist()
+    with pytest.raises(RuntimeError, match="int64"):
+        interlock.rand(1, dtype=interlock.int64)
+
+
+def test_only_the_cpu_holds_tensors() -> None:
+    assert str(interlock.zeros(1, device="cpu").device) == "cpu"
+    assert interlock.zeros(1).to("cpu").device == interlock.device("cpu")
+    with pytest.raises(NoAcceleratorError, match="meta"):
+        interlock.zeros(1, device="meta")
+    with pytest.raises(RuntimeError, match="nope"):
+        interlock.zeros(1, device="nope")
+
+
+def test_as_tensor_copies_only_where_it_must() -> None:
+    tensor = interlock.ones(2)
+    assert interlock.as_tensor(tensor) is tensor
+    assert interlock.as_tensor(tensor, dtype=interlock.int64).tolist() == [1, 1]
+    array = np.ones(2)
+    interlock.as_tensor(array).zero_()
+    assert array.tolist() == [0.0, 0.0]

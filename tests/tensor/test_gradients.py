@@ -1,0 +1,182 @@
+"""Backward passes: what they compute, what they free, what they refuse."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import interlock
+import pytest
+from interlock import Tensor
+from interlock.errors import GraphFreedError, ShapeError
+
+
+def leaf(*values: float) -> Tensor:
+    return interlock.tensor(values, dtype=interlock.float32, requires_grad=True)
+
+
+def gradient(tensor: Tensor) -> list[float] | None:
+    return None if tensor.grad is None else list(tensor.grad.tolist())
+
+
+def test_gradients_add_up() -> None:
+    x = leaf(1, 2)
+    for times in (1, 2):
+        (x * x).sum().backward()
+        assert gradient(x) == [2.0 * times, 4.0 * times]
+    x.grad = None
+    assert gradient(x) is None
+
+
+def test_nodes_have_names_and_edges() -> None:
+    x = leaf(1)
+    y = (x * 2).exp()
+    assert x.grad_fn is None
+    assert y.grad_fn is not None
+    assert y.grad_fn.name() == "ExpBackward0"
+    inner, index = y.grad_fn.next_functions[0]
+    assert inner is not None
+    assert (inner.name(), index) == ("MulBackward0", 0)
+    assert repr(y.grad_fn).startswith("<ExpBackward0 object at 0x")
+    assert (x.is_leaf, y.is_leaf, y.detach().is_leaf) == (True, False, True)
+
+
+def test_a_graph_is_freed_unless_it_is_retained() -> None:
+    x = leaf(3)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    with pytest.raises(GraphFreedError, match=r"MulBackward0.*retain_graph"):
+        y.backward()
+    assert gradient(x) == [12.0]
+
+
+def test_several_elements_need_a_gradient_of_their_shape() -> None:
+    y = leaf(1, 2) * 2
+    with pytest.raises(RuntimeError, match=r"\[2\]"):
+        y.backward()
+    with pytest.raises(ShapeError, match=r"\[3\].*\[2\]"):
+        y.backward(interlock.ones(3))
+    with pytest.raises(RuntimeError, match="require grad"):
+        interlock.ones(1).backward()
+
+
+def test_grad_returns_gradients_and_leaves_grad_alone() -> None:
+    x, w, unused = leaf(2), leaf(5), leaf(1)
+    y = x * w
+    z = y * y
+    assert [g.tolist() for g in interlock.autograd.grad(z, [x, y])] == [[100.0], [20.0]]
+    assert gradient(x) is None
+    with pytest.raises(RuntimeError, match="input 1"):
+        interlock.autograd.grad(x * w, [x, unused])
+    assert interlock.autograd.grad(x * w, [x, unused], allow_unused=True)[1] is None
+    assert interlock.autograd.grad(x * w, unused, materialize_grads=True)[0].tolist() == [0.0]
+    (weighted,) = interlock.autograd.grad([x * 2, x * 3], x, [interlock.tensor([1.0]), None])
+    assert weighted.tolist() == [5.0]
+    interlock.autograd.backward([x * w, x.sum()], inputs=[x])
+    assert gradient(x) == [6.0]
+    assert gradient(w) is None
+
+
+def test_a_recorded_backward_pass_can_be_differentiated() -> None:
+    x = leaf(2)
+    (first,) = interlock.autograd.grad((x**3).sum(), x, create_graph=True)
+    (second,) = interlock.autograd.grad(first.sum(), x)
+    assert (first.tolist(), second.tolist()) == ([12.0], [12.0])
+
+
+def test_saved_tensors_that_changed_are_named_with_both_versions() -> None:
+    y = leaf(1) * 1
+    z = y.exp()
+    z += 1
+    with pytest.raises(RuntimeError, match=r"ExpBackward0.*version 0.*version 1"):
+        z.backward()
+
+
+def test_leaves_change_only_where_nothing_is_recorded() -> None:
+    x = leaf(1, 2)
+    changes: list[Callable[[], object]] = [
+        lambda: x.add_(1),
+        lambda: x[0].zero_(),
+        lambda: x.__setitem__(0, 1.0),
+    ]
+    for change in changes:
+        with pytest.raises(RuntimeError, match="no_grad"):
+            change()
+    with interlock.no_grad():
+        x[0] = 5
+    assert (x.tolist(), x._version, x.requires_grad) == ([5.0, 2.0], 1, True)
+
+
+def test_a_chain_of_many_operations_is_gone_through_and_dropped() -> None:
+    x = leaf(1)
+    y = x * 1
+    for _ in range(100_000):
+        y = y + 1
+    y.backward()
+    assert gradient(x) == [1.0]
+
+
+def test_requires_grad_is_for_floating_point_leaves() -> None:
+    x = interlock.ones(1)
+    assert x.requires_grad_() is x
+    x.requires_grad = False
+    with pytest.raises(RuntimeError, match="int64"):
+        interlock.tensor([1]).requires_grad = True
+    with pytest.raises(RuntimeError, match="leaf"):
+        (leaf(1) * 2).requires_grad_(False)
+
+
+def test_a_gradient_that_is_set_must_fit() -> None:
+    x = leaf(1)
+    x.grad = interlock.tensor([3.0])
+    with pytest.raises(RuntimeError, match="shape"):
+        x.grad = interlock.ones(2)
+    with pytest.raises(TypeError):
+        x.grad = 1  # type: ignore[assignment]
+    assert gradient(x) == [3.0]
+
+
+def test_results_keep_their_gradient_on_request() -> None:
+    x = leaf(3)
+    y = x * 2
+    y.retain_grad()
+    y *= x
+    (y * 10).backward()
+    assert y.retains_grad
+    assert (gradient(y), gradient(x)) == ([10.0], [120.0])
+
+
+def test_threads_differentiate_side_by_side() -> None:
+    x = interlock.ones(64, 64, requires_grad=True)
+    results = []
+
+    def work() -> None:
+        for _ in range(5):
+            (g,) = interlock.autograd.grad((x @ x).sum(), x)
+            results.append(g.sum().item())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [2.0 * 64**3] * 20
+
+
+def test_a_small_network_learns() -> None:
+    interlock.manual_seed(1)
+    inputs = interlock.rand(256, 2)
+    classes = (inputs[:, 0] > inputs[:, 1]).long()
+    weights = [(interlock.randn(2, 16) * 0.5).requires_grad_(), interlock.randn(16, 2).requires_grad_()]
+    for _ in range(60):
+        loss = interlock.cross_entropy(interlock.relu(inputs @ weights[0]) @ weights[1], classes)
+        loss.backward()
+        with interlock.no_grad():
+            for weight in weights:
+                assert weight.grad is not None
+                weight.sub_(weight.grad, alpha=0.5)
+                weight.grad = None
+    with interlock.no_grad():
+        found = (interlock.relu(inputs @ weights[0]) @ weights[1]).argmax(1)
+    assert (found == classes).float().mean().item() > 0.95

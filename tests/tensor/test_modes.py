@@ -1,0 +1,89 @@
+"""What gradient modes change about tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import interlock
+import pytest
+from interlock import Tensor
+
+
+def inference_tensor() -> Tensor:
+    with interlock.inference_mode():
+        return interlock.ones(2)
+
+
+def test_nothing_is_recorded_without_grad() -> None:
+    x = interlock.ones(2, requires_grad=True)
+    with interlock.no_grad():
+        assert (x * 2).requires_grad is False
+        with interlock.enable_grad():
+            assert (x * 2).requires_grad is True
+    with interlock.set_grad_enabled(False):
+        assert (x * 2).grad_fn is None
+
+
+def test_inference_mode_makes_inference_tensors() -> None:
+    x = interlock.ones(2, requires_grad=True)
+    with interlock.inference_mode():
+        y = x * 2
+        assert not y.requires_grad
+        assert not x[0].is_inference()
+        y += 1
+        with interlock.inference_mode(False):
+            assert not interlock.ones(1).is_inference()
+            assert (x * 2).requires_grad
+    assert interlock.is_inference(y)
+    with pytest.raises(RuntimeError, match="version"):
+        _ = y._version
+
+
+def test_inference_tensors_stay_outside_of_graphs() -> None:
+    x, fixed = interlock.ones(2, requires_grad=True), inference_tensor()
+    refusals: list[Callable[[], object]] = [
+        lambda: x * fixed,
+        lambda: fixed.add_(1),
+        lambda: fixed.requires_grad_(),
+        lambda: fixed[0].zero_(),
+    ]
+    for refused in refusals:
+        with pytest.raises(RuntimeError, match="inference"):
+            refused()
+    (x + fixed).sum().backward()
+    assert (x * fixed.clone()).requires_grad
+    assert not (fixed * 2).is_inference()
+    assert fixed.tolist() == [1.0, 1.0]
+
+
+def test_ordinary_tensors_can_change_in_inference_mode() -> None:
+    x = interlock.ones(2, requires_grad=True)
+    with interlock.inference_mode():
+        x.add_(1)
+    assert (x.tolist(), x._version, x.requires_grad) == ([2.0, 2.0], 1, True)
+
+
+def test_a_view_made_without_grad_does_not_change_with_it() -> None:
+    y = interlock.ones(2, requires_grad=True) * 1
+    with interlock.no_grad():
+        view = y[:1]
+    assert view.requires_grad
+    with pytest.raises(RuntimeError, match="no_grad"):
+        view.mul_(2)
+    with interlock.no_grad():
+        view.mul_(2)
+    with pytest.raises(RuntimeError, match="no_grad"):
+        _ = view.grad_fn
+    assert "Invalid" in repr(view)
+
+
+def test_versions_can_be_preserved() -> None:
+    x = interlock.ones(3, requires_grad=True)
+    y = x * 2
+    z = (y * y).sum()
+    with interlock.autograd._unsafe_preserve_version_counter(y), interlock.no_grad():
+        y.mul_(1)
+    assert y._version == 0
+    z.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [8.0, 8.0, 8.0]

@@ -1,0 +1,138 @@
+"""NumPy in and out."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import weakref
+from typing import Any
+
+import interlock
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
+def test_memory_is_shared_both_ways(dtype: str) -> None:
+    array = np.zeros((2, 3), dtype=dtype)
+    tensor = interlock.from_numpy(array.T)
+    tensor[2, 1] = 1
+    assert array[1, 2] == 1
+    array[0, 0] = 1
+    assert tensor[0, 0].item() == 1
+    back = tensor.numpy()
+    assert (back.dtype, back.shape, back.strides) == (array.dtype, (3, 2), array.T.strides)
+    back[:] = 0
+    assert not array.any()
+    assert tensor.data_ptr() == array.ctypes.data
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1, 1), (5,)])
+def test_every_shape_comes_back(shape: tuple[int, ...]) -> None:
+    array = np.random.default_rng(1).standard_normal(shape)
+    array = np.asarray(array)
+    for made in [interlock.from_numpy(array), interlock.tensor(array)]:
+        assert made.shape == shape
+        np.testing.assert_array_equal(np.asarray(made), array)
+
+
+def test_a_copy_is_a_copy() -> None:
+    array = np.ones(2)
+    tensor = interlock.tensor(array)
+    tensor.zero_()
+    assert array.tolist() == [1.0, 1.0]
+    assert np.array(tensor).base is None
+    assert np.asarray(tensor, dtype=np.float32).dtype == np.float32
+
+
+def test_read_only_and_unaligned_arrays_are_copied() -> None:
+    fixed = np.ones(2)
+    fixed.flags.writeable = False
+    interlock.from_numpy(fixed).zero_()
+    assert fixed.tolist() == [1.0, 1.0]
+    unaligned = np.frombuffer(bytearray(17), dtype=np.uint8)[1:].view(np.float64)
+    assert interlock.from_numpy(unaligned).add_(1).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "complex64", "U1", ">f8", "datetime64[s]", "O"])
+def test_types_that_are_not_supported_are_named(dtype: str) -> None:
+    with pytest.raises(TypeError, match=r"float32, float64, int64 and bool"):
+        interlock.from_numpy(np.zeros(2, dtype=dtype))
+    with pytest.raises(TypeError):
+        interlock.tensor(np.zeros(2, dtype=dtype))
+
+
+def test_strides_that_are_not_supported_are_named() -> None:
+    with pytest.raises(ValueError, match="-8"):
+        interlock.from_numpy(np.ones(3)[::-1])
+    odd = np.zeros(3, dtype=[("a", "f8"), ("b", "i1")])["a"]
+    with pytest.raises(ValueError, match="9"):
+        interlock.from_numpy(odd[1:][:0] if odd.ctypes.data % 8 else odd)
+
+
+@pytest.mark.parametrize("wrong", [None, 1, [1.0], "a", memoryview(b"12345678"), interlock.ones(1)])
+def test_only_arrays_are_arrays(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="ndarray"):
+        interlock.from_numpy(wrong)
+
+
+def test_a_tensor_that_requires_grad_gives_no_array() -> None:
+    x = interlock.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="detach"):
+        x.numpy()
+    with pytest.raises(BufferError, match="detach"):
+        memoryview(x)
+    assert x.numpy(force=True).tolist() == x.detach().numpy().tolist() == [1.0, 1.0]
+
+
+def test_an_array_lives_as_long_as_its_tensor_and_no_longer() -> None:
+    class Array(np.ndarray[Any, Any]):
+        pass
+
+    array = np.ones(3).view(Array)
+    alive = weakref.ref(array)
+    tensor = interlock.from_numpy(array)[1:]
+    del array
+    gc.collect()
+    assert alive() is not None
+    assert tensor.tolist() == [1.0, 1.0]
+    del tensor
+    gc.collect()
+    assert alive() is None
+
+
+def test_memory_lives_as_long_as_a_view_of_it() -> None:
+    array = interlock.full((1000,), 7.0).numpy()
+    gc.collect()
+    assert (array == 7).all()
+    view = memoryview(interlock.tensor([[1, 2], [3, 4]]).t())
+    assert (view.format, view.shape, view.strides) == ("q", (2, 2), (8, 16))
+    assert np.asarray(view).tolist() == [[1, 3], [2, 4]]
+    with pytest.raises(BufferError):
+        np.frombuffer(interlock.zeros(2, 3).t())  # type: ignore[call-overload]
+
+
+def test_shared_memory_survives_the_end_of_the_interpreter() -> None:
+    code = """
+import interlock, numpy, sys, threading
+kept = interlock.from_numpy(numpy.ones(3))
+sys.modules["kept"] = kept
+class Late:
+    def __del__(self, tensor=kept):
+        tensor.add_(1)
+late = Late()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_numpy_is_imported_only_when_it_is_asked_for() -> None:
+    code = """
+import sys
+import interlock
+x = interlock.tensor([[1.0, 2.0]], requires_grad=True)
+(x @ x.T).sum().backward()
+repr(x), x.tolist(), x[0, 1], x.grad.data_ptr()
+assert "numpy" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

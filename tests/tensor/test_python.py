@@ -1,0 +1,147 @@
+"""Tensors as Python objects: numbers, iteration, text, pickles, wrong types."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+import pytest
+from interlock import Tensor
+from interlock._core import tensor as core
+
+
+def test_single_elements_are_numbers() -> None:
+    assert interlock.tensor([[2.5]]).item() == 2.5
+    assert float(interlock.tensor(2)) == 2.0
+    assert int(interlock.tensor(-2.7)) == -2
+    assert bool(interlock.tensor([0.5])) is True
+    assert not interlock.tensor(False)
+    assert [10, 20, 30][interlock.tensor(1)] == 20
+
+
+@pytest.mark.parametrize("tensor", [interlock.zeros(2), interlock.zeros(0)], ids=["two", "none"])
+def test_other_numbers_of_elements_are_not(tensor: Tensor) -> None:
+    conversions: list[Callable[[Tensor], object]] = [bool, float, int, Tensor.item]
+    for conversion in conversions:
+        with pytest.raises(RuntimeError, match="exactly one"):
+            conversion(tensor)
+    with pytest.raises(TypeError):
+        [0][tensor]
+    with pytest.raises(TypeError):
+        [0][interlock.tensor(0.0)]
+    with pytest.raises(ValueError, match="nan"):
+        int(interlock.tensor(float("nan")))
+    with pytest.raises(OverflowError):
+        int(interlock.tensor(float("inf")))
+
+
+def test_rows_are_iterated_over() -> None:
+    x = interlock.tensor([[1, 2], [3, 4]])
+    assert [row.tolist() for row in x] == [[1, 2], [3, 4]]
+    assert len(x) == 2
+    first, second = x
+    assert (first.tolist(), second.tolist()) == ([1, 2], [3, 4])
+    for operation in (len, iter):
+        with pytest.raises(TypeError):
+            operation(interlock.tensor(1))
+
+
+def test_lists_have_the_shape_of_the_tensor() -> None:
+    assert interlock.tensor(3).tolist() == 3
+    assert interlock.zeros(2, 0).tolist() == [[], []]
+    assert interlock.tensor([[True], [False]]).t().tolist() == [[True, False]]
+
+
+def test_tensors_are_told_apart_by_identity() -> None:
+    x, y = interlock.ones(1), interlock.ones(1)
+    assert hash(x) == hash(x)
+    assert {x: 1, y: 2}[x] == 1
+
+
+def test_text_is_that_of_the_field() -> None:
+    assert repr(interlock.tensor([1.0, 2.0])) == "tensor([1., 2.])"
+    assert repr(interlock.tensor([[1, -2]])) == "tensor([[ 1, -2]])"
+    assert repr(interlock.tensor([1.0], requires_grad=True) * 2) == "tensor([2.], grad_fn=<MulBackward0>)"
+    assert repr(interlock.zeros(1, dtype=interlock.float64)) == "tensor([0.], dtype=interlock.float64)"
+    assert len(repr(interlock.zeros(1000, 1000))) < 500
+    assert str(interlock.float32) == "interlock.float32"
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_tensors_and_types_can_be_pickled(protocol: int) -> None:
+    for dtype in (interlock.float32, interlock.float64, interlock.int64, interlock.bool):
+        x = interlock.tensor([[0, 1, 2], [3, 0, 5]], dtype=dtype).t()
+        back = pickle.loads(pickle.dumps(x, protocol))
+        assert (back.dtype, back.tolist()) == (dtype, x.tolist())
+        assert pickle.loads(pickle.dumps(dtype, protocol)) is dtype
+    assert pickle.loads(pickle.dumps(interlock.ones(1, requires_grad=True), protocol)).requires_grad
+    twin = copy.deepcopy(x)
+    twin.zero_()
+    assert x.tolist() != twin.tolist()
+
+
+def test_conversions_return_the_tensor_itself_where_nothing_changes() -> None:
+    x = interlock.ones(2)
+    assert x.float() is x.to(interlock.float32) is x.to("cpu") is x
+    assert x.to(interlock.zeros(1, dtype=interlock.int64)).dtype == interlock.int64
+    assert x.to("cpu", interlock.bool).tolist() == [True, True]
+    assert x.long().double().bool().dtype == interlock.bool
+    assert x.to(x, copy=True) is not x
+    assert interlock.tensor([-1.5, 1e300], dtype=interlock.float64).long().tolist()[0] == -1
+
+
+ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    2**70,
+    0.5,
+    float("nan"),
+    "a",
+    b"a",
+    [],
+    [[1], 2],
+    {},
+    object(),
+    1j,
+    slice(1),
+    ...,
+]
+ODD += [interlock.ones(2), interlock.tensor(1), interlock.float32, len]
+
+
+def entry_points() -> list[Any]:
+    functions = [
+        value for name, value in vars(core).items() if callable(value) and not isinstance(value, type)
+    ]
+    methods = [value for name, value in vars(Tensor).items() if callable(value) and name != "__new__"]
+    return functions + methods
+
+
+@pytest.mark.parametrize("entry", entry_points(), ids=lambda entry: entry.__qualname__)
+def test_wrong_arguments_raise_ordinary_exceptions(entry: Any) -> None:
+    subjects: list[list[Any]] = [[]]
+    if entry.__qualname__.startswith("Tensor."):
+        subjects = [[interlock.rand(2, 3)], [interlock.tensor([1, 0])], [interlock.zeros(0)]]
+    raised: list[BaseException] = []
+    for subject in subjects:
+        for odd in ODD:
+            for arguments in ([], [odd], [odd, odd], [odd, 0], [0, odd], [odd, odd, odd]):
+                for keywords in ({}, {"dim": odd}, {"dtype": odd}, {"alpha": odd}):
+                    try:
+                        entry(*subject, *arguments, **keywords)
+                    except BaseException as error:
+                        raised.append(error)
+    # A panic of the Rust side is no Exception.
+    assert raised
+    assert all(isinstance(error, Exception) for error in raised)
+
+
+def test_every_entry_point_is_documented() -> None:
+    for entry in entry_points():
+        if not entry.__name__.startswith("_"):
+            assert inspect.getdoc(entry), entry

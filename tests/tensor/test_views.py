@@ -1,0 +1,171 @@
+"""Views, indexing and in-place changes through them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import interlock
+import numpy as np
+import pytest
+from interlock import Tensor
+from interlock.errors import DTypeError, ShapeError
+
+from tests.tensor import slopes
+
+ARRAY = np.arange(24.0).reshape(2, 3, 4)
+
+INDICES: list[Any] = [
+    0,
+    -1,
+    slice(None),
+    slice(1, None),
+    slice(None, None, 2),
+    slice(10, 20),
+    slice(-(2**70), 2**70),
+    (0, 1, 2),
+    (slice(None), 1),
+    (Ellipsis, 1),
+    (1, Ellipsis),
+    (Ellipsis,),
+    (),
+    None,
+    (slice(None), None, 2),
+    [1, 0, 1],
+    ([0, 1], [2, 0]),
+    (slice(None), [2, 0]),
+    (slice(None), slice(None), [3, 0]),
+    (1, [2, 0]),
+    ARRAY > 5,
+    (ARRAY > 5)[:, :, 0],
+    (slice(None), np.array([True, False, True])),
+    np.int64(1),
+]
+
+
+def translated(index: Any) -> Any:
+    if isinstance(index, tuple):
+        return tuple(map(translated, index))
+    return interlock.tensor(index) if isinstance(index, np.ndarray) else index
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_indices_pick_what_numpy_picks(index: Any) -> None:
+    result = interlock.tensor(ARRAY)[translated(index)]
+    np.testing.assert_array_equal(result.numpy(), ARRAY[index])
+    slopes.check(lambda x: x[translated(index)], ARRAY / 10)
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_indices_write_what_numpy_writes(index: Any) -> None:
+    array, tensor = ARRAY.copy(), interlock.tensor(ARRAY)
+    array[index] = -1
+    tensor[translated(index)] = -1
+    np.testing.assert_array_equal(tensor.numpy(), array)
+    values = np.random.default_rng(1).standard_normal(array[index].shape)
+    if not isinstance(index, list):  # a row that is named twice may get either value
+        array[index] = values
+        tensor[translated(index)] = interlock.tensor(values)
+        np.testing.assert_array_equal(tensor.numpy(), array)
+
+
+@pytest.mark.parametrize(
+    ("index", "error"),
+    [
+        (2, IndexError),
+        (-3, IndexError),
+        ((0, 0, 0, 0), IndexError),
+        ((Ellipsis, Ellipsis), IndexError),
+        (1.5, IndexError),
+        ("a", IndexError),
+        (slice(None, None, -1), ValueError),
+        (slice(None, None, 0), ValueError),
+        (slice("a"), TypeError),
+        ([5], IndexError),
+        ([0.5], IndexError),
+        (2**70, RuntimeError),
+        (([0, 1], slice(None), [0, 1]), IndexError),
+    ],
+)
+def test_wrong_indices_are_errors(index: Any, error: type[Exception]) -> None:
+    tensor = interlock.tensor(ARRAY)
+    with pytest.raises(error):
+        tensor[index]
+    with pytest.raises(error):
+        tensor[index] = 1
+    assert tensor._version == 0
+    with pytest.raises(IndexError):
+        interlock.tensor(1)[0]
+
+
+def test_views_share_memory_and_copies_do_not() -> None:
+    x = interlock.zeros(2, 3)
+    for view in [x[0], x.t(), x.view(6), x.reshape(3, 2), x.unsqueeze(0), x.expand(4, 2, 3), x.detach(), x.T]:
+        before = x._version
+        view[(0,) * view.ndim] = float(before + 1)
+        assert x[0, 0].item() == before + 1
+        assert x._version == view._version == before + 1
+    for copy in [x.clone(), x.t().reshape(6), x[[0, 1]], x.double()]:
+        copy.zero_()
+        assert x[0, 0].item() != 0
+
+
+def test_shapes_and_strides_are_reported() -> None:
+    x = interlock.zeros(2, 3).t()
+    assert (x.size(), x.stride(), x.numel(), x.dim(), x.is_contiguous()) == ((3, 2), (1, 3), 6, 2, False)
+    assert (x.size(-1), x.stride(0), x[1:].storage_offset()) == (2, 1, 1)
+    assert x.contiguous().stride() == (2, 1)
+    assert x.permute(1, 0).shape == x.transpose(0, -1).shape == (2, 3)
+    assert x.unsqueeze(1).squeeze().shape == x.unsqueeze(-1).squeeze(-1).shape == (3, 2)
+    with pytest.raises(IndexError, match="2"):
+        x.size(2)
+
+
+def test_views_that_need_a_copy_are_refused() -> None:
+    x = interlock.zeros(2, 3).t()
+    with pytest.raises(ShapeError, match="view"):
+        x.view(6)
+    for wrong in [(4,), (-1, 4), (-1, -1), (-2, 3)]:
+        with pytest.raises(RuntimeError):
+            x.reshape(wrong)
+    with pytest.raises(RuntimeError, match="expand"):
+        x.expand(2, 2)
+
+
+def test_in_place_operations_return_the_tensor_itself() -> None:
+    x = interlock.ones(2)
+    same = x
+    x += 1
+    x *= interlock.tensor([2.0, 3.0])
+    x -= 1
+    x /= 2
+    assert x is same
+    assert x.add_(1, alpha=2) is x
+    assert x.sub_(interlock.ones(2), alpha=0.5) is x
+    assert x.tolist() == [3.0, 4.0]
+    assert x._version == 6
+    assert x.fill_(3).copy_(interlock.tensor([1])).zero_().tolist() == [0.0, 0.0]
+
+
+def test_in_place_results_must_fit() -> None:
+    x = interlock.tensor([1, 2])
+    with pytest.raises(DTypeError, match=r"float32.*int64"):
+        x += 0.5
+    with pytest.raises(ShapeError, match="add_"):
+        x.add_(interlock.ones(2, 2, dtype=interlock.int64))
+    with pytest.raises(RuntimeError, match="share"):
+        x.expand(2, 2).zero_()
+    assert x.tolist() == [1, 2]
+    assert x._version == 0
+
+
+def test_gradients_go_through_changed_views() -> None:
+    def changed(x: Tensor, w: Tensor) -> Tensor:
+        y = x * 2
+        column = y[:, 1]
+        column *= w
+        y.t()[0] += column
+        y[0] = w[0]
+        y[[1]] = x[:1]
+        return y + column.unsqueeze(1)
+
+    slopes.check(changed, np.random.default_rng(2).standard_normal((3, 3)), np.array([0.5, 2.0, -1.0]))
