@@ -82,7 +82,7 @@ def test_a_tensor_that_requires_grad_gives_no_array() -> None:
     with pytest.raises(RuntimeError, match="detach"):
         x.numpy()
     with pytest.raises(BufferError, match="detach"):
-        memoryview(x)
+        memoryview(x)  # type: ignore[arg-type]
     assert x.numpy(force=True).tolist() == x.detach().numpy().tolist() == [1.0, 1.0]
 
 
@@ -106,7 +106,7 @@ def test_memory_lives_as_long_as_a_view_of_it() -> None:
     array = interlock.full((1000,), 7.0).numpy()
     gc.collect()
     assert (array == 7).all()
-    view = memoryview(interlock.tensor([[1, 2], [3, 4]]).t())
+    view = memoryview(interlock.tensor([[1, 2], [3, 4]]).t())  # type: ignore[arg-type]
     assert (view.format, view.shape, view.strides) == ("q", (2, 2), (8, 16))
     assert np.asarray(view).tolist() == [[1, 3], [2, 4]]
     with pytest.raises(BufferError):

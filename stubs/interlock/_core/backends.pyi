@@ -58,15 +58,11 @@ class CudaMatmulFlags:
     @property
     def allow_fp16_reduced_precision_reduction(self) -> bool: ...
     @allow_fp16_reduced_precision_reduction.setter
-    def allow_fp16_reduced_precision_reduction(
-        self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /
-    ) -> None: ...
+    def allow_fp16_reduced_precision_reduction(self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /) -> None: ...
     @property
     def allow_bf16_reduced_precision_reduction(self) -> bool: ...
     @allow_bf16_reduced_precision_reduction.setter
-    def allow_bf16_reduced_precision_reduction(
-        self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /
-    ) -> None: ...
+    def allow_bf16_reduced_precision_reduction(self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /) -> None: ...
     allow_fp16_accumulation: bool
     fp32_precision: Literal["none", "ieee", "tf32"]
     allow_tf32: bool
@@ -107,5 +103,4 @@ class MkldnnMatmulFlags:
 
 class MkldnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
-
 # </classes of flags>
