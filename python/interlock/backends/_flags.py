@@ -15,7 +15,7 @@ Flags = TypedDict(
         "cuda.matmul.allow_fp16_accumulation": bool,
         "mkldnn.enabled": bool,
         "mkldnn.deterministic": bool,
-        "mkldnn.allow_tf32": bool,
+        "mkldnn.allow_tf32": bool | None,
         "fp32_precision": Literal["none", "ieee", "tf32", "bf16"],
         "cudnn.fp32_precision": Literal["none", "ieee", "tf32"],
         "mkldnn.fp32_precision": Literal["none", "ieee", "tf32", "bf16"],

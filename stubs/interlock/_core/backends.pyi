@@ -89,10 +89,7 @@ class CudnnRnnFlags:
 class MkldnnModule(ModuleType):
     enabled: bool
     deterministic: bool
-    @property
-    def allow_tf32(self) -> bool | None: ...
-    @allow_tf32.setter
-    def allow_tf32(self, value: bool, /) -> None: ...
+    allow_tf32: bool | None
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
 class MkldnnConvFlags:

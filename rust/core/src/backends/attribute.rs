@@ -78,9 +78,7 @@ impl Attribute {
             Target::ReductionAllowed(_) => {
                 Some("bool | tuple[bool] | tuple[bool, bool] | list[bool]".to_owned())
             }
-            // Unset is what `del` brings back, not a value.
-            Target::Flag(word) => Some(word.kind.annotation().replace(" | None", "")),
-            Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
+            Target::Flag(_) | Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
         }
     }
 
