@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::accelerator::{Device, DeviceType};
+use crate::backends::Site;
 
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -11,6 +12,43 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
+    /// A flag was given a value of the wrong type.
+    FlagType {
+        /// The dotted name of the flag.
+        name: String,
+        /// The value, as a message shows it.
+        given: String,
+        /// What the flag takes.
+        allowed: String,
+    },
+    /// A flag was given a value of the right type that it does not take.
+    FlagValue {
+        /// The dotted name of the flag.
+        name: String,
+        /// The value, as a message shows it.
+        given: String,
+        /// What the flag takes.
+        allowed: String,
+    },
+    /// A flag was to be written while flags are frozen.
+    FlagsFrozen {
+        /// The dotted name of the flag, or the operation.
+        name: String,
+        /// Where flags were frozen.
+        by: Site,
+    },
+    /// No flag has this name.
+    UnknownFlag {
+        /// The name given.
+        name: String,
+        /// The flag that was probably meant.
+        near: Option<&'static str>,
+    },
+    /// The name can only be read.
+    ReadOnlyFlag {
+        /// The dotted name.
+        name: String,
+    },
     /// No device type has this name.
     UnknownDeviceType {
         /// The name given.
@@ -20,6 +58,13 @@ pub enum Error {
     DeviceIndex {
         /// The text or number given.
         given: String,
+    },
+    /// An operation needs an accelerator and there is none.
+    NoAccelerator {
+        /// What was to be done.
+        operation: &'static str,
+        /// What was looked for and not found.
+        reason: String,
     },
     /// An allocator could not serve a request.
     OutOfMemory {
@@ -33,6 +78,17 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::FlagType { name, given, allowed } | Error::FlagValue { name, given, allowed } => {
+                write!(f, "backends.{name} takes {allowed}, got {given}")
+            }
+            Error::FlagsFrozen { name, by } => {
+                write!(f, "backends.{name} can't be written: flags were frozen at {by}")
+            }
+            Error::UnknownFlag { name, near: Some(near) } => {
+                write!(f, "there is no flag backends.{name}; did you mean backends.{near}?")
+            }
+            Error::UnknownFlag { name, near: None } => write!(f, "there is no flag backends.{name}"),
+            Error::ReadOnlyFlag { name } => write!(f, "backends.{name} can only be read"),
             Error::UnknownDeviceType { given } => {
                 let known: Vec<_> = DeviceType::ALL.iter().map(|kind| kind.name()).collect();
                 write!(f, "unknown device type {given:?}; known types: {}", known.join(", "))
@@ -42,6 +98,9 @@ impl fmt::Display for Error {
                 "invalid device index in {given:?}; an index is a number from 0 to {} without sign or leading zeros",
                 Device::MAX_INDEX
             ),
+            Error::NoAccelerator { operation, reason } => {
+                write!(f, "{operation} needs an accelerator and there is none: {reason}")
+            }
             Error::OutOfMemory { device, requested } => {
                 write!(f, "out of memory on {device}: could not allocate {requested} bytes")
             }

@@ -9,6 +9,8 @@ pub mod autograd;
 pub mod backends;
 mod env;
 mod error;
+mod libraries;
+mod lifecycle;
 pub mod state;
 mod sync;
 

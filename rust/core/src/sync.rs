@@ -1,1 +1,164 @@
-//! Atomics.
+//! Atomics behind get and set, and the one kind of lock. Nobody else chooses a memory ordering.
+
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::lifecycle;
+
+/// A word that is read everywhere and written rarely.
+///
+/// Every access is relaxed: a word says nothing about other memory, so nothing needs to be ordered
+/// with it. Whoever must see several words as one takes the lock under which they are written.
+#[derive(Debug, Default)]
+pub(crate) struct SharedWord(AtomicU64);
+
+impl SharedWord {
+    pub(crate) const fn new(value: u64) -> Self {
+        SharedWord(AtomicU64::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Stores `value` if the word still is `expected`; returns what it holds afterwards.
+    pub(crate) fn set_if(&self, expected: u64, value: u64) -> u64 {
+        match self.0.compare_exchange(expected, value, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => value,
+            Err(other) => other,
+        }
+    }
+
+    /// Leaves 0 and returns what was there.
+    pub(crate) fn take(&self) -> u64 {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+
+    /// Adds and returns the sum.
+    pub(crate) fn add(&self, amount: u64) -> u64 {
+        self.0.fetch_add(amount, Ordering::Relaxed).wrapping_add(amount)
+    }
+
+    /// Subtracts.
+    pub(crate) fn subtract(&self, amount: u64) {
+        self.0.fetch_sub(amount, Ordering::Relaxed);
+    }
+}
+
+/// A lock that survives `fork`: [`lifecycle`] takes every such lock around a fork, so a child never
+/// inherits one that a thread which it lacks holds.
+///
+/// It spins and yields instead of sleeping, because a lock with waiters parked in the kernel can't
+/// be handed to a child. That is right only for what every holder does here: a few stores, never a
+/// call into Python and never a wait.
+pub(crate) struct ForkLock<T> {
+    held: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached only through a guard, and `held` admits one guard at a time.
+unsafe impl<T: Send> Sync for ForkLock<T> {}
+
+impl<T> ForkLock<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        ForkLock { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
+    }
+
+    pub(crate) fn lock(&self) -> ForkGuard<'_, T> {
+        lifecycle::watch_forks();
+        self.acquire();
+        ForkGuard { lock: self }
+    }
+
+    fn acquire(&self) {
+        const SPINS_BEFORE_YIELD: u32 = 64;
+        let mut spins = 0;
+        while self.held.swap(true, Ordering::Acquire) {
+            spins += 1;
+            if spins < SPINS_BEFORE_YIELD {
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    fn release(&self) {
+        self.held.store(false, Ordering::Release);
+    }
+}
+
+/// Exclusive access until it is dropped.
+pub(crate) struct ForkGuard<'a, T> {
+    lock: &'a ForkLock<T>,
+}
+
+impl<T> Deref for ForkGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: this guard holds the lock, so nobody else has a reference to the value.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T> DerefMut for ForkGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and `&mut self` keeps this guard from giving out a second reference.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T> Drop for ForkGuard<'_, T> {
+    fn drop(&mut self) {
+        self.lock.release();
+    }
+}
+
+/// What a fork does with a lock, whatever it guards.
+pub(crate) trait HeldAcrossFork: Sync {
+    /// Before the fork, in the thread that forks.
+    fn before(&self);
+    /// After it, in the parent and in the child.
+    fn after(&self);
+}
+
+impl<T: Send> HeldAcrossFork for ForkLock<T> {
+    fn before(&self) {
+        self.acquire();
+    }
+
+    fn after(&self) {
+        self.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_admits_one_thread_at_a_time() {
+        static LOCK: ForkLock<u64> = ForkLock::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..10_000).for_each(|_| *LOCK.lock() += 1));
+            }
+        });
+        assert_eq!(*LOCK.lock(), 40_000);
+    }
+
+    #[test]
+    fn set_if_keeps_what_another_thread_wrote() {
+        let word = SharedWord::new(1);
+        assert_eq!(word.set_if(1, 2), 2);
+        assert_eq!(word.set_if(1, 3), 2);
+        assert_eq!(word.get(), 2);
+    }
+}

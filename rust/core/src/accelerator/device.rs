@@ -80,6 +80,9 @@ impl Device {
     /// The processor that runs this program.
     pub const CPU: Device = Device { kind: DeviceType::Cpu, index: None };
 
+    /// NVIDIA's devices, none in particular.
+    pub const CUDA: Device = Device { kind: DeviceType::Cuda, index: None };
+
     /// The largest index: PyTorch stores it in eight signed bits.
     pub const MAX_INDEX: u8 = i8::MAX as u8;
 

@@ -1,1 +1,49 @@
-//! Global flags.
+//! Global flags: every flag is declared once, in [`table`](self::flags), and read with one load.
+//!
+//! The value of a flag is the first of these: what the innermost layer of this thread that names it
+//! holds; what was assigned for the process; the environment, read once; the default.
+
+mod attribute;
+mod effect;
+mod environment;
+mod explain;
+mod flag;
+mod freeze;
+mod kind;
+mod near;
+mod precision;
+mod process;
+mod scope;
+mod site;
+mod snapshot;
+mod table;
+mod value;
+mod write;
+
+pub use attribute::Attribute;
+pub use effect::Effect;
+pub use environment::problems as environment_problems;
+pub use explain::{Explanation, Level};
+pub use flag::Flag;
+pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
+pub use kind::{DepthwiseKernel, FlagValue, Reduction};
+pub use near::nearest;
+pub use precision::{MatmulPrecision, Node, Precision};
+pub(crate) use process::PROCESS;
+pub use process::{epoch, layer_epoch};
+pub use scope::{FlagScope, Purpose};
+pub use site::Site;
+pub use snapshot::{Snapshot, SnapshotEntry, reset, restore, snapshot};
+pub use table::{attributes, find};
+pub use value::{Given, Value};
+pub use write::assign;
+
+/// Whether writes remember where they came from (`INTERLOCK_DEBUG=1`).
+pub fn writes_are_traced() -> bool {
+    crate::env::debug()
+}
+
+/// The flags as Rust sees them.
+pub mod flags {
+    pub use super::table::words::*;
+}

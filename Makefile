@@ -1,0 +1,47 @@
+# Every need has one target, and a bare `make` lists them. The same targets run on a machine that
+# integrates and on a desk.
+PYTHON ?= python3
+VENV_PYTHON := .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long bench wheel generate format clean environment test-environment
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+demo: environment ## build interlock from source, install it into .venv and run the quick start
+	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check .
+	@$(VENV_PYTHON) examples/quickstart.py
+
+test: test-environment ## build the wheel, install it and run every check
+	@$(VENV_PYTHON) tools/check.py
+
+test-long: test-environment ## the same checks with many more examples in the property tests
+	@INTERLOCK_TEST_LONG=1 $(VENV_PYTHON) tools/check.py
+
+bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
+	@$(VENV_PYTHON) tools/package.py install
+	@$(VENV_PYTHON) tests/benchmarks/run.py
+
+wheel: test-environment ## build the wheel into dist/
+	@$(VENV_PYTHON) -m maturin build --release --interpreter $(VENV_PYTHON) --out dist
+
+generate: test-environment ## write the files that are made from declarations
+	@$(VENV_PYTHON) tools/generate.py
+
+format: test-environment ## format Rust and Python
+	@cargo fmt --all
+	@$(VENV_PYTHON) -m ruff check --fix --quiet . || true
+	@$(VENV_PYTHON) -m ruff format .
+
+clean: ## remove everything that was built
+	@cargo clean
+	@rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+environment:
+	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
+	@$(PYTHON) tools/environment.py
+
+test-environment:
+	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
+	@$(PYTHON) tools/environment.py test

@@ -1,0 +1,49 @@
+//! Reads of flags and modes, and guards, each beside the bare load that it can't be faster than.
+
+#![allow(clippy::expect_used, reason = "a benchmark of the wrong name must stop")]
+
+use std::cell::Cell;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use interlock::autograd;
+use interlock::backends::{FlagScope, Given, Purpose, find, flags};
+
+// Both floors are written once at run time: what is never written may be read at compile time.
+static BARE_WORD: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    static BARE_CELL: Cell<u64> = const { Cell::new(1) };
+}
+
+fn scope_of(name: &str, value: bool) -> FlagScope {
+    let attribute = find(name).expect("a flag of the table");
+    FlagScope::new(&[(attribute, Given::Bool(value))], Purpose::Named, None).expect("a value of its type")
+}
+
+fn flag_reads(criterion: &mut Criterion) {
+    BARE_WORD.store(2, Ordering::Relaxed);
+    let mut group = criterion.benchmark_group("flag");
+    group.bench_function("floor", |b| b.iter(|| BARE_WORD.load(Ordering::Relaxed)));
+    group.bench_function("read", |b| b.iter(|| flags::CUDNN_ENABLED.get()));
+    let other = scope_of("cudnn.deterministic", true).guard();
+    group.bench_function("read_beside_a_scope", |b| b.iter(|| flags::CUDNN_ENABLED.get()));
+    drop(other);
+    let own = scope_of("cudnn.enabled", false).guard();
+    group.bench_function("read_in_a_scope", |b| b.iter(|| flags::CUDNN_ENABLED.get()));
+    drop(own);
+    group.finish();
+}
+
+fn modes(criterion: &mut Criterion) {
+    BARE_CELL.set(2);
+    let mut group = criterion.benchmark_group("mode");
+    group.bench_function("floor", |b| b.iter(|| BARE_CELL.get()));
+    group.bench_function("read", |b| b.iter(autograd::is_grad_enabled));
+    group.bench_function("guard", |b| b.iter(|| drop(black_box(autograd::no_grad()))));
+    group.finish();
+}
+
+criterion_group!(benches, flag_reads, modes);
+criterion_main!(benches);

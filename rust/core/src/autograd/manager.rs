@@ -1,0 +1,192 @@
+//! Modes that are entered and left by calls: what a context manager of another language needs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::mode::{self, Mode};
+use super::write::RevocableWrite;
+use crate::state::{Contents, Masked, Scope};
+
+/// Which mode a [`ModeManager`] is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manager {
+    /// Gradients off; takes no argument.
+    NoGrad,
+    /// Gradients on; takes no argument.
+    EnableGrad,
+    /// Gradients as told; writes when it is made.
+    SetGradEnabled,
+    /// Every mode, as inference mode or its opposite decides them.
+    InferenceMode,
+    /// Threads of a backward pass as told; writes when it is made.
+    SetMultithreadingEnabled,
+    /// Tracking of views as told; writes when it is made.
+    ForceOriginalViewTracking,
+    /// The layout of gradients as told; writes when it is made.
+    EnforceGradLayoutPolicy,
+}
+
+impl Manager {
+    /// The mode whose old value such an object remembers.
+    fn remembered(self) -> Mode {
+        match self {
+            Manager::NoGrad | Manager::EnableGrad | Manager::SetGradEnabled => Mode::Grad,
+            Manager::InferenceMode => Mode::Inference,
+            Manager::SetMultithreadingEnabled => Mode::Multithreading,
+            Manager::ForceOriginalViewTracking => Mode::ViewReplay,
+            Manager::EnforceGradLayoutPolicy => Mode::LayoutPolicy,
+        }
+    }
+
+    /// Whether making the object is a write without a scope.
+    fn writes_when_made(self) -> bool {
+        !matches!(self, Manager::NoGrad | Manager::EnableGrad | Manager::InferenceMode)
+    }
+
+    /// Whether the object is told what to do.
+    pub fn takes_mode(self) -> bool {
+        !matches!(self, Manager::NoGrad | Manager::EnableGrad)
+    }
+
+    #[inline]
+    fn decision(self, on: bool) -> Masked<u8> {
+        match self {
+            Manager::NoGrad => mode::single(Mode::Grad, false),
+            Manager::EnableGrad => mode::single(Mode::Grad, true),
+            Manager::InferenceMode => mode::inference(on),
+            _ => mode::single(self.remembered(), on),
+        }
+    }
+}
+
+/// A mode as an object: it may be entered again while it is open, by several threads, and left in
+/// any order.
+#[derive(Debug)]
+pub struct ModeManager {
+    manager: Manager,
+    /// What it was told.
+    mode: AtomicBool,
+    /// What the mode was when the object was last told or entered.
+    previous: AtomicBool,
+    write: RevocableWrite,
+    scope: Scope,
+}
+
+impl ModeManager {
+    /// An object that has not been told anything; its mode is on.
+    pub fn new(manager: Manager) -> Self {
+        ModeManager {
+            manager,
+            mode: AtomicBool::new(true),
+            previous: AtomicBool::new(false),
+            write: RevocableWrite::default(),
+            scope: Scope::default(),
+        }
+    }
+
+    /// Tells it its mode. Where making the object is a write, the mode is written without a scope,
+    /// until the object is entered, left or used as a decorator.
+    pub fn tell(&self, mode: bool) {
+        self.mode.store(mode, Ordering::Relaxed);
+        if self.manager.writes_when_made() {
+            self.remember();
+            self.write.write(self.manager.decision(mode));
+        }
+    }
+
+    fn remember(&self) {
+        self.previous.store(self.manager.remembered().is_on(), Ordering::Relaxed);
+    }
+
+    /// The mode holds on this thread from now on.
+    #[inline]
+    pub fn enter(&self) {
+        self.write.take_back();
+        self.remember();
+        self.scope.enter(Contents::of_modes(self.manager.decision(self.mode())));
+    }
+
+    /// It no longer does; see [`Scope::leave`].
+    #[inline]
+    pub fn leave(&self) {
+        self.write.take_back();
+        self.scope.leave();
+    }
+
+    /// The object turns out to be a decorator: a write made with it was not meant.
+    pub fn decorate(&self) {
+        self.write.take_back();
+    }
+
+    /// Which mode it is for.
+    pub fn manager(&self) -> Manager {
+        self.manager
+    }
+
+    /// What it was told.
+    #[inline]
+    pub fn mode(&self) -> bool {
+        self.mode.load(Ordering::Relaxed)
+    }
+
+    /// What the mode was when the object was last told or entered; false before.
+    pub fn previous(&self) -> bool {
+        self.previous.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{is_grad_enabled, is_inference_mode_enabled};
+    use super::*;
+
+    #[test]
+    fn one_object_may_be_entered_twice() {
+        let manager = ModeManager::new(Manager::NoGrad);
+        manager.enter();
+        manager.enter();
+        manager.leave();
+        assert!(!is_grad_enabled());
+        manager.leave();
+        manager.leave();
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn telling_writes_until_the_object_is_used_as_a_scope() {
+        let manager = ModeManager::new(Manager::SetGradEnabled);
+        manager.tell(false);
+        assert!(!is_grad_enabled() && manager.previous());
+        manager.enter();
+        manager.leave();
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn inference_mode_off_inside_inference_mode_is_ordinary() {
+        let (on, off) = (ModeManager::new(Manager::InferenceMode), ModeManager::new(Manager::InferenceMode));
+        off.tell(false);
+        on.enter();
+        off.enter();
+        assert_eq!((is_grad_enabled(), is_inference_mode_enabled()), (true, false));
+        off.leave();
+        on.leave();
+        assert_eq!((is_grad_enabled(), is_inference_mode_enabled()), (true, false));
+    }
+
+    #[test]
+    fn an_object_shared_by_threads_is_left_by_each_for_itself() {
+        let manager = ModeManager::new(Manager::NoGrad);
+        manager.enter();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                manager.enter();
+                assert!(!is_grad_enabled());
+                manager.leave();
+                assert!(is_grad_enabled());
+            });
+        });
+        assert!(!is_grad_enabled());
+        manager.leave();
+        assert!(is_grad_enabled());
+    }
+}

@@ -1,0 +1,103 @@
+//! Writing a mode without a scope, and taking that write back.
+
+use crate::state::{self, Masked, Place};
+use crate::sync::SharedWord;
+
+/// The last write of one object, until it is taken back.
+///
+/// `set_grad_enabled(False)` writes when it is made; where the object then turns out to be a context
+/// manager or a decorator, that write was not meant. The write is remembered with the place it went
+/// to, so that a place which has ended since is left alone.
+#[derive(Debug, Default)]
+pub(super) struct RevocableWrite {
+    /// [`packed`], or 0 where there is nothing to take back.
+    written: SharedWord,
+    /// The thread that wrote. Only it can take the write back: places are its own.
+    thread: SharedWord,
+}
+
+impl RevocableWrite {
+    /// Writes where the innermost layer of this thread decides the mode, else to the thread's base.
+    pub(super) fn write(&self, decision: Masked<u8>) {
+        let Some((place, old)) = state::write_modes(decision) else { return };
+        self.thread.set(state::this_thread().number());
+        self.written.set(packed(place, old));
+    }
+
+    /// Gives the place its old value again, once, if it still lives and is of this thread.
+    #[inline]
+    pub(super) fn take_back(&self) {
+        if self.written.get() != 0 {
+            self.restore();
+        }
+    }
+
+    #[cold]
+    fn restore(&self) {
+        let written = self.written.take();
+        if written != 0 && self.thread.get() == state::this_thread().number() {
+            let (place, old) = unpacked(written);
+            state::restore_modes(place, old);
+        }
+    }
+}
+
+/// Place, mask and old value in one word, never 0 because a mask never is.
+fn packed(place: Place, old: Masked<u8>) -> u64 {
+    place.number() << 16 | u64::from(old.mask) << 8 | u64::from(old.value)
+}
+
+fn unpacked(word: u64) -> (Place, Masked<u8>) {
+    let [value, mask, ..] = word.to_le_bytes();
+    (Place::of_number(word >> 16), Masked::new(mask, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mode::single;
+    use super::super::{Mode, is_grad_enabled, no_grad};
+    use super::*;
+
+    #[test]
+    fn a_write_is_taken_back_once() {
+        let write = RevocableWrite::default();
+        write.write(single(Mode::Grad, false));
+        assert!(!is_grad_enabled());
+        write.take_back();
+        assert!(is_grad_enabled());
+        RevocableWrite::default().write(single(Mode::Grad, false));
+        write.take_back();
+        assert!(!is_grad_enabled());
+        RevocableWrite::default().write(single(Mode::Grad, true));
+    }
+
+    #[test]
+    fn a_write_into_a_layer_that_ended_is_not_taken_back_elsewhere() {
+        let write = RevocableWrite::default();
+        {
+            let _guard = no_grad();
+            write.write(single(Mode::Grad, true));
+            assert!(is_grad_enabled());
+        }
+        let _guard = no_grad();
+        write.take_back();
+        assert!(!is_grad_enabled());
+    }
+
+    #[test]
+    fn another_thread_cannot_take_it_back() {
+        let write = RevocableWrite::default();
+        write.write(single(Mode::Grad, false));
+        std::thread::scope(|scope| scope.spawn(|| write.take_back()).join().unwrap());
+        assert!(!is_grad_enabled());
+        RevocableWrite::default().write(single(Mode::Grad, true));
+    }
+
+    #[test]
+    fn packing_keeps_everything() {
+        for place in [Place::Base, Place::of_number(1), Place::of_number(1 << 40)] {
+            let old = Masked::new(0b10, 0b10);
+            assert_eq!(unpacked(packed(place, old)), (place, old));
+        }
+    }
+}

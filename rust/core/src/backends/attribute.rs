@@ -1,0 +1,196 @@
+//! What a program sees: a dotted name, and the slots that reading or writing it stands for.
+
+use super::effect::Effect;
+use super::flag::FlagWord;
+use super::kind::{FlagValue, Reduction, Refusal, SWITCH_WORDS, parse_switch};
+use super::precision::{Node, Precision};
+use super::scope::Purpose;
+use super::write::{Batch, Held};
+use super::{Given, Value};
+use crate::state::Slot;
+use crate::{Error, Result, env};
+
+/// A flag, a node of the precision tree, or an older name that is a view of them.
+#[derive(Debug)]
+pub struct Attribute {
+    pub(super) name: &'static str,
+    pub(super) target: Target,
+    pub(super) effect: &'static Effect,
+    /// Variables that PyTorch reads for it, besides our own.
+    pub(super) variables: &'static [&'static str],
+    pub(super) doc: &'static str,
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// The flag's own word.
+    Flag(&'static FlagWord),
+    /// A node of the precision tree.
+    Node(Node),
+    /// True while all these nodes read tf32.
+    Tf32(&'static [Node]),
+    /// The first half of a [`Reduction`]; writing takes both.
+    ReductionAllowed(&'static FlagWord),
+    /// The second half; it is written through the first.
+    ReductionSplit(&'static FlagWord),
+}
+
+impl Attribute {
+    /// The dotted name below `backends`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The module or object that has it, and its name there.
+    pub fn owner_and_leaf(&self) -> (&'static str, &'static str) {
+        self.name.rsplit_once('.').unwrap_or(("", self.name))
+    }
+
+    /// One sentence or more: what it does.
+    pub fn doc(&self) -> &'static str {
+        self.doc
+    }
+
+    /// What obeys it.
+    pub fn effect(&self) -> &'static Effect {
+        self.effect
+    }
+
+    /// Whether it can't be written.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self.target, Target::ReductionSplit(_))
+    }
+
+    /// The type that a read gives, as a stub writes it.
+    pub fn annotation(&self) -> String {
+        match &self.target {
+            Target::Flag(word) => word.kind.annotation(),
+            Target::Node(node) => node.annotation(),
+            Target::Tf32(_) | Target::ReductionAllowed(_) | Target::ReductionSplit(_) => "bool".to_owned(),
+        }
+    }
+
+    /// The type that a write takes, as a stub writes it; `None` where it can't be written.
+    pub fn accepted_annotation(&self) -> Option<String> {
+        match &self.target {
+            Target::ReductionSplit(_) => None,
+            Target::ReductionAllowed(_) => {
+                Some("bool | tuple[bool] | tuple[bool, bool] | list[bool]".to_owned())
+            }
+            Target::Flag(_) | Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
+        }
+    }
+
+    /// The environment variables that decide it, the strongest first.
+    pub fn variables(&self) -> Vec<String> {
+        if self.is_read_only() {
+            return Vec::new();
+        }
+        let own = env::variable_of_flag(self.name);
+        std::iter::once(own).chain(self.variables.iter().map(|&name| name.to_owned())).collect()
+    }
+
+    /// The value in force on this thread.
+    #[inline]
+    pub fn read(&self) -> Value {
+        match &self.target {
+            Target::Flag(word) => word.kind.decode(word.payload()),
+            Target::Node(node) => Value::Name(node.get().name()),
+            Target::Tf32(nodes) => Value::Bool(nodes.iter().all(|node| node.get() == Precision::Tf32)),
+            Target::ReductionAllowed(word) => {
+                Value::Bool(<Reduction as FlagValue>::decode(word.payload()).allowed)
+            }
+            Target::ReductionSplit(word) => {
+                Value::Bool(<Reduction as FlagValue>::decode(word.payload()).split)
+            }
+        }
+    }
+
+    /// The slots that it stands for.
+    pub(super) fn slots(&self) -> Vec<Slot> {
+        match &self.target {
+            Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
+                vec![Slot::Flag(word.id)]
+            }
+            Target::Node(node) => vec![Slot::Node(*node)],
+            Target::Tf32(nodes) => nodes.iter().map(|node| Slot::Node(*node)).collect(),
+        }
+    }
+
+    /// Adds what writing `given` stands for, or refuses it.
+    pub(super) fn add_write(&self, given: &Given, purpose: Purpose, batch: &mut Batch) -> Result<()> {
+        let held =
+            self.held_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.allowed()))?;
+        self.add_to_every_slot(held, batch)
+    }
+
+    /// Adds what dropping the assigned value stands for.
+    pub(super) fn add_removal(&self, batch: &mut Batch) -> Result<()> {
+        self.add_to_every_slot(Held::Unset, batch)
+    }
+
+    fn add_to_every_slot(&self, held: Held, batch: &mut Batch) -> Result<()> {
+        if self.is_read_only() {
+            return Err(Error::ReadOnlyFlag { name: self.name.to_owned() });
+        }
+        for slot in self.slots() {
+            batch.add(self.name, slot, held);
+        }
+        Ok(())
+    }
+
+    fn held_for(&self, given: &Given, purpose: Purpose) -> Result<Held, Refusal> {
+        match (&self.target, given) {
+            (Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word), given) => {
+                word.kind.encode(given).map(Held::Value)
+            }
+            (Target::Node(node), Given::Text(name)) => node
+                .precision_named(name)
+                .map(|precision| Held::Value(precision as u64))
+                .ok_or(Refusal::Value),
+            // `flags(allow_tf32=True)` is what it does when nothing is said: it asks for no precision.
+            (Target::Tf32(_), Given::Bool(true)) if purpose == Purpose::WholeModule => Ok(Held::Unset),
+            (Target::Tf32(_), Given::Bool(allowed)) => {
+                Ok(Held::Value(if *allowed { Precision::Tf32 } else { Precision::Ieee } as u64))
+            }
+            (Target::Node(_) | Target::Tf32(_), _) => Err(Refusal::Type),
+        }
+    }
+
+    fn allowed(&self) -> String {
+        match &self.target {
+            Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
+                word.kind.allowed()
+            }
+            Target::Node(node) => node.allowed(),
+            Target::Tf32(_) => "a bool".to_owned(),
+        }
+    }
+
+    fn refusal(&self, refusal: Refusal, given: &Given, allowed: String) -> Error {
+        let (name, given) = (self.name.to_owned(), given.to_string());
+        match refusal {
+            Refusal::Type => Error::FlagType { name, given, allowed },
+            Refusal::Value => Error::FlagValue { name, given, allowed },
+        }
+    }
+
+    /// Adds what the text of an environment variable stands for.
+    pub(super) fn add_text(&self, text: &str, batch: &mut Batch) -> Result<()> {
+        let (given, allowed) = match &self.target {
+            Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
+                (word.kind.parse(text), word.kind.allowed_text())
+            }
+            Target::Node(node) => (Given::Text(text.trim().to_lowercase()), node.allowed()),
+            Target::Tf32(_) => {
+                let given = parse_switch(text).map_or_else(|| Given::Text(text.to_owned()), Given::Bool);
+                (given, SWITCH_WORDS.to_owned())
+            }
+        };
+        let held = self
+            .held_for(&given, Purpose::Named)
+            .map_err(|refusal| self.refusal(refusal, &given, allowed))?;
+        self.add_to_every_slot(held, batch)
+    }
+}

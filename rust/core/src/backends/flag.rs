@@ -1,0 +1,121 @@
+//! A flag with a word of its own.
+
+use std::marker::PhantomData;
+
+use super::environment;
+use super::kind::{FlagValue, Kind};
+use super::write::{Batch, Held};
+use super::{Level, Site};
+use crate::Result;
+use crate::state::{self, FlagId, Slot};
+use crate::sync::SharedWord;
+
+/// The word: in its two upper bits where the value comes from, below them the value's payload.
+/// All zero until it is first read or written.
+#[derive(Debug)]
+pub(crate) struct FlagWord {
+    pub(super) name: &'static str,
+    pub(super) id: FlagId,
+    pub(super) kind: Kind,
+    bits: SharedWord,
+}
+
+const LEVEL_SHIFT: u32 = 62;
+const PAYLOAD: u64 = (1 << LEVEL_SHIFT) - 1;
+
+const fn levelled(level: Level, payload: u64) -> u64 {
+    (level as u64) << LEVEL_SHIFT | payload
+}
+
+impl FlagWord {
+    pub(super) const fn new(name: &'static str, id: u16, kind: Kind) -> Self {
+        FlagWord { name, id: FlagId(id), kind, bits: SharedWord::new(0) }
+    }
+
+    /// What is in force on this thread.
+    #[inline]
+    pub(super) fn payload(&self) -> u64 {
+        if state::any_flag_scope() && state::flag_may_be_scoped(self.id) {
+            return self.scoped_payload();
+        }
+        self.process_payload()
+    }
+
+    fn scoped_payload(&self) -> u64 {
+        state::held_flag(self.id).unwrap_or_else(|| self.process_payload())
+    }
+
+    #[inline]
+    fn process_payload(&self) -> u64 {
+        let bits = self.bits.get();
+        if bits == 0 { self.resolve() & PAYLOAD } else { bits & PAYLOAD }
+    }
+
+    #[cold]
+    fn resolve(&self) -> u64 {
+        self.bits.set_if(0, self.fallback())
+    }
+
+    /// The environment's value, else the default, each with its level.
+    fn fallback(&self) -> u64 {
+        match environment::of_flag(self.id) {
+            Some(payload) => levelled(Level::Environment, payload),
+            None => levelled(Level::Default, self.kind.default()),
+        }
+    }
+
+    /// What a layer holds where nothing shall be held.
+    pub(super) fn fallback_payload(&self) -> u64 {
+        self.fallback() & PAYLOAD
+    }
+
+    /// Payload and level for the process.
+    pub(super) fn in_process(&self) -> (u64, Level) {
+        let bits = match self.bits.get() {
+            0 => self.resolve(),
+            bits => bits,
+        };
+        (bits & PAYLOAD, Level::of_number(bits >> LEVEL_SHIFT))
+    }
+
+    /// Writes for the process; only under the process's lock.
+    pub(super) fn set_in_process(&self, held: Held) {
+        self.bits.set(match held {
+            Held::Value(payload) => levelled(Level::Process, payload),
+            Held::Unset => self.fallback(),
+        });
+    }
+}
+
+/// A flag as Rust reads and writes it.
+#[derive(Debug)]
+pub struct Flag<T> {
+    pub(super) word: FlagWord,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: FlagValue> Flag<T> {
+    pub(super) const fn new(name: &'static str, id: u16, kind: Kind) -> Self {
+        Flag { word: FlagWord::new(name, id, kind), value: PhantomData }
+    }
+
+    /// The dotted name.
+    pub fn name(&self) -> &'static str {
+        self.word.name
+    }
+
+    /// The value in force on this thread: two loads while no scope of any thread is open.
+    #[inline]
+    pub fn get(&self) -> T {
+        T::decode(self.word.payload())
+    }
+
+    /// Writes where the innermost scope of this thread decides the flag, else for the process.
+    /// Fails while flags are frozen.
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<()> {
+        let mut batch = Batch::default();
+        batch.add(self.word.name, Slot::Flag(self.word.id), Held::Value(value.payload()));
+        batch.commit(Some(Site::caller()))
+    }
+}

@@ -1,0 +1,75 @@
+//! The freeze: while it holds, no flag is written, however the write is spelled and wherever it would
+//! land. Scopes still open and close.
+
+use super::Site;
+use super::process::PROCESS;
+use crate::sync::SharedWord;
+
+/// How many freezes hold, for [`flags_frozen`] to read without the lock.
+static HOLDING: SharedWord = SharedWord::new(0);
+static SERIALS: SharedWord = SharedWord::new(0);
+
+pub(super) struct Freeze {
+    permanent: Option<Site>,
+    /// The scopes that are open, of all threads.
+    scopes: Vec<(u64, Site)>,
+}
+
+impl Freeze {
+    pub(super) const fn new() -> Self {
+        Freeze { permanent: None, scopes: Vec::new() }
+    }
+
+    /// Where flags were frozen, if they are.
+    pub(super) fn called_at(&self) -> Option<&Site> {
+        self.permanent.as_ref().or_else(|| self.scopes.last().map(|(_, site)| site))
+    }
+
+    fn publish(&self) {
+        HOLDING.set(self.scopes.len() as u64 + u64::from(self.permanent.is_some()));
+    }
+}
+
+/// Stops every write of a flag for the rest of the process.
+pub fn disable_global_flags(site: Site) {
+    let mut process = PROCESS.lock();
+    process.freeze.permanent.get_or_insert(site);
+    process.freeze.publish();
+}
+
+/// Whether writes of flags are stopped.
+pub fn flags_frozen() -> bool {
+    HOLDING.get() != 0
+}
+
+/// Stops every write of a flag, by any thread, while it is open. It may be entered several times and
+/// left by any thread.
+#[derive(Debug)]
+pub struct FreezeScope {
+    serial: u64,
+}
+
+impl Default for FreezeScope {
+    fn default() -> Self {
+        FreezeScope { serial: SERIALS.add(1) }
+    }
+}
+
+impl FreezeScope {
+    /// Freezes.
+    pub fn enter(&self, site: Site) {
+        let mut process = PROCESS.lock();
+        process.freeze.scopes.push((self.serial, site));
+        process.freeze.publish();
+    }
+
+    /// Ends the freeze that this scope began last; nothing happens if it began none.
+    pub fn leave(&self) {
+        let mut process = PROCESS.lock();
+        let scopes = &mut process.freeze.scopes;
+        if let Some(index) = scopes.iter().rposition(|(serial, _)| *serial == self.serial) {
+            scopes.remove(index);
+        }
+        process.freeze.publish();
+    }
+}

@@ -1,0 +1,261 @@
+//! What a flag's word may hold, and how it is written in a word of 62 bits (the payload).
+
+use super::value::{Given, Value};
+
+/// The kind of value that a flag takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// On or off.
+    Switch { default: bool },
+    /// On, off, or not said, which reads as None.
+    OptionalSwitch,
+    /// A whole number from 0 to `max`.
+    Count { default: u64, max: u64 },
+    /// One of some names; the payload is its position.
+    Choice { names: &'static [&'static str], default: u64 },
+    /// Whether a sum may be reduced in lower precision, and in split parts.
+    Reduction,
+}
+
+/// Why a value is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Type,
+    Value,
+}
+
+const UNSAID: u64 = 2;
+
+impl Kind {
+    pub(super) const fn default(self) -> u64 {
+        match self {
+            Kind::Switch { default } => default as u64,
+            Kind::OptionalSwitch => UNSAID,
+            Kind::Count { default, .. } | Kind::Choice { default, .. } => default,
+            Kind::Reduction => Reduction::ALLOWED.payload(),
+        }
+    }
+
+    /// The payload for a value, if the value is one that this kind takes.
+    pub(super) fn encode(self, given: &Given) -> Result<u64, Refusal> {
+        match (self, given) {
+            (Kind::Switch { .. } | Kind::OptionalSwitch, Given::Bool(value)) => Ok(u64::from(*value)),
+            (Kind::OptionalSwitch, Given::None) => Ok(UNSAID),
+            (Kind::Count { .. }, Given::HugeInteger(_)) => Err(Refusal::Value),
+            (Kind::Count { max, .. }, Given::Integer(number)) => {
+                u64::try_from(*number).ok().filter(|number| *number <= max).ok_or(Refusal::Value)
+            }
+            (Kind::Choice { names, .. }, Given::Text(text)) => {
+                names.iter().position(|name| name == text).map(|index| index as u64).ok_or(Refusal::Value)
+            }
+            (Kind::Reduction, given) => Reduction::of(given).map(Reduction::payload),
+            _ => Err(Refusal::Type),
+        }
+    }
+
+    /// The value that a payload stands for.
+    pub(super) fn decode(self, payload: u64) -> Value {
+        match self {
+            Kind::Switch { .. } => Value::Bool(payload != 0),
+            Kind::OptionalSwitch if payload == UNSAID => Value::None,
+            Kind::OptionalSwitch => Value::Bool(payload != 0),
+            Kind::Count { .. } => Value::Integer(i64::try_from(payload).unwrap_or(i64::MAX)),
+            Kind::Choice { names, .. } => {
+                names.get(payload as usize).map_or(Value::None, |name| Value::Name(name))
+            }
+            Kind::Reduction => {
+                let reduction = Reduction::decode(payload);
+                Value::Pair(reduction.allowed, reduction.split)
+            }
+        }
+    }
+
+    /// What a message says is allowed.
+    pub(super) fn allowed(self) -> String {
+        match self {
+            Kind::Switch { .. } => "a bool".to_owned(),
+            Kind::OptionalSwitch => "a bool or None".to_owned(),
+            Kind::Count { max, .. } => format!("an int from 0 to {max}"),
+            Kind::Choice { names, .. } => one_of(names),
+            Kind::Reduction => "a bool, or one or two bools in a tuple or list, of which the second \
+                                (split reductions) is not False when the first is True"
+                .to_owned(),
+        }
+    }
+
+    /// The type as a stub writes it.
+    pub(super) fn annotation(self) -> String {
+        match self {
+            Kind::Switch { .. } => "bool".to_owned(),
+            Kind::OptionalSwitch => "bool | None".to_owned(),
+            Kind::Count { .. } => "int".to_owned(),
+            Kind::Choice { names, .. } => literal(names),
+            Kind::Reduction => "tuple[bool, bool]".to_owned(),
+        }
+    }
+
+    /// Reads the text of an environment variable; what can't be read stays text and is then refused.
+    pub(super) fn parse(self, text: &str) -> Given {
+        let unread = || Given::Text(text.to_owned());
+        match self {
+            Kind::Switch { .. } | Kind::OptionalSwitch => parse_switch(text).map_or_else(unread, Given::Bool),
+            Kind::Count { .. } => text.trim().parse().map_or_else(|_| unread(), Given::Integer),
+            Kind::Choice { .. } => Given::Text(text.trim().to_lowercase()),
+            Kind::Reduction => {
+                let parts: Option<Vec<Given>> =
+                    text.split(',').map(|part| parse_switch(part).map(Given::Bool)).collect();
+                parts.map_or_else(unread, Given::List)
+            }
+        }
+    }
+
+    /// What a message says is allowed in the environment.
+    pub(super) fn allowed_text(self) -> String {
+        match self {
+            Kind::Switch { .. } | Kind::OptionalSwitch => SWITCH_WORDS.to_owned(),
+            Kind::Reduction => format!("{SWITCH_WORDS}, or two of them with a comma between"),
+            _ => self.allowed(),
+        }
+    }
+}
+
+/// How a switch is written in the environment.
+pub(super) const SWITCH_WORDS: &str = "0, 1, false or true";
+
+/// Reads a switch of the environment.
+pub(super) fn parse_switch(text: &str) -> Option<bool> {
+    match text.trim().to_lowercase().as_str() {
+        "0" | "false" => Some(false),
+        "1" | "true" => Some(true),
+        _ => None,
+    }
+}
+
+/// `'a', 'b' or 'c'`.
+pub(super) fn one_of(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// `Literal["a", "b"]`.
+pub(super) fn literal(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    format!("Literal[{}]", quoted.join(", "))
+}
+
+/// A Rust type that a flag's word can hold.
+pub trait FlagValue: Copy {
+    /// The bits that stand for the value; fewer than 62 of them are used.
+    fn payload(self) -> u64;
+    /// The value that the bits stand for.
+    fn decode(payload: u64) -> Self;
+}
+
+impl FlagValue for bool {
+    #[inline]
+    fn payload(self) -> u64 {
+        u64::from(self)
+    }
+
+    #[inline]
+    fn decode(payload: u64) -> Self {
+        payload != 0
+    }
+}
+
+impl FlagValue for Option<bool> {
+    fn payload(self) -> u64 {
+        self.map_or(UNSAID, u64::from)
+    }
+
+    #[inline]
+    fn decode(payload: u64) -> Self {
+        (payload != UNSAID).then_some(payload != 0)
+    }
+}
+
+/// How many; the flag says up to which number.
+impl FlagValue for u32 {
+    fn payload(self) -> u64 {
+        u64::from(self)
+    }
+
+    #[inline]
+    fn decode(payload: u64) -> Self {
+        payload as u32
+    }
+}
+
+/// Which kernel serves a depthwise convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DepthwiseKernel {
+    /// Whichever is thought faster.
+    Auto,
+    /// cuDNN's.
+    Cudnn,
+    /// The runtime's own.
+    Native,
+}
+
+impl DepthwiseKernel {
+    pub(super) const NAMES: &[&str] = &["auto", "cudnn", "native"];
+}
+
+impl FlagValue for DepthwiseKernel {
+    fn payload(self) -> u64 {
+        self as u64
+    }
+
+    #[inline]
+    fn decode(payload: u64) -> Self {
+        match payload {
+            1 => DepthwiseKernel::Cudnn,
+            2 => DepthwiseKernel::Native,
+            _ => DepthwiseKernel::Auto,
+        }
+    }
+}
+
+/// Whether a matrix product may sum in lower precision than its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reduction {
+    /// It may.
+    pub allowed: bool,
+    /// It may also split the sum into parts; always true where `allowed` is.
+    pub split: bool,
+}
+
+impl Reduction {
+    const ALLOWED: Reduction = Reduction { allowed: true, split: true };
+
+    const fn payload(self) -> u64 {
+        self.allowed as u64 | (self.split as u64) << 1
+    }
+
+    fn of(given: &Given) -> Result<Self, Refusal> {
+        let (allowed, split) = match given {
+            Given::Bool(allowed) => (*allowed, true),
+            Given::List(items) => match items.as_slice() {
+                [Given::Bool(allowed)] => (*allowed, true),
+                [Given::Bool(allowed), Given::Bool(split)] => (*allowed, *split),
+                _ => return Err(Refusal::Type),
+            },
+            _ => return Err(Refusal::Type),
+        };
+        if allowed && !split { Err(Refusal::Value) } else { Ok(Reduction { allowed, split }) }
+    }
+}
+
+impl FlagValue for Reduction {
+    fn payload(self) -> u64 {
+        Reduction::payload(self)
+    }
+
+    #[inline]
+    fn decode(payload: u64) -> Self {
+        Reduction { allowed: payload & 1 != 0, split: payload & 2 != 0 }
+    }
+}

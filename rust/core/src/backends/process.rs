@@ -1,0 +1,44 @@
+//! What the process keeps beside the words: the freeze, who wrote what, and how often.
+
+use super::Site;
+use super::freeze::Freeze;
+use crate::state::{self, Slot};
+use crate::sync::{ForkLock, SharedWord};
+
+/// The lock under which flags are written, and what else it guards. Readers never take it.
+pub(crate) static PROCESS: ForkLock<Process> = ForkLock::new(Process::new());
+
+static EPOCH: SharedWord = SharedWord::new(0);
+
+pub(crate) struct Process {
+    pub(super) freeze: Freeze,
+    /// Who last assigned each slot; filled only where writes are traced.
+    pub(super) sites: Vec<(Slot, Site)>,
+}
+
+impl Process {
+    const fn new() -> Self {
+        Process { freeze: Freeze::new(), sites: Vec::new() }
+    }
+
+    pub(super) fn note_change(&self) {
+        EPOCH.add(1);
+    }
+
+    pub(super) fn site(&self, slot: Slot) -> Option<Site> {
+        self.sites.iter().find(|(noted, _)| *noted == slot).map(|(_, site)| site.clone())
+    }
+}
+
+/// How often a flag of the process has changed. With [`layer_epoch`] it is the key under which
+/// something worked out from flags may be kept.
+#[inline]
+pub fn epoch() -> u64 {
+    EPOCH.get()
+}
+
+/// How often what the scopes of this thread decide about flags has changed.
+#[inline]
+pub fn layer_epoch() -> u64 {
+    state::layer_changes()
+}

@@ -1,0 +1,51 @@
+//! Scopes of flags: `with cudnn.flags(...)`, `with override(...)`, and their Rust form.
+
+use std::sync::Arc;
+
+use super::attribute::Attribute;
+use super::write::Batch;
+use super::{Given, Site};
+use crate::Result;
+use crate::state::{Contents, FlagSlots, Scope, ScopeGuard};
+
+/// Why a value is written; one older flag means something else as an argument of `flags(...)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The flag was named: an assignment, `set_flags`, `override`.
+    Named,
+    /// The flag is one of all that a module's `flags(...)` decides.
+    WholeModule,
+}
+
+/// Flags that are decided while the scope is open, for the thread that opened it.
+#[derive(Debug)]
+pub struct FlagScope {
+    scope: Scope,
+    flags: Arc<FlagSlots>,
+}
+
+impl FlagScope {
+    /// Checks every value; nothing is in force until [`enter`](FlagScope::enter).
+    pub fn new(values: &[(&'static Attribute, Given)], purpose: Purpose, site: Option<Site>) -> Result<Self> {
+        let mut batch = Batch::default();
+        for (attribute, given) in values {
+            attribute.add_write(given, purpose, &mut batch)?;
+        }
+        Ok(FlagScope { scope: Scope::default(), flags: Arc::new(batch.into_layer(site)) })
+    }
+
+    /// The values hold on this thread from now on.
+    pub fn enter(&self) {
+        self.scope.enter(Contents::of_flags(self.flags.clone()));
+    }
+
+    /// They no longer do; see [`Scope::leave`].
+    pub fn leave(&self) {
+        self.scope.leave();
+    }
+
+    /// The values hold on this thread until the guard is dropped.
+    pub fn guard(&self) -> ScopeGuard {
+        ScopeGuard::enter(Contents::of_flags(self.flags.clone()))
+    }
+}

@@ -1,0 +1,84 @@
+//! Every flag of the process as one value, and back.
+
+use super::attribute::Target;
+use super::process::PROCESS;
+use super::write::{Batch, Held, put_in_process};
+use super::{Attribute, Given, Level, Purpose, Site, Value, table};
+use crate::state::Slot;
+use crate::{Error, Result, env};
+
+/// One flag of a [`Snapshot`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotEntry {
+    /// The dotted name.
+    pub name: &'static str,
+    /// What the process holds; for a node of the precision tree that holds nothing, [`Value::None`].
+    pub value: Value,
+    /// Where the process has it from: never [`Level::Scope`].
+    pub level: Level,
+}
+
+/// What the process holds for every flag; views are left out, their nodes are there.
+pub type Snapshot = Vec<SnapshotEntry>;
+
+/// Takes all flags of the process as they are at one moment. Scopes are not part of it.
+pub fn snapshot() -> Snapshot {
+    let _no_writes = PROCESS.lock();
+    table::attributes().filter_map(entry).collect()
+}
+
+fn entry(attribute: &'static Attribute) -> Option<SnapshotEntry> {
+    let (value, level) = match &attribute.target {
+        Target::Flag(word) | Target::ReductionAllowed(word) => {
+            let (payload, level) = word.in_process();
+            (word.kind.decode(payload), level)
+        }
+        Target::Node(node) => {
+            let (held, level) = node.in_process();
+            (held.map_or(Value::None, |precision| Value::Name(precision.name())), level)
+        }
+        Target::Tf32(_) | Target::ReductionSplit(_) => return None,
+    };
+    Some(SnapshotEntry { name: attribute.name, value, level })
+}
+
+/// Assigns these flags for the process, past every scope, and drops what else is assigned: all, or
+/// nothing where a name or value is refused or flags are frozen.
+pub fn restore(assigned: &[(&'static Attribute, Given)], site: Option<Site>) -> Result<()> {
+    let mut batch = Batch::default();
+    for attribute in table::attributes().filter(|attribute| !attribute.is_read_only()) {
+        attribute.add_removal(&mut batch)?;
+    }
+    for (attribute, given) in assigned {
+        attribute.add_write(given, Purpose::Named, &mut batch)?;
+    }
+    batch.commit_to_process("restore", site)
+}
+
+/// Drops whatever is assigned for the process.
+pub fn reset() -> Result<()> {
+    restore(&[], None)
+}
+
+impl Batch {
+    fn commit_to_process(self, operation: &'static str, site: Option<Site>) -> Result<()> {
+        let site = site.filter(|_| env::debug());
+        let mut process = PROCESS.lock();
+        if let Some(by) = process.freeze.called_at() {
+            return Err(Error::FlagsFrozen { name: operation.to_owned(), by: by.clone() });
+        }
+        process.sites.clear();
+        for (slot, held) in self.into_slots() {
+            put_in_process(slot, held);
+            if let (Held::Value(_), Some(site)) = (held, &site) {
+                process.sites.push((slot, site.clone()));
+            }
+        }
+        process.note_change();
+        Ok(())
+    }
+
+    fn into_slots(self) -> impl Iterator<Item = (Slot, Held)> {
+        self.into_writes().into_iter().map(|(_, slot, held)| (slot, held))
+    }
+}

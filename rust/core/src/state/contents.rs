@@ -1,0 +1,79 @@
+//! What a layer decides.
+
+use std::sync::Arc;
+
+use super::Masked;
+use crate::backends::{Node, Site};
+
+/// The number of a flag, fixed when the program is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FlagId(pub(crate) u16);
+
+impl FlagId {
+    /// The bit that stands for this flag, and for every other with the same number modulo 64, in the
+    /// word that says which flags a thread's layers name.
+    #[inline]
+    pub(super) fn bit(self) -> u64 {
+        1 << (self.0 % 64)
+    }
+}
+
+/// A slot that holds part of the flags: a word of its own, or a node of the precision tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Slot {
+    Flag(FlagId),
+    Node(Node),
+}
+
+/// The flags that a layer decides, and what it holds for each.
+///
+/// A layer never holds "unset" for a flag: who builds the slots puts in the environment's value or
+/// the default, so that a read needs no second look-up. A node of the tree may hold unset.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlagSlots {
+    pub(crate) words: Vec<(FlagId, u64)>,
+    pub(crate) tree: Masked<u64>,
+    /// Who set what; filled only where writes are traced.
+    pub(crate) sites: Vec<(Slot, Site)>,
+}
+
+impl FlagSlots {
+    pub(crate) fn word(&self, id: FlagId) -> Option<u64> {
+        self.words.iter().find(|(named, _)| *named == id).map(|(_, payload)| *payload)
+    }
+
+    pub(super) fn names(&self, slot: Slot) -> bool {
+        match slot {
+            Slot::Flag(id) => self.word(id).is_some(),
+            Slot::Node(node) => self.tree.mask & node.mask() != 0,
+        }
+    }
+
+    /// Which of the bits of [`FlagId::bit`] these flags need.
+    pub(super) fn named_bits(&self) -> u64 {
+        self.words.iter().fold(0, |bits, (id, _)| bits | id.bit())
+    }
+
+    pub(crate) fn note_site(&mut self, slot: Slot, site: Site) {
+        self.sites.retain(|(noted, _)| *noted != slot);
+        self.sites.push((slot, site));
+    }
+}
+
+/// What a layer decides: some mode bits, some flags.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    pub(crate) modes: Masked<u8>,
+    /// Shared until a write lands in the layer.
+    pub(crate) flags: Option<Arc<FlagSlots>>,
+}
+
+impl Contents {
+    pub(crate) fn of_modes(modes: Masked<u8>) -> Self {
+        Contents { modes, flags: None }
+    }
+
+    pub(crate) fn of_flags(flags: Arc<FlagSlots>) -> Self {
+        Contents { flags: Some(flags), ..Contents::default() }
+    }
+}

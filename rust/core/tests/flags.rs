@@ -1,0 +1,238 @@
+//! Flags through the public interface. Flags belong to the process, so these tests take turns.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use interlock::Error;
+use interlock::backends::flags::{
+    CUDA_MATMUL_FP16_REDUCTION, CUDNN_BENCHMARK_LIMIT, CUDNN_DETERMINISTIC, CUDNN_ENABLED,
+};
+use interlock::backends::{
+    self, FlagScope, FreezeScope, Given, Level, Node, Precision, Purpose, Site, Value,
+};
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Begins with every flag at its default and leaves them so.
+struct Turn<'a>(#[allow(dead_code, reason = "held")] MutexGuard<'a, ()>);
+
+fn turn() -> Turn<'static> {
+    Turn(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        backends::reset().unwrap();
+    }
+}
+
+fn scope(values: &[(&str, Given)]) -> FlagScope {
+    let values: Vec<_> =
+        values.iter().map(|(name, given)| (backends::find(name).unwrap(), given.clone())).collect();
+    FlagScope::new(&values, Purpose::Named, None).unwrap()
+}
+
+fn assign(name: &str, given: Option<Given>) -> interlock::Result<()> {
+    backends::assign(&[(backends::find(name).unwrap(), given)], None)
+}
+
+fn level(name: &str) -> Level {
+    backends::find(name).unwrap().explain().level
+}
+
+#[test]
+fn an_assignment_is_for_every_thread() {
+    let _turn = turn();
+    CUDNN_DETERMINISTIC.set(true).unwrap();
+    assert!(std::thread::spawn(|| CUDNN_DETERMINISTIC.get()).join().unwrap());
+    assert_eq!(level("cudnn.deterministic"), Level::Process);
+}
+
+#[test]
+fn a_scope_is_for_its_thread_and_leaves_nothing() {
+    let _turn = turn();
+    let before = backends::snapshot();
+    {
+        let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+        assert!(!CUDNN_ENABLED.get());
+        assert_eq!(level("cudnn.enabled"), Level::Scope);
+        assert!(std::thread::spawn(|| CUDNN_ENABLED.get()).join().unwrap());
+    }
+    assert!(CUDNN_ENABLED.get());
+    assert_eq!(backends::snapshot(), before);
+}
+
+#[test]
+fn a_write_inside_a_scope_that_names_the_flag_ends_with_it() {
+    let _turn = turn();
+    {
+        let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+        CUDNN_ENABLED.set(true).unwrap();
+        CUDNN_DETERMINISTIC.set(true).unwrap();
+        assert!(CUDNN_ENABLED.get());
+    }
+    assert_eq!(level("cudnn.enabled"), Level::Default);
+    assert!(CUDNN_DETERMINISTIC.get(), "a flag that the scope does not name is the process's");
+}
+
+#[test]
+fn overlapping_scopes_of_two_threads_leave_the_process_alone() {
+    let _turn = turn();
+    let first = scope(&[("cudnn.enabled", Given::Bool(false))]);
+    first.enter();
+    let second = std::thread::spawn(|| {
+        let other = scope(&[("cudnn.enabled", Given::Bool(false))]);
+        other.enter();
+        other
+    })
+    .join()
+    .unwrap();
+    first.leave();
+    second.leave();
+    assert!(CUDNN_ENABLED.get());
+}
+
+#[test]
+fn a_scope_left_on_another_thread_ends_on_the_one_that_entered() {
+    let _turn = turn();
+    let shared = scope(&[("cudnn.enabled", Given::Bool(false))]);
+    shared.enter();
+    std::thread::scope(|threads| threads.spawn(|| shared.leave()).join().unwrap());
+    // A read stays one load, so the layer goes with this thread's next enter, leave or write.
+    CUDNN_DETERMINISTIC.set(false).unwrap();
+    assert!(CUDNN_ENABLED.get());
+}
+
+#[test]
+fn several_writes_are_all_or_none() {
+    let _turn = turn();
+    let writes = [
+        (backends::find("cudnn.enabled").unwrap(), Some(Given::Bool(false))),
+        (backends::find("cudnn.benchmark_limit").unwrap(), Some(Given::Integer(-1))),
+    ];
+    assert!(matches!(backends::assign(&writes, None), Err(Error::FlagValue { .. })));
+    assert!(CUDNN_ENABLED.get());
+    assert_eq!(CUDNN_BENCHMARK_LIMIT.get(), 10);
+}
+
+#[test]
+fn a_freeze_stops_every_write_and_no_scope() {
+    let _turn = turn();
+    let freeze = FreezeScope::default();
+    freeze.enter(Site::caller());
+    let error = CUDNN_ENABLED.set(false).unwrap_err();
+    assert!(error.to_string().contains("cudnn.enabled") && error.to_string().contains("flags.rs"), "{error}");
+    assert!(Node::Generic.set(Precision::Ieee).is_err());
+    assert!(backends::reset().is_err());
+    {
+        let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+        assert!(!CUDNN_ENABLED.get());
+        assert!(CUDNN_ENABLED.set(true).is_err());
+    }
+    freeze.leave();
+    freeze.leave();
+    assert!(!backends::flags_frozen());
+    CUDNN_ENABLED.set(false).unwrap();
+}
+
+#[test]
+fn dropping_what_is_assigned_brings_the_default_back() {
+    let _turn = turn();
+    for name in ["cudnn.enabled", "cudnn.conv.fp32_precision"] {
+        let before = backends::find(name).unwrap().read();
+        let given = if name.ends_with("enabled") { Given::Bool(false) } else { Given::Text("ieee".into()) };
+        assign(name, Some(given)).unwrap();
+        assert_ne!(backends::find(name).unwrap().read(), before);
+        assign(name, None).unwrap();
+        assert_eq!((backends::find(name).unwrap().read(), level(name)), (before, Level::Default));
+    }
+}
+
+#[test]
+fn a_snapshot_brings_back_what_was_assigned_and_only_that() {
+    let _turn = turn();
+    CUDNN_ENABLED.set(false).unwrap();
+    CUDA_MATMUL_FP16_REDUCTION.set(backends::Reduction { allowed: false, split: false }).unwrap();
+    let taken = backends::snapshot();
+    backends::reset().unwrap();
+    CUDNN_DETERMINISTIC.set(true).unwrap();
+    let assigned: Vec<_> = taken
+        .iter()
+        .filter(|entry| entry.level == Level::Process)
+        .map(|entry| (backends::find(entry.name).unwrap(), given(entry.value)))
+        .collect();
+    backends::restore(&assigned, None).unwrap();
+    assert_eq!(backends::snapshot(), taken);
+}
+
+fn given(value: Value) -> Given {
+    match value {
+        Value::Bool(value) => Given::Bool(value),
+        Value::Integer(number) => Given::Integer(number),
+        Value::Name(name) => Given::Text(name.to_owned()),
+        Value::Pair(one, other) => Given::List(vec![Given::Bool(one), Given::Bool(other)]),
+        Value::None => Given::None,
+    }
+}
+
+#[test]
+fn views_write_their_nodes_and_read_them() {
+    let _turn = turn();
+    assign("cudnn.allow_tf32", Some(Given::Bool(false))).unwrap();
+    assert_eq!((Node::CudaConv.get(), Node::CudaRnn.get()), (Precision::Ieee, Precision::Ieee));
+    Node::CudaConv.set(Precision::Tf32).unwrap();
+    assert_eq!(backends::find("cudnn.allow_tf32").unwrap().read(), Value::Bool(false));
+    assert!(matches!(
+        assign("cuda.matmul.allow_bf16_reduced_precision_reduction_split_k", Some(Given::Bool(true))),
+        Err(Error::ReadOnlyFlag { .. })
+    ));
+}
+
+#[test]
+fn every_change_moves_an_epoch() {
+    let _turn = turn();
+    let (process, thread) = (backends::epoch(), backends::layer_epoch());
+    CUDNN_ENABLED.set(false).unwrap();
+    assert_ne!(backends::epoch(), process);
+    let process = backends::epoch();
+    let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+    assert_eq!(backends::epoch(), process);
+    assert_ne!(backends::layer_epoch(), thread);
+}
+
+#[test]
+fn a_fork_in_the_middle_of_writes_leaves_the_child_able_to_write() {
+    let _turn = turn();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    CUDNN_BENCHMARK_LIMIT.set(7).unwrap();
+                }
+            });
+        }
+        let codes: Vec<i32> = (0..20).map(|_| code_of_writing_child()).collect();
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(codes, [0; 20]);
+    });
+}
+
+/// Forks; the child writes a flag and a mode and leaves, or is ended by an alarm.
+fn code_of_writing_child() -> i32 {
+    // SAFETY: the child only writes flags and leaves through `_exit`; the lock that other threads
+    // take is held across the fork by the crate itself, which is what this test is about.
+    unsafe {
+        let child = libc::fork();
+        assert!(child >= 0, "no process could be made");
+        if child == 0 {
+            libc::alarm(10);
+            let written = CUDNN_BENCHMARK_LIMIT.set(9).is_ok() && CUDNN_BENCHMARK_LIMIT.get() == 9;
+            libc::_exit(i32::from(!written));
+        }
+        let mut status = 0;
+        libc::waitpid(child, &mut status, 0);
+        status
+    }
+}

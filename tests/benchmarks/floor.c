@@ -1,0 +1,72 @@
+/* What the same things cost when written by hand in C for one version of CPython: the floors. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdatomic.h>
+
+static atomic_uchar flag = 1;
+static _Thread_local unsigned char mode = 1;
+
+/* A flag on a module: a getter of a type that derives from the type of modules. */
+
+static PyObject *get_flag(PyObject *self, void *closure) {
+    return PyBool_FromLong(atomic_load_explicit(&flag, memory_order_relaxed));
+}
+
+static PyGetSetDef flag_members[] = {{"enabled", get_flag, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot flag_slots[] = {{Py_tp_getset, flag_members}, {0, NULL}};
+static PyType_Spec flag_spec = {
+    .name = "interlock_floor.Flags", .flags = Py_TPFLAGS_DEFAULT, .slots = flag_slots};
+
+/* A mode for a block: one saved value, put back at the end. */
+
+typedef struct {
+    PyObject_HEAD
+    unsigned char saved;
+} Mode;
+
+static PyObject *mode_enter(PyObject *self, PyObject *nothing) {
+    ((Mode *)self)->saved = mode;
+    mode = 0;
+    Py_RETURN_NONE;
+}
+
+static PyObject *mode_exit(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+    mode = ((Mode *)self)->saved;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef mode_methods[] = {
+    {"__enter__", mode_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))mode_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static void mode_free(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot mode_slots[] = {
+    {Py_tp_methods, mode_methods}, {Py_tp_new, PyType_GenericNew}, {Py_tp_dealloc, mode_free}, {0, NULL}};
+static PyType_Spec mode_spec = {.name = "interlock_floor.Mode",
+                                .basicsize = sizeof(Mode),
+                                .flags = Py_TPFLAGS_DEFAULT,
+                                .slots = mode_slots};
+
+static int add_types(PyObject *module) {
+    PyObject *bases = PyTuple_Pack(1, (PyObject *)&PyModule_Type);
+    if (bases == NULL) return -1;
+    PyObject *flags = PyType_FromSpecWithBases(&flag_spec, bases);
+    Py_DECREF(bases);
+    if (flags == NULL || PyModule_AddObject(module, "Flags", flags) < 0) return -1;
+    PyObject *modes = PyType_FromSpec(&mode_spec);
+    if (modes == NULL || PyModule_AddObject(module, "Mode", modes) < 0) return -1;
+    return 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, add_types}, {0, NULL}};
+static PyModuleDef module = {
+    .m_base = PyModuleDef_HEAD_INIT, .m_name = "interlock_floor", .m_slots = module_slots};
+
+PyMODINIT_FUNC PyInit_interlock_floor(void) { return PyModuleDef_Init(&module); }

@@ -1,0 +1,88 @@
+"""Time the Python interface of interlock, or of PyTorch, in this process and print nanoseconds as JSON.
+
+It is run by run.py, with either interpreter, so it uses the standard library only. What is compared within
+one library takes turns here, so that a busy moment of the machine hits all of it.
+"""
+
+import contextlib
+import importlib
+import json
+import sys
+import timeit
+from typing import Any
+
+# A statement is repeated this often in the body of the loop, and the loop itself no longer counts.
+UNROLLED = 20
+ROUNDS = 15
+SECONDS = 0.006
+
+STATEMENTS = {
+    "flag": "cudnn.enabled",
+    "view": "matmul.allow_tf32",
+    "mode": "with no_grad():\n    pass",
+    "flag scope": "with flags(enabled=False):\n    pass",
+    "decorated call": "decorated()",
+    "bare call": "bare()",
+}
+FLOORS = {
+    "C getset": "floor_flags.enabled",
+    "C context manager": "with floor_mode():\n    pass",
+}
+
+
+def names_of(library: Any) -> dict[str, Any]:
+    """Return what the statements use, as local names: only the operation itself is timed."""
+    cudnn = library.backends.cudnn
+    return {
+        "cudnn": cudnn,
+        "matmul": library.backends.cuda.matmul,
+        "flags": cudnn.flags,
+        "no_grad": library.no_grad,
+        "bare": lambda: None,
+        "decorated": library.no_grad()(lambda: None),
+    }
+
+
+def floor_names(folder: str) -> dict[str, Any]:
+    """Return what the floors use."""
+    sys.path.append(folder)
+    floor = importlib.import_module("interlock_floor")
+    return {"floor_flags": floor.Flags("flags"), "floor_mode": floor.Mode}
+
+
+def timer(statement: str, names: dict[str, Any]) -> timeit.Timer:
+    """Return a timer of the statement, repeated in the body of the loop."""
+    setup = "\n".join(f"{name} = names[{name!r}]" for name in names)
+    return timeit.Timer("\n".join([statement] * UNROLLED), setup, globals={"names": names})
+
+
+def best(timers: dict[str, timeit.Timer]) -> dict[str, float]:
+    """Return the least nanoseconds that each takes in rounds in which all take turns."""
+    loops: dict[str, int] = {}
+    for name, clock in timers.items():
+        clock.timeit(200)
+        loops[name] = max(1, int(SECONDS / (clock.timeit(200) / 200)))
+    least = dict.fromkeys(timers, float("inf"))
+    for _ in range(ROUNDS):
+        for name, clock in timers.items():
+            seconds = clock.timeit(loops[name]) / (loops[name] * UNROLLED)
+            least[name] = min(least[name], seconds * 1e9)
+    return least
+
+
+def main() -> None:
+    """Measure the library whose name is the first argument; the second is the folder of the floors."""
+    name, floors = sys.argv[1], sys.argv[2:]
+    library = importlib.import_module(name)
+    names = names_of(library)
+    timers = {key: timer(statement, names) for key, statement in STATEMENTS.items()}
+    if floors:
+        beside = floor_names(floors[0])
+        timers |= {key: timer(statement, beside) for key, statement in FLOORS.items()}
+    with contextlib.redirect_stdout(sys.stderr):
+        measured = best(timers)
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main()

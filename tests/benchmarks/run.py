@@ -1,0 +1,133 @@
+"""Measure every row of the table of speeds in one run, each beside its floor, and beside PyTorch where it is.
+
+`BENCH_PYTHON` names an interpreter that has PyTorch. The exit status is 1 when a target was missed.
+"""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import native
+import startup
+from floors import CannotMeasureError, extension
+from report import PyTorch, Row, table
+
+MEASURE = Path(__file__).with_name("measure.py")
+PROCESSES = 5
+PYTORCH_STARTUPS = 3
+
+Times = list[dict[str, float]]
+
+
+def measure(python: str, *arguments: str) -> dict[str, float]:
+    """Run measure.py in a fresh process."""
+    command = [python, "-I", str(MEASURE), *arguments]
+    result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    times: dict[str, float] = json.loads(result.stdout)
+    return times
+
+
+def python_times(bench_python: str | None) -> tuple[Times, Times]:
+    """Return the times of ours (with the floors) and of PyTorch, which take turns in fresh processes."""
+    floors = str(extension())
+    ours: Times = []
+    theirs: Times = []
+    for _ in range(PROCESSES):
+        ours.append(measure(sys.executable, "interlock", floors))
+        if bench_python:
+            theirs.append(measure(bench_python, "torch"))
+    return ours, theirs
+
+
+def middle(times: Times, name: str) -> float:
+    """Return the median over the processes."""
+    return statistics.median(process[name] for process in times)
+
+
+def overhead(times: Times) -> float:
+    """Return what decorating a function adds to a call of it."""
+    return statistics.median(process["decorated call"] - process["bare call"] for process in times)
+
+
+def python_rows(ours: Times, theirs: Times) -> list[Row]:
+    """Return the rows of what is done from Python."""
+
+    def slower(name: str, least: float) -> PyTorch:
+        return PyTorch(middle(theirs, name) / middle(ours, name) if theirs else None, least)
+
+    def row(what: str, name: str, floor: str, times: float | None, least: float) -> Row:
+        return Row(what, middle(ours, name), middle(ours, floor), times=times, pytorch=slower(name, least))
+
+    calls = PyTorch(overhead(theirs) / overhead(ours) if theirs else None, 7)
+    return [
+        row("backends.cudnn.enabled, from Python", "flag", "C getset", 1.5, 6),
+        row("backends.cuda.matmul.allow_tf32, from Python", "view", "C getset", None, 15),
+        row("with no_grad(): pass", "mode", "C context manager", 1.8, 8),
+        row("with cudnn.flags(enabled=False): pass", "flag scope", "C context manager", None, 10),
+        Row(
+            "overhead of a decorated call (floor: a bare call)",
+            overhead(ours),
+            middle(ours, "bare call"),
+            pytorch=calls,
+        ),
+    ]
+
+
+def rust_rows() -> list[Row]:
+    """Return the rows of what is done in Rust."""
+    program = native.in_a_program()
+    library = native.in_a_cdylib()
+    load, cell, shared = program["flag/floor"], program["mode/floor"], library["bare_read"]
+    return [
+        Row("flag read, Rust, no scope alive", program["flag/read"], load, more=1.5),
+        Row("flag read, Rust, beside a scope of another flag", program["flag/read_beside_a_scope"], load),
+        Row("flag read, Rust, in a scope of this flag", program["flag/read_in_a_scope"], load),
+        Row("mode read, Rust program", program["mode/read"], cell, more=1.5),
+        Row("guard enter + exit, Rust program", program["mode/guard"], cell, more=4),
+        Row("mode read, cdylib", library["mode_read"], shared, more=3.5),
+        Row("guard enter + exit, cdylib", library["guard"], shared, more=6),
+    ]
+
+
+def startup_rows(bench_python: str | None) -> list[Row]:
+    """Return the rows of importing."""
+    ours = startup.of(sys.executable, "interlock")
+    time, memory = PyTorch(None, 25), PyTorch()
+    if bench_python:
+        theirs = startup.of(bench_python, "torch", PYTORCH_STARTUPS)
+        time = PyTorch(theirs.extra_milliseconds / ours.extra_milliseconds, 25)
+        memory = PyTorch(theirs.extra_megabytes / ours.extra_megabytes)
+    return [
+        Row(
+            "import (floor: bare Python)",
+            ours.milliseconds,
+            ours.bare_milliseconds,
+            "ms",
+            more=30,
+            pytorch=time,
+        ),
+        Row("import, peak memory", ours.megabytes, ours.bare_megabytes, "MB", more=15, pytorch=memory),
+    ]
+
+
+def main() -> int:
+    """Measure, print the table, and say whether every target was met."""
+    bench_python = os.environ.get("BENCH_PYTHON")
+    try:
+        rows = rust_rows() + python_rows(*python_times(bench_python)) + startup_rows(bench_python)
+    except CannotMeasureError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}\n")
+    print(table(rows))
+    missed = sum(row.missed() for row in rows)
+    print(f"\n{len(rows)} rows, {missed} missed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

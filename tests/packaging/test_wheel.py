@@ -1,0 +1,106 @@
+"""The wheel that `make test` built: what it holds and what importing it does."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZE_BUDGET = 8_000_000
+
+
+@pytest.fixture(scope="module")
+def wheel() -> Path:
+    """Return the wheel that the step `wheel` of tools/check.py left."""
+    (found,) = (ROOT / "target" / "check" / "wheel").glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> set[str]:
+    """Return the names of the files in the wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the files of the wheel and nothing else."""
+    folder = tmp_path_factory.mktemp("wheel")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def run_python(code: str, path: Path) -> str:
+    """Run `code` in an interpreter that sees the standard library and `path` only."""
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-W",
+        "error",
+        "-c",
+        f"import sys; sys.path.append({str(path)!r})\n{code}",
+    ]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=path)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    return result.stdout
+
+
+def test_one_wheel_serves_every_python_from_3_11_on(wheel: Path) -> None:
+    _name, _version, python, abi, _platform = wheel.stem.split("-")
+    assert (python, abi) == ("cp311", "abi3")
+
+
+def test_the_wheel_holds_every_stub_and_the_mark_of_a_typed_package(names: set[str]) -> None:
+    stubs = {f"interlock/_core/{stub.name}" for stub in (ROOT / "stubs/interlock/_core").glob("*.pyi")}
+    assert stubs
+    assert {name for name in names if name.startswith("interlock/_core/")} == stubs
+    assert "interlock/py.typed" in names
+
+
+def test_the_wheel_holds_every_python_module(names: set[str]) -> None:
+    sources = ROOT / "python"
+    modules = {path.relative_to(sources).as_posix() for path in sources.rglob("*.py")}
+    assert modules
+    assert {name for name in names if name.endswith(".py")} == modules
+
+
+def test_the_wheel_holds_both_licences(names: set[str]) -> None:
+    licences = {Path(name).name for name in names if ".dist-info/licenses/" in name}
+    assert licences == {"LICENSE-APACHE", "LICENSE-MIT"}
+
+
+def test_the_wheel_puts_nothing_beside_the_package(names: set[str]) -> None:
+    folders = {name.split("/", 1)[0] for name in names}
+    assert "interlock" in folders
+    (information,) = folders - {"interlock"}
+    assert information.endswith(".dist-info")
+
+
+def test_the_wheel_holds_one_extension_module_and_no_other_library(names: set[str]) -> None:
+    assert [name for name in names if ".so" in name or ".dylib" in name] == ["interlock/_core.abi3.so"]
+
+
+def test_the_wheel_is_smaller_than_its_budget(wheel: Path) -> None:
+    assert wheel.stat().st_size < SIZE_BUDGET
+
+
+def test_the_package_imports_without_a_warning_and_without_any_other_package(unpacked: Path) -> None:
+    print_origin = "import interlock, interlock._core; print(interlock._core.__spec__.origin)"
+    assert Path(run_python(print_origin, unpacked).strip()) == unpacked / "interlock/_core.abi3.so"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_importing_loads_no_library_of_a_device_vendor(unpacked: Path) -> None:
+    maps = run_python(
+        "import interlock; import pathlib; print(pathlib.Path('/proc/self/maps').read_text())", unpacked
+    )
+    loaded = {line.split()[-1] for line in maps.splitlines() if "/" in line}
+    assert any(path.endswith("interlock/_core.abi3.so") for path in loaded)
+    vendors = ("cuda", "nvidia", "cublas", "cudnn", "mkl", "dnnl", "iomp")
+    assert [path for path in loaded if any(word in Path(path).name for word in vendors)] == []

@@ -1,0 +1,83 @@
+"""The steps of `make test`: what each one runs and where."""
+
+import os
+import shutil
+import sysconfig
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# The binding has no Rust tests, and to link it as a plain library takes a libpython that many systems lack.
+RUST_PACKAGES = ["--workspace", "--exclude", "interlock-python"]
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = str(ROOT / ".venv" / "bin" / "python")
+STUBTEST_ALLOWLIST = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Commands run one after the other; the step fails with the first that fails."""
+
+    name: str
+    commands: list[list[str]]
+    folder: Path = ROOT
+    needs: tuple[str, ...] = field(default=())
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of every command.
+
+    One interpreter for all of them: PyO3 compiles again whenever it sees another one. Where the interpreter
+    is a shared library outside the folders that the system's loader knows, a Rust program linked with it
+    needs to be told.
+    """
+    variables = dict(os.environ)
+    variables["PYO3_PYTHON"] = PYTHON
+    variables["CARGO_TERM_COLOR"] = "never"
+    variables["NO_COLOR"] = "1"
+    variables.setdefault("CARGO_TARGET_DIR", str(ROOT / "target"))
+    if sysconfig.get_config_var("Py_ENABLE_SHARED"):
+        name = "DYLD_LIBRARY_PATH" if os.uname().sysname == "Darwin" else "LD_LIBRARY_PATH"
+        folders = [str(sysconfig.get_config_var("LIBDIR")), variables.get(name, "")]
+        variables[name] = os.pathsep.join(folder for folder in folders if folder)
+    # The sources must be seen only where a step names them: the rest tests the installed wheel.
+    variables.pop("PYTHONPATH", None)
+    return variables
+
+
+def rust_tests() -> list[str]:
+    """Return the command of the Rust tests: nextest gives each test a process, and so statics, of its own."""
+    if shutil.which("cargo-nextest") is not None:
+        return ["cargo", "nextest", "run", *RUST_PACKAGES]
+    return ["cargo", "test", *RUST_PACKAGES, "--lib", "--bins", "--tests"]
+
+
+def stubtest() -> list[str]:
+    """Return the command that compares the stubs with the modules of the installed wheel."""
+    command = [PYTHON, "-m", "mypy.stubtest", "interlock"]
+    return command + (["--allowlist", str(STUBTEST_ALLOWLIST)] if STUBTEST_ALLOWLIST.exists() else [])
+
+
+def steps(empty: Path) -> list[Step]:
+    """Return every step, the ones that answer soonest first; no source is seen from the folder `empty`."""
+    return [
+        Step("rust format", [["cargo", "fmt", "--all", "--check"]]),
+        Step("ruff check", [[PYTHON, "-m", "ruff", "check", "."]]),
+        Step("ruff format", [[PYTHON, "-m", "ruff", "format", "--check", "."]]),
+        Step("generated files", [[PYTHON, "tools/generate.py", "--check"]]),
+        Step(
+            "mypy package",
+            [
+                [PYTHON, "-m", "mypy", "--strict", "python/interlock", "tools"],
+                [PYTHON, "-m", "mypy", "--strict", "tests/benchmarks"],
+            ],
+        ),
+        Step("wheel", [[PYTHON, "tools/package.py", "install"]]),
+        Step("wheel from sdist", [[PYTHON, "tools/package.py", "compare"]], needs=("wheel",)),
+        Step("mypy typing tests", [[PYTHON, "-m", "mypy", "--strict", "tests/typing"]], needs=("wheel",)),
+        Step("basedpyright", [[PYTHON, "-m", "basedpyright", "tests/typing"]], needs=("wheel",)),
+        Step("stubtest", [stubtest()], folder=empty, needs=("wheel",)),
+        Step("clippy", [["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]]),
+        Step("rust tests", [rust_tests()]),
+        Step("rust doctests", [["cargo", "test", *RUST_PACKAGES, "--doc"]]),
+        Step("pytest", [[PYTHON, "-m", "pytest"]], needs=("wheel",)),
+    ]
