@@ -42,15 +42,17 @@ def test_an_example_of_the_readme_runs(number: int) -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("name", public_modules())
-@pytest.mark.usefixtures("restored")
-def test_the_examples_of_docstrings_show_what_happens(name: str) -> None:
-    module = importlib.import_module(name)
-    for example in examples_of(module):
-        report: list[str] = []
-        result = doctest.DocTestRunner(verbose=False).run(example, out=report.append)
-        assert result.failed == 0, "".join(report)
+EXAMPLES = [example for name in public_modules() for example in examples_of(importlib.import_module(name))]
 
 
 def test_some_docstrings_have_examples() -> None:
-    assert any(examples_of(importlib.import_module(name)) for name in public_modules())
+    assert EXAMPLES
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.usefixtures("restored")
+def test_an_example_of_a_docstring_shows_what_happens(example: doctest.DocTest) -> None:
+    report: list[str] = []
+    result = doctest.DocTestRunner(verbose=False).run(example, out=report.append)
+    assert result.attempted > 0
+    assert result.failed == 0, "".join(report)

@@ -24,7 +24,7 @@ class Worker:
         while (job := self._jobs.get()) is not None:
             try:
                 self._results.put((job(), None))
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - it is raised where `do` was called
                 self._results.put((None, error))
 
     def do(self, job: Callable[[], T]) -> T:
@@ -33,7 +33,7 @@ class Worker:
         result, error = self._results.get(timeout=SECONDS)
         if error is not None:
             raise error
-        return result  # type: ignore[return-value]
+        return result
 
     def stop(self) -> None:
         """End the thread."""

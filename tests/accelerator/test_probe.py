@@ -20,7 +20,8 @@ ASK = """
     from interlock import accelerator
     counts = [accelerator.device_count() for _ in range(2)]
     current = accelerator.current_accelerator()
-    print(json.dumps([accelerator.is_available(), counts, accelerator.why_unavailable(), current and str(current)]))
+    current = current and str(current)
+    print(json.dumps([accelerator.is_available(), counts, accelerator.why_unavailable(), current]))
 """
 
 

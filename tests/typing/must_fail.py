@@ -26,11 +26,11 @@ interlock.set_float32_matmul_precision("low")  # error: arg-type
 set_grad_enabled("no")  # error: arg-type
 set_grad_enabled()  # error: call-arg
 inference_mode(mode="yes")  # error: call-overload
-device(1.5)  # error: call-overload
-device("cuda", "0")  # error: call-overload
+device(1.5)  # error: arg-type
+device("cuda", "0")  # error: arg-type
 text: str = interlock.is_grad_enabled()  # error: assignment
 index: int = device("cuda").index  # error: assignment
-backends.explain("cudnn.enabled").nothing  # error: attr-defined
+nothing = backends.explain("cudnn.enabled").nothing  # error: attr-defined
 
 
 @no_grad()
