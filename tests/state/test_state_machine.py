@@ -8,8 +8,7 @@ from typing import Any
 
 import interlock
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule, run_state_machine_as_test
 from interlock import backends, errors
 from interlock.autograd import grad_mode
