@@ -1,6 +1,160 @@
-"""Write the files that are made from declarations; with `--check`, fail when one is not current."""
+"""Write the files that are made from the table of flags; with `--check`, fail when one is not current.
+
+The table is asked of the installed extension module, so that there is one declaration of each flag. Between
+two marking comments the rest of a file is left as it is.
+"""
 
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypedDict, cast
+
+from interlock._core import backends
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "python" / "interlock" / "backends"
+STUBS = ROOT / "stubs" / "interlock" / "_core"
+
+
+class Flag(TypedDict):
+    """One row of the table, as the extension module gives it."""
+
+    name: str
+    reads: str
+    takes: str | None
+    variables: list[str]
+    acts_on: str
+    doc: str
+
+
+FLAGS = cast("list[Flag]", backends.table())
+
+
+def owner(flag: Flag) -> str:
+    """Return the module or object that has the flag, as a dotted name below `backends`."""
+    return flag["name"].rpartition(".")[0]
+
+
+def leaf(flag: Flag) -> str:
+    """Return the name that the flag has there."""
+    return flag["name"].rpartition(".")[2]
+
+
+def of(wanted: str) -> list[Flag]:
+    """Return the flags of one owner."""
+    return [flag for flag in FLAGS if owner(flag) == wanted]
+
+
+def sentence(flag: Flag) -> str:
+    """Return the documentation of a flag on one line."""
+    return " ".join(flag["doc"].split())
+
+
+def annotations(wanted: str) -> Iterator[str]:
+    """Yield the annotations that tell type checkers of the flags of a module."""
+    for flag in of(wanted):
+        yield f"{leaf(flag)}: {flag['reads']}"
+
+
+def stub_attribute(flag: Flag) -> Iterator[str]:
+    """Yield the lines of a flag in the stub of its class."""
+    name, reads, takes = leaf(flag), flag["reads"], flag["takes"]
+    if reads == takes:
+        yield f"    {name}: {reads}"
+        return
+    yield "    @property"
+    yield f"    def {name}(self) -> {reads}: ..."
+    if takes is not None:
+        yield f"    @{name}.setter"
+        yield f"    def {name}(self, value: {takes}, /) -> None: ..."
+
+
+def class_stubs() -> Iterator[str]:
+    """Yield the stubs of the classes that the extension module makes for the owners of flags."""
+    for number, wanted in enumerate(sorted({owner(flag) for flag in FLAGS})):
+        words = "".join(word[:1].upper() + word[1:] for word in wanted.split("."))
+        is_module = hasattr(backends, f"{words or 'Backends'}Module")
+        name = f"{words or 'Backends'}{'Module' if is_module else 'Flags'}"
+        if number:
+            yield ""
+        yield f"class {name}{'(ModuleType)' if is_module else ''}:"
+        for flag in of(wanted):
+            yield from stub_attribute(flag)
+
+
+def typed_dict() -> Iterator[str]:
+    """Yield the module with the type of what `override` takes."""
+    yield '"""The type of what `backends.override` takes. Made from the table of flags by `make generate`."""'
+    yield ""
+    yield "from typing import Literal, TypedDict"
+    yield ""
+    yield "Flags = TypedDict("
+    yield '    "Flags",'
+    yield "    {"
+    for flag in FLAGS:
+        if flag["takes"] is not None:
+            yield f'        "{flag["name"]}": {flag["takes"]},'
+    yield "    },"
+    yield "    total=False,"
+    yield ")"
+
+
+def documentation() -> Iterator[str]:
+    """Yield the page that lists every flag."""
+    yield "# Flags"
+    yield ""
+    yield "Made from the table of flags by `make generate`. Names are below `interlock.backends`."
+    for flag in FLAGS:
+        yield ""
+        yield f"## `{flag['name']}`"
+        yield ""
+        yield sentence(flag)
+        yield ""
+        yield f"- reads: `{flag['reads']}`"
+        yield f"- takes: `{flag['takes']}`" if flag["takes"] is not None else "- can only be read"
+        if flag["variables"]:
+            names = ", ".join(f"`{name}`" for name in flag["variables"])
+            yield f"- environment: {names}"
+        yield f"- acts on: {flag['acts_on']}"
+
+
+def between(path: Path, title: str, lines: Iterator[str]) -> str:
+    """Return the text of a file with the part between its two marks replaced."""
+    opening, closing = f"# <{title}>\n", f"# </{title}>\n"
+    before, found_opening, rest = path.read_text().partition(opening)
+    _, found_closing, after = rest.partition(closing)
+    if not (found_opening and found_closing):
+        raise SystemExit(f"{path}: the marks of <{title}> are missing")
+    return before + opening + "".join(f"{line}\n" for line in lines) + closing + after
+
+
+def generated() -> dict[Path, str]:
+    """Return the text that each file should have."""
+    whole = {PACKAGE / "_flags.py": typed_dict(), ROOT / "docs" / "flags.md": documentation()}
+    parts = {
+        PACKAGE / "__init__.py": ("flags of backends", annotations("")),
+        PACKAGE / "cudnn.py": ("flags of cudnn", annotations("cudnn")),
+        PACKAGE / "mkldnn.py": ("flags of mkldnn", annotations("mkldnn")),
+        STUBS / "backends.pyi": ("classes of flags", class_stubs()),
+    }
+    texts = {path: "".join(f"{line}\n" for line in lines) for path, lines in whole.items()}
+    return texts | {path: between(path, title, lines) for path, (title, lines) in parts.items()}
+
+
+def main() -> int:
+    """Write the files, or only compare them."""
+    stale = [path for path, text in generated().items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv[1:]:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is not current: run `make generate`")
+        return 1 if stale else 0
+    for path, text in generated().items():
+        if path in stale:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            print(f"wrote {path.relative_to(ROOT)}")
+    return 0
+
 
 if __name__ == "__main__":
-    sys.exit(0)
+    sys.exit(main())

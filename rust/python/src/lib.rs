@@ -1,6 +1,31 @@
-//! The extension module `interlock._core`.
+//! The extension module `interlock._core`: converts, lets other threads run where it may block, calls
+//! the crates below, converts back.
+//!
+//! A Rust program that embeds Python registers it before it starts the interpreter, with
+//! `pyo3::append_to_inittab!(_core)`; the installed Python layer then binds to that copy.
 
 use pyo3::prelude::*;
 
+mod accelerator;
+mod autograd;
+mod backends;
+mod errors;
+mod interpreter;
+mod object;
+mod site;
+mod submodule;
+
+/// The Rust side of interlock.
 #[pymodule(name = "_core", module = "interlock", gil_used = false)]
-mod core_module {}
+pub mod _core {
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        interpreter::refuse_a_second_copy(module.py())?;
+        autograd::register(module)?;
+        backends::register(module)?;
+        accelerator::register(module)?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

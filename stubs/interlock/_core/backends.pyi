@@ -1,0 +1,106 @@
+from collections.abc import Callable
+from types import ModuleType, TracebackType
+from typing import Any, Literal, TypedDict, TypeVar, final
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+class _Row(TypedDict):
+    name: str
+    reads: str
+    takes: str | None
+    variables: list[str]
+    acts_on: str
+    doc: str
+
+@final
+class FlagScope:
+    def __new__(cls, values: dict[str, Any], *, whole_module: bool = False) -> FlagScope: ...
+    def __enter__(self) -> None: ...
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None: ...
+    def __call__(self, function: _Function, /) -> _Function: ...
+
+@final
+class FreezeScope:
+    def __new__(cls) -> FreezeScope: ...
+    def __enter__(self) -> None: ...
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None: ...
+    def __call__(self, function: _Function, /) -> _Function: ...
+
+def assign(values: dict[str, Any]) -> None: ...
+def read(name: str) -> Any: ...
+def explain(name: str) -> tuple[Any, str, str | None, str]: ...
+def table() -> list[_Row]: ...
+def snapshot() -> list[tuple[str, Any, str]]: ...
+def restore(assigned: dict[str, Any]) -> None: ...
+def reset() -> None: ...
+def epoch() -> int: ...
+def disable_global_flags() -> None: ...
+def flags_frozen() -> bool: ...
+def environment_problems() -> list[tuple[str, str]]: ...
+def get_float32_matmul_precision() -> str: ...
+def set_float32_matmul_precision(precision: str) -> None: ...
+
+# <classes of flags>
+class BackendsModule(ModuleType):
+    fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+
+class CudaMatmulFlags:
+    @property
+    def allow_fp16_reduced_precision_reduction(self) -> bool: ...
+    @allow_fp16_reduced_precision_reduction.setter
+    def allow_fp16_reduced_precision_reduction(self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /) -> None: ...
+    @property
+    def allow_bf16_reduced_precision_reduction(self) -> bool: ...
+    @allow_bf16_reduced_precision_reduction.setter
+    def allow_bf16_reduced_precision_reduction(self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /) -> None: ...
+    allow_fp16_accumulation: bool
+    fp32_precision: Literal["none", "ieee", "tf32"]
+    allow_tf32: bool
+    @property
+    def allow_fp16_reduced_precision_reduction_split_k(self) -> bool: ...
+    @property
+    def allow_bf16_reduced_precision_reduction_split_k(self) -> bool: ...
+
+class CudnnModule(ModuleType):
+    enabled: bool
+    benchmark: bool
+    benchmark_limit: int
+    deterministic: bool
+    depthwise_kernel: Literal["auto", "cudnn", "native"]
+    fp32_precision: Literal["none", "ieee", "tf32"]
+    allow_tf32: bool
+
+class CudnnConvFlags:
+    fp32_precision: Literal["none", "ieee", "tf32"]
+
+class CudnnRnnFlags:
+    fp32_precision: Literal["none", "ieee", "tf32"]
+
+class MkldnnModule(ModuleType):
+    enabled: bool
+    deterministic: bool
+    @property
+    def allow_tf32(self) -> bool | None: ...
+    @allow_tf32.setter
+    def allow_tf32(self, value: bool, /) -> None: ...
+    fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+
+class MkldnnConvFlags:
+    fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+
+class MkldnnMatmulFlags:
+    fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+
+class MkldnnRnnFlags:
+    fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+# </classes of flags>

@@ -71,6 +71,19 @@ impl Attribute {
         }
     }
 
+    /// The type that a write takes, as a stub writes it; `None` where it can't be written.
+    pub fn accepted_annotation(&self) -> Option<String> {
+        match &self.target {
+            Target::ReductionSplit(_) => None,
+            Target::ReductionAllowed(_) => {
+                Some("bool | tuple[bool] | tuple[bool, bool] | list[bool]".to_owned())
+            }
+            // Unset is what `del` brings back, not a value.
+            Target::Flag(word) => Some(word.kind.annotation().replace(" | None", "")),
+            Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
+        }
+    }
+
     /// The environment variables that decide it, the strongest first.
     pub fn variables(&self) -> Vec<String> {
         if self.is_read_only() {

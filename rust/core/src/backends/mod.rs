@@ -38,6 +38,11 @@ pub use table::{attributes, find};
 pub use value::{Given, Value};
 pub use write::assign;
 
+/// Whether writes remember where they came from (`INTERLOCK_DEBUG=1`).
+pub fn writes_are_traced() -> bool {
+    crate::env::debug()
+}
+
 /// The flags as Rust sees them.
 pub mod flags {
     pub use super::table::words::*;

@@ -1,0 +1,90 @@
+"""Global flags: what backends may do and how precisely.
+
+Assigning a flag is for the process; a scope, `with cudnn.flags(...)` or `with override(...)`, is for the
+thread that opens it. Reading gives what the innermost scope of this thread says, else what was assigned,
+else the environment's value, else the default. `explain` tells which.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Literal
+
+from interlock._core import backends as _native
+from interlock._core.backends import disable_global_flags, epoch, flags_frozen
+from interlock.backends import cuda, cudnn, mkldnn
+from interlock.backends._arguments import UNCHANGED
+from interlock.backends._arguments import set_flags as _set_flags
+from interlock.backends._explain import Explanation, Level, explain
+from interlock.backends._snapshot import Snapshot, SnapshotEntry, reset, restore, snapshot
+from interlock.errors import FlagEnvironmentWarning
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from interlock.backends._flags import Flags
+
+__all__ = [
+    "Explanation",
+    "Level",
+    "Snapshot",
+    "SnapshotEntry",
+    "cuda",
+    "cudnn",
+    "disable_global_flags",
+    "epoch",
+    "explain",
+    "flags",
+    "flags_frozen",
+    "frozen",
+    "mkldnn",
+    "override",
+    "reset",
+    "restore",
+    "set_flags",
+    "snapshot",
+]
+
+# <flags of backends>
+fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+# </flags of backends>
+
+
+def flags(fp32_precision: str = "none") -> _native.FlagScope:
+    """Decide the precision of every backend for this thread: a context manager and a decorator."""
+    return _native.FlagScope({"fp32_precision": fp32_precision}, whole_module=True)
+
+
+def set_flags(_fp32_precision: str = UNCHANGED) -> tuple[str]:
+    """Write the precision of every backend, and return it as it was.
+
+    Raises `FlagTypeError` or `FlagValueError` for a value that does not fit, `FlagsFrozenError` while
+    flags are frozen.
+    """
+    (before,) = _set_flags("", {"fp32_precision": _fp32_precision})
+    return (before,)
+
+
+def override(**flags: Unpack[Flags]) -> _native.FlagScope:
+    """Decide these flags for this thread and no others: a context manager and a decorator.
+
+    Flags are given by dotted name: `override(**{"cudnn.deterministic": True})`. Raises
+    `UnknownFlagError`, `FlagTypeError` or `FlagValueError` for what does not fit.
+    """
+    return _native.FlagScope(dict(flags))
+
+
+def frozen() -> _native.FreezeScope:
+    """Stop every write of a flag, by any thread, until the scope is left.
+
+    Writes raise `FlagsFrozenError`, which says where flags were frozen. Scopes still open and close. A
+    context manager and a decorator; freezes of several threads may overlap.
+    """
+    return _native.FreezeScope()
+
+
+for _variable, _problem in _native.environment_problems():
+    warnings.warn(f"{_variable} is ignored: {_problem}", FlagEnvironmentWarning, stacklevel=2)
+
+sys.modules[__name__].__class__ = _native.BackendsModule

@@ -1,0 +1,41 @@
+"""Where the value of a flag comes from."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, NamedTuple
+
+from interlock._core import backends as _native
+
+
+class Level(enum.StrEnum):
+    """What decides the value of a flag, the strongest first."""
+
+    SCOPE = "scope"
+    PROCESS = "process"
+    ENVIRONMENT = "environment"
+    DEFAULT = "default"
+
+
+class Explanation(NamedTuple):
+    """The value of a flag on this thread and where it comes from."""
+
+    name: str
+    """The dotted name below `backends`."""
+    value: Any
+    """The value in force."""
+    level: Level
+    """What decides it."""
+    set_by: str | None
+    """`file:line` of the code that set it, under `INTERLOCK_DEBUG=1`."""
+    acts_on: str
+    """What obeys the flag, and whether that is in this process."""
+
+
+def explain(name: str) -> Explanation:
+    """Explain the value of the flag with this dotted name, such as `cudnn.enabled`.
+
+    Raises `UnknownFlagError` for other names.
+    """
+    value, level, set_by, acts_on = _native.explain(name)
+    return Explanation(name, value, Level(level), set_by, acts_on)

@@ -1,0 +1,47 @@
+"""Every flag of the process as one value, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from interlock._core import backends as _native
+from interlock.backends._explain import Level
+
+
+class SnapshotEntry(NamedTuple):
+    """What the process holds for one flag."""
+
+    name: str
+    """The dotted name below `backends`."""
+    value: Any
+    """The value; None for a node of the precision tree that holds nothing."""
+    level: str
+    """Where the process has it from: `process`, `environment` or `default`."""
+
+
+class Snapshot(tuple[SnapshotEntry, ...]):
+    """What the process holds for every flag: immutable, comparable, picklable; `json.dumps` takes it."""
+
+    __slots__ = ()
+
+
+def snapshot() -> Snapshot:
+    """Take every flag of the process as it is at one moment. Scopes are not part of it."""
+    return Snapshot(SnapshotEntry(*entry) for entry in _native.snapshot())
+
+
+def restore(snapshot: Iterable[Sequence[Any]]) -> None:
+    """Assign for the process what was assigned when `snapshot` was taken, and drop all else.
+
+    It takes a `Snapshot`, also one that went through JSON. All or nothing: raises `FlagTypeError`,
+    `FlagValueError` or `UnknownFlagError` for entries that don't fit, `FlagsFrozenError` while flags are
+    frozen. Scopes that are open stay in force.
+    """
+    entries = [SnapshotEntry(*entry) for entry in snapshot]
+    _native.restore({name: value for name, value, level in entries if level == Level.PROCESS})
+
+
+def reset() -> None:
+    """Drop whatever is assigned for the process. Raises `FlagsFrozenError` while flags are frozen."""
+    _native.reset()

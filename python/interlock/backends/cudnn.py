@@ -1,0 +1,82 @@
+"""Flags of cuDNN: NVIDIA's convolutions, recurrent layers and normalisations."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Literal
+
+from interlock._core import backends as _native
+from interlock.backends._arguments import UNCHANGED
+from interlock.backends._arguments import set_flags as _set_flags
+
+# <flags of cudnn>
+enabled: bool
+benchmark: bool
+benchmark_limit: int
+deterministic: bool
+depthwise_kernel: Literal["auto", "cudnn", "native"]
+fp32_precision: Literal["none", "ieee", "tf32"]
+allow_tf32: bool
+# </flags of cudnn>
+
+conv = _native.CudnnConvFlags()
+rnn = _native.CudnnRnnFlags()
+
+
+def flags(
+    enabled: bool = False,
+    benchmark: bool = False,
+    benchmark_limit: int = 10,
+    deterministic: bool = False,
+    allow_tf32: bool = True,
+    fp32_precision: str = "none",
+    depthwise_kernel: str = "auto",
+) -> _native.FlagScope:
+    """Decide every flag of this module for this thread: a context manager and a decorator.
+
+    What is not given gets the default of this function, which for `enabled` is False.
+    `backends.override` decides only what is given.
+    """
+    return _native.FlagScope(
+        {
+            "cudnn.enabled": enabled,
+            "cudnn.benchmark": benchmark,
+            "cudnn.benchmark_limit": benchmark_limit,
+            "cudnn.deterministic": deterministic,
+            "cudnn.allow_tf32": allow_tf32,
+            "cudnn.fp32_precision": fp32_precision,
+            "cudnn.depthwise_kernel": depthwise_kernel,
+        },
+        whole_module=True,
+    )
+
+
+def set_flags(
+    _enabled: bool | None = None,
+    _benchmark: bool | None = None,
+    _benchmark_limit: int | None = None,
+    _deterministic: bool | None = None,
+    _allow_tf32: bool | None = None,
+    _fp32_precision: str = UNCHANGED,
+    _depthwise_kernel: str | None = None,
+) -> tuple[Any, ...]:
+    """Write the flags that are given, all or none, and return all seven as they were.
+
+    Raises `FlagTypeError` or `FlagValueError` for a value that does not fit, `FlagsFrozenError` while
+    flags are frozen; then nothing has changed.
+    """
+    return _set_flags(
+        "cudnn.",
+        {
+            "enabled": _enabled,
+            "benchmark": _benchmark,
+            "benchmark_limit": _benchmark_limit,
+            "deterministic": _deterministic,
+            "allow_tf32": _allow_tf32,
+            "fp32_precision": _fp32_precision,
+            "depthwise_kernel": _depthwise_kernel,
+        },
+    )
+
+
+sys.modules[__name__].__class__ = _native.CudnnModule

@@ -1,0 +1,47 @@
+"""The exception and warning classes of interlock.
+
+Each derives from what PyTorch raises in its place and, where Python has a class that fits better, from
+that too, so that code written for either catches it.
+"""
+
+from __future__ import annotations
+
+
+class InterlockError(Exception):
+    """Base of every exception class of interlock."""
+
+
+class FlagTypeError(InterlockError, TypeError, RuntimeError):
+    """A flag was given a value of a type that it does not take."""
+
+
+class FlagValueError(InterlockError, ValueError, RuntimeError):
+    """A flag was given a value that it does not take."""
+
+
+class FlagsFrozenError(InterlockError, RuntimeError):
+    """A flag was to be written while flags are frozen."""
+
+
+class UnknownFlagError(InterlockError, AttributeError):
+    """No flag has this name."""
+
+
+class ReadOnlyFlagError(InterlockError, AttributeError):
+    """This flag can only be read."""
+
+
+class DeviceError(InterlockError, ValueError, RuntimeError):
+    """Text or a number that names no device."""
+
+
+class NoAcceleratorError(InterlockError, RuntimeError):
+    """An operation needs an accelerator and this process has none."""
+
+
+class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
+    """A device has no room for what was asked."""
+
+
+class FlagEnvironmentWarning(UserWarning):
+    """An environment variable has a value that its flag does not take; it counts as unset."""

@@ -1,0 +1,36 @@
+//! Gradient modes: the context managers, and the questions.
+
+mod managers;
+mod object;
+
+use interlock::autograd;
+use pyo3::prelude::*;
+
+use crate::submodule::submodule;
+
+pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let module = submodule(parent, "autograd")?;
+    managers::register(&module)?;
+    module.add_function(wrap_pyfunction!(is_grad_enabled, &module)?)?;
+    module.add_function(wrap_pyfunction!(is_inference_mode_enabled, &module)?)
+}
+
+/// `function` with a layer of `scope` around each call, made by the Python layer.
+pub(crate) fn decorated<'py>(
+    scope: &Bound<'py, PyAny>,
+    function: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    scope.py().import("interlock._decorate")?.getattr("decorate")?.call1((scope, function))
+}
+
+/// Whether operations of this thread record what a backward pass needs.
+#[pyfunction]
+fn is_grad_enabled() -> bool {
+    autograd::is_grad_enabled()
+}
+
+/// Whether tensors made by this thread are inference tensors.
+#[pyfunction]
+fn is_inference_mode_enabled() -> bool {
+    autograd::is_inference_mode_enabled()
+}

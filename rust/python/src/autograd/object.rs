@@ -1,0 +1,181 @@
+//! The object behind every mode class: a [`ModeManager`] that Python enters, leaves and calls.
+
+use std::ffi::c_void;
+
+use interlock::autograd::{Manager, ModeManager};
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString, PyTuple, PyType};
+
+use super::decorated;
+use crate::object::{HeapType, Method, hot, or_null};
+
+#[repr(C)]
+struct ModeObject {
+    header: ffi::PyObject,
+    manager: ModeManager,
+}
+
+/// A class of such objects, without `__new__` and `__init__`.
+pub(super) fn class(module: &str, name: &str, manager: Manager) -> PyResult<HeapType> {
+    let mut class = HeapType::new(&format!("{module}.{name}"), size_of::<ModeObject>())?
+        .method(c"__enter__", c"The mode holds on this thread until `__exit__`.", Method::Plain(enter))
+        .method(
+            c"__exit__",
+            c"__exit__($self, kind, error, traceback, /)\n--\n\nThe innermost layer of this object ends.",
+            Method::Fast(exit),
+        )
+        .method(
+            c"clone",
+            c"clone($self, /)\n--\n\nA new object of the same class, told the same.",
+            Method::Plain(clone),
+        );
+    if manager.takes_mode() {
+        class = class.attribute(c"mode", c"What the object was told.", mode, None, std::ptr::null_mut());
+    }
+    class = class.attribute(
+        c"prev",
+        c"What the mode was when the object was last told or entered.",
+        previous,
+        None,
+        std::ptr::null_mut(),
+    );
+    // SAFETY: the functions are a destructor and a ternaryfunc.
+    class = unsafe {
+        class
+            .slot(ffi::Py_tp_dealloc, deallocate as ffi::destructor as *mut c_void)
+            .slot(ffi::Py_tp_call, call as ffi::ternaryfunc as *mut c_void)
+    };
+    if manager == Manager::SetGradEnabled {
+        // SAFETY: a reprfunc; `str` falls back to it.
+        class = unsafe { class.slot(ffi::Py_tp_repr, represent as ffi::reprfunc as *mut c_void) };
+    }
+    Ok(class)
+}
+
+/// A new object, not told anything yet.
+pub(super) fn allocate(class: &Bound<'_, PyType>, manager: Manager) -> PyResult<*mut ffi::PyObject> {
+    let py = class.py();
+    let class = class.as_ptr().cast();
+    // SAFETY: `class` is one of [`class`] or a subclass, so what it allocates is a ModeObject at least;
+    // the manager is written before anybody can see the object.
+    unsafe {
+        let allocate = ffi::PyType_GetSlot(class, ffi::Py_tp_alloc);
+        let allocate: ffi::allocfunc = std::mem::transmute(allocate);
+        let made = allocate(class, 0);
+        if made.is_null() {
+            return Err(PyErr::fetch(py));
+        }
+        (&raw mut (*made.cast::<ModeObject>()).manager).write(ModeManager::new(manager));
+        Ok(made)
+    }
+}
+
+/// The manager of an object.
+///
+/// # Safety
+/// `object` lives and is of one of the classes of [`class`], or of a subclass.
+#[inline]
+pub(super) unsafe fn manager<'a>(object: *mut ffi::PyObject) -> &'a ModeManager {
+    // SAFETY: such an object was made by `allocate`.
+    unsafe { &(*object.cast::<ModeObject>()).manager }
+}
+
+unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
+    // SAFETY: the interpreter calls this once, with the last reference to an object of `allocate`. The
+    // manager owns nothing that must be dropped. Instances of a heap type own a reference to it.
+    unsafe {
+        let class = ffi::Py_TYPE(object);
+        let free = ffi::PyType_GetSlot(class, ffi::Py_tp_free);
+        let free: ffi::freefunc = std::mem::transmute(free);
+        free(object.cast());
+        ffi::Py_DECREF(class.cast());
+    }
+}
+
+// The manager is dropped with its memory.
+const _: () = assert!(!std::mem::needs_drop::<ModeManager>());
+
+unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: a method of these classes; None lives as long as the interpreter.
+    hot(|| unsafe {
+        manager(object).enter();
+        ffi::Py_NewRef(ffi::Py_None())
+    })
+}
+
+unsafe extern "C" fn exit(
+    object: *mut ffi::PyObject,
+    _arguments: *mut *mut ffi::PyObject,
+    count: ffi::Py_ssize_t,
+) -> *mut ffi::PyObject {
+    if count != 3 {
+        return or_null(|_| {
+            Err(PyTypeError::new_err(format!(
+                "__exit__() takes 3 arguments (kind, error, traceback), got {count}"
+            )))
+        });
+    }
+    // SAFETY: as for `enter`.
+    hot(|| unsafe {
+        manager(object).leave();
+        ffi::Py_NewRef(ffi::Py_None())
+    })
+}
+
+unsafe extern "C" fn clone(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: a method of these classes, called with one of their objects.
+        let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
+        let class = object.get_type();
+        let made =
+            if manager.manager().takes_mode() { class.call1((manager.mode(),)) } else { class.call0() };
+        Ok(made?.into_ptr())
+    })
+}
+
+/// Used as a decorator.
+unsafe extern "C" fn call(
+    object: *mut ffi::PyObject,
+    arguments: *mut ffi::PyObject,
+    named: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: the interpreter lends an object of these classes, a tuple, and a dict or null.
+        let (scope, manager, arguments) = unsafe {
+            (
+                Bound::from_borrowed_ptr(py, object),
+                manager(object),
+                Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
+            )
+        };
+        let function = match arguments.len() {
+            1 if named.is_null() => arguments.get_item(0)?,
+            _ => return Err(PyTypeError::new_err("a mode is called with one function to decorate")),
+        };
+        manager.decorate();
+        Ok(decorated(&scope, &function)?.into_ptr())
+    })
+}
+
+unsafe extern "C" fn mode(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
+    // SAFETY: an attribute of these classes.
+    or_null(|py| Ok(PyBool::new(py, unsafe { manager(object) }.mode()).to_owned().into_any().into_ptr()))
+}
+
+unsafe extern "C" fn previous(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
+    // SAFETY: an attribute of these classes.
+    or_null(|py| Ok(PyBool::new(py, unsafe { manager(object) }.previous()).to_owned().into_any().into_ptr()))
+}
+
+unsafe extern "C" fn represent(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: a method of these classes, called with one of their objects.
+        let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
+        let class = object.get_type();
+        let mode = if manager.mode() { "True" } else { "False" };
+        let text = format!("{}.{}(mode={mode})", class.module()?, class.qualname()?);
+        Ok(PyString::new(py, &text).into_any().into_ptr())
+    })
+}

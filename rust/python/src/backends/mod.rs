@@ -1,0 +1,18 @@
+//! Flags: the classes that give modules their attributes, scopes, and functions.
+
+mod convert;
+mod functions;
+mod namespace;
+mod scopes;
+
+use pyo3::prelude::*;
+
+use crate::submodule::submodule;
+
+pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let module = submodule(parent, "backends")?;
+    namespace::register(&module)?;
+    module.add_class::<scopes::FlagScope>()?;
+    module.add_class::<scopes::FreezeScope>()?;
+    functions::register(&module)
+}

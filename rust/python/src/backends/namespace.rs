@@ -1,0 +1,177 @@
+//! The classes whose attributes are flags: one for each module and object below `backends` that has
+//! any, made from the table. A module takes its class with `sys.modules[__name__].__class__ = ...`.
+
+use std::ffi::{CString, c_int, c_void};
+
+use interlock::backends::{self, Attribute, Given};
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyModule, PyString, PyType};
+
+use super::convert;
+use crate::errors::{IntoPython, raised};
+use crate::object::{HeapType, hot, or_minus_one, or_null};
+use crate::site;
+
+/// The owners of flags that are modules; the others are objects.
+const MODULES: [&str; 3] = ["", "cudnn", "mkldnn"];
+
+/// The flags of one owner.
+struct Namespace {
+    attributes: Vec<&'static Attribute>,
+}
+
+/// Makes the class of every owner in the table and adds it to `module`.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let mut owners: Vec<&str> =
+        backends::attributes().map(|attribute| attribute.owner_and_leaf().0).collect();
+    owners.sort_unstable();
+    owners.dedup();
+    for owner in owners {
+        let class = class_of(module, owner)?;
+        module.add(class_name(owner).as_str(), class)?;
+    }
+    Ok(())
+}
+
+/// `cuda.matmul` has the class `CudaMatmulFlags`.
+fn class_name(owner: &str) -> String {
+    let capitalised = |word: &str| {
+        let mut letters = word.chars();
+        letters
+            .next()
+            .map(|first| first.to_uppercase().chain(letters).collect::<String>())
+            .unwrap_or_default()
+    };
+    let owner_or_package = if owner.is_empty() { "backends" } else { owner };
+    let words: String = owner_or_package.split('.').map(capitalised).collect();
+    format!("{words}{}", if MODULES.contains(&owner) { "Module" } else { "Flags" })
+}
+
+fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'py, PyType>> {
+    let py = module.py();
+    let attributes: Vec<_> =
+        backends::attributes().filter(|attribute| attribute.owner_and_leaf().0 == owner).collect();
+    let mut class = HeapType::new(&format!("{}.{}", module.name()?, class_name(owner)), 0)?;
+    for attribute in &attributes {
+        let closure = std::ptr::from_ref::<Attribute>(attribute).cast_mut().cast();
+        let (name, doc) = (zero_ended(attribute.owner_and_leaf().1)?, zero_ended(attribute.doc().trim())?);
+        class = class.attribute(&name, &doc, read, Some(write), closure);
+    }
+    let namespace: *const Namespace = Box::leak(Box::new(Namespace { attributes }));
+    class = class.attribute(
+        c"__dict__",
+        c"The names here, flags with the values in force.",
+        dict,
+        None,
+        namespace.cast_mut().cast(),
+    );
+    // SAFETY: `strict_set` is a setattrofunc.
+    class = unsafe { class.slot(ffi::Py_tp_setattro, strict_set as ffi::setattrofunc as *mut c_void) };
+    let base = if MODULES.contains(&owner) { py.get_type::<PyModule>() } else { py.get_type::<PyAny>() };
+    class.build(py, &base)
+}
+
+fn zero_ended(text: &str) -> PyResult<CString> {
+    CString::new(text).map_err(|_| PyValueError::new_err("a zero byte in the table of flags"))
+}
+
+/// The attribute that a getter or setter was made for.
+///
+/// # Safety
+/// `closure` is the pointer with which the attribute was added in [`class_of`].
+unsafe fn attribute_of(closure: *mut c_void) -> &'static Attribute {
+    // SAFETY: attributes are statics of the table.
+    unsafe { &*closure.cast::<Attribute>() }
+}
+
+unsafe extern "C" fn read(_owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
+    // SAFETY: this getter is only added together with such a closure.
+    let attribute = unsafe { attribute_of(closure) };
+    hot(|| convert::new_reference(attribute.read()))
+}
+
+/// Assigns, or drops what is assigned where `value` is null (`del`).
+unsafe extern "C" fn write(
+    _owner: *mut ffi::PyObject,
+    value: *mut ffi::PyObject,
+    closure: *mut c_void,
+) -> c_int {
+    // SAFETY: this setter is only added together with such a closure.
+    let attribute = unsafe { attribute_of(closure) };
+    or_minus_one(|py| {
+        // SAFETY: the interpreter lends the value for the call.
+        let value = unsafe { Bound::from_borrowed_ptr_or_opt(py, value) };
+        let given: Option<Given> = value.as_ref().map(convert::given);
+        backends::assign(&[(attribute, given)], site::if_traced(py)).into_python(py)
+    })
+}
+
+/// `__dict__`: what the owner has of its own, with the flags put in. `mock.patch` and others look here
+/// for what to put back, and `dir` for names; reads never do, because the getters come first.
+unsafe extern "C" fn dict(owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: the interpreter lends the owner for the call, and the closure is a leaked Namespace.
+        let (owner, namespace) =
+            unsafe { (Bound::from_borrowed_ptr(py, owner), &*closure.cast::<Namespace>()) };
+        let dict = match owner.cast::<PyModule>() {
+            Ok(module) => module.dict(),
+            Err(_) => PyDict::new(py),
+        };
+        for attribute in &namespace.attributes {
+            dict.set_item(attribute.owner_and_leaf().1, convert::object(py, attribute.read())?)?;
+        }
+        Ok(dict.into_any().into_ptr())
+    })
+}
+
+/// Refuses names that are not there, so that a misspelt flag is not lost. Names that exist, names with
+/// a leading underscore, and submodules (which the import system sets) are let through.
+unsafe extern "C" fn strict_set(
+    owner: *mut ffi::PyObject,
+    name: *mut ffi::PyObject,
+    value: *mut ffi::PyObject,
+) -> c_int {
+    let allowed = or_minus_one(|py| {
+        // SAFETY: the interpreter lends the three for the call.
+        let (owner, name, value) = unsafe {
+            (
+                Bound::from_borrowed_ptr(py, owner),
+                Bound::from_borrowed_ptr(py, name).cast_into::<PyString>()?,
+                Bound::from_borrowed_ptr_or_opt(py, value),
+            )
+        };
+        let text = name.to_cow()?;
+        if text.starts_with('_') || owner.hasattr(&name)? || is_submodule(&owner, &text, value.as_ref())? {
+            return Ok(());
+        }
+        Err(unknown(&owner, &text)?)
+    });
+    if allowed == 0 {
+        // SAFETY: the interpreter's own arguments; a data descriptor of the class is found first.
+        unsafe { ffi::PyObject_GenericSetAttr(owner, name, value) }
+    } else {
+        allowed
+    }
+}
+
+/// Whether `value` is what the import system has under the name that it would get.
+fn is_submodule(owner: &Bound<'_, PyAny>, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    let (Some(value), Ok(module)) = (value, owner.cast::<PyModule>()) else { return Ok(false) };
+    let full_name = format!("{}.{name}", module.name()?);
+    let modules = owner.py().import("sys")?.getattr("modules")?;
+    Ok(modules.cast::<PyDict>()?.get_item(full_name)?.is_some_and(|known| known.is(value)))
+}
+
+fn unknown(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
+    let known: Vec<String> = owner.dir()?.cast::<PyList>()?.extract()?;
+    let public = known.iter().map(String::as_str).filter(|known| !known.starts_with('_'));
+    let place = match owner.cast::<PyModule>() {
+        Ok(module) => module.name()?.to_string(),
+        Err(_) => owner.get_type().name()?.to_string(),
+    };
+    let advice = backends::nearest(name, public).map(|near| format!("; did you mean {near:?}?"));
+    let message = format!("{place} has no flag {name:?}{}", advice.unwrap_or_default());
+    Ok(raised(owner.py(), "UnknownFlagError", message))
+}

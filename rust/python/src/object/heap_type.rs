@@ -1,0 +1,126 @@
+//! A class built slot by slot.
+
+use std::ffi::{CStr, CString, c_int, c_uint, c_void};
+use std::ptr;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+type Getter = unsafe extern "C" fn(*mut ffi::PyObject, *mut c_void) -> *mut ffi::PyObject;
+type Setter = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut c_void) -> c_int;
+
+/// How a method takes its arguments.
+#[derive(Clone, Copy)]
+pub(crate) enum Method {
+    /// None.
+    Plain(ffi::PyCFunction),
+    /// Positional ones in an array.
+    Fast(ffi::PyCFunctionFast),
+}
+
+/// A class to be. What it is made of lives as long as the process, as the class itself does.
+pub(crate) struct HeapType {
+    name: CString,
+    size: usize,
+    slots: Vec<ffi::PyType_Slot>,
+    attributes: Vec<ffi::PyGetSetDef>,
+    methods: Vec<ffi::PyMethodDef>,
+}
+
+impl HeapType {
+    /// A class with this full name. Its instances take `size` bytes; 0 means as many as the base's.
+    pub(crate) fn new(name: &str, size: usize) -> PyResult<Self> {
+        let name = CString::new(name).map_err(|_| PyValueError::new_err("a class name with a zero byte"))?;
+        Ok(HeapType { name, size, slots: Vec::new(), attributes: Vec::new(), methods: Vec::new() })
+    }
+
+    /// The docstring; a first line `name(arguments)` and `--` give the signature.
+    pub(crate) fn doc(mut self, doc: &'static CStr) -> Self {
+        self.slots.push(ffi::PyType_Slot { slot: ffi::Py_tp_doc, pfunc: doc.as_ptr().cast_mut().cast() });
+        self
+    }
+
+    /// Puts a function into a slot.
+    ///
+    /// # Safety
+    /// `function` is a function pointer of the type that the slot has.
+    pub(crate) unsafe fn slot(mut self, slot: c_int, function: *mut c_void) -> Self {
+        self.slots.push(ffi::PyType_Slot { slot, pfunc: function });
+        self
+    }
+
+    /// An attribute; without a setter it can only be read. Both functions are called with `closure`.
+    pub(crate) fn attribute(
+        mut self,
+        name: &CStr,
+        doc: &CStr,
+        get: Getter,
+        set: Option<Setter>,
+        closure: *mut c_void,
+    ) -> Self {
+        let leaked = |text: &CStr| CString::into_raw(text.to_owned()).cast_const();
+        self.attributes.push(ffi::PyGetSetDef {
+            name: leaked(name),
+            get: Some(get),
+            set,
+            doc: leaked(doc),
+            closure,
+        });
+        self
+    }
+
+    /// A method.
+    pub(crate) fn method(mut self, name: &'static CStr, doc: &'static CStr, method: Method) -> Self {
+        let (ml_meth, ml_flags) = match method {
+            Method::Plain(function) => (ffi::PyMethodDefPointer { PyCFunction: function }, ffi::METH_NOARGS),
+            Method::Fast(function) => {
+                (ffi::PyMethodDefPointer { PyCFunctionFast: function }, ffi::METH_FASTCALL)
+            }
+        };
+        self.methods.push(ffi::PyMethodDef {
+            ml_name: name.as_ptr(),
+            ml_meth,
+            ml_flags,
+            ml_doc: doc.as_ptr(),
+        });
+        self
+    }
+
+    /// Makes the class.
+    pub(crate) fn build<'py>(
+        mut self,
+        py: Python<'py>,
+        base: &Bound<'py, PyType>,
+    ) -> PyResult<Bound<'py, PyType>> {
+        // SAFETY: an all-zero definition ends each array.
+        unsafe {
+            self.attributes.push(std::mem::zeroed());
+            self.methods.push(std::mem::zeroed());
+        }
+        let arrays = [
+            (ffi::Py_tp_getset, leak(self.attributes).cast::<c_void>()),
+            (ffi::Py_tp_methods, leak(self.methods).cast::<c_void>()),
+            (0, ptr::null_mut()),
+        ];
+        self.slots.extend(arrays.map(|(slot, pfunc)| ffi::PyType_Slot { slot, pfunc }));
+        let mut spec = ffi::PyType_Spec {
+            name: CString::into_raw(self.name),
+            basicsize: self.size as c_int,
+            itemsize: 0,
+            flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE) as c_uint,
+            slots: leak(self.slots),
+        };
+        // SAFETY: every pointer in the spec lives as long as the process, each slot holds a function of
+        // its type (vouched for where it was put in), and `base` is a class.
+        unsafe {
+            let made = ffi::PyType_FromSpecWithBases(&raw mut spec, base.as_ptr());
+            Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
+        }
+    }
+}
+
+fn leak<T>(items: Vec<T>) -> *mut T {
+    Box::leak(items.into_boxed_slice()).as_mut_ptr()
+}

@@ -1,0 +1,51 @@
+//! The border that neither a panic nor a Rust error may cross.
+
+use std::any::Any;
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// Runs what needs no more than the C interface, and costs no more than that; a panic becomes the
+/// Python error that is set, and null.
+#[inline]
+pub(crate) fn hot(action: impl FnOnce() -> *mut ffi::PyObject) -> *mut ffi::PyObject {
+    match catch_unwind(AssertUnwindSafe(action)) {
+        Ok(object) => object,
+        Err(panic) => or_null(|_| Err(bug(panic))),
+    }
+}
+
+/// Runs `action`; an error or a panic becomes the Python error that is set, and null.
+pub(crate) fn or_null(action: impl FnOnce(Python<'_>) -> PyResult<*mut ffi::PyObject>) -> *mut ffi::PyObject {
+    run(action).unwrap_or(std::ptr::null_mut())
+}
+
+/// The same for functions that answer 0, or -1 with an error set.
+pub(crate) fn or_minus_one(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
+    match run(action) {
+        Some(()) => 0,
+        None => -1,
+    }
+}
+
+fn run<R>(action: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
+    // The interpreter called, so this thread is attached already; PyO3 is told so, because it counts.
+    Python::attach(|py| {
+        // No state is left half changed by a panic: what panics is a bug, and it is reported.
+        let result = catch_unwind(AssertUnwindSafe(|| action(py)));
+        result.unwrap_or_else(|panic| Err(bug(panic))).map_err(|error| error.restore(py)).ok()
+    })
+}
+
+#[cold]
+fn bug(panic: Box<dyn Any + Send>) -> PyErr {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default();
+    PyRuntimeError::new_err(format!("a bug in interlock: {text}"))
+}

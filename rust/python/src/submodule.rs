@@ -1,0 +1,13 @@
+//! Submodules that can be imported by name, though they are no files.
+
+use pyo3::prelude::*;
+
+/// Makes `interlock._core.NAME` and puts it on its parent and in `sys.modules`.
+pub(crate) fn submodule<'py>(parent: &Bound<'py, PyModule>, name: &str) -> PyResult<Bound<'py, PyModule>> {
+    let full_name = format!("{}.{name}", parent.name()?);
+    let module = PyModule::new(parent.py(), &full_name)?;
+    parent.add(name, &module)?;
+    let modules = parent.py().import("sys")?.getattr("modules")?;
+    modules.set_item(full_name, &module)?;
+    Ok(module)
+}

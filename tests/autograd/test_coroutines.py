@@ -1,0 +1,122 @@
+"""Decorated coroutines and async generators are in their mode around each step."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import AsyncIterator, Generator
+from typing import Any
+
+import pytest
+from interlock import backends
+
+from tests.autograd.modes_table import BARE, MODES, START, Mode, State, now
+
+EACH = pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
+
+
+class Pause:
+    """An awaitable that hands a value out and takes one in."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return (yield self.value)
+
+
+@EACH
+def test_a_decorated_coroutine_is_in_the_mode_only_while_it_runs(mode: Mode) -> None:
+    @mode.make()
+    async def coroutine(x: int) -> Any:
+        first = await Pause(now())
+        with contextlib.suppress(KeyError):
+            await Pause(first)
+        return x, now()
+
+    assert inspect.iscoroutinefunction(coroutine)
+    running = coroutine(3)
+    assert (running.send(None), now()) == (mode.inside, START)
+    assert (running.send("a"), now()) == ("a", START)
+    with pytest.raises(StopIteration) as stop:
+        running.throw(KeyError())
+    assert stop.value.value == (3, mode.inside)
+    assert now() == START
+
+
+@EACH
+def test_overlapping_tasks_do_not_disturb_each_other(mode: Mode) -> None:
+    @mode.make()
+    async def step(seen: list[State], pauses: int) -> None:
+        for _ in range(pauses):
+            seen.append(now())
+            await asyncio.sleep(0)
+
+    async def plain(seen: list[State]) -> None:
+        for _ in range(6):
+            seen.append(now())
+            await asyncio.sleep(0)
+
+    async def main() -> tuple[list[State], list[State]]:
+        inside: list[State] = []
+        outside: list[State] = []
+        await asyncio.gather(step(inside, 3), plain(outside), step(inside, 5))
+        return inside, outside
+
+    assert asyncio.run(main()) == ([mode.inside] * 8, [START] * 6)
+    assert now() == START
+
+
+@EACH
+def test_a_decorated_async_generator_is_in_the_mode_only_while_it_runs(mode: Mode) -> None:
+    ended = []
+
+    @mode.make()
+    async def generator() -> AsyncIterator[Any]:
+        try:
+            yield now()
+            await asyncio.sleep(0)
+            yield now()
+        finally:
+            ended.append(now())
+
+    assert inspect.isasyncgenfunction(generator)
+
+    async def main() -> list[Any]:
+        seen = [(inside, now()) async for inside in generator()]
+        closing = generator()
+        seen.append((await closing.__anext__(), now()))
+        await closing.aclose()  # type: ignore[attr-defined]
+        return seen
+
+    assert asyncio.run(main()) == [(mode.inside, START)] * 3
+    assert ended == [mode.inside] * 2
+    assert now() == START
+
+
+@pytest.mark.parametrize(("kind", "inside"), BARE.values(), ids=BARE.keys())
+def test_a_coroutine_can_be_decorated_without_parentheses(kind: Any, inside: State) -> None:
+    @kind
+    async def coroutine() -> State:
+        await asyncio.sleep(0)
+        return now()
+
+    assert inspect.iscoroutinefunction(coroutine)
+    assert asyncio.run(coroutine()) == inside
+
+
+def test_a_flag_scope_decorates_a_coroutine_as_a_mode_does() -> None:
+    @backends.cudnn.flags(enabled=False)
+    async def coroutine() -> bool:
+        await Pause(None)
+        return backends.cudnn.enabled
+
+    assert inspect.iscoroutinefunction(coroutine)
+    running = coroutine()
+    running.send(None)
+    assert backends.cudnn.enabled is True
+    with pytest.raises(StopIteration) as stop:
+        running.send(None)
+    assert stop.value.value is False
+    assert backends.cudnn.enabled is True

@@ -1,0 +1,242 @@
+"""A decorated generator is in its mode only while it runs, never while its consumer does."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import interlock
+import pytest
+
+from tests.autograd.modes_table import BARE, MODES, START, Mode, State, now
+from tests.worker import Worker
+
+EACH = pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
+
+
+@EACH
+def test_send_and_the_returned_value_pass_through(mode: Mode) -> None:
+    @mode.make()
+    def generator(x: int) -> Generator[Any, Any, Any]:
+        first = yield x, now()
+        second = yield first, now()
+        return second, now()
+
+    assert inspect.isgeneratorfunction(generator)
+    it = generator(1)
+    assert inspect.isgenerator(it)
+    assert (next(it), now()) == ((1, mode.inside), START)
+    assert (it.send("a"), now()) == (("a", mode.inside), START)
+    with pytest.raises(StopIteration) as stop:
+        it.send("b")
+    assert stop.value.value == ("b", mode.inside)
+    assert now() == START
+
+
+@EACH
+def test_yield_from_works_on_both_sides(mode: Mode) -> None:
+    @mode.make()
+    def inner() -> Generator[State, Any, str]:
+        yield now()
+        return "end"
+
+    @mode.make()
+    def outer() -> Generator[Any, Any, Any]:
+        result = yield from inner()
+        yield result, now()
+
+    assert list(outer()) == [mode.inside, ("end", mode.inside)]
+    assert now() == START
+
+
+@EACH
+def test_an_exception_thrown_in_is_handled_inside_the_mode(mode: Mode) -> None:
+    @mode.make()
+    def generator() -> Generator[Any, Any, None]:
+        while True:
+            try:
+                yield now()
+            except KeyError as error:
+                yield error, now()
+
+    error = KeyError("mine")
+    it = generator()
+    assert next(it) == mode.inside
+    assert it.throw(error) == (error, mode.inside)
+    assert next(it) == mode.inside
+    with pytest.raises(ValueError, match="not handled"):
+        it.throw(ValueError("not handled"))
+    assert now() == START
+    assert list(it) == []
+
+
+@EACH
+def test_an_exception_raised_inside_leaves_the_mode(mode: Mode) -> None:
+    @mode.make()
+    def generator() -> Iterator[int]:
+        yield 1
+        raise LookupError
+
+    it = generator()
+    assert next(it) == 1
+    with pytest.raises(LookupError):
+        next(it)
+    assert now() == START
+
+
+@EACH
+def test_close_runs_the_cleanup_inside_the_mode(mode: Mode) -> None:
+    seen = []
+
+    @mode.make()
+    def generator() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            seen.append(now())
+
+    it = generator()
+    next(it)
+    it.close()  # type: ignore[attr-defined]
+    assert seen == [mode.inside]
+    unstarted = generator()
+    unstarted.close()  # type: ignore[attr-defined]
+    assert seen == [mode.inside]
+    assert now() == START
+
+
+@EACH
+def test_a_generator_that_is_dropped_half_way_cleans_up_inside_the_mode(mode: Mode) -> None:
+    seen = []
+
+    @mode.make()
+    def generator() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            seen.append(now())
+
+    it = generator()
+    next(it)
+    del it
+    gc.collect()
+    assert seen == [mode.inside]
+    assert now() == START
+
+
+@EACH
+def test_a_generator_that_ignores_close_is_an_error_as_for_any_other(mode: Mode) -> None:
+    @mode.make()
+    def generator() -> Iterator[int]:
+        try:
+            yield 1
+        except GeneratorExit:
+            yield 2
+
+    it = generator()
+    next(it)
+    with pytest.raises(RuntimeError, match="ignored GeneratorExit"):
+        it.close()  # type: ignore[attr-defined]
+    assert now() == START
+
+
+@EACH
+def test_the_modes_of_the_consumer_do_not_reach_in_and_are_not_disturbed(mode: Mode) -> None:
+    @mode.make()
+    def generator() -> Iterator[State]:
+        yield now()
+        yield now()
+
+    it = generator()
+    assert next(it) == mode.inside
+    with interlock.no_grad():
+        seen = next(it)
+        assert now() == (False, False)
+    assert seen[1] == mode.inside[1]
+    assert now() == START
+
+
+@EACH
+def test_two_generators_interleave(mode: Mode) -> None:
+    @mode.make()
+    def generator() -> Iterator[State]:
+        for _ in range(3):
+            yield now()
+
+    @interlock.enable_grad()
+    def other() -> Iterator[State]:
+        for _ in range(3):
+            yield now()
+
+    pairs = [(*pair, now()) for pair in zip(generator(), other(), strict=True)]
+    assert pairs == [(mode.inside, (True, False), START)] * 3
+
+
+@pytest.mark.parametrize(("kind", "inside"), BARE.values(), ids=BARE.keys())
+def test_a_generator_can_be_decorated_without_parentheses(kind: Any, inside: State) -> None:
+    @kind
+    def generator() -> Iterator[State]:
+        yield now()
+
+    assert inspect.isgeneratorfunction(generator)
+    assert [(seen, now()) for seen in generator()] == [(inside, START)]
+
+
+@EACH
+def test_a_generator_method_keeps_its_object(mode: Mode) -> None:
+    class Owner:
+        @mode.make()
+        def items(self) -> Iterator[Any]:
+            yield self, now()
+
+    owner = Owner()
+    assert list(owner.items()) == [(owner, mode.inside)]
+
+
+@EACH
+def test_a_generator_may_be_resumed_on_another_thread(mode: Mode, workers: tuple[Worker, Worker]) -> None:
+    @mode.make()
+    def generator() -> Iterator[State]:
+        while True:
+            yield now()
+
+    it = generator()
+    for worker in (*workers, *workers):
+        assert worker.do(lambda: next(it)) == mode.inside
+        assert worker.do(now) == START
+
+
+def test_a_scope_left_open_by_an_undecorated_generator_ends_with_it() -> None:
+    def generator() -> Iterator[int]:
+        with interlock.no_grad():
+            yield 1
+
+    it = generator()
+    next(it)
+    assert now() == (False, False), "known and unavoidable: the scope is open in the consumer"
+    del it
+    gc.collect()
+    assert now() == START
+
+
+def test_a_generator_collected_on_another_thread_gives_its_scope_back(
+    workers: tuple[Worker, Worker],
+) -> None:
+    def generator() -> Iterator[int]:
+        with interlock.no_grad():
+            yield 1
+
+    it = generator()
+    workers[0].do(lambda: next(it))
+    assert workers[0].do(now) == (False, False)
+    workers[1].do(it.close)  # type: ignore[attr-defined]
+
+    def after_another_scope() -> State:
+        with interlock.enable_grad():
+            pass
+        return now()
+
+    assert workers[0].do(after_another_scope) == START
+    assert workers[1].do(after_another_scope) == START

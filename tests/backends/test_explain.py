@@ -1,0 +1,181 @@
+"""`explain`, `snapshot`, `restore`, `reset` and `epoch`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+from enum import Enum
+
+import interlock
+import pytest
+from interlock import backends, errors
+
+from tests import child
+from tests.flag_table import FLAGS, STORED, Flag, ids, read_all
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+ALL = pytest.mark.parametrize("flag", FLAGS, ids=ids)
+
+
+@pytest.mark.parametrize("flag", STORED, ids=ids)
+def test_explain_names_the_value_and_the_level_that_decides_it(flag: Flag) -> None:
+    assert backends.explain(flag.name)[:3] == (flag.name, flag.default, "default")
+    flag.set(flag.other)
+    assert backends.explain(flag.name)[:3] == (flag.name, flag.other, "process")
+    with backends.override(**{flag.name: flag.base}):
+        assert backends.explain(flag.name)[:3] == (flag.name, flag.base, "scope")
+        flag.delete()
+    flag.delete()
+    assert backends.explain(flag.name)[:3] == (flag.name, flag.default, "default")
+
+
+@ALL
+def test_explain_says_what_a_flag_acts_on(flag: Flag) -> None:
+    explanation = backends.explain(flag.name)
+    assert explanation._fields == ("name", "value", "level", "set_by", "acts_on")
+    assert explanation.value == flag.get()
+    assert isinstance(explanation.acts_on, str)
+    assert explanation.acts_on
+    assert explanation.set_by is None, "it is remembered only under INTERLOCK_DEBUG=1"
+
+
+def test_the_level_is_an_enum_whose_text_is_the_word() -> None:
+    level = backends.explain("cudnn.enabled").level
+    assert isinstance(level, Enum)
+    assert isinstance(level, str)
+    assert {str(each) for each in type(level)} == {"scope", "process", "environment", "default"}
+    assert pickle.loads(pickle.dumps(level)) is level
+
+
+def test_explain_suggests_the_near_name_of_one_it_does_not_know() -> None:
+    with pytest.raises((AttributeError, LookupError, ValueError), match=r"cudnn\.benchmark\b"):
+        backends.explain("cudnn.benchmrak")
+    with pytest.raises(TypeError):
+        backends.explain(3)  # type: ignore[arg-type]
+
+
+SET_BY = """
+    from interlock import backends
+    answer = [backends.explain("cudnn.enabled").set_by]
+    backends.cudnn.enabled = False
+    answer.append(backends.explain("cudnn.enabled").set_by)
+    with backends.override(**{"cudnn.enabled": True}):
+        answer.append(backends.explain("cudnn.enabled").set_by)
+    answer.append(backends.explain("cudnn.enabled").set_by)
+    del backends.cudnn.enabled
+    answer.append(backends.explain("cudnn.enabled").set_by)
+"""
+
+
+def test_explain_says_who_set_a_flag_when_asked_to_remember() -> None:
+    never, assigned, scoped, after, deleted = child.value(SET_BY, env={"INTERLOCK_DEBUG": "1"})
+    assert never is None
+    assert assigned.endswith("child_script.py:4")
+    assert scoped.endswith("child_script.py:6")
+    assert after == assigned
+    assert deleted is None
+    assert child.value(SET_BY) == [None] * 5
+
+
+def test_a_snapshot_travels_through_pickle_and_json() -> None:
+    backends.cudnn.benchmark_limit = 4
+    backends.cudnn.conv.fp32_precision = "ieee"
+    taken = backends.snapshot()
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(taken, protocol)) == taken
+    text = json.dumps(taken)
+    assert "cudnn.benchmark_limit" in text
+    backends.reset()
+    assert backends.snapshot() != taken
+    backends.restore(pickle.loads(pickle.dumps(taken)))
+    assert backends.snapshot() == taken
+    assert (backends.cudnn.benchmark_limit, backends.cudnn.conv.fp32_precision) == (4, "ieee")
+    backends.reset()
+    backends.restore(json.loads(text))
+    assert backends.snapshot() == taken
+
+
+@pytest.mark.parametrize("flag", STORED, ids=ids)
+def test_restore_brings_back_the_value_and_that_it_was_unset(flag: Flag) -> None:
+    unset = backends.snapshot()
+    flag.set(flag.other)
+    held = backends.snapshot()
+    assert held != unset
+    backends.restore(unset)
+    assert backends.explain(flag.name)[1:3] == (flag.default, "default")
+    backends.restore(held)
+    assert backends.explain(flag.name)[1:3] == (flag.other, "process")
+
+
+def test_a_snapshot_does_not_follow_later_writes_and_shows_no_scope() -> None:
+    taken = backends.snapshot()
+    with backends.cudnn.flags():
+        assert backends.snapshot() == taken
+    backends.cudnn.enabled = False
+    assert backends.snapshot() != taken
+    backends.cudnn.enabled = True
+    assert backends.snapshot() != taken, "assigned is not the same as unset"
+    del backends.cudnn.enabled
+    assert backends.snapshot() == taken
+
+
+def test_restore_and_reset_are_for_the_process_and_leave_scopes_alone() -> None:
+    taken = backends.snapshot()
+    with backends.override(**{"cudnn.enabled": False}):
+        backends.restore(taken)
+        assert backends.cudnn.enabled is False
+        backends.reset()
+        assert backends.cudnn.enabled is False
+    assert backends.cudnn.enabled is True
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, 3, "text", {"cudnn.bogus": True}, {"cudnn.enabled": "yes"}], ids=repr
+)
+def test_restore_refuses_what_is_no_snapshot_and_changes_nothing(wrong: object) -> None:
+    backends.cudnn.benchmark = True
+    before, values = backends.snapshot(), read_all()
+    with pytest.raises((TypeError, ValueError, LookupError, AttributeError)):
+        backends.restore(wrong)  # type: ignore[arg-type]
+    assert (backends.snapshot(), read_all()) == (before, values)
+
+
+OTHER_PROCESS = """
+    import pickle
+    from interlock import backends
+    backends.restore(pickle.loads(bytes.fromhex({data!r})))
+    answer = [backends.cudnn.benchmark_limit, backends.fp32_precision, backends.cudnn.enabled]
+"""
+
+
+def test_a_snapshot_restores_in_another_process() -> None:
+    backends.cudnn.benchmark_limit = 4
+    backends.fp32_precision = "ieee"
+    data = pickle.dumps(backends.snapshot()).hex()
+    assert child.value(OTHER_PROCESS.format(data=data)) == [4, "ieee", True]
+
+
+def test_the_epoch_counts_changes_of_the_process_only() -> None:
+    start = backends.epoch()
+    assert backends.epoch() == start
+    with backends.cudnn.flags(), interlock.no_grad():
+        assert backends.cudnn.enabled is False
+    assert backends.epoch() == start
+    seen = [start]
+    for flag in STORED:
+        flag.set(flag.other)
+        seen.append(backends.epoch())
+    backends.reset()
+    seen.append(backends.epoch())
+    assert all(earlier < later for earlier, later in itertools.pairwise(seen))
+
+
+def test_a_refused_write_does_not_move_the_epoch() -> None:
+    start = backends.epoch()
+    with pytest.raises(errors.FlagTypeError):
+        backends.cudnn.enabled = "yes"
+    with backends.frozen(), pytest.raises(errors.FlagsFrozenError):
+        backends.cudnn.enabled = False
+    assert backends.epoch() == start

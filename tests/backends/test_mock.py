@@ -1,0 +1,72 @@
+"""`unittest.mock` and `monkeypatch` put back what was there, also a value that is not the default."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import pytest
+from interlock import backends
+
+from tests.flag_table import FLAGS, Flag, ids
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+ALL = pytest.mark.parametrize("flag", FLAGS, ids=ids)
+STARTS = pytest.mark.parametrize("start", ["default", "other"])
+
+
+def values(flag: Flag, start: str) -> tuple[Any, Any]:
+    """The value to start from, which is assigned, and another."""
+    first, second = (flag.default, flag.other) if start == "default" else (flag.other, flag.base)
+    if start == "other":
+        flag.set(first)
+    return first, second
+
+
+@ALL
+@STARTS
+def test_mock_patch_object_puts_the_value_back(flag: Flag, start: str) -> None:
+    first, second = values(flag, start)
+    with mock.patch.object(flag.owner, flag.attribute, second):
+        assert flag.get() == second
+    assert flag.get() == first
+    flag.set(second)
+    assert flag.get() == second, "nothing shadows the flag"
+
+
+@ALL
+@STARTS
+def test_monkeypatch_puts_the_value_back(flag: Flag, start: str) -> None:
+    first, second = values(flag, start)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flag.owner, flag.attribute, second)
+        assert flag.get() == second
+    assert flag.get() == first
+
+
+def test_monkeypatch_can_delete_an_assigned_flag_and_put_it_back() -> None:
+    backends.cudnn.benchmark_limit = 4
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr(backends.cudnn, "benchmark_limit")
+        assert backends.cudnn.benchmark_limit == 10
+    assert backends.cudnn.benchmark_limit == 4
+
+
+def test_a_patch_by_dotted_name_works() -> None:
+    with mock.patch("interlock.backends.cudnn.benchmark", True):
+        assert backends.cudnn.benchmark is True
+    assert backends.cudnn.benchmark is False
+
+
+def test_mock_refuses_a_flag_that_does_not_exist() -> None:
+    with pytest.raises(AttributeError), mock.patch.object(backends.cudnn, "benchmrak", True):
+        raise AssertionError("the patch was applied")
+
+
+def test_a_patch_inside_a_scope_stays_in_the_scope() -> None:
+    with backends.cudnn.flags(enabled=False):
+        with mock.patch.object(backends.cudnn, "enabled", True):
+            assert backends.cudnn.enabled is True
+        assert backends.cudnn.enabled is False
+    assert backends.cudnn.enabled is True

@@ -1,0 +1,133 @@
+"""Names: an unknown one is refused with the near one; flags show in `dir()` and `vars()`."""
+
+from __future__ import annotations
+
+import re
+import string
+import sys
+import types
+from typing import Any
+
+import pytest
+from interlock import backends
+
+from tests.flag_table import FLAGS, Flag, ids
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+ALL = pytest.mark.parametrize("flag", FLAGS, ids=ids)
+OWNERS = {flag.name.rpartition(".")[0]: flag.owner for flag in FLAGS}
+EACH = pytest.mark.parametrize("owner", OWNERS.values(), ids=[name or "backends" for name in OWNERS])
+
+
+def one_edit(word: str) -> set[str]:
+    """Some words one slip away: a letter dropped, doubled, swapped with the next, changed."""
+    dropped = {word[:i] + word[i + 1 :] for i in range(1, len(word))}
+    doubled = {word[:i] + word[i] + word[i:] for i in range(len(word))}
+    swapped = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)}
+    changed = {word[:-1] + letter for letter in string.ascii_lowercase[::5]}
+    return {each for each in dropped | doubled | swapped | changed if each != word and each.isidentifier()}
+
+
+@ALL
+def test_a_name_one_slip_away_is_refused_with_the_right_one(flag: Flag) -> None:
+    owner = flag.owner
+    others = set(dir(owner)) - {flag.attribute}
+    equally_near = others.union(*(one_edit(name) for name in others))
+    for typo in sorted(one_edit(flag.attribute) - equally_near):
+        with pytest.raises(AttributeError) as caught:
+            setattr(owner, typo, flag.default)
+        assert re.search(rf"(?<!\w){flag.attribute}(?!\w)", str(caught.value)), typo
+        assert not hasattr(owner, typo)
+
+
+@EACH
+def test_a_name_near_to_none_is_refused_too(owner: Any) -> None:
+    with pytest.raises(AttributeError, match="zzzyzx"):
+        owner.zzzyzx = True
+    with pytest.raises(AttributeError, match="zzzyzx"):
+        owner.zzzyzx = None  # what `sys.modules.get` says of a module that does not exist
+    with pytest.raises(AttributeError, match="zzzyzx"):
+        owner.zzzyzx  # noqa: B018
+    with pytest.raises(AttributeError, match="zzzyzx"):
+        del owner.zzzyzx
+    assert "zzzyzx" not in dir(owner)
+
+
+@pytest.mark.parametrize(
+    ("path", "typo", "near"),
+    [
+        ("cudnn", "benchmrak", "benchmark"),
+        ("", "fp32_prec", "fp32_precision"),
+        ("mkldnn", "enable", "enabled"),
+        ("cuda.matmul", "allow_tf23", "allow_tf32"),
+        ("cudnn.conv", "fp32_precison", "fp32_precision"),
+    ],
+)
+def test_a_usual_slip_names_what_was_meant(path: str, typo: str, near: str) -> None:
+    owner: Any = backends
+    for part in path.split(".") if path else ():
+        owner = getattr(owner, part)
+    with pytest.raises(AttributeError) as caught:
+        setattr(owner, typo, True)
+    assert re.search(rf"(?<!\w){typo}(?!\w)", str(caught.value))
+    assert re.search(rf"(?<!\w){near}(?!\w)", str(caught.value))
+
+
+MODULES = {"backends": backends, "cudnn": backends.cudnn, "mkldnn": backends.mkldnn, "cuda": backends.cuda}
+
+
+@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES.keys())
+def test_a_private_name_may_be_set_and_deleted(module: Any) -> None:
+    module._note = 3
+    assert module._note == 3
+    del module._note
+    assert not hasattr(module, "_note")
+
+
+def test_an_existing_function_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = backends.flags_frozen
+    monkeypatch.setattr(backends, "flags_frozen", lambda: "replaced")
+    assert backends.flags_frozen() == "replaced"
+    monkeypatch.undo()
+    assert backends.flags_frozen is original
+
+
+def test_the_import_system_may_set_a_submodule_and_nobody_else_under_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = types.ModuleType("interlock.backends.plugged_in")
+    with pytest.raises(AttributeError):
+        backends.plugged_in = module
+    monkeypatch.setitem(sys.modules, "interlock.backends.plugged_in", module)
+    with pytest.raises(AttributeError):
+        backends.plugged_in = types.ModuleType("interlock.backends.plugged_in")
+    backends.plugged_in = module
+    assert backends.plugged_in is module
+    del backends.plugged_in
+    assert not hasattr(backends, "plugged_in")
+
+
+@ALL
+def test_a_flag_shows_in_dir_and_with_its_current_value_in_vars(flag: Flag) -> None:
+    assert flag.attribute in dir(flag.owner)
+    assert vars(flag.owner)[flag.attribute] == flag.default
+    flag.set(flag.other)
+    assert vars(flag.owner)[flag.attribute] == flag.other
+    with backends.override(**{flag.name: flag.base}):
+        assert vars(flag.owner)[flag.attribute] == flag.base
+
+
+@ALL
+def test_reading_a_flag_through_hasattr_and_getattr_is_total(flag: Flag) -> None:
+    assert hasattr(flag.owner, flag.attribute)
+    assert getattr(flag.owner, flag.attribute, None) == flag.default
+
+
+def test_modules_are_still_modules() -> None:
+    for name in ("interlock.backends", "interlock.backends.cudnn", "interlock.backends.mkldnn"):
+        module = sys.modules[name]
+        assert isinstance(module, types.ModuleType)
+        assert module.__name__ == name
+        assert module.__spec__ is not None
+        assert isinstance(vars(module), dict)

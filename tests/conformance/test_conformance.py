@@ -1,0 +1,86 @@
+"""What was recorded from PyTorch holds for interlock, case by case.
+
+`uncovered.json` lists the cases whose names interlock does not have yet; it only gets shorter.
+`differences.json` lists the cases where interlock is meant to differ: `id`, `row` (of the design page or the
+list of known defects), `want` (the outcomes that must hold instead) and `reason`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import child
+from tests.conformance.conform import same
+
+HERE = Path(__file__).parent
+FILES = ("precision.json", "modes.json", "accelerator.json", "flags.json")
+SECONDS = 300.0
+
+
+def load(name: str) -> Any:
+    return json.loads((HERE / name).read_text())
+
+
+CASES: dict[str, dict[str, Any]] = {case["id"]: case for name in FILES for case in load(name)}
+UNCOVERED: list[str] = load("uncovered.json")
+DIFFERENCES: dict[str, dict[str, Any]] = {entry["id"]: entry for entry in load("differences.json")}
+
+
+@functools.cache
+def outcomes() -> dict[str, list[dict[str, Any]]]:
+    """The outcomes of every case, from one process that forks for each of them."""
+    driver = [sys.executable, "-P", str(HERE / "driver.py"), "interlock"]
+    done = child.command([*driver, *(str(HERE / name) for name in FILES)], seconds=SECONDS)
+    assert done.code == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {line["id"]: line["outcomes"] for line in lines}
+
+
+def first_mismatch(case: dict[str, Any], want: list[dict[str, Any]]) -> str | None:
+    """The first step whose outcome is not the wanted one, or None."""
+    got = outcomes()[case["id"]]
+    for number, (step, wanted) in enumerate(zip(case["steps"], want, strict=True)):
+        outcome = got[number] if number < len(got) else {"error": ["Missing"]}
+        if not same(outcome, wanted):
+            return f"step {number}: {step}\n  want {wanted}\n  got  {outcome}"
+    return None
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_recorded_case(name: str) -> None:
+    case = CASES[name]
+    mismatch = first_mismatch(case, case.get("want", case["outcomes"]))
+    if name in UNCOVERED:
+        assert mismatch is not None, "it passes now: take it out of uncovered.json"
+    elif name in DIFFERENCES:
+        assert mismatch is not None, "it passes as recorded: take it out of differences.json"
+        assert first_mismatch(case, DIFFERENCES[name]["want"]) is None
+    else:
+        assert mismatch is None, mismatch
+
+
+def test_every_case_was_run() -> None:
+    assert set(outcomes()) == set(CASES)
+    assert len(CASES) == sum(len(load(name)) for name in FILES), "two cases have the same id"
+
+
+def test_uncovered_names_only_cases_and_none_twice() -> None:
+    assert set(UNCOVERED) <= set(CASES)
+    assert len(UNCOVERED) == len(set(UNCOVERED))
+
+
+def test_differences_name_only_cases_with_their_row_and_reason() -> None:
+    assert set(DIFFERENCES) <= set(CASES)
+    assert not set(DIFFERENCES) & set(UNCOVERED)
+    assert len(DIFFERENCES) == len(load("differences.json"))
+    for entry in DIFFERENCES.values():
+        assert entry.keys() == {"id", "row", "want", "reason"}
+        assert entry["row"]
+        assert entry["reason"]
+        assert len(entry["want"]) == len(CASES[entry["id"]]["steps"])

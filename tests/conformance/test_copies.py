@@ -1,0 +1,27 @@
+"""The recorded cases and the executable models are the agreed ones, byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent.parent
+SUMS = {
+    name: checksum
+    for checksum, name in (line.split() for line in (TESTS / "checksums.sha256").read_text().splitlines())
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_copied_file_is_unchanged(name: str) -> None:
+    assert hashlib.sha256((TESTS / name).read_bytes()).hexdigest() == SUMS[name]
+
+
+def test_every_copied_file_has_a_checksum() -> None:
+    own = {"conformance/uncovered.json", "conformance/differences.json"}
+    copied = [*(TESTS / "conformance").glob("*.json"), *(TESTS / "models").glob("*.py")]
+    found = {path.relative_to(TESTS).as_posix() for path in copied} - own
+    assert found == set(SUMS) - {"conformance/conform.py"}
+    assert len(found) == 11

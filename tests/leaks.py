@@ -1,0 +1,31 @@
+"""A fixture that fails the test that leaves a flag, a scope or a mode behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import interlock
+import pytest
+
+from tests.flag_table import read_all
+
+
+def state() -> dict[str, object]:
+    """The process's flags, the flags as this thread sees them, and this thread's modes."""
+    return {
+        "process": interlock.backends.snapshot(),
+        "frozen": interlock.backends.flags_frozen(),
+        "grad": interlock.is_grad_enabled(),
+        "inference": interlock.is_inference_mode_enabled(),
+        **read_all(),
+    }
+
+
+@pytest.fixture(autouse=True)
+def no_leak() -> Iterator[None]:
+    """Compare the state before and after the test."""
+    before = state()
+    yield
+    after = state()
+    changed = {name: (before[name], after[name]) for name in before if before[name] != after[name]}
+    assert not changed, f"this test left something behind (before, after): {changed}"
