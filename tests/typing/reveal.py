@@ -49,11 +49,11 @@ def inference_without_parentheses(x: int) -> float:
 
 class Owner:
     @no_grad()
-    def method(self, x: int) -> "Owner":
+    def method(self, x: int) -> Owner:
         return self
 
     @no_grad
-    def bare_method(self, x: int) -> "Owner":
+    def bare_method(self, x: int) -> Owner:
         return self
 
     @inference_mode
@@ -62,7 +62,7 @@ class Owner:
 
     @classmethod
     @set_grad_enabled(False)
-    def make(cls) -> "Owner":
+    def make(cls) -> Owner:
         return cls()
 
     @staticmethod
