@@ -63,7 +63,6 @@ def steps(empty: Path) -> list[Step]:
         Step("rust format", [["cargo", "fmt", "--all", "--check"]]),
         Step("ruff check", [[PYTHON, "-m", "ruff", "check", "."]]),
         Step("ruff format", [[PYTHON, "-m", "ruff", "format", "--check", "."]]),
-        Step("generated files", [[PYTHON, "tools/generate.py", "--check"]]),
         Step(
             "mypy package",
             [
@@ -73,6 +72,7 @@ def steps(empty: Path) -> list[Step]:
         ),
         Step("wheel", [[PYTHON, "tools/package.py", "install"]]),
         Step("wheel from sdist", [[PYTHON, "tools/package.py", "compare"]], needs=("wheel",)),
+        Step("generated files", [[PYTHON, "tools/generate.py", "--check"]], needs=("wheel",)),
         Step("mypy typing tests", [[PYTHON, "-m", "mypy", "--strict", "tests/typing"]], needs=("wheel",)),
         Step("basedpyright", [[PYTHON, "-m", "basedpyright", "tests/typing"]], needs=("wheel",)),
         Step("stubtest", [stubtest()], folder=empty, needs=("wheel",)),

@@ -77,7 +77,7 @@ def _decorate_function(scope: Scope, function: Callable[..., Any]) -> Callable[.
 
 
 def _resumed(
-    new_scope: Callable[[], Scope], generator: Generator[Any, Any, Any]
+    new_scope: Callable[[], Scope], generator: Generator[Any, Any, Any] | Coroutine[Any, Any, Any]
 ) -> Generator[Any, Any, Any]:
     """Run a generator, or a coroutine that is being awaited, with a scope around each resume."""
     resume: Callable[[Any], Any] = generator.send

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from interlock._core import backends as _native
 from interlock._core.backends import disable_global_flags, epoch, flags_frozen
 from interlock.backends import cuda, cudnn, mkldnn
-from interlock.backends._arguments import UNCHANGED
-from interlock.backends._arguments import set_flags as _set_flags
+from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 from interlock.backends._explain import Explanation, Level, explain
 from interlock.backends._snapshot import Snapshot, SnapshotEntry, reset, restore, snapshot
 from interlock.errors import FlagEnvironmentWarning

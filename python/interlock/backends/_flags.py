@@ -10,8 +10,14 @@ Flags = TypedDict(
         "cudnn.benchmark_limit": int,
         "cudnn.deterministic": bool,
         "cudnn.depthwise_kernel": Literal["auto", "cudnn", "native"],
-        "cuda.matmul.allow_fp16_reduced_precision_reduction": bool | tuple[bool] | tuple[bool, bool] | list[bool],
-        "cuda.matmul.allow_bf16_reduced_precision_reduction": bool | tuple[bool] | tuple[bool, bool] | list[bool],
+        "cuda.matmul.allow_fp16_reduced_precision_reduction": bool
+        | tuple[bool]
+        | tuple[bool, bool]
+        | list[bool],
+        "cuda.matmul.allow_bf16_reduced_precision_reduction": bool
+        | tuple[bool]
+        | tuple[bool, bool]
+        | list[bool],
         "cuda.matmul.allow_fp16_accumulation": bool,
         "mkldnn.enabled": bool,
         "mkldnn.deterministic": bool,

@@ -6,8 +6,7 @@ import sys
 from typing import Any, Literal
 
 from interlock._core import backends as _native
-from interlock.backends._arguments import UNCHANGED
-from interlock.backends._arguments import set_flags as _set_flags
+from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 
 # <flags of mkldnn>
 enabled: bool

@@ -1,10 +1,11 @@
 from collections.abc import Callable
 from types import ModuleType, TracebackType
-from typing import Any, Literal, TypedDict, TypeVar, final
+from typing import Any, Literal, TypedDict, TypeVar, final, type_check_only
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-class _Row(TypedDict):
+@type_check_only
+class Flag(TypedDict):
     name: str
     reads: str
     takes: str | None
@@ -39,7 +40,7 @@ class FreezeScope:
 def assign(values: dict[str, Any]) -> None: ...
 def read(name: str) -> Any: ...
 def explain(name: str) -> tuple[Any, str, str | None, str]: ...
-def table() -> list[_Row]: ...
+def table() -> list[Flag]: ...
 def snapshot() -> list[tuple[str, Any, str]]: ...
 def restore(assigned: dict[str, Any]) -> None: ...
 def reset() -> None: ...
@@ -58,11 +59,15 @@ class CudaMatmulFlags:
     @property
     def allow_fp16_reduced_precision_reduction(self) -> bool: ...
     @allow_fp16_reduced_precision_reduction.setter
-    def allow_fp16_reduced_precision_reduction(self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /) -> None: ...
+    def allow_fp16_reduced_precision_reduction(
+        self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /
+    ) -> None: ...
     @property
     def allow_bf16_reduced_precision_reduction(self) -> bool: ...
     @allow_bf16_reduced_precision_reduction.setter
-    def allow_bf16_reduced_precision_reduction(self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /) -> None: ...
+    def allow_bf16_reduced_precision_reduction(
+        self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /
+    ) -> None: ...
     allow_fp16_accumulation: bool
     fp32_precision: Literal["none", "ieee", "tf32"]
     allow_tf32: bool
@@ -100,4 +105,31 @@ class MkldnnMatmulFlags:
 
 class MkldnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+
+__all__ = [
+    "BackendsModule",
+    "CudaMatmulFlags",
+    "CudnnConvFlags",
+    "CudnnModule",
+    "CudnnRnnFlags",
+    "FlagScope",
+    "FreezeScope",
+    "MkldnnConvFlags",
+    "MkldnnMatmulFlags",
+    "MkldnnModule",
+    "MkldnnRnnFlags",
+    "assign",
+    "disable_global_flags",
+    "environment_problems",
+    "epoch",
+    "explain",
+    "flags_frozen",
+    "get_float32_matmul_precision",
+    "read",
+    "reset",
+    "restore",
+    "set_float32_matmul_precision",
+    "snapshot",
+    "table",
+]
 # </classes of flags>
