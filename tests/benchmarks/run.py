@@ -11,10 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import native
-import startup
-from floors import CannotMeasureError, extension
-from report import PyTorch, Row, table
+from tests.benchmarks import native, startup
+from tests.benchmarks.floors import CannotMeasureError, extension
+from tests.benchmarks.report import PyTorch, Row, table
 
 MEASURE = Path(__file__).with_name("measure.py")
 PROCESSES = 5
