@@ -21,7 +21,7 @@ test-long: test-environment ## the same checks with many more examples where exa
 
 bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
 	@$(VENV_PYTHON) tools/package.py install
-	@$(VENV_PYTHON) tests/benchmarks/run.py
+	@$(VENV_PYTHON) -m tests.benchmarks.run
 
 wheel: test-environment ## build the wheel into dist/
 	@$(VENV_PYTHON) -m maturin build --release --interpreter $(VENV_PYTHON) --out dist
