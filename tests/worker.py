@@ -24,7 +24,7 @@ class Worker:
         while (job := self._jobs.get()) is not None:
             try:
                 self._results.put((job(), None))
-            except BaseException as error:  # noqa: BLE001 - it is raised where `do` was called
+            except BaseException as error:
                 self._results.put((None, error))
 
     def do(self, job: Callable[[], T]) -> T:

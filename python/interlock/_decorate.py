@@ -94,7 +94,7 @@ def _resumed(
             with new_scope():
                 generator.close()
             raise
-        except BaseException as error:  # noqa: BLE001 - handed on to the function inside
+        except BaseException as error:
             resume, sent = generator.throw, error
 
 
@@ -145,7 +145,7 @@ def _decorate_async_generator(
             except GeneratorExit:
                 await _awaited(new_scope, generator.aclose())
                 raise
-            except BaseException as error:  # noqa: BLE001 - handed on to the function inside
+            except BaseException as error:
                 resume, sent = generator.athrow, error
 
     return run

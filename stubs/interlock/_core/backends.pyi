@@ -123,6 +123,7 @@ __all__ = [
     "MkldnnMatmulFlags",
     "MkldnnModule",
     "MkldnnRnnFlags",
+    "ModuleFlags",
     "assign",
     "disable_global_flags",
     "environment_problems",
