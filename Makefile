@@ -16,17 +16,18 @@ demo: environment ## build interlock from source, install it into .venv and run 
 test: test-environment ## build the wheel, install it and run every check
 	@$(VENV_PYTHON) tools/check.py
 
-test-long: test-environment ## the same checks with many more examples in the property tests
+test-long: test-environment ## the same checks with many more examples where examples are drawn
 	@INTERLOCK_TEST_LONG=1 $(VENV_PYTHON) tools/check.py
 
 bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
 	@$(VENV_PYTHON) tools/package.py install
-	@$(VENV_PYTHON) tests/benchmarks/run.py
+	@$(VENV_PYTHON) -m tests.benchmarks.run
 
 wheel: test-environment ## build the wheel into dist/
 	@$(VENV_PYTHON) -m maturin build --release --interpreter $(VENV_PYTHON) --out dist
 
 generate: test-environment ## write the files that are made from declarations
+	@$(VENV_PYTHON) tools/package.py install
 	@$(VENV_PYTHON) tools/generate.py
 
 format: test-environment ## format Rust and Python

@@ -51,7 +51,7 @@ class Flag:
 
     @property
     def base(self) -> object:
-        """A value to assign that differs from `other`: the default, unless that says that nothing was assigned."""
+        """A value to assign that is not `other`: the default, unless that means that nothing is assigned."""
         return self.more[0] if self.default is None else self.default
 
     @property

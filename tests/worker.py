@@ -33,7 +33,7 @@ class Worker:
         result, error = self._results.get(timeout=SECONDS)
         if error is not None:
             raise error
-        return result  # type: ignore[return-value]
+        return result
 
     def stop(self) -> None:
         """End the thread."""

@@ -4,48 +4,41 @@ The table is asked of the installed extension module, so that there is one decla
 two marking comments the rest of a file is left as it is.
 """
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import TYPE_CHECKING
 
 from interlock._core import backends
+
+if TYPE_CHECKING:
+    from interlock._core.backends import Flag
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "interlock" / "backends"
 STUBS = ROOT / "stubs" / "interlock" / "_core"
 
 
-class Flag(TypedDict):
-    """One row of the table, as the extension module gives it."""
-
-    name: str
-    reads: str
-    takes: str | None
-    variables: list[str]
-    acts_on: str
-    doc: str
+FLAGS = backends.table()
 
 
-FLAGS = cast("list[Flag]", backends.table())
-
-
-def owner(flag: Flag) -> str:
+def owner(flag: "Flag") -> str:
     """Return the module or object that has the flag, as a dotted name below `backends`."""
     return flag["name"].rpartition(".")[0]
 
 
-def leaf(flag: Flag) -> str:
+def leaf(flag: "Flag") -> str:
     """Return the name that the flag has there."""
     return flag["name"].rpartition(".")[2]
 
 
-def of(wanted: str) -> list[Flag]:
+def of(wanted: str) -> "list[Flag]":
     """Return the flags of one owner."""
     return [flag for flag in FLAGS if owner(flag) == wanted]
 
 
-def sentence(flag: Flag) -> str:
+def sentence(flag: "Flag") -> str:
     """Return the documentation of a flag on one line."""
     return " ".join(flag["doc"].split())
 
@@ -56,7 +49,7 @@ def annotations(wanted: str) -> Iterator[str]:
         yield f"{leaf(flag)}: {flag['reads']}"
 
 
-def stub_attribute(flag: Flag) -> Iterator[str]:
+def stub_attribute(flag: "Flag") -> Iterator[str]:
     """Yield the lines of a flag in the stub of its class."""
     name, reads, takes = leaf(flag), flag["reads"], flag["takes"]
     if reads == takes:
@@ -80,6 +73,8 @@ def class_stubs() -> Iterator[str]:
         yield f"class {name}{'(ModuleType)' if is_module else ''}:"
         for flag in of(wanted):
             yield from stub_attribute(flag)
+    yield ""
+    yield f"__all__ = {sorted(backends.__all__)}"
 
 
 def typed_dict() -> Iterator[str]:
@@ -118,6 +113,14 @@ def documentation() -> Iterator[str]:
         yield f"- acts on: {flag['acts_on']}"
 
 
+def formatted(path: Path, text: str) -> str:
+    """Return the text of a file as the formatter of this project writes it."""
+    if path.suffix not in (".py", ".pyi"):
+        return text
+    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", str(path), "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
 def between(path: Path, title: str, lines: Iterator[str]) -> str:
     """Return the text of a file with the part between its two marks replaced."""
     opening, closing = f"# <{title}>\n", f"# </{title}>\n"
@@ -138,21 +141,22 @@ def generated() -> dict[Path, str]:
         STUBS / "backends.pyi": ("classes of flags", class_stubs()),
     }
     texts = {path: "".join(f"{line}\n" for line in lines) for path, lines in whole.items()}
-    return texts | {path: between(path, title, lines) for path, (title, lines) in parts.items()}
+    texts |= {path: between(path, title, lines) for path, (title, lines) in parts.items()}
+    return {path: formatted(path, text) for path, text in texts.items()}
 
 
 def main() -> int:
     """Write the files, or only compare them."""
-    stale = [path for path, text in generated().items() if not path.exists() or path.read_text() != text]
+    texts = generated()
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv[1:]:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is not current: run `make generate`")
         return 1 if stale else 0
-    for path, text in generated().items():
-        if path in stale:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-            print(f"wrote {path.relative_to(ROOT)}")
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(texts[path])
+        print(f"wrote {path.relative_to(ROOT)}")
     return 0
 
 

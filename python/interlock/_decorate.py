@@ -1,10 +1,11 @@
-"""Functions with a scope around each call, generators with one around each resume."""
+"""Functions with a scope around each call; generators and coroutines with one around each resume."""
 
 from __future__ import annotations
 
 import functools
+import types
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from typing import Any, Protocol, TypeVar, cast
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -21,8 +22,8 @@ class Scope(Protocol):
 def decorate(scope: Scope, function: _Function) -> _Function:
     """Return `function` with `scope` open while it runs.
 
-    A generator function gets the scope around each resume, never while its consumer runs. A static or
-    class method stays one. Of a class only the construction is covered, which warns.
+    Generators, coroutines and async generators get the scope around each resume, never while others
+    run. A static or class method stays one. Of a class only the construction is covered, which warns.
     """
     if isinstance(function, type):
         return cast(_Function, _decorate_construction(scope, function))
@@ -33,13 +34,17 @@ def decorate(scope: Scope, function: _Function) -> _Function:
     # Imported when something is decorated: it takes a third of the time that interlock may take to import.
     import inspect
 
-    fresh = _scope_maker(scope)
-    wrapped = _decorate_generator if inspect.isgeneratorfunction(function) else _decorate_function
-    return cast(_Function, wrapped(scope, fresh, function))
+    if inspect.iscoroutinefunction(function):
+        return cast(_Function, _decorate_coroutine(scope, function))
+    if inspect.isasyncgenfunction(function):
+        return cast(_Function, _decorate_async_generator(scope, function))
+    if inspect.isgeneratorfunction(function):
+        return cast(_Function, _decorate_generator(scope, function))
+    return cast(_Function, _decorate_function(scope, function))
 
 
-def _scope_maker(scope: Scope) -> Callable[[], Scope] | None:
-    """Return what makes a scope for each call, or None where one scope serves every call.
+def _clone_of(scope: Scope) -> Callable[[], Scope] | None:
+    """Return what makes a scope for each call or resume, or None where one scope serves them all.
 
     A scope of interlock's own may be entered again while it is open. A subclass may keep state of its
     own between enter and leave, so it is cloned, as in PyTorch.
@@ -48,10 +53,13 @@ def _scope_maker(scope: Scope) -> Callable[[], Scope] | None:
     return getattr(scope, "clone", None) if is_subclass else None
 
 
-def _decorate_function(
-    scope: Scope, fresh: Callable[[], Scope] | None, function: Callable[..., Any]
-) -> Callable[..., Any]:
-    if fresh is None:
+def _scope_maker(scope: Scope) -> Callable[[], Scope]:
+    return _clone_of(scope) or (lambda: scope)
+
+
+def _decorate_function(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
+    clone = _clone_of(scope)
+    if clone is None:
 
         @functools.wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
@@ -62,34 +70,83 @@ def _decorate_function(
 
         @functools.wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
-            with fresh():
+            with clone():
                 return function(*arguments, **named)
 
     return call
 
 
+def _resumed(
+    new_scope: Callable[[], Scope], generator: Generator[Any, Any, Any] | Coroutine[Any, Any, Any]
+) -> Generator[Any, Any, Any]:
+    """Run a generator, or a coroutine that is being awaited, with a scope around each resume."""
+    resume: Callable[[Any], Any] = generator.send
+    sent: Any = None
+    while True:
+        try:
+            with new_scope():
+                produced = resume(sent)
+        except StopIteration as end:
+            return end.value
+        try:
+            resume, sent = generator.send, (yield produced)
+        except GeneratorExit:
+            with new_scope():
+                generator.close()
+            raise
+        except BaseException as error:
+            resume, sent = generator.throw, error
+
+
 def _decorate_generator(
-    scope: Scope, fresh: Callable[[], Scope] | None, function: Callable[..., Generator[Any, Any, Any]]
+    scope: Scope, function: Callable[..., Generator[Any, Any, Any]]
 ) -> Callable[..., Generator[Any, Any, Any]]:
+    new_scope = _scope_maker(scope)
+
     @functools.wraps(function)
     def run(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
+        return (yield from _resumed(new_scope, function(*arguments, **named)))
+
+    return run
+
+
+_awaited = types.coroutine(_resumed)
+
+
+def _decorate_coroutine(
+    scope: Scope, function: Callable[..., Coroutine[Any, Any, Any]]
+) -> Callable[..., Coroutine[Any, Any, Any]]:
+    new_scope = _scope_maker(scope)
+
+    @functools.wraps(function)
+    async def run(*arguments: Any, **named: Any) -> Any:
+        return await _awaited(new_scope, function(*arguments, **named))
+
+    return run
+
+
+def _decorate_async_generator(
+    scope: Scope, function: Callable[..., AsyncGenerator[Any, Any]]
+) -> Callable[..., AsyncGenerator[Any, Any]]:
+    new_scope = _scope_maker(scope)
+
+    @functools.wraps(function)
+    async def run(*arguments: Any, **named: Any) -> AsyncGenerator[Any, Any]:
         generator = function(*arguments, **named)
-        resume: Callable[[Any], Any] = generator.send
+        resume: Callable[[Any], Any] = generator.asend
         sent: Any = None
         while True:
             try:
-                with scope if fresh is None else fresh():
-                    produced = resume(sent)
-            except StopIteration as end:
-                return end.value
+                produced = await _awaited(new_scope, resume(sent))
+            except StopAsyncIteration:
+                return
             try:
-                resume, sent = generator.send, (yield produced)
+                resume, sent = generator.asend, (yield produced)
             except GeneratorExit:
-                with scope if fresh is None else fresh():
-                    generator.close()
+                await _awaited(new_scope, generator.aclose())
                 raise
             except BaseException as error:
-                resume, sent = generator.throw, error
+                resume, sent = generator.athrow, error
 
     return run
 

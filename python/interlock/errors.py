@@ -28,7 +28,7 @@ class UnknownFlagError(InterlockError, AttributeError):
 
 
 class ReadOnlyFlagError(InterlockError, AttributeError):
-    """This flag can only be read."""
+    """A flag that can only be read was to be written."""
 
 
 class DeviceError(InterlockError, ValueError, RuntimeError):

@@ -87,7 +87,7 @@ def test_a_decorated_async_generator_is_in_the_mode_only_while_it_runs(mode: Mod
         seen = [(inside, now()) async for inside in generator()]
         closing = generator()
         seen.append((await closing.__anext__(), now()))
-        await closing.aclose()  # type: ignore[attr-defined]
+        await closing.aclose()
         return seen
 
     assert asyncio.run(main()) == [(mode.inside, START)] * 3

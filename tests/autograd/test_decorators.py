@@ -46,7 +46,7 @@ def test_what_functools_copies_is_copied(mode: Mode) -> None:
         """What it does."""
         return f"{x}{rest}{y}"
 
-    function.note = "kept"  # type: ignore[attr-defined]
+    function.note = "kept"
     decorated = mode.make()(function)
     for name in functools.WRAPPER_ASSIGNMENTS:
         assert getattr(decorated, name) == getattr(function, name)

@@ -99,10 +99,10 @@ def test_close_runs_the_cleanup_inside_the_mode(mode: Mode) -> None:
 
     it = generator()
     next(it)
-    it.close()  # type: ignore[attr-defined]
+    it.close()
     assert seen == [mode.inside]
     unstarted = generator()
-    unstarted.close()  # type: ignore[attr-defined]
+    unstarted.close()
     assert seen == [mode.inside]
     assert now() == START
 
@@ -138,7 +138,7 @@ def test_a_generator_that_ignores_close_is_an_error_as_for_any_other(mode: Mode)
     it = generator()
     next(it)
     with pytest.raises(RuntimeError, match="ignored GeneratorExit"):
-        it.close()  # type: ignore[attr-defined]
+        it.close()
     assert now() == START
 
 
@@ -231,7 +231,7 @@ def test_a_generator_collected_on_another_thread_gives_its_scope_back(
     it = generator()
     workers[0].do(lambda: next(it))
     assert workers[0].do(now) == (False, False)
-    workers[1].do(it.close)  # type: ignore[attr-defined]
+    workers[1].do(it.close)
 
     def after_another_scope() -> State:
         with interlock.enable_grad():

@@ -257,11 +257,11 @@ def test_a_setter_takes_a_bool_and_changes_nothing_otherwise(name: str, make: An
 def test_arguments_missing_or_too_many_are_type_errors() -> None:
     before = word()
     wrong_calls = (
-        lambda: interlock.set_grad_enabled(),  # type: ignore[call-arg]
-        lambda: interlock.set_grad_enabled(True, False),  # type: ignore[call-arg]
-        lambda: interlock.no_grad(now, now),  # type: ignore[call-overload]
-        lambda: interlock.inference_mode(True, True),  # type: ignore[call-overload]
-        lambda: interlock.set_grad_enabled(enabled=True),  # type: ignore[call-arg]
+        lambda: interlock.set_grad_enabled(),
+        lambda: interlock.set_grad_enabled(True, False),
+        lambda: interlock.no_grad(now, now),
+        lambda: interlock.inference_mode(True, True),
+        lambda: interlock.set_grad_enabled(enabled=True),
     )
     for call in wrong_calls:
         with pytest.raises(TypeError):

@@ -36,8 +36,9 @@ def test_a_plain_subclass_works_as_a_scope_and_as_a_decorator(
     with made:
         assert now() == inside
     assert made(now)() == inside
-    assert type(made.clone()) is Mine
-    leave(made.clone())
+    clone = made.clone()
+    assert type(clone) is Mine
+    leave(clone)
     assert now() == START
 
 

@@ -53,7 +53,7 @@ def test_explain_suggests_the_near_name_of_one_it_does_not_know() -> None:
     with pytest.raises((AttributeError, LookupError, ValueError), match=r"cudnn\.benchmark\b"):
         backends.explain("cudnn.benchmrak")
     with pytest.raises(TypeError):
-        backends.explain(3)  # type: ignore[arg-type]
+        backends.explain(3)
 
 
 SET_BY = """
@@ -138,7 +138,7 @@ def test_restore_refuses_what_is_no_snapshot_and_changes_nothing(wrong: object) 
     backends.cudnn.benchmark = True
     before, values = backends.snapshot(), read_all()
     with pytest.raises((TypeError, ValueError, LookupError, AttributeError)):
-        backends.restore(wrong)  # type: ignore[arg-type]
+        backends.restore(wrong)
     assert (backends.snapshot(), read_all()) == (before, values)
 
 

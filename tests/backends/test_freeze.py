@@ -104,7 +104,7 @@ def test_an_exception_ends_a_scoped_freeze() -> None:
     assert backends.flags_frozen() is False
 
 
-def test_a_freeze_is_for_every_thread(workers) -> None:  # type: ignore[no-untyped-def]
+def test_a_freeze_is_for_every_thread(workers) -> None:
     def write() -> None:
         backends.cudnn.benchmark = True
 

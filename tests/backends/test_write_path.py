@@ -108,7 +108,7 @@ def test_a_flag_moves_no_other_plain_flag(flag: Flag) -> None:
 
 
 @ALL
-def test_a_write_on_one_thread_is_seen_by_the_others(flag: Flag, workers) -> None:  # type: ignore[no-untyped-def]
+def test_a_write_on_one_thread_is_seen_by_the_others(flag: Flag, workers) -> None:
     workers[0].do(lambda: flag.set(flag.other))
     assert flag.get() == flag.other
     assert workers[1].do(flag.get) == flag.other
@@ -162,7 +162,7 @@ def test_the_matmul_precision_holds_a_value_on_both_matmul_nodes(
 def test_a_wrong_matmul_precision_is_refused(wrong: object, kind: type[Exception]) -> None:
     set_float32_matmul_precision("high")
     with pytest.raises(kind) as caught:
-        set_float32_matmul_precision(wrong)  # type: ignore[arg-type]
+        set_float32_matmul_precision(wrong)
     assert isinstance(caught.value, RuntimeError)
     assert "highest" in str(caught.value) or kind is TypeError
     assert get_float32_matmul_precision() == "high"

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from floors import ROOT, cdylib, target_folder
+from tests.benchmarks.floors import ROOT, cdylib, target_folder
 
 CRITERION_PASSES = 3
 CRITERION_OPTIONS = ["--warm-up-time", "0.3", "--measurement-time", "0.7", "--sample-size", "50", "--noplot"]

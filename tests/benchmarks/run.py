@@ -11,10 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import native
-import startup
-from floors import CannotMeasureError, extension
-from report import PyTorch, Row, table
+from tests.benchmarks import native, startup
+from tests.benchmarks.floors import CannotMeasureError, extension
+from tests.benchmarks.report import PyTorch, Row, table
 
 MEASURE = Path(__file__).with_name("measure.py")
 PROCESSES = 5
@@ -114,10 +113,21 @@ def startup_rows(bench_python: str | None) -> list[Row]:
     ]
 
 
+def python_with_pytorch() -> str | None:
+    """Return what BENCH_PYTHON names, after making sure that it is of use."""
+    named = os.environ.get("BENCH_PYTHON") or None
+    try:
+        if named:
+            subprocess.run([named, "-I", "-c", "import torch"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise CannotMeasureError(f"BENCH_PYTHON={named} can't import torch: {error}") from None
+    return named
+
+
 def main() -> int:
     """Measure, print the table, and say whether every target was met."""
-    bench_python = os.environ.get("BENCH_PYTHON")
     try:
+        bench_python = python_with_pytorch()
         rows = rust_rows() + python_rows(*python_times(bench_python)) + startup_rows(bench_python)
     except CannotMeasureError as error:
         print(error, file=sys.stderr)

@@ -1,7 +1,7 @@
 """The model of flags with what it leaves out.
 
-That is: the flags of all modules, scopes that name a few flags, freezes that are counted, `del`, restoring, and
-leaving a scope on another thread.
+That is: the flags of all modules, scopes that name a few flags, freezes that are counted, `del`, restoring,
+and leaving a scope on another thread.
 """
 
 from __future__ import annotations

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Literal
 from interlock._core import backends as _native
 from interlock._core.backends import disable_global_flags, epoch, flags_frozen
 from interlock.backends import cuda, cudnn, mkldnn
-from interlock.backends._arguments import UNCHANGED
-from interlock.backends._arguments import set_flags as _set_flags
+from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 from interlock.backends._explain import Explanation, Level, explain
 from interlock.backends._snapshot import Snapshot, SnapshotEntry, reset, restore, snapshot
 from interlock.errors import FlagEnvironmentWarning
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     from interlock.backends._flags import Flags
 
 __all__ = [
@@ -51,28 +48,35 @@ fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 # </flags of backends>
 
 
-def flags(fp32_precision: str = "none") -> _native.FlagScope:
+def flags(fp32_precision: Literal["none", "ieee", "tf32", "bf16"] = "none") -> _native.FlagScope:
     """Decide the precision of every backend for this thread: a context manager and a decorator."""
-    return _native.FlagScope({"fp32_precision": fp32_precision}, whole_module=True)
+    return _native.FlagScope({"fp32_precision": fp32_precision})
 
 
-def set_flags(_fp32_precision: str = UNCHANGED) -> tuple[str]:
+def set_flags(_fp32_precision: Literal["none", "ieee", "tf32", "bf16"] = UNCHANGED) -> tuple[str]:
     """Write the precision of every backend, and return it as it was.
 
     Raises `FlagTypeError` or `FlagValueError` for a value that does not fit, `FlagsFrozenError` while
     flags are frozen.
     """
-    (before,) = _set_flags("", {"fp32_precision": _fp32_precision})
+    (before,) = _set_flags(("fp32_precision",), _fp32_precision)
     return (before,)
 
 
-def override(**flags: Unpack[Flags]) -> _native.FlagScope:
+def override(flags: Flags | None = None, /, **named: object) -> _native.FlagScope:
     """Decide these flags for this thread and no others: a context manager and a decorator.
 
-    Flags are given by dotted name: `override(**{"cudnn.deterministic": True})`. Raises
-    `UnknownFlagError`, `FlagTypeError` or `FlagValueError` for what does not fit.
+    Flags are given by dotted name, in a dict (of which type checkers know the names and types) or as
+    named arguments. Raises `UnknownFlagError`, `FlagTypeError` or `FlagValueError` for what does not fit.
+
+    >>> from interlock import backends
+    >>> with backends.override({"cudnn.deterministic": True}):
+    ...     backends.cudnn.deterministic
+    True
+    >>> backends.cudnn.deterministic
+    False
     """
-    return _native.FlagScope(dict(flags))
+    return _native.FlagScope({**(flags or {}), **named})
 
 
 def frozen() -> _native.FreezeScope:
@@ -80,6 +84,11 @@ def frozen() -> _native.FreezeScope:
 
     Writes raise `FlagsFrozenError`, which says where flags were frozen. Scopes still open and close. A
     context manager and a decorator; freezes of several threads may overlap.
+
+    >>> from interlock import backends
+    >>> with backends.frozen():
+    ...     backends.flags_frozen()
+    True
     """
     return _native.FreezeScope()
 

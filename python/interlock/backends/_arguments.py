@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal, cast
 
 from interlock._core import backends as _native
 
@@ -14,17 +14,20 @@ class _NotGiven(str):
 
 
 #: The default of every `_fp32_precision` argument of `set_flags`: leave it as it is.
-UNCHANGED: Final = _NotGiven("none")
+UNCHANGED: Final = cast(Literal["none"], _NotGiven("none"))
 
 
-def set_flags(owner: str, values: dict[str, Any]) -> tuple[Any, ...]:
+def set_flags(names: tuple[str, ...], *values: Any) -> tuple[Any, ...]:
     """Write the flags of one module that are given, all or none; return all as they were.
 
-    `values` maps the names of flags to values; None and `UNCHANGED` leave a flag as it is.
+    There is one value for each dotted name; None and `UNCHANGED` leave a flag as it is.
     """
-    before = tuple(_native.read(owner + name) for name in values)
-    given = {
-        owner + name: value for name, value in values.items() if value is not None and value is not UNCHANGED
-    }
-    _native.assign(given)
+    before = tuple(map(_native.read, names))
+    _native.assign(
+        {
+            name: value
+            for name, value in zip(names, values, strict=True)
+            if value is not None and value is not UNCHANGED
+        }
+    )
     return before

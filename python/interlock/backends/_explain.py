@@ -36,6 +36,10 @@ def explain(name: str) -> Explanation:
     """Explain the value of the flag with this dotted name, such as `cudnn.enabled`.
 
     Raises `UnknownFlagError` for other names.
+
+    >>> from interlock import backends
+    >>> backends.explain("cudnn.benchmark_limit")[:3]
+    ('cudnn.benchmark_limit', 10, <Level.DEFAULT: 'default'>)
     """
     value, level, set_by, acts_on = _native.explain(name)
     return Explanation(name, value, Level(level), set_by, acts_on)

@@ -10,12 +10,18 @@ Flags = TypedDict(
         "cudnn.benchmark_limit": int,
         "cudnn.deterministic": bool,
         "cudnn.depthwise_kernel": Literal["auto", "cudnn", "native"],
-        "cuda.matmul.allow_fp16_reduced_precision_reduction": bool | tuple[bool] | tuple[bool, bool] | list[bool],
-        "cuda.matmul.allow_bf16_reduced_precision_reduction": bool | tuple[bool] | tuple[bool, bool] | list[bool],
+        "cuda.matmul.allow_fp16_reduced_precision_reduction": bool
+        | tuple[bool]
+        | tuple[bool, bool]
+        | list[bool],
+        "cuda.matmul.allow_bf16_reduced_precision_reduction": bool
+        | tuple[bool]
+        | tuple[bool, bool]
+        | list[bool],
         "cuda.matmul.allow_fp16_accumulation": bool,
         "mkldnn.enabled": bool,
         "mkldnn.deterministic": bool,
-        "mkldnn.allow_tf32": bool,
+        "mkldnn.allow_tf32": bool | None,
         "fp32_precision": Literal["none", "ieee", "tf32", "bf16"],
         "cudnn.fp32_precision": Literal["none", "ieee", "tf32"],
         "mkldnn.fp32_precision": Literal["none", "ieee", "tf32", "bf16"],

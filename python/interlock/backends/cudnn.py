@@ -6,8 +6,7 @@ import sys
 from typing import Any, Literal
 
 from interlock._core import backends as _native
-from interlock.backends._arguments import UNCHANGED
-from interlock.backends._arguments import set_flags as _set_flags
+from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 
 # <flags of cudnn>
 enabled: bool
@@ -22,6 +21,18 @@ allow_tf32: bool
 conv = _native.CudnnConvFlags()
 rnn = _native.CudnnRnnFlags()
 
+# In the order of the arguments of `flags` and `set_flags`.
+_ARGUMENTS = (
+    "cudnn.enabled",
+    "cudnn.benchmark",
+    "cudnn.benchmark_limit",
+    "cudnn.deterministic",
+    "cudnn.allow_tf32",
+    "cudnn.fp32_precision",
+    "cudnn.depthwise_kernel",
+)
+_scope = _native.ModuleFlags(*_ARGUMENTS).scope
+
 
 def flags(
     enabled: bool = False,
@@ -29,25 +40,16 @@ def flags(
     benchmark_limit: int = 10,
     deterministic: bool = False,
     allow_tf32: bool = True,
-    fp32_precision: str = "none",
-    depthwise_kernel: str = "auto",
+    fp32_precision: Literal["none", "ieee", "tf32"] = "none",
+    depthwise_kernel: Literal["auto", "cudnn", "native"] = "auto",
 ) -> _native.FlagScope:
     """Decide every flag of this module for this thread: a context manager and a decorator.
 
     What is not given gets the default of this function, which for `enabled` is False.
     `backends.override` decides only what is given.
     """
-    return _native.FlagScope(
-        {
-            "cudnn.enabled": enabled,
-            "cudnn.benchmark": benchmark,
-            "cudnn.benchmark_limit": benchmark_limit,
-            "cudnn.deterministic": deterministic,
-            "cudnn.allow_tf32": allow_tf32,
-            "cudnn.fp32_precision": fp32_precision,
-            "cudnn.depthwise_kernel": depthwise_kernel,
-        },
-        whole_module=True,
+    return _scope(
+        enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel
     )
 
 
@@ -57,8 +59,8 @@ def set_flags(
     _benchmark_limit: int | None = None,
     _deterministic: bool | None = None,
     _allow_tf32: bool | None = None,
-    _fp32_precision: str = UNCHANGED,
-    _depthwise_kernel: str | None = None,
+    _fp32_precision: Literal["none", "ieee", "tf32"] = UNCHANGED,
+    _depthwise_kernel: Literal["auto", "cudnn", "native"] | None = None,
 ) -> tuple[Any, ...]:
     """Write the flags that are given, all or none, and return all seven as they were.
 
@@ -66,16 +68,14 @@ def set_flags(
     flags are frozen; then nothing has changed.
     """
     return _set_flags(
-        "cudnn.",
-        {
-            "enabled": _enabled,
-            "benchmark": _benchmark,
-            "benchmark_limit": _benchmark_limit,
-            "deterministic": _deterministic,
-            "allow_tf32": _allow_tf32,
-            "fp32_precision": _fp32_precision,
-            "depthwise_kernel": _depthwise_kernel,
-        },
+        _ARGUMENTS,
+        _enabled,
+        _benchmark,
+        _benchmark_limit,
+        _deterministic,
+        _allow_tf32,
+        _fp32_precision,
+        _depthwise_kernel,
     )
 
 

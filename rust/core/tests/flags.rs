@@ -172,7 +172,7 @@ fn given(value: Value) -> Given {
         Value::Integer(number) => Given::Integer(number),
         Value::Name(name) => Given::Text(name.to_owned()),
         Value::Pair(one, other) => Given::List(vec![Given::Bool(one), Given::Bool(other)]),
-        Value::None => Given::Other("None".to_owned()),
+        Value::None => Given::None,
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use interlock::Error;
 use interlock::accelerator::{self, Device as CoreDevice};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyTuple, PyType};
 
-use crate::errors::{IntoPython, raised};
+use crate::errors::{IntoPython, exception, raised};
 use crate::submodule::submodule;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -34,9 +35,12 @@ impl Device {
     #[pyo3(signature = (r#type, index = None))]
     fn new(r#type: &Bound<'_, PyAny>, index: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let py = r#type.py();
-        let device = parse(r#type)?;
-        let Some(index) = index else { return Ok(Device(device)) };
-        let index = checked_index(index)?;
+        let Some(index) = index else { return Ok(Device(parse(r#type)?)) };
+        if !r#type.is_instance_of::<PyString>() {
+            let message = "an index may follow the name of a device type, a str, and nothing else";
+            return Err(PyTypeError::new_err(message));
+        }
+        let (device, index) = (parse(r#type)?, checked_index(index)?);
         if let Some(already) = device.index() {
             let message =
                 format!("the device {device} has the index {already} already; {index} was given too");
@@ -102,8 +106,7 @@ fn checked_index(given: &Bound<'_, PyAny>) -> PyResult<i64> {
             format!("a device is a device, a str or an int (its index), got a value of type {class}");
         return Err(PyTypeError::new_err(message));
     };
-    // What doesn't fit is out of every range.
-    Ok(number.extract().unwrap_or(i64::MAX))
+    number.extract().map_err(|_| exception(given.py(), &Error::DeviceIndex { given: number.to_string() }))
 }
 
 /// The accelerator of this process, or None.

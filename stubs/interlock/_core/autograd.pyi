@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload, type_check_only
+
+from typing_extensions import disjoint_base
 
 __all__ = [
     "_force_original_view_tracking",
@@ -16,6 +18,7 @@ __all__ = [
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+@type_check_only
 class _Scope:
     @property
     def prev(self) -> bool: ...
@@ -30,24 +33,37 @@ class _Scope:
     def __call__(self, function: _Function, /) -> _Function: ...
     def clone(self) -> Self: ...
 
-class no_grad(_Scope):
+# What `__new__` takes decides; `__init__` is here because a subclass may call it.
+@type_check_only
+class _BareScope(_Scope):
+    def __init__(self, orig_func: object = None) -> None: ...
+
+@type_check_only
+class _BareMode(_Scope):
+    def __init__(self, mode: object = True) -> None: ...
+
+@disjoint_base
+class no_grad(_BareScope):
     @overload
     def __new__(cls, orig_func: None = None) -> Self: ...
     @overload
     def __new__(cls, orig_func: _Function) -> _Function: ...  # type: ignore[misc]
 
-class enable_grad(_Scope):
+@disjoint_base
+class enable_grad(_BareScope):
     @overload
     def __new__(cls, orig_func: None = None) -> Self: ...
     @overload
     def __new__(cls, orig_func: _Function) -> _Function: ...  # type: ignore[misc]
 
+@disjoint_base
 class set_grad_enabled(_Scope):
     def __init__(self, mode: bool) -> None: ...
     @property
     def mode(self) -> bool: ...
 
-class inference_mode(_Scope):
+@disjoint_base
+class inference_mode(_BareMode):
     @overload
     def __new__(cls, mode: bool = True) -> Self: ...
     @overload
@@ -55,16 +71,19 @@ class inference_mode(_Scope):
     @property
     def mode(self) -> bool: ...
 
+@disjoint_base
 class set_multithreading_enabled(_Scope):
     def __init__(self, mode: bool) -> None: ...
     @property
     def mode(self) -> bool: ...
 
+@disjoint_base
 class _force_original_view_tracking(_Scope):
     def __init__(self, mode: bool) -> None: ...
     @property
     def mode(self) -> bool: ...
 
+@disjoint_base
 class enforce_grad_layout_policy(_Scope):
     def __init__(self, enable: bool = True) -> None: ...
     @property

@@ -1,10 +1,11 @@
 from collections.abc import Callable
 from types import ModuleType, TracebackType
-from typing import Any, Literal, TypedDict, TypeVar, final
+from typing import Any, Literal, TypedDict, TypeVar, final, type_check_only
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-class _Row(TypedDict):
+@type_check_only
+class Flag(TypedDict):
     name: str
     reads: str
     takes: str | None
@@ -14,7 +15,7 @@ class _Row(TypedDict):
 
 @final
 class FlagScope:
-    def __new__(cls, values: dict[str, Any], *, whole_module: bool = False) -> FlagScope: ...
+    def __new__(cls, values: dict[str, Any], /) -> FlagScope: ...
     def __enter__(self) -> None: ...
     def __exit__(
         self,
@@ -23,6 +24,11 @@ class FlagScope:
         _traceback: TracebackType | None,
     ) -> None: ...
     def __call__(self, function: _Function, /) -> _Function: ...
+
+@final
+class ModuleFlags:
+    def __new__(cls, *names: str) -> ModuleFlags: ...
+    def scope(self, *values: object) -> FlagScope: ...
 
 @final
 class FreezeScope:
@@ -39,7 +45,7 @@ class FreezeScope:
 def assign(values: dict[str, Any]) -> None: ...
 def read(name: str) -> Any: ...
 def explain(name: str) -> tuple[Any, str, str | None, str]: ...
-def table() -> list[_Row]: ...
+def table() -> list[Flag]: ...
 def snapshot() -> list[tuple[str, Any, str]]: ...
 def restore(assigned: dict[str, Any]) -> None: ...
 def reset() -> None: ...
@@ -47,8 +53,8 @@ def epoch() -> int: ...
 def disable_global_flags() -> None: ...
 def flags_frozen() -> bool: ...
 def environment_problems() -> list[tuple[str, str]]: ...
-def get_float32_matmul_precision() -> str: ...
-def set_float32_matmul_precision(precision: str) -> None: ...
+def get_float32_matmul_precision() -> Literal["highest", "high", "medium"]: ...
+def set_float32_matmul_precision(precision: Literal["highest", "high", "medium"]) -> None: ...
 
 # <classes of flags>
 class BackendsModule(ModuleType):
@@ -58,11 +64,15 @@ class CudaMatmulFlags:
     @property
     def allow_fp16_reduced_precision_reduction(self) -> bool: ...
     @allow_fp16_reduced_precision_reduction.setter
-    def allow_fp16_reduced_precision_reduction(self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /) -> None: ...
+    def allow_fp16_reduced_precision_reduction(
+        self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /
+    ) -> None: ...
     @property
     def allow_bf16_reduced_precision_reduction(self) -> bool: ...
     @allow_bf16_reduced_precision_reduction.setter
-    def allow_bf16_reduced_precision_reduction(self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /) -> None: ...
+    def allow_bf16_reduced_precision_reduction(
+        self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /
+    ) -> None: ...
     allow_fp16_accumulation: bool
     fp32_precision: Literal["none", "ieee", "tf32"]
     allow_tf32: bool
@@ -89,10 +99,7 @@ class CudnnRnnFlags:
 class MkldnnModule(ModuleType):
     enabled: bool
     deterministic: bool
-    @property
-    def allow_tf32(self) -> bool | None: ...
-    @allow_tf32.setter
-    def allow_tf32(self, value: bool, /) -> None: ...
+    allow_tf32: bool | None
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
 class MkldnnConvFlags:
@@ -103,4 +110,32 @@ class MkldnnMatmulFlags:
 
 class MkldnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+
+__all__ = [
+    "BackendsModule",
+    "CudaMatmulFlags",
+    "CudnnConvFlags",
+    "CudnnModule",
+    "CudnnRnnFlags",
+    "FlagScope",
+    "FreezeScope",
+    "MkldnnConvFlags",
+    "MkldnnMatmulFlags",
+    "MkldnnModule",
+    "MkldnnRnnFlags",
+    "ModuleFlags",
+    "assign",
+    "disable_global_flags",
+    "environment_problems",
+    "epoch",
+    "explain",
+    "flags_frozen",
+    "get_float32_matmul_precision",
+    "read",
+    "reset",
+    "restore",
+    "set_float32_matmul_precision",
+    "snapshot",
+    "table",
+]
 # </classes of flags>

@@ -1,7 +1,7 @@
 //! Modes for a block of Rust: each function returns a guard, and the mode lasts until it is dropped.
 
 use super::mode::{self, Mode};
-use crate::state::{Contents, ScopeGuard};
+use crate::state::ScopeGuard;
 
 /// Gradients are not recorded.
 #[inline]
@@ -18,13 +18,13 @@ pub fn enable_grad() -> ScopeGuard {
 /// Gradients are recorded or not.
 #[inline]
 pub fn set_grad_enabled(enabled: bool) -> ScopeGuard {
-    ScopeGuard::enter(Contents::of_modes(mode::single(Mode::Grad, enabled)))
+    ScopeGuard::of_modes(mode::single(Mode::Grad, enabled))
 }
 
 /// Tensors made here are inference tensors (`true`), or ordinary again inside such a block (`false`).
 #[inline]
 pub fn inference_mode(enabled: bool) -> ScopeGuard {
-    ScopeGuard::enter(Contents::of_modes(mode::inference(enabled)))
+    ScopeGuard::of_modes(mode::inference(enabled))
 }
 
 #[cfg(test)]

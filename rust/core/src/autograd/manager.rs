@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::mode::{self, Mode};
 use super::write::RevocableWrite;
-use crate::state::{Contents, Masked, Scope};
+use crate::state::{self, Masked, Scope};
 
 /// Which mode a [`ModeManager`] is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Manager {
     }
 
     /// Whether the object is told what to do.
-    pub fn takes_mode(self) -> bool {
+    pub const fn takes_mode(self) -> bool {
         !matches!(self, Manager::NoGrad | Manager::EnableGrad)
     }
 
@@ -83,6 +83,13 @@ impl ModeManager {
         }
     }
 
+    /// An object that was told the same and has been entered nowhere. Nothing is written.
+    pub fn twin(&self) -> Self {
+        let twin = ModeManager::new(self.manager);
+        twin.mode.store(self.mode(), Ordering::Relaxed);
+        twin
+    }
+
     /// Tells it its mode. Where making the object is a write, the mode is written without a scope,
     /// until the object is entered, left or used as a decorator.
     pub fn tell(&self, mode: bool) {
@@ -94,6 +101,8 @@ impl ModeManager {
     }
 
     fn remember(&self) {
+        // Another thread may have left one of this thread's scopes; what counts is the mode without it.
+        state::settle();
         self.previous.store(self.manager.remembered().is_on(), Ordering::Relaxed);
     }
 
@@ -102,7 +111,7 @@ impl ModeManager {
     pub fn enter(&self) {
         self.write.take_back();
         self.remember();
-        self.scope.enter(Contents::of_modes(self.manager.decision(self.mode())));
+        self.scope.enter_modes(self.manager.decision(self.mode()));
     }
 
     /// It no longer does; see [`Scope::leave`].

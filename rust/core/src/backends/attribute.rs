@@ -78,9 +78,7 @@ impl Attribute {
             Target::ReductionAllowed(_) => {
                 Some("bool | tuple[bool] | tuple[bool, bool] | list[bool]".to_owned())
             }
-            // Unset is what `del` brings back, not a value.
-            Target::Flag(word) => Some(word.kind.annotation().replace(" | None", "")),
-            Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
+            Target::Flag(_) | Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
         }
     }
 
@@ -109,17 +107,6 @@ impl Attribute {
         }
     }
 
-    /// The slots that it stands for.
-    pub(super) fn slots(&self) -> Vec<Slot> {
-        match &self.target {
-            Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
-                vec![Slot::Flag(word.id)]
-            }
-            Target::Node(node) => vec![Slot::Node(*node)],
-            Target::Tf32(nodes) => nodes.iter().map(|node| Slot::Node(*node)).collect(),
-        }
-    }
-
     /// Adds what writing `given` stands for, or refuses it.
     pub(super) fn add_write(&self, given: &Given, purpose: Purpose, batch: &mut Batch) -> Result<()> {
         let held =
@@ -136,8 +123,14 @@ impl Attribute {
         if self.is_read_only() {
             return Err(Error::ReadOnlyFlag { name: self.name.to_owned() });
         }
-        for slot in self.slots() {
-            batch.add(self.name, slot, held);
+        match &self.target {
+            Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
+                batch.add(self.name, Slot::Flag(word.id), held);
+            }
+            Target::Node(node) => batch.add(self.name, Slot::Node(*node), held),
+            Target::Tf32(nodes) => {
+                nodes.iter().for_each(|node| batch.add(self.name, Slot::Node(*node), held));
+            }
         }
         Ok(())
     }

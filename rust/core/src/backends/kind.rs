@@ -40,6 +40,8 @@ impl Kind {
     pub(super) fn encode(self, given: &Given) -> Result<u64, Refusal> {
         match (self, given) {
             (Kind::Switch { .. } | Kind::OptionalSwitch, Given::Bool(value)) => Ok(u64::from(*value)),
+            (Kind::OptionalSwitch, Given::None) => Ok(UNSAID),
+            (Kind::Count { .. }, Given::HugeInteger(_)) => Err(Refusal::Value),
             (Kind::Count { max, .. }, Given::Integer(number)) => {
                 u64::try_from(*number).ok().filter(|number| *number <= max).ok_or(Refusal::Value)
             }
@@ -71,7 +73,8 @@ impl Kind {
     /// What a message says is allowed.
     pub(super) fn allowed(self) -> String {
         match self {
-            Kind::Switch { .. } | Kind::OptionalSwitch => "a bool".to_owned(),
+            Kind::Switch { .. } => "a bool".to_owned(),
+            Kind::OptionalSwitch => "a bool or None".to_owned(),
             Kind::Count { max, .. } => format!("an int from 0 to {max}"),
             Kind::Choice { names, .. } => one_of(names),
             Kind::Reduction => "a bool, or one or two bools in a tuple or list, of which the second \

@@ -4,11 +4,14 @@
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Below this two names share too little for a suggestion to help (difflib draws the line here too).
     const ALIKE: f64 = 0.6;
-    candidates
-        .map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= ALIKE)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .map(|(_, candidate)| candidate)
+    // Of two names as many edits away, the one with more of the same letters.
+    let likeness = |candidate: &&str| {
+        (strsim::normalized_damerau_levenshtein(name, candidate), strsim::jaro(name, candidate))
+    };
+    candidates.filter(|candidate| likeness(candidate).0 >= ALIKE).max_by(|one, other| {
+        let ((edits, letters), (other_edits, other_letters)) = (likeness(one), likeness(other));
+        edits.total_cmp(&other_edits).then(letters.total_cmp(&other_letters))
+    })
 }
 
 #[cfg(test)]

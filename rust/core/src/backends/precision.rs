@@ -4,7 +4,7 @@
 use super::environment;
 use super::kind::{literal, one_of};
 use super::write::{Batch, Held};
-use super::{Level, Site};
+use super::{Given, Level, Site};
 use crate::state::{self, Slot};
 use crate::sync::SharedWord;
 use crate::{Error, Result};
@@ -267,13 +267,18 @@ impl MatmulPrecision {
         }
     }
 
-    /// The precision with this name.
-    pub fn named(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|precision| precision.name() == name).ok_or_else(|| Error::FlagValue {
-            name: "float32_matmul_precision".to_owned(),
-            given: format!("{name:?}"),
-            allowed: one_of(&Self::ALL.map(Self::name)),
-        })
+    /// The precision that was asked for.
+    pub fn of(given: &Given) -> Result<Self> {
+        let named = |name| Self::ALL.into_iter().find(|precision| precision.name() == name);
+        let (name, allowed) = ("float32_matmul_precision".to_owned(), one_of(&Self::ALL.map(Self::name)));
+        match given {
+            Given::Text(text) => named(text.as_str()).ok_or_else(|| Error::FlagValue {
+                name,
+                given: given.to_string(),
+                allowed,
+            }),
+            _ => Err(Error::FlagType { name, given: given.to_string(), allowed }),
+        }
     }
 
     /// What the two matmul nodes read, as the lower of them.

@@ -6,7 +6,7 @@ use super::attribute::Attribute;
 use super::write::Batch;
 use super::{Given, Site};
 use crate::Result;
-use crate::state::{Contents, FlagSlots, Scope, ScopeGuard};
+use crate::state::{FlagSlots, Scope, ScopeGuard};
 
 /// Why a value is written; one older flag means something else as an argument of `flags(...)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +27,21 @@ pub struct FlagScope {
 impl FlagScope {
     /// Checks every value; nothing is in force until [`enter`](FlagScope::enter).
     pub fn new(values: &[(&'static Attribute, Given)], purpose: Purpose, site: Option<Site>) -> Result<Self> {
-        let mut batch = Batch::default();
+        let mut batch = Batch::with_capacity(values.len() + 1);
         for (attribute, given) in values {
             attribute.add_write(given, purpose, &mut batch)?;
         }
         Ok(FlagScope { scope: Scope::default(), flags: Arc::new(batch.into_layer(site)) })
     }
 
+    /// A scope of the same values that has been entered nowhere.
+    pub fn twin(&self) -> Self {
+        FlagScope { scope: Scope::default(), flags: self.flags.clone() }
+    }
+
     /// The values hold on this thread from now on.
     pub fn enter(&self) {
-        self.scope.enter(Contents::of_flags(self.flags.clone()));
+        self.scope.enter_flags(self.flags.clone());
     }
 
     /// They no longer do; see [`Scope::leave`].
@@ -46,6 +51,6 @@ impl FlagScope {
 
     /// The values hold on this thread until the guard is dropped.
     pub fn guard(&self) -> ScopeGuard {
-        ScopeGuard::enter(Contents::of_flags(self.flags.clone()))
+        ScopeGuard::of_flags(self.flags.clone())
     }
 }

@@ -5,10 +5,14 @@ use std::fmt;
 /// What somebody wants to write, not checked yet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given {
+    /// Python's None.
+    None,
     /// A truth value.
     Bool(bool),
     /// A whole number.
     Integer(i64),
+    /// A whole number that 64 bits can't hold, in digits.
+    HugeInteger(String),
     /// Text.
     Text(String),
     /// A tuple or list.
@@ -20,10 +24,11 @@ pub enum Given {
 impl fmt::Display for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Given::None => f.write_str("None"),
             Given::Bool(true) => f.write_str("True"),
             Given::Bool(false) => f.write_str("False"),
             Given::Integer(number) => write!(f, "{number}"),
-            Given::Text(text) => write!(f, "{text:?}"),
+            Given::Text(text) => write!(f, "'{}'", text.escape_debug()),
             Given::List(items) => {
                 f.write_str("[")?;
                 for (index, item) in items.iter().enumerate() {
@@ -31,7 +36,7 @@ impl fmt::Display for Given {
                 }
                 f.write_str("]")
             }
-            Given::Other(text) => f.write_str(text),
+            Given::HugeInteger(text) | Given::Other(text) => f.write_str(text),
         }
     }
 }

@@ -25,10 +25,17 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    /// Room for so many writes.
+    pub(super) fn with_capacity(writes: usize) -> Self {
+        Batch { writes: Vec::with_capacity(writes) }
+    }
+
     /// Adds a write; a later one to the same slot wins.
     pub(super) fn add(&mut self, name: &'static str, slot: Slot, held: Held) {
-        self.writes.retain(|(_, taken, _)| *taken != slot);
-        self.writes.push((name, slot, held));
+        match self.writes.iter_mut().find(|(_, taken, _)| *taken == slot) {
+            Some(write) => *write = (name, slot, held),
+            None => self.writes.push((name, slot, held)),
+        }
     }
 
     fn held(&self, wanted: Slot) -> Held {
@@ -68,7 +75,7 @@ impl Batch {
     /// What a layer holds that names these slots.
     pub(super) fn into_layer(self, site: Option<Site>) -> FlagSlots {
         let site = site.filter(|_| env::debug());
-        let mut flags = FlagSlots::default();
+        let mut flags = FlagSlots { words: Vec::with_capacity(self.writes.len()), ..FlagSlots::default() };
         for (_, slot, held) in self.writes {
             put_in_layer(&mut flags, slot, held);
             if let Some(site) = &site {
@@ -86,8 +93,10 @@ fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: Held) {
                 Held::Value(payload) => payload,
                 Held::Unset => table::word(id).map_or(0, |word| word.fallback_payload()),
             };
-            flags.words.retain(|(named, _)| *named != id);
-            flags.words.push((id, payload));
+            match flags.words.iter_mut().find(|(named, _)| *named == id) {
+                Some(word) => word.1 = payload,
+                None => flags.words.push((id, payload)),
+            }
         }
         Slot::Node(node) => {
             let payload = match held {

@@ -1,8 +1,12 @@
-//! The part of the thread state that is read often. No destructor, so it can be read until the very
-//! end of the thread, and a read is a load.
+//! The thread-local itself. It has no destructor, so every access is a load from a fixed place and it
+//! can be read until the very end of the thread; what must end with the thread has a [`janitor`] that
+//! the first layer calls in.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 
+use super::inbox::{Inbox, ThreadNumber};
+use super::layers::Layers;
 use super::{FlagId, Masked};
 use crate::autograd::mode;
 use crate::sync::SharedWord;
@@ -19,6 +23,18 @@ pub(super) struct Current {
     pub(super) flags: Cell<u64>,
     /// Grows with every change of what this thread's layers decide about flags.
     pub(super) changes: Cell<u64>,
+    /// The number of the thread; none before its inbox is opened, and after it is closed.
+    pub(super) thread: Cell<ThreadNumber>,
+    pub(super) owned: RefCell<ManuallyDrop<Owned>>,
+}
+
+/// What owns memory; it is given back by the janitor.
+pub(super) struct Owned {
+    pub(super) layers: Layers,
+    /// Opened by the first enter of a scope that another thread could leave.
+    pub(super) inbox: Option<Inbox>,
+    /// Whether the thread has begun to end: from then on nothing is pushed.
+    ended: bool,
 }
 
 thread_local! {
@@ -28,8 +44,58 @@ thread_local! {
             tree: Cell::new(Masked { mask: 0, value: 0 }),
             flags: Cell::new(0),
             changes: Cell::new(0),
+            thread: Cell::new(ThreadNumber::NONE),
+            owned: RefCell::new(ManuallyDrop::new(Owned {
+                layers: Layers::new(mode::BASE),
+                inbox: None,
+                ended: false,
+            })),
         }
     };
+
+    static JANITOR: Janitor = const { Janitor };
+}
+
+// Else every access would first ask whether the destructor has run.
+const _: () = assert!(!std::mem::needs_drop::<Current>());
+
+/// Gives back what the thread owns when the thread ends.
+struct Janitor;
+
+impl Drop for Janitor {
+    fn drop(&mut self) {
+        CURRENT.with(|current| {
+            let Ok(mut owned) = current.owned.try_borrow_mut() else { return };
+            current.thread.set(ThreadNumber::NONE);
+            flag_layers_ended(owned.layers.flag_layer_count());
+            let ended = Owned { layers: Layers::new(mode::BASE), inbox: None, ended: true };
+            // The words stay as they were last: that is what a later destructor reads.
+            drop(ManuallyDrop::into_inner(std::mem::replace(&mut *owned, ManuallyDrop::new(ended))));
+        });
+    }
+}
+
+impl Owned {
+    /// Whether other threads have asked for layers to be dropped.
+    #[inline]
+    pub(super) fn others_left(&self) -> bool {
+        self.inbox.as_ref().is_some_and(|inbox| !inbox.is_empty())
+    }
+
+    /// Makes room for a layer, but not where the thread has begun to end.
+    pub(super) fn make_room(&mut self) {
+        if self.layers.is_full() && !self.ended && JANITOR.try_with(|_| ()).is_ok() {
+            self.layers.grow();
+        }
+    }
+
+    /// The thread's number, given now if need be; none where the thread has begun to end.
+    pub(super) fn number(&mut self) -> ThreadNumber {
+        if self.inbox.is_none() && !self.ended && JANITOR.try_with(|_| ()).is_ok() {
+            self.inbox = Some(Inbox::open());
+        }
+        self.inbox.as_ref().map_or(ThreadNumber::NONE, Inbox::thread)
+    }
 }
 
 /// The mode bits in force on this thread.
@@ -61,8 +127,8 @@ pub(crate) fn layer_changes() -> u64 {
     CURRENT.with(|current| current.changes.get())
 }
 
-pub(super) fn flag_layers_began(count: u64) {
-    FLAG_SCOPES.add(count);
+pub(super) fn flag_layer_began() {
+    FLAG_SCOPES.add(1);
 }
 
 pub(super) fn flag_layers_ended(count: u64) {

@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{ForkLock, SharedWord};
 
 /// Tells threads apart; 0 is no thread. Never used twice in a process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadNumber(pub(super) u64);
 
 impl ThreadNumber {
+    pub(super) const NONE: ThreadNumber = ThreadNumber(0);
+
     pub(crate) fn number(self) -> u64 {
         self.0
     }

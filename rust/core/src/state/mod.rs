@@ -1,28 +1,27 @@
 //! The one thread state: what a thread decides for itself, as layers over typed slots.
 //!
-//! A thread has a list of live [layers](Contents). A layer decides only the slots it names. Entering
+//! A thread has a list of live layers. A layer decides only the slots it names. Entering
 //! a [`Scope`] pushes a layer; leaving removes the innermost live layer that this scope pushed on
 //! this thread, wherever it lies. Nothing saved is ever written back, so a scope may be entered
 //! twice, shared by threads and left out of order, and the state comes back. A write without a scope
 //! goes into the innermost layer that names the slot, else into the base.
 //!
-//! What is read often lies in a thread-local without a destructor ([`current`]): a read is one load.
-//! The list itself ([`thread`]) has a destructor and holds no Python object.
+//! It lies in one thread-local without a destructor (`current`), so a read is one load. What owns
+//! memory is given back when the thread ends, and holds no Python object.
 
-mod contents;
 mod current;
+mod flags;
 mod inbox;
 mod layers;
 mod masked;
 mod scope;
 mod thread;
 
-pub use contents::Contents;
-pub(crate) use contents::{FlagId, FlagSlots, Slot};
 pub(crate) use current::{any_flag_scope, flag_may_be_scoped, layer_changes, mode_word, scoped_tree};
+pub(crate) use flags::{FlagId, FlagSlots, Slot};
 pub(crate) use inbox::INBOXES;
 pub(crate) use masked::Masked;
 pub use scope::{Scope, ScopeGuard};
 pub(crate) use thread::{
-    LayerId, Place, held_flag, landed_writes, restore_modes, scoped_site, this_thread, write_modes,
+    LayerId, Place, held_flag, landed_writes, restore_modes, scoped_site, settle, this_thread, write_modes,
 };

@@ -1,11 +1,15 @@
 //! What can be entered and left: shared by threads, or a guard of one block of Rust.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::inbox::{self, ThreadNumber};
 use super::thread;
-use super::{Contents, LayerId};
+use super::{FlagSlots, LayerId, Masked};
 use crate::sync::SharedWord;
+
+/// Serial numbers begin with 1; a guard removes its layer by the layer's own id.
+const NO_OWNER: u64 = 0;
 
 static SERIALS: SharedWord = SharedWord::new(0);
 
@@ -28,17 +32,24 @@ impl Default for Scope {
 }
 
 impl Scope {
-    /// Pushes a layer of this scope on this thread.
+    /// Pushes a layer of this scope on this thread that decides mode bits.
     #[inline]
-    pub fn enter(&self, contents: Contents) {
-        self.entered_on.set(thread::push(self.serial, contents).0);
+    pub(crate) fn enter_modes(&self, decided: Masked<u8>) {
+        thread::push_modes(self.serial, decided);
+        self.entered_on.set(thread::this_thread().0);
+    }
+
+    /// Pushes a layer of this scope on this thread that decides flags.
+    pub(crate) fn enter_flags(&self, flags: Arc<FlagSlots>) {
+        thread::push_flags(self.serial, flags);
+        self.entered_on.set(thread::this_thread().0);
     }
 
     /// Removes the innermost layer that this scope pushed on this thread. Where there is none, the
     /// thread that entered last is asked to drop one; if it has none either, nothing happens.
     #[inline]
     pub fn leave(&self) {
-        if !thread::remove(self.serial) {
+        if !thread::remove(|_, owner| owner == self.serial) {
             self.leave_elsewhere();
         }
     }
@@ -46,7 +57,7 @@ impl Scope {
     #[cold]
     fn leave_elsewhere(&self) {
         let thread = ThreadNumber(self.entered_on.get());
-        if thread != ThreadNumber::default() && thread != thread::this_thread() {
+        if thread != ThreadNumber::NONE && thread != thread::this_thread() {
             inbox::ask(thread, self.serial);
         }
     }
@@ -61,10 +72,15 @@ pub struct ScopeGuard {
 }
 
 impl ScopeGuard {
-    /// Pushes a layer on this thread.
+    /// Pushes a layer on this thread that decides mode bits.
     #[inline]
-    pub fn enter(contents: Contents) -> Self {
-        ScopeGuard { layer: thread::push_guarded(contents), _not_send: PhantomData }
+    pub(crate) fn of_modes(decided: Masked<u8>) -> Self {
+        ScopeGuard { layer: thread::push_modes(NO_OWNER, decided), _not_send: PhantomData }
+    }
+
+    /// Pushes a layer on this thread that decides flags.
+    pub(crate) fn of_flags(flags: Arc<FlagSlots>) -> Self {
+        ScopeGuard { layer: thread::push_flags(NO_OWNER, flags), _not_send: PhantomData }
     }
 }
 
@@ -72,7 +88,7 @@ impl Drop for ScopeGuard {
     #[inline]
     fn drop(&mut self) {
         if let Some(layer) = self.layer {
-            thread::remove_guarded(layer);
+            thread::remove(|id, _| id == layer);
         }
     }
 }

@@ -121,9 +121,15 @@ unsafe extern "C" fn new<C: Class>(
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls this with one of these classes or a subclass, and a tuple.
+    unsafe {
+        if named.is_null() && ffi::PyTuple_Size(arguments) == 0 {
+            return object::allocate(class, C::MANAGER);
+        }
+    }
     or_null(|py| {
         // SAFETY: the interpreter lends a class, a tuple, and a dict or null for the call.
-        let (class, arguments, named) = unsafe {
+        let (type_object, arguments, named) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, class.cast()).cast_into_unchecked::<PyType>(),
                 Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
@@ -131,8 +137,12 @@ unsafe extern "C" fn new<C: Class>(
             )
         };
         match bare_function::<C>(&arguments, named.as_ref())? {
-            Some(function) => Ok(decorated(&class.call0()?, &function)?.into_ptr()),
-            None => object::allocate(&class, C::MANAGER),
+            Some(function) => Ok(decorated(&type_object.call0()?, &function)?.into_ptr()),
+            None => {
+                // SAFETY: as above.
+                let made = unsafe { object::allocate(class, C::MANAGER) };
+                if made.is_null() { Err(PyErr::fetch(py)) } else { Ok(made) }
+            }
         }
     })
 }
@@ -160,6 +170,10 @@ unsafe extern "C" fn init<C: Class>(
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> c_int {
+    // SAFETY: the interpreter calls this with a tuple.
+    if !C::MANAGER.takes_mode() && named.is_null() && unsafe { ffi::PyTuple_Size(arguments) } == 0 {
+        return 0;
+    }
     or_minus_one(|py| {
         // SAFETY: the interpreter lends an object of this class or a subclass, a tuple, and a dict or
         // null for the call.

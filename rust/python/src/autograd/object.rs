@@ -6,7 +6,7 @@ use interlock::autograd::{Manager, ModeManager};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::decorated;
 use crate::object::{HeapType, Method, hot, or_null};
@@ -54,21 +54,20 @@ pub(super) fn class(module: &str, name: &str, manager: Manager) -> PyResult<Heap
     Ok(class)
 }
 
-/// A new object, not told anything yet.
-pub(super) fn allocate(class: &Bound<'_, PyType>, manager: Manager) -> PyResult<*mut ffi::PyObject> {
-    let py = class.py();
-    let class = class.as_ptr().cast();
-    // SAFETY: `class` is one of [`class`] or a subclass, so what it allocates is a ModeObject at least;
-    // the manager is written before anybody can see the object.
+/// A new object, not told anything yet, or null with an error set.
+///
+/// # Safety
+/// `class` is one of [`class`] or a subclass.
+#[inline]
+pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, manager: Manager) -> *mut ffi::PyObject {
+    // SAFETY: what such a class allocates is a ModeObject at least; the manager is written before
+    // anybody can see the object.
     unsafe {
-        let allocate = ffi::PyType_GetSlot(class, ffi::Py_tp_alloc);
-        let allocate: ffi::allocfunc = std::mem::transmute(allocate);
-        let made = allocate(class, 0);
-        if made.is_null() {
-            return Err(PyErr::fetch(py));
+        let made = ffi::PyType_GenericAlloc(class, 0);
+        if !made.is_null() {
+            (&raw mut (*made.cast::<ModeObject>()).manager).write(ModeManager::new(manager));
         }
-        (&raw mut (*made.cast::<ModeObject>()).manager).write(ModeManager::new(manager));
-        Ok(made)
+        made
     }
 }
 
@@ -87,9 +86,12 @@ unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
     // manager owns nothing that must be dropped. Instances of a heap type own a reference to it.
     unsafe {
         let class = ffi::Py_TYPE(object);
-        let free = ffi::PyType_GetSlot(class, ffi::Py_tp_free);
-        let free: ffi::freefunc = std::mem::transmute(free);
-        free(object.cast());
+        // A subclass written in Python may have attributes, and is then known to the collector.
+        if ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC == 0 {
+            ffi::PyObject_Free(object.cast());
+        } else {
+            ffi::PyObject_GC_Del(object.cast());
+        }
         ffi::Py_DECREF(class.cast());
     }
 }
@@ -155,8 +157,27 @@ unsafe extern "C" fn call(
             _ => return Err(PyTypeError::new_err("a mode is called with one function to decorate")),
         };
         manager.decorate();
-        Ok(decorated(&scope, &function)?.into_ptr())
+        let calls = if is_exactly_ours(object) { twin(py, object)? } else { scope };
+        Ok(decorated(&calls, &function)?.into_ptr())
     })
+}
+
+/// Whether the object is of a class made here, and of no subclass.
+fn is_exactly_ours(object: *mut ffi::PyObject) -> bool {
+    // SAFETY: called with a live object; its deallocator is inherited unless Python made the class.
+    unsafe { ffi::PyType_GetSlot(ffi::Py_TYPE(object), ffi::Py_tp_dealloc) == deallocate as *mut c_void }
+}
+
+/// An object told the same, for the calls of a decorated function: a leave of the decorator itself must
+/// find the thread that entered it. Nothing is written.
+fn twin(py: Python<'_>, object: *mut ffi::PyObject) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: `object` is of one of these classes; the new one is not shared yet when it gets its manager.
+    unsafe {
+        let made = allocate(ffi::Py_TYPE(object), manager(object).manager());
+        let made = Bound::from_owned_ptr_or_err(py, made)?;
+        (&raw mut (*made.as_ptr().cast::<ModeObject>()).manager).write(manager(object).twin());
+        Ok(made)
+    }
 }
 
 unsafe extern "C" fn mode(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {

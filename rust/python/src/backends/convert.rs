@@ -13,10 +13,12 @@ const LONGEST_SHOWN: usize = 60;
 /// What a program gave, for the core to check.
 pub(super) fn given(value: &Bound<'_, PyAny>) -> Given {
     // A bool is an int to Python, so it comes first.
-    if let Ok(switch) = value.cast::<PyBool>() {
+    if value.is_none() {
+        Given::None
+    } else if let Ok(switch) = value.cast::<PyBool>() {
         Given::Bool(switch.is_true())
-    } else if let Some(number) = value.cast::<PyInt>().ok().and_then(|number| number.extract().ok()) {
-        Given::Integer(number)
+    } else if let Ok(number) = value.cast::<PyInt>() {
+        number.extract().map_or_else(|_| Given::HugeInteger(shown(value)), Given::Integer)
     } else if let Some(text) = value.cast::<PyString>().ok().and_then(|text| text.extract().ok()) {
         Given::Text(text)
     } else if let Some(items) = items(value) {
@@ -36,9 +38,6 @@ fn items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
 
 /// The value and its type, for a message.
 fn shown(value: &Bound<'_, PyAny>) -> String {
-    if value.is_none() {
-        return "None".to_owned();
-    }
     let class = value.get_type().name().map(|name| name.to_string()).unwrap_or_default();
     match value.repr().map(|repr| repr.to_string()) {
         Ok(repr) if repr.chars().count() <= LONGEST_SHOWN => format!("{repr} ({class})"),

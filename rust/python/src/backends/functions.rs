@@ -4,7 +4,7 @@ use interlock::backends::{self, MatmulPrecision};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::convert::{named_values, object};
+use super::convert::{given, named_values, object};
 use crate::errors::IntoPython;
 use crate::site;
 
@@ -125,7 +125,8 @@ fn get_float32_matmul_precision() -> &'static str {
 
 /// Holds a precision on both matmul nodes.
 #[pyfunction]
-fn set_float32_matmul_precision(py: Python<'_>, precision: &str) -> PyResult<()> {
-    let precision = MatmulPrecision::named(precision).into_python(py)?;
+fn set_float32_matmul_precision(precision: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = precision.py();
+    let precision = MatmulPrecision::of(&given(precision)).into_python(py)?;
     precision.set(site::if_traced(py)).into_python(py)
 }

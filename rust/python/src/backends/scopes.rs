@@ -1,10 +1,11 @@
 //! Scopes of flags and of the freeze, as context managers that are decorators too.
 
-use interlock::backends::{self, Purpose};
+use interlock::backends::{self, Attribute, Purpose};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::convert::named_values;
+use super::convert::{given, named_values};
 use crate::autograd::decorated;
 use crate::errors::IntoPython;
 use crate::site;
@@ -16,13 +17,11 @@ pub(super) struct FlagScope(backends::FlagScope);
 #[pymethods]
 impl FlagScope {
     /// `values` maps dotted names to values; all are checked now, nothing is in force yet.
-    /// `whole_module` says that they are the arguments of a module's own `flags(...)`.
     #[new]
-    #[pyo3(signature = (values, *, whole_module = false))]
-    fn new(values: &Bound<'_, PyDict>, whole_module: bool) -> PyResult<Self> {
+    #[pyo3(signature = (values, /))]
+    fn new(values: &Bound<'_, PyDict>) -> PyResult<Self> {
         let py = values.py();
-        let purpose = if whole_module { Purpose::WholeModule } else { Purpose::Named };
-        let scope = backends::FlagScope::new(&named_values(values)?, purpose, site::if_traced(py));
+        let scope = backends::FlagScope::new(&named_values(values)?, Purpose::Named, site::if_traced(py));
         Ok(FlagScope(scope.into_python(py)?))
     }
 
@@ -36,7 +35,37 @@ impl FlagScope {
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        decorated(slf.as_any(), function)
+        // Calls have a scope of their own: a leave of this one must find the thread that entered it.
+        let twin = Bound::new(slf.py(), FlagScope(slf.get().0.twin()))?;
+        decorated(twin.as_any(), function)
+    }
+}
+
+/// The flags that a module's own `flags(...)` decides, in the order of its arguments.
+#[pyclass(frozen, module = "interlock._core.backends")]
+pub(super) struct ModuleFlags(Vec<&'static Attribute>);
+
+#[pymethods]
+impl ModuleFlags {
+    #[new]
+    #[pyo3(signature = (*names))]
+    fn new(py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
+        let attributes: interlock::Result<_> = names.iter().map(|name| backends::find(name)).collect();
+        Ok(ModuleFlags(attributes.into_python(py)?))
+    }
+
+    /// A scope of these values, one for each flag.
+    #[pyo3(signature = (*values))]
+    fn scope(&self, values: &Bound<'_, PyTuple>) -> PyResult<FlagScope> {
+        let py = values.py();
+        if values.len() != self.0.len() {
+            let message = format!("scope() takes {} values, got {}", self.0.len(), values.len());
+            return Err(PyTypeError::new_err(message));
+        }
+        let values: Vec<_> =
+            self.0.iter().zip(values).map(|(attribute, value)| (*attribute, given(&value))).collect();
+        let scope = backends::FlagScope::new(&values, Purpose::WholeModule, site::if_traced(py));
+        Ok(FlagScope(scope.into_python(py)?))
     }
 }
 

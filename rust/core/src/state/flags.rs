@@ -1,6 +1,4 @@
-//! What a layer decides.
-
-use std::sync::Arc;
+//! What a layer decides about flags.
 
 use super::Masked;
 use crate::backends::{Node, Site};
@@ -57,23 +55,5 @@ impl FlagSlots {
     pub(crate) fn note_site(&mut self, slot: Slot, site: Site) {
         self.sites.retain(|(noted, _)| *noted != slot);
         self.sites.push((slot, site));
-    }
-}
-
-/// What a layer decides: some mode bits, some flags.
-#[derive(Clone, Debug, Default)]
-pub struct Contents {
-    pub(crate) modes: Masked<u8>,
-    /// Shared until a write lands in the layer.
-    pub(crate) flags: Option<Arc<FlagSlots>>,
-}
-
-impl Contents {
-    pub(crate) fn of_modes(modes: Masked<u8>) -> Self {
-        Contents { modes, flags: None }
-    }
-
-    pub(crate) fn of_flags(flags: Arc<FlagSlots>) -> Self {
-        Contents { flags: Some(flags), ..Contents::default() }
     }
 }

@@ -1,0 +1,41 @@
+"""What both state machines share: threads, and how many sequences to try."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine
+
+from tests.worker import Worker
+
+SETTINGS = settings(
+    max_examples=2_000 if os.environ.get("INTERLOCK_TEST_LONG") == "1" else 200,
+    stateful_step_count=40,
+    deadline=None,
+    print_blob=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+THREADS = 3
+A_FEW = 4
+"""How many objects a sequence makes at most, so that each is entered often and in many orders."""
+
+threads = st.sampled_from((0, 0, 0, 1, 2))
+
+
+class OnThreads(RuleBasedStateMachine):
+    """Three threads that live as long as the sequence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.workers = [Worker() for _ in range(THREADS)]
+        self.made = 0
+
+    def few_objects(self) -> bool:
+        """Whether more objects may be made."""
+        return self.made < A_FEW
+
+    def teardown(self) -> None:
+        for worker in self.workers:
+            worker.stop()

@@ -1,0 +1,61 @@
+"""Mistakes, one a line: a strict type checker must find each of them, and nothing else."""
+
+from __future__ import annotations
+
+import interlock
+from interlock import backends, device, inference_mode, no_grad, set_grad_enabled
+from interlock.backends import cudnn, mkldnn
+
+backends.fp32_precision = "fp32"  # error: assignment
+backends.fp32_prec = "ieee"  # error: attr-defined
+cudnn.enabled = "yes"  # error: assignment
+cudnn.benchmrak = True  # error: attr-defined
+cudnn.benchmark_limit = 1.5  # error: assignment
+cudnn.depthwise_kernel = "fast"  # error: assignment
+cudnn.conv.fp32_precision = "bf16"  # error: assignment
+cudnn.conv.precision = "ieee"  # error: attr-defined
+backends.cuda.matmul.allow_tf32 = 1.5  # error: assignment
+backends.cuda.matmul.allow_fp16_reduced_precision_reduction = "no"  # error: assignment
+backends.cuda.matmul.allow_fp16_reduced_precision_reduction_split_k = True  # error: misc
+mkldnn.enable = False  # error: attr-defined
+mkldnn.matmul.fp32_precision = 3  # error: assignment
+cudnn.flags(enabled="yes")  # error: arg-type
+cudnn.flags(bogus=True)  # error: call-arg
+mkldnn.set_flags(_fp32_precision="half")  # error: arg-type
+interlock.set_float32_matmul_precision("low")  # error: arg-type
+set_grad_enabled("no")  # error: arg-type
+set_grad_enabled()  # error: call-arg
+inference_mode(mode="yes")  # error: call-overload
+device(1.5)  # error: arg-type
+device("cuda", "0")  # error: arg-type
+text: str = interlock.is_grad_enabled()  # error: assignment
+index: int = device("cuda").index  # error: assignment
+nothing = backends.explain("cudnn.enabled").nothing  # error: attr-defined
+
+
+@no_grad()
+def first(x: int) -> str:
+    return str(x)
+
+
+@no_grad
+def second(x: int) -> str:
+    return str(x)
+
+
+@inference_mode
+def third(x: int) -> str:
+    return str(x)
+
+
+@cudnn.flags(enabled=False)
+def fourth(x: int) -> str:
+    return str(x)
+
+
+first("text")  # error: arg-type
+second("text")  # error: arg-type
+third("text")  # error: arg-type
+fourth("text")  # error: arg-type
+first()  # error: call-arg
+number: int = second(1)  # error: assignment

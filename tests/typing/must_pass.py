@@ -1,0 +1,177 @@
+"""A program as a user writes it: it must satisfy strict type checkers, and it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import AsyncIterator, Generator, Iterator
+from typing import Literal
+
+import interlock
+from interlock import Tensor, autograd, backends, errors, inference_mode, no_grad, set_grad_enabled
+from interlock.autograd.grad_mode import set_multithreading_enabled
+from interlock.backends import cudnn
+
+Precision = Literal["none", "ieee", "tf32", "bf16"]
+
+
+def set_up(precision: Precision = "ieee") -> None:
+    """Set flags of every kind."""
+    backends.fp32_precision = precision
+    backends.cudnn.enabled = True
+    backends.cudnn.benchmark = False
+    backends.cudnn.benchmark_limit = 5
+    backends.cudnn.deterministic = True
+    backends.cudnn.allow_tf32 = False
+    backends.cudnn.depthwise_kernel = "native"
+    backends.cudnn.fp32_precision = "tf32"
+    backends.cudnn.conv.fp32_precision = "ieee"
+    backends.cudnn.rnn.fp32_precision = "none"
+    backends.cuda.matmul.allow_tf32 = True
+    backends.cuda.matmul.allow_fp16_accumulation = False
+    backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    backends.cuda.matmul.allow_bf16_reduced_precision_reduction = (False, True)
+    backends.cuda.matmul.fp32_precision = "ieee"
+    backends.mkldnn.enabled = True
+    backends.mkldnn.deterministic = True
+    backends.mkldnn.allow_tf32 = True
+    backends.mkldnn.fp32_precision = "bf16"
+    backends.mkldnn.matmul.fp32_precision = "bf16"
+    interlock.set_float32_matmul_precision("high")
+
+
+def report() -> str:
+    """Read them back with their types."""
+    enabled: bool = cudnn.enabled
+    limit: int = cudnn.benchmark_limit
+    kernel: str = cudnn.depthwise_kernel
+    conv: str = cudnn.conv.fp32_precision
+    reduction: bool = backends.cuda.matmul.allow_fp16_reduced_precision_reduction
+    matmul: str = interlock.get_float32_matmul_precision()
+    explanation = backends.explain("cudnn.enabled")
+    parts = (enabled, limit, kernel, conv, reduction, matmul, explanation.level.value, explanation.acts_on)
+    return " ".join(str(part) for part in parts)
+
+
+@no_grad()
+def double(x: Tensor, times: int = 1) -> Tensor:
+    """Double without recording."""
+    return x * 2 if times == 1 else double(x * 2, times - 1)
+
+
+@no_grad
+def triple(x: Tensor) -> Tensor:
+    """Triple without recording."""
+    return x * 3
+
+
+class Model:
+    """Methods decorated both ways."""
+
+    def __init__(self, weight: Tensor) -> None:
+        self.weight = weight
+
+    def loss(self, x: Tensor) -> Tensor:
+        return (self.weight * x).sum()
+
+    @inference_mode()
+    def predict(self, x: Tensor) -> list[float]:
+        values: list[float] = (self.weight * x).tolist()
+        return values
+
+    @inference_mode
+    def score(self, x: Tensor) -> float:
+        return float(self.loss(x).item())
+
+    @staticmethod
+    @set_grad_enabled(False)
+    def recording() -> bool:
+        return interlock.is_grad_enabled()
+
+    @cudnn.flags(enabled=False, deterministic=True)
+    def without_cudnn(self) -> tuple[bool, bool]:
+        return cudnn.enabled, cudnn.deterministic
+
+    @no_grad()
+    def batches(self, count: int) -> Iterator[Tensor]:
+        for number in range(count):
+            yield self.weight * number
+
+
+@inference_mode
+def running_sum() -> Generator[float, float, str]:
+    """Take numbers in, hand their sum out."""
+    total = 0.0
+    while total < 10.0:
+        total += yield total
+    return "enough"
+
+
+@no_grad()
+async def pause(x: int) -> int:
+    """Wait without recording."""
+    await asyncio.sleep(0)
+    return x + int(interlock.is_grad_enabled())
+
+
+@backends.override(**{"cudnn.benchmark": True})
+async def numbers() -> AsyncIterator[bool]:
+    """Hand flags out."""
+    yield cudnn.benchmark
+
+
+def scopes() -> list[bool]:
+    """Open every kind of scope."""
+    seen: list[bool] = []
+    with no_grad(), cudnn.flags(enabled=False), backends.mkldnn.flags(), backends.flags("ieee"):
+        seen.append(interlock.is_grad_enabled() or cudnn.enabled or backends.mkldnn.enabled)
+    with autograd.enable_grad(), set_multithreading_enabled(False), interlock.inference_mode(False):
+        seen.append(interlock.is_inference_mode_enabled())
+    with backends.override(**{"cudnn.deterministic": False, "cudnn.benchmark_limit": 2}):
+        seen.append(cudnn.deterministic)
+    with backends.frozen():
+        try:
+            cudnn.enabled = False
+        except errors.FlagsFrozenError as error:
+            seen.append("cudnn.enabled" not in str(error))
+    return seen
+
+
+def devices() -> list[str]:
+    """Name devices."""
+    made = [interlock.device("cuda", 1), interlock.device("cpu"), interlock.device(interlock.device("meta"))]
+    current: interlock.device | None = interlock.accelerator.current_accelerator(check_available=True)
+    index: int | None = made[0].index
+    count: int = interlock.accelerator.device_count()
+    return [*(str(each) for each in made), str(index), str((current is None) == (count == 0))]
+
+
+async def all_pauses() -> list[int]:
+    """Run coroutines beside each other."""
+    flags = [flag async for flag in numbers()]
+    return [*await asyncio.gather(pause(1), pause(2)), *(int(flag) for flag in flags)]
+
+
+def main() -> None:
+    """Do all of it."""
+    before = backends.snapshot()
+    set_up()
+    print(report())
+    weight = interlock.tensor([1.0, 2.0], requires_grad=True)
+    model = Model(weight)
+    model.loss(interlock.tensor([3.0, 4.0])).backward()
+    gradient = weight.grad
+    assert gradient is not None
+    print(gradient.tolist(), double(weight, times=2).tolist(), triple(weight).requires_grad)
+    print(model.predict(interlock.tensor([1.0, 1.0])), model.score(interlock.tensor([1.0, 1.0])))
+    print(Model.recording(), model.without_cudnn(), [batch.requires_grad for batch in model.batches(2)])
+    sums = running_sum()
+    print(next(sums), sums.send(2.5))
+    print(asyncio.run(all_pauses()), scopes(), devices())
+    changed = backends.snapshot() != before
+    backends.restore(pickle.loads(pickle.dumps(before)))
+    print(changed, backends.snapshot() == before)
+
+
+if __name__ == "__main__":
+    main()

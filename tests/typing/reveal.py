@@ -1,0 +1,113 @@
+"""Decorated functions keep their types: each line is checked by the type checkers, and it runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from typing import Any, assert_type
+
+import interlock
+from interlock import backends, enable_grad, inference_mode, no_grad, set_grad_enabled
+from interlock.backends import cudnn, mkldnn
+
+
+def function(x: int, *, y: str = "") -> float:
+    return float(x) + len(y)
+
+
+def generator(x: int) -> Generator[int, str, bytes]:
+    sent = yield x
+    return sent.encode()
+
+
+async def coroutine(x: int) -> str:
+    return str(x)
+
+
+async def async_generator(x: int) -> AsyncIterator[int]:
+    yield x
+
+
+@no_grad()
+def with_parentheses(x: int) -> float:
+    return float(x)
+
+
+@no_grad
+def without_parentheses(x: int) -> float:
+    return float(x)
+
+
+@inference_mode()
+def inference_with_parentheses(x: int) -> float:
+    return float(x)
+
+
+@inference_mode
+def inference_without_parentheses(x: int) -> float:
+    return float(x)
+
+
+class Owner:
+    @no_grad()
+    def method(self, x: int) -> Owner:
+        return self
+
+    @no_grad
+    def bare_method(self, x: int) -> Owner:
+        return self
+
+    @inference_mode
+    def items(self, x: int) -> Generator[str, None, None]:
+        yield str(x)
+
+    @classmethod
+    @set_grad_enabled(False)
+    def make(cls) -> Owner:
+        return cls()
+
+    @staticmethod
+    @cudnn.flags(enabled=False)
+    def static(x: bytes) -> bytes:
+        return x
+
+
+assert_type(with_parentheses(1), float)
+assert_type(without_parentheses(1), float)
+assert_type(inference_with_parentheses(1), float)
+assert_type(inference_without_parentheses(1), float)
+assert_type(no_grad()(function)(1, y="a"), float)
+assert_type(no_grad(function)(1, y="a"), float)
+assert_type(enable_grad(function)(1, y="a"), float)
+assert_type(inference_mode(function)(1, y="a"), float)
+assert_type(inference_mode(False)(function)(1, y="a"), float)
+assert_type(set_grad_enabled(True)(function)(1, y="a"), float)
+assert_type(cudnn.flags(enabled=False)(function)(1, y="a"), float)
+assert_type(mkldnn.flags()(function)(1, y="a"), float)
+assert_type(backends.flags()(function)(1, y="a"), float)
+assert_type(backends.override()(function)(1, y="a"), float)
+assert_type(no_grad()(generator)(1), Generator[int, str, bytes])
+assert_type(no_grad(generator)(1), Generator[int, str, bytes])
+assert_type(inference_mode(generator)(1), Generator[int, str, bytes])
+assert_type(set_grad_enabled(True)(generator)(1), Generator[int, str, bytes])
+assert_type(cudnn.flags()(generator)(1), Generator[int, str, bytes])
+assert_type(no_grad()(async_generator)(1), AsyncIterator[int])
+assert_type(Owner().method(1), Owner)
+assert_type(Owner().bare_method(1), Owner)
+assert_type(Owner().items(1), Generator[str, None, None])
+assert_type(Owner.make(), Owner)
+assert_type(Owner.static(b""), bytes)
+kept: Callable[[int], Coroutine[Any, Any, str]] = no_grad()(coroutine)
+bare: Callable[[int], Coroutine[Any, Any, str]] = inference_mode(coroutine)
+
+assert_type(cudnn.enabled, bool)
+assert_type(cudnn.benchmark_limit, int)
+assert_type(cudnn.allow_tf32, bool)
+assert_type(backends.cuda.matmul.allow_tf32, bool)
+assert_type(backends.cuda.matmul.allow_fp16_reduced_precision_reduction, bool)
+assert_type(mkldnn.allow_tf32, bool | None)
+assert_type(interlock.get_float32_matmul_precision(), str)
+assert_type(interlock.device("cuda").index, int | None)
+assert_type(interlock.accelerator.why_unavailable(), str | None)
+with no_grad() as nothing, cudnn.flags() as as_little:
+    assert nothing is None
+    assert as_little is None
