@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Element;
+
 /// The type of a tensor's elements, from the narrowest to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DType {
@@ -116,177 +118,12 @@ impl From<f64> for Scalar {
     }
 }
 
-/// A truth value in memory. Foreign memory may hold any byte, so this is a byte: 0 is false, all else true.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(transparent)]
-pub struct Truth(u8);
-
-impl Truth {
-    /// From a `bool`.
-    pub fn new(value: bool) -> Self {
-        Truth(u8::from(value))
-    }
-
-    /// To a `bool`.
-    pub fn get(self) -> bool {
-        self.0 != 0
-    }
-}
-
-impl PartialEq for Truth {
-    fn eq(&self, other: &Self) -> bool {
-        self.get() == other.get()
-    }
-}
-
-impl PartialOrd for Truth {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        self.get().partial_cmp(&other.get())
-    }
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Truth {}
-    impl Sealed for i64 {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
-}
-
-/// An element as it lies in memory. Every bit pattern of its size is a valid element.
-pub trait Element: sealed::Sealed + Copy + Default + PartialOrd + Send + Sync + 'static {
-    /// The type's name at run time.
-    const DTYPE: DType;
-    /// What sums of it are computed in.
-    type Sum: Element;
-
-    /// The nearest element.
-    fn from_f64(value: f64) -> Self;
-    /// The nearest element.
-    fn from_i64(value: i64) -> Self;
-    /// The nearest double.
-    fn to_f64(self) -> f64;
-    /// The same value as another type: towards zero for integers, "not zero" for truth values.
-    fn cast<T: Element>(self) -> T;
-    /// The value outside of a tensor.
-    fn to_scalar(self) -> Scalar;
-    /// The sum, wrapping; "or" of truth values.
-    fn plus(self, other: Self) -> Self;
-    /// The difference, wrapping.
-    fn minus(self, other: Self) -> Self;
-    /// The product, wrapping; "and" of truth values.
-    fn times(self, other: Self) -> Self;
-    /// Whether it is not a number.
-    fn is_nan(self) -> bool {
-        false
-    }
-}
-
-impl Element for Truth {
-    const DTYPE: DType = DType::Bool;
-    type Sum = i64;
-
-    fn from_f64(value: f64) -> Self {
-        Truth::new(value != 0.0)
-    }
-    fn from_i64(value: i64) -> Self {
-        Truth::new(value != 0)
-    }
-    fn to_f64(self) -> f64 {
-        f64::from(u8::from(self.get()))
-    }
-    fn cast<T: Element>(self) -> T {
-        T::from_i64(i64::from(self.get()))
-    }
-    fn to_scalar(self) -> Scalar {
-        Scalar::Bool(self.get())
-    }
-    fn plus(self, other: Self) -> Self {
-        Truth::new(self.get() | other.get())
-    }
-    fn minus(self, other: Self) -> Self {
-        Truth::new(self.get() ^ other.get())
-    }
-    fn times(self, other: Self) -> Self {
-        Truth::new(self.get() & other.get())
-    }
-}
-
-impl Element for i64 {
-    const DTYPE: DType = DType::Int64;
-    type Sum = i64;
-
-    fn from_f64(value: f64) -> Self {
-        value as i64
-    }
-    fn from_i64(value: i64) -> Self {
-        value
-    }
-    fn to_f64(self) -> f64 {
-        self as f64
-    }
-    fn cast<T: Element>(self) -> T {
-        T::from_i64(self)
-    }
-    fn to_scalar(self) -> Scalar {
-        Scalar::Int(self)
-    }
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-    fn minus(self, other: Self) -> Self {
-        self.wrapping_sub(other)
-    }
-    fn times(self, other: Self) -> Self {
-        self.wrapping_mul(other)
-    }
-}
-
-macro_rules! floating_point {
-    ($($float:ident = $dtype:ident),*) => {
-        $(impl Element for $float {
-            const DTYPE: DType = DType::$dtype;
-            type Sum = f64;
-
-            fn from_f64(value: f64) -> Self {
-                value as $float
-            }
-            fn from_i64(value: i64) -> Self {
-                value as $float
-            }
-            fn to_f64(self) -> f64 {
-                self.into()
-            }
-            fn cast<T: Element>(self) -> T {
-                T::from_f64(self.into())
-            }
-            fn to_scalar(self) -> Scalar {
-                Scalar::Float(self.into())
-            }
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-            fn minus(self, other: Self) -> Self {
-                self - other
-            }
-            fn times(self, other: Self) -> Self {
-                self * other
-            }
-            fn is_nan(self) -> bool {
-                $float::is_nan(self)
-            }
-        })*
-    };
-}
-
-floating_point!(f32 = Float32, f64 = Float64);
-
 /// Evaluates an expression with a type parameter standing for the element type.
 macro_rules! dispatch {
     ($dtype:expr, $element:ident => $body:expr) => {
         match $dtype {
             $crate::DType::Bool => {
-                type $element = $crate::dtype::Truth;
+                type $element = $crate::element::Truth;
                 $body
             }
             $crate::DType::Int64 => {
@@ -333,20 +170,5 @@ mod tests {
         assert!(DType::Bool.fits_into(DType::Int64));
         assert!(!DType::Float32.fits_into(DType::Int64));
         assert!(!DType::Int64.fits_into(DType::Bool));
-    }
-
-    #[test]
-    fn any_byte_that_is_not_zero_is_true() {
-        assert!(Truth(2).get());
-        assert_eq!(Truth(2), Truth(1));
-        assert_eq!(Truth(7).cast::<i64>(), 1);
-    }
-
-    #[test]
-    fn casts_go_towards_zero_and_never_panic() {
-        assert_eq!((-1.7f64).cast::<i64>(), -1);
-        assert_eq!(f64::NAN.cast::<i64>(), 0);
-        assert_eq!(1e300f64.cast::<i64>(), i64::MAX);
-        assert_eq!(f32::NAN.cast::<Truth>(), Truth::new(true));
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod autograd;
 mod dtype;
+mod element;
 mod error;
 mod kernel;
 mod ops;
@@ -16,7 +17,8 @@ mod tensor;
 #[cfg(test)]
 mod testing;
 
-pub use dtype::{DType, Element, Scalar};
+pub use dtype::{DType, Scalar};
+pub use element::Element;
 pub use error::{Error, Result};
 pub use ops::{Index, Operand, Reduction, cat, manual_seed, stack};
 pub use storage::Storage;

@@ -98,84 +98,6 @@ pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -
     Ok(out)
 }
 
-/// A power of integers, wrapping.
-fn integer_power(mut base: i64, mut exponent: i64) -> i64 {
-    let mut power = 1i64;
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            power = power.wrapping_mul(base);
-        }
-        base = base.wrapping_mul(base);
-        exponent >>= 1;
-    }
-    power
-}
-
-/// `base` to the power of a number, or a number to the power of a tensor.
-pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let op = "pow";
-    let (base, exponent) = (base.into(), exponent.into());
-    let at = meet(op, base, exponent, |dtype| dtype)?;
-    let out = match at.dtype {
-        DType::Bool => match exponent {
-            Operand::Scalar(exponent) if exponent.cast::<i64>() == 1 => at.a.copy()?,
-            Operand::Scalar(_) => Tensor::ones(&at.shape, DType::Bool)?,
-            Operand::Tensor(_) => {
-                let allowed = "truth values have no powers; make the base int64";
-                return Err(Error::DType { op, given: DType::Bool, allowed });
-            }
-        },
-        DType::Int64 => {
-            let negative = at.b.to_vec::<i64>()?.into_iter().any(|exponent| exponent < 0);
-            if negative {
-                let message = "integers have no negative powers; make the base floating point".to_owned();
-                return Err(Error::Value { op, message });
-            }
-            kernel::zip(&at.shape, &at.a, &at.b, integer_power)?
-        }
-        dtype => dispatch_float!(dtype, T => match exponent {
-            // A product is faster than powf, and exact.
-            Operand::Scalar(Scalar::Int(2)) => kernel::map(&at.a, |x: T| x * x),
-            _ => kernel::zip(&at.shape, &at.a, &at.b, T::powf),
-        })?,
-    };
-    if let Some(mut record) = Record::new("PowBackward0", &[&at.left, &at.right])? {
-        let (left, right) = (record.save(&at.left)?, record.save(&at.right)?);
-        record.finish(&out, move |context, gradient| {
-            let (x, e) = (context.saved(left)?, context.saved(right)?);
-            Ok(vec![
-                context.gradient(0, || {
-                    // Where the exponent is 0 the slope is 0, also at 0.
-                    let lower = match e.item() {
-                        Ok(value) if e.ndim() == 0 => {
-                            let value: f64 = value.cast();
-                            if value == 0.0 {
-                                return gradient.mul(0.0);
-                            }
-                            if value == 1.0 {
-                                return Ok(gradient.clone());
-                            }
-                            if value == 2.0 { x.clone() } else { power(&x, value - 1.0)? }
-                        }
-                        _ => {
-                            let some = e.detached().not_equal(0.0)?;
-                            power(&x, &e.sub(1.0)?)?.mul(&some)?
-                        }
-                    };
-                    gradient.mul(&lower.mul(&e)?)
-                })?,
-                context.gradient(1, || {
-                    // 0 to any positive power is 0: it does not change with the exponent.
-                    let zero = x.detached().not_equal(0.0)?;
-                    let logarithm = x.add(&zero.logical_not()?)?.log()?.mul(&zero)?;
-                    gradient.mul(&power(&x, &e)?.mul(&logarithm)?)
-                })?,
-            ])
-        });
-    }
-    Ok(out)
-}
-
 impl Tensor {
     /// The sum with `other`; shapes broadcast, types are promoted.
     pub fn add<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
@@ -197,11 +119,6 @@ impl Tensor {
         divide(self, other)
     }
 
-    /// This tensor to the power of `exponent`.
-    pub fn pow<'a>(&'a self, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
-        power(self, exponent)
-    }
-
     /// `number - self`.
     pub fn sub_from(&self, number: impl Into<Scalar>) -> Result<Tensor> {
         subtract(Operand::Scalar(number.into()), self)
@@ -210,11 +127,6 @@ impl Tensor {
     /// `number / self`.
     pub fn div_into(&self, number: impl Into<Scalar>) -> Result<Tensor> {
         divide(Operand::Scalar(number.into()), self)
-    }
-
-    /// `number` to the power of each element.
-    pub fn power_of(&self, number: impl Into<Scalar>) -> Result<Tensor> {
-        power(Operand::Scalar(number.into()), self)
     }
 
     /// `self + alpha * other`.
@@ -308,13 +220,5 @@ mod tests {
         gradcheck(|x| x[0].pow(&x[1])?.mul(&x[2].pow(3.0)?), &inputs);
         gradcheck(|x| x[0].sub_from(2.0)?.mul(&x[1].div_into(3.0)?)?.add(&x[2].power_of(1.5)?), &inputs);
         gradcheck(|x| x[0].add_scaled(&x[1], 0.5.into())?.sub_scaled(&x[2], 2.0.into()), &inputs);
-    }
-
-    #[test]
-    fn a_power_of_zero_has_no_slope() {
-        let x = doubles(&[0.0, 2.0], &[2]);
-        x.set_requires_grad(true).unwrap();
-        x.pow(0i64).unwrap().sum(None, false).unwrap().backward().unwrap();
-        assert_close(&x.grad().unwrap(), &[0.0, 0.0]);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::binary::meet;
 use super::operand::Operand;
-use crate::dtype::{Truth, dispatch};
+use crate::dtype::dispatch;
+use crate::element::Truth;
 use crate::{Result, Tensor, kernel};
 
 macro_rules! comparisons {

@@ -11,8 +11,11 @@ mod join;
 mod loss;
 mod matmul;
 mod operand;
+mod power;
 mod random;
 mod reduce;
+mod rows;
+mod strided;
 mod unary;
 mod view;
 
@@ -24,4 +27,4 @@ pub use loss::Reduction;
 pub use operand::Operand;
 pub use random::manual_seed;
 pub(crate) use reduce::sum_to;
-pub(crate) use view::{as_strided, as_strided_node};
+pub(crate) use strided::{as_strided, as_strided_node};
