@@ -252,6 +252,19 @@ fn a_gradient_that_is_set_must_fit() {
 }
 
 #[test]
+fn no_gradient_is_lost_where_passes_on_several_threads_add_to_one_leaf() {
+    for _ in 0..20 {
+        let x = leaf(&[1.0, 2.0, 3.0]);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| sum(&x.mul(2.0).unwrap()).backward().unwrap());
+            }
+        });
+        assert_eq!(gradient(&x), [16.0; 3]);
+    }
+}
+
+#[test]
 fn threads_share_tensors_and_differentiate_side_by_side() {
     let x = leaf(&[1.0, 2.0, 3.0]);
     std::thread::scope(|scope| {

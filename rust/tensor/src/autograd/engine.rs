@@ -269,14 +269,30 @@ fn add(so_far: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<T
     so_far.add(&gradient)
 }
 
-/// Adds to the gradient that a tensor keeps.
+/// Adds to the gradient that a tensor keeps. Passes on several threads may do so at once.
 fn accumulate(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
-    let total = match tensor.grad() {
-        Some(old) if create_graph => old.add(&gradient)?,
-        Some(old) => return old.add_(&gradient).map(drop),
-        // The gradient that a user reads must not be one that something else still writes to.
-        None if create_graph || is_private(&gradient) => gradient,
-        None => gradient.contiguous_copy()?,
+    let old = match tensor.grad() {
+        Some(old) => old,
+        None => {
+            // The gradient that a user reads must not be one that something else still writes to.
+            let own = if create_graph || is_private(&gradient) {
+                gradient.clone()
+            } else {
+                gradient.contiguous_copy()?
+            };
+            let mut meta = tensor.meta();
+            match &meta.grad {
+                // Another thread was quicker.
+                Some(old) => old.clone(),
+                None => {
+                    meta.grad = Some(own);
+                    return Ok(());
+                }
+            }
+        }
     };
-    tensor.set_grad(Some(total))
+    if create_graph {
+        return tensor.set_grad(Some(old.add(&gradient)?));
+    }
+    old.add_(&gradient).map(drop)
 }
