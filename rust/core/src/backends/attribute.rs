@@ -177,9 +177,9 @@ impl Attribute {
             Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
                 (word.kind.parse(text), word.kind.allowed_text())
             }
-            Target::Node(node) => (Given::Text(text.trim().to_lowercase()), node.allowed()),
+            Target::Node(node) => (Given::Text(text.trim().to_lowercase().into()), node.allowed()),
             Target::Tf32(_) => {
-                let given = parse_switch(text).map_or_else(|| Given::Text(text.to_owned()), Given::Bool);
+                let given = parse_switch(text).map_or_else(|| Given::Text(text.into()), Given::Bool);
                 (given, SWITCH_WORDS.to_owned())
             }
         };

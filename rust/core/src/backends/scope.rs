@@ -26,10 +26,15 @@ pub struct FlagScope {
 
 impl FlagScope {
     /// Checks every value; nothing is in force until [`enter`](FlagScope::enter).
-    pub fn new(values: &[(&'static Attribute, Given)], purpose: Purpose, site: Option<Site>) -> Result<Self> {
-        let mut batch = Batch::with_capacity(values.len() + 1);
+    pub fn new<'a>(
+        values: impl IntoIterator<Item = (&'static Attribute, Given<'a>)>,
+        purpose: Purpose,
+        site: Option<Site>,
+    ) -> Result<Self> {
+        // Room for every flag of a module: one allocation instead of three.
+        let mut batch = Batch::with_capacity(8);
         for (attribute, given) in values {
-            attribute.add_write(given, purpose, &mut batch)?;
+            attribute.add_write(&given, purpose, &mut batch)?;
         }
         Ok(FlagScope { scope: Scope::default(), flags: Arc::new(batch.into_layer(site)) })
     }

@@ -6,7 +6,7 @@ use super::process::PROCESS;
 use super::scope::Purpose;
 use super::table;
 use super::{Given, Site};
-use crate::state::{self, FlagSlots, Masked, Slot};
+use crate::state::{self, FlagId, FlagSlots, Masked, Slot};
 use crate::{Error, Result, env};
 
 /// What a slot shall hold.
@@ -77,7 +77,11 @@ impl Batch {
         let site = site.filter(|_| env::debug());
         let mut flags = FlagSlots { words: Vec::with_capacity(self.writes.len()), ..FlagSlots::default() };
         for (_, slot, held) in self.writes {
-            put_in_layer(&mut flags, slot, held);
+            match slot {
+                // Every slot is written once, so there is no earlier word to look for.
+                Slot::Flag(id) => flags.words.push((id, layer_word(id, held))),
+                Slot::Node(_) => put_in_layer(&mut flags, slot, held),
+            }
             if let Some(site) = &site {
                 flags.note_site(slot, site.clone());
             }
@@ -86,13 +90,18 @@ impl Batch {
     }
 }
 
+/// What a layer holds for a flag.
+fn layer_word(id: FlagId, held: Held) -> u64 {
+    match held {
+        Held::Value(payload) => payload,
+        Held::Unset => table::word(id).map_or(0, |word| word.fallback_payload()),
+    }
+}
+
 fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: Held) {
     match slot {
         Slot::Flag(id) => {
-            let payload = match held {
-                Held::Value(payload) => payload,
-                Held::Unset => table::word(id).map_or(0, |word| word.fallback_payload()),
-            };
+            let payload = layer_word(id, held);
             match flags.words.iter_mut().find(|(named, _)| *named == id) {
                 Some(word) => word.1 = payload,
                 None => flags.words.push((id, payload)),
