@@ -3,7 +3,7 @@
 
 use super::environment;
 use super::kind::{literal, one_of};
-use super::write::{Batch, Held};
+use super::write::{Batch, Held, Writes};
 use super::{Given, Level, Site};
 use crate::state::{self, Slot};
 use crate::sync::SharedWord;
