@@ -19,7 +19,7 @@ thread_local! {
 
 fn scope_of(name: &str, value: bool) -> FlagScope {
     let attribute = find(name).expect("a flag of the table");
-    FlagScope::new(&[(attribute, Given::Bool(value))], Purpose::Named, None).expect("a value of its type")
+    FlagScope::new([(attribute, Given::Bool(value))], Purpose::Named, None).expect("a value of its type")
 }
 
 fn flag_reads(criterion: &mut Criterion) {

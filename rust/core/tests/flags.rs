@@ -30,7 +30,7 @@ impl Drop for Turn<'_> {
 fn scope(values: &[(&str, Given)]) -> FlagScope {
     let values: Vec<_> =
         values.iter().map(|(name, given)| (backends::find(name).unwrap(), given.clone())).collect();
-    FlagScope::new(&values, Purpose::Named, None).unwrap()
+    FlagScope::new(values, Purpose::Named, None).unwrap()
 }
 
 fn assign(name: &str, given: Option<Given>) -> interlock::Result<()> {
@@ -166,11 +166,11 @@ fn a_snapshot_brings_back_what_was_assigned_and_only_that() {
     assert_eq!(backends::snapshot(), taken);
 }
 
-fn given(value: Value) -> Given {
+fn given(value: Value) -> Given<'static> {
     match value {
         Value::Bool(value) => Given::Bool(value),
         Value::Integer(number) => Given::Integer(number),
-        Value::Name(name) => Given::Text(name.to_owned()),
+        Value::Name(name) => Given::Text(name.into()),
         Value::Pair(one, other) => Given::List(vec![Given::Bool(one), Given::Bool(other)]),
         Value::None => Given::None,
     }

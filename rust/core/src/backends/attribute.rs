@@ -5,7 +5,7 @@ use super::flag::FlagWord;
 use super::kind::{FlagValue, Reduction, Refusal, SWITCH_WORDS, parse_switch};
 use super::precision::{Node, Precision};
 use super::scope::Purpose;
-use super::write::{Batch, Held};
+use super::write::{Held, Writes};
 use super::{Given, Value};
 use crate::state::Slot;
 use crate::{Error, Result, env};
@@ -108,28 +108,28 @@ impl Attribute {
     }
 
     /// Adds what writing `given` stands for, or refuses it.
-    pub(super) fn add_write(&self, given: &Given, purpose: Purpose, batch: &mut Batch) -> Result<()> {
+    pub(super) fn add_write(&self, given: &Given, purpose: Purpose, writes: &mut impl Writes) -> Result<()> {
         let held =
             self.held_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.allowed()))?;
-        self.add_to_every_slot(held, batch)
+        self.add_to_every_slot(held, writes)
     }
 
     /// Adds what dropping the assigned value stands for.
-    pub(super) fn add_removal(&self, batch: &mut Batch) -> Result<()> {
-        self.add_to_every_slot(Held::Unset, batch)
+    pub(super) fn add_removal(&self, writes: &mut impl Writes) -> Result<()> {
+        self.add_to_every_slot(Held::Unset, writes)
     }
 
-    fn add_to_every_slot(&self, held: Held, batch: &mut Batch) -> Result<()> {
+    fn add_to_every_slot(&self, held: Held, writes: &mut impl Writes) -> Result<()> {
         if self.is_read_only() {
             return Err(Error::ReadOnlyFlag { name: self.name.to_owned() });
         }
         match &self.target {
             Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
-                batch.add(self.name, Slot::Flag(word.id), held);
+                writes.add(self.name, Slot::Flag(word.id), held);
             }
-            Target::Node(node) => batch.add(self.name, Slot::Node(*node), held),
+            Target::Node(node) => writes.add(self.name, Slot::Node(*node), held),
             Target::Tf32(nodes) => {
-                nodes.iter().for_each(|node| batch.add(self.name, Slot::Node(*node), held));
+                nodes.iter().for_each(|node| writes.add(self.name, Slot::Node(*node), held));
             }
         }
         Ok(())
@@ -172,20 +172,20 @@ impl Attribute {
     }
 
     /// Adds what the text of an environment variable stands for.
-    pub(super) fn add_text(&self, text: &str, batch: &mut Batch) -> Result<()> {
+    pub(super) fn add_text(&self, text: &str, writes: &mut impl Writes) -> Result<()> {
         let (given, allowed) = match &self.target {
             Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
                 (word.kind.parse(text), word.kind.allowed_text())
             }
-            Target::Node(node) => (Given::Text(text.trim().to_lowercase()), node.allowed()),
+            Target::Node(node) => (Given::Text(text.trim().to_lowercase().into()), node.allowed()),
             Target::Tf32(_) => {
-                let given = parse_switch(text).map_or_else(|| Given::Text(text.to_owned()), Given::Bool);
+                let given = parse_switch(text).map_or_else(|| Given::Text(text.into()), Given::Bool);
                 (given, SWITCH_WORDS.to_owned())
             }
         };
         let held = self
             .held_for(&given, Purpose::Named)
             .map_err(|refusal| self.refusal(refusal, &given, allowed))?;
-        self.add_to_every_slot(held, batch)
+        self.add_to_every_slot(held, writes)
     }
 }

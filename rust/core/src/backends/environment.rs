@@ -4,7 +4,6 @@ use once_cell::race::OnceBox;
 
 use super::attribute::Attribute;
 use super::table;
-use super::write::Batch;
 use crate::state::{FlagId, FlagSlots};
 use crate::{Error, env};
 
@@ -39,31 +38,25 @@ fn read_from(variable: impl Fn(&str) -> Option<String>) -> Environment {
     let mut flags = FlagSlots::default();
     // Views come first, so that a variable that names a node itself is stronger.
     for attribute in table::views_first() {
-        let understood = strongest(attribute, &variable, &mut problems);
-        let Some(named) = understood.map(|batch| batch.into_layer(None)) else { continue };
-        flags.tree = named.tree.over(flags.tree);
-        flags.words.extend(named.words);
+        read_strongest(attribute, &variable, &mut flags, &mut problems);
     }
     Environment { flags, problems }
 }
 
-/// The first variable of an attribute that is set and understood.
-fn strongest(
+/// Reads the first variable of an attribute that is set and understood.
+fn read_strongest(
     attribute: &Attribute,
     variable: impl Fn(&str) -> Option<String>,
+    flags: &mut FlagSlots,
     problems: &mut Vec<(String, Error)>,
-) -> Option<Batch> {
-    attribute.variables().into_iter().find_map(|name| {
-        let text = variable(&name)?;
-        let mut batch = Batch::default();
-        match attribute.add_text(&text, &mut batch) {
-            Ok(()) => Some(batch),
-            Err(error) => {
-                problems.push((name, error));
-                None
-            }
+) {
+    for name in attribute.variables() {
+        let Some(text) = variable(&name) else { continue };
+        match attribute.add_text(&text, flags) {
+            Ok(()) => return,
+            Err(error) => problems.push((name, error)),
         }
-    })
+    }
 }
 
 #[cfg(test)]

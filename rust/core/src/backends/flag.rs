@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::environment;
 use super::kind::{FlagValue, Kind};
-use super::write::{Batch, Held};
+use super::write::{Batch, Held, Writes};
 use super::{Level, Site};
 use crate::Result;
 use crate::state::{self, FlagId, Slot};

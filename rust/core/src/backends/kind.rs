@@ -95,12 +95,12 @@ impl Kind {
     }
 
     /// Reads the text of an environment variable; what can't be read stays text and is then refused.
-    pub(super) fn parse(self, text: &str) -> Given {
-        let unread = || Given::Text(text.to_owned());
+    pub(super) fn parse(self, text: &str) -> Given<'_> {
+        let unread = || Given::Text(text.into());
         match self {
             Kind::Switch { .. } | Kind::OptionalSwitch => parse_switch(text).map_or_else(unread, Given::Bool),
             Kind::Count { .. } => text.trim().parse().map_or_else(|_| unread(), Given::Integer),
-            Kind::Choice { .. } => Given::Text(text.trim().to_lowercase()),
+            Kind::Choice { .. } => Given::Text(text.trim().to_lowercase().into()),
             Kind::Reduction => {
                 let parts: Option<Vec<Given>> =
                     text.split(',').map(|part| parse_switch(part).map(Given::Bool)).collect();

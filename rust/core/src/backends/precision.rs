@@ -3,7 +3,7 @@
 
 use super::environment;
 use super::kind::{literal, one_of};
-use super::write::{Batch, Held};
+use super::write::{Batch, Held, Writes};
 use super::{Given, Level, Site};
 use crate::state::{self, Slot};
 use crate::sync::SharedWord;
@@ -272,11 +272,9 @@ impl MatmulPrecision {
         let named = |name| Self::ALL.into_iter().find(|precision| precision.name() == name);
         let (name, allowed) = ("float32_matmul_precision".to_owned(), one_of(&Self::ALL.map(Self::name)));
         match given {
-            Given::Text(text) => named(text.as_str()).ok_or_else(|| Error::FlagValue {
-                name,
-                given: given.to_string(),
-                allowed,
-            }),
+            Given::Text(text) => {
+                named(text).ok_or_else(|| Error::FlagValue { name, given: given.to_string(), allowed })
+            }
             _ => Err(Error::FlagType { name, given: given.to_string(), allowed }),
         }
     }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use super::attribute::Attribute;
-use super::write::Batch;
 use super::{Given, Site};
-use crate::Result;
 use crate::state::{FlagSlots, Scope, ScopeGuard};
+use crate::{Result, env};
 
 /// Why a value is written; one older flag means something else as an argument of `flags(...)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +25,20 @@ pub struct FlagScope {
 
 impl FlagScope {
     /// Checks every value; nothing is in force until [`enter`](FlagScope::enter).
-    pub fn new(values: &[(&'static Attribute, Given)], purpose: Purpose, site: Option<Site>) -> Result<Self> {
-        let mut batch = Batch::with_capacity(values.len() + 1);
+    pub fn new<'a>(
+        values: impl IntoIterator<Item = (&'static Attribute, Given<'a>)>,
+        purpose: Purpose,
+        site: Option<Site>,
+    ) -> Result<Self> {
+        let values = values.into_iter();
+        let mut flags = FlagSlots::with_room_for(values.size_hint().0);
         for (attribute, given) in values {
-            attribute.add_write(given, purpose, &mut batch)?;
+            attribute.add_write(&given, purpose, &mut flags)?;
         }
-        Ok(FlagScope { scope: Scope::default(), flags: Arc::new(batch.into_layer(site)) })
+        if let Some(site) = site.filter(|_| env::debug()) {
+            flags.note_site_of_all(&site);
+        }
+        Ok(FlagScope { scope: Scope::default(), flags: Arc::new(flags) })
     }
 
     /// A scope of the same values that has been entered nowhere.

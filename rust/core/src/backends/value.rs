@@ -1,10 +1,11 @@
 //! Values of flags on their way in and out.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// What somebody wants to write, not checked yet.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Given {
+pub enum Given<'a> {
     /// Python's None.
     None,
     /// A truth value.
@@ -14,14 +15,29 @@ pub enum Given {
     /// A whole number that 64 bits can't hold, in digits.
     HugeInteger(String),
     /// Text.
-    Text(String),
+    Text(Cow<'a, str>),
     /// A tuple or list.
-    List(Vec<Given>),
+    List(Vec<Given<'a>>),
     /// Anything else, as a message shall show it.
     Other(String),
 }
 
-impl fmt::Display for Given {
+impl Given<'_> {
+    /// The same, borrowing nothing.
+    pub fn into_owned(self) -> Given<'static> {
+        match self {
+            Given::None => Given::None,
+            Given::Bool(value) => Given::Bool(value),
+            Given::Integer(number) => Given::Integer(number),
+            Given::HugeInteger(digits) => Given::HugeInteger(digits),
+            Given::Text(text) => Given::Text(text.into_owned().into()),
+            Given::List(items) => Given::List(items.into_iter().map(Given::into_owned).collect()),
+            Given::Other(shown) => Given::Other(shown),
+        }
+    }
+}
+
+impl fmt::Display for Given<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Given::None => f.write_str("None"),

@@ -25,19 +25,6 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Room for so many writes.
-    pub(super) fn with_capacity(writes: usize) -> Self {
-        Batch { writes: Vec::with_capacity(writes) }
-    }
-
-    /// Adds a write; a later one to the same slot wins.
-    pub(super) fn add(&mut self, name: &'static str, slot: Slot, held: Held) {
-        match self.writes.iter_mut().find(|(_, taken, _)| *taken == slot) {
-            Some(write) => *write = (name, slot, held),
-            None => self.writes.push((name, slot, held)),
-        }
-    }
-
     fn held(&self, wanted: Slot) -> Held {
         let found = self.writes.iter().find(|(_, slot, _)| *slot == wanted);
         found.map_or(Held::Unset, |(_, _, held)| *held)
@@ -71,18 +58,26 @@ impl Batch {
     pub(super) fn into_writes(self) -> Vec<(&'static str, Slot, Held)> {
         self.writes
     }
+}
 
-    /// What a layer holds that names these slots.
-    pub(super) fn into_layer(self, site: Option<Site>) -> FlagSlots {
-        let site = site.filter(|_| env::debug());
-        let mut flags = FlagSlots { words: Vec::with_capacity(self.writes.len()), ..FlagSlots::default() };
-        for (_, slot, held) in self.writes {
-            put_in_layer(&mut flags, slot, held);
-            if let Some(site) = &site {
-                flags.note_site(slot, site.clone());
-            }
-        }
-        flags
+/// Where checked writes are put.
+pub(super) trait Writes {
+    /// Adds a write; a later one to the same slot wins. `name` is the one the program used.
+    fn add(&mut self, name: &'static str, slot: Slot, held: Held);
+}
+
+impl Writes for Batch {
+    fn add(&mut self, name: &'static str, slot: Slot, held: Held) {
+        self.writes.retain(|(_, taken, _)| *taken != slot);
+        self.writes.push((name, slot, held));
+    }
+}
+
+/// For a layer to be.
+impl Writes for FlagSlots {
+    #[inline]
+    fn add(&mut self, _name: &'static str, slot: Slot, held: Held) {
+        put_in_layer(self, slot, held);
     }
 }
 

@@ -36,6 +36,10 @@ pub(crate) struct FlagSlots {
 }
 
 impl FlagSlots {
+    pub(crate) fn with_room_for(words: usize) -> Self {
+        FlagSlots { words: Vec::with_capacity(words), ..FlagSlots::default() }
+    }
+
     pub(crate) fn word(&self, id: FlagId) -> Option<u64> {
         self.words.iter().find(|(named, _)| *named == id).map(|(_, payload)| *payload)
     }
@@ -50,6 +54,13 @@ impl FlagSlots {
     /// Which of the bits of [`FlagId::bit`] these flags need.
     pub(super) fn named_bits(&self) -> u64 {
         self.words.iter().fold(0, |bits, (id, _)| bits | id.bit())
+    }
+
+    /// Everything here was set at one place.
+    pub(crate) fn note_site_of_all(&mut self, site: &Site) {
+        let words = self.words.iter().map(|(id, _)| Slot::Flag(*id));
+        let nodes = Node::ALL.into_iter().filter(|node| self.tree.mask & node.mask() != 0).map(Slot::Node);
+        self.sites = words.chain(nodes).map(|slot| (slot, site.clone())).collect();
     }
 
     pub(crate) fn note_site(&mut self, slot: Slot, site: Site) {

@@ -79,7 +79,9 @@ fn push_modes_after_care(
     owner: u64,
     decided: Masked<u8>,
 ) -> Option<LayerId> {
-    drop_what_others_left(current, owned);
+    if owned.others_left() {
+        drop_what_others_left(current, owned);
+    }
     owned.make_room();
     push_modes_at_once(current, owned, owner, decided)
 }
@@ -115,7 +117,9 @@ pub(super) fn remove(wanted: impl Fn(LayerId, u64) -> bool) -> bool {
 #[cold]
 #[inline(never)]
 fn remove_wherever(current: &Current, owned: &mut Owned, wanted: impl Fn(LayerId, u64) -> bool) -> bool {
-    drop_what_others_left(current, owned);
+    if owned.others_left() {
+        drop_what_others_left(current, owned);
+    }
     let removed = owned.layers.remove(wanted);
     publish_removal(current, owned, removed);
     removed.is_some()

@@ -11,28 +11,22 @@ use crate::errors::IntoPython;
 const LONGEST_SHOWN: usize = 60;
 
 /// What a program gave, for the core to check.
-pub(super) fn given(value: &Bound<'_, PyAny>) -> Given {
+pub(super) fn given<'a>(value: &'a Bound<'_, PyAny>) -> Given<'a> {
     // A bool is an int to Python, so it comes first.
-    if value.is_none() {
-        Given::None
-    } else if let Ok(switch) = value.cast::<PyBool>() {
+    if let Ok(switch) = value.cast::<PyBool>() {
         Given::Bool(switch.is_true())
+    } else if value.is_none() {
+        Given::None
     } else if let Ok(number) = value.cast::<PyInt>() {
         number.extract().map_or_else(|_| Given::HugeInteger(shown(value)), Given::Integer)
-    } else if let Some(text) = value.cast::<PyString>().ok().and_then(|text| text.extract().ok()) {
-        Given::Text(text)
-    } else if let Some(items) = items(value) {
-        Given::List(items.iter().map(given).collect())
+    } else if let Some(text) = value.cast::<PyString>().ok().and_then(|text| text.to_str().ok()) {
+        Given::Text(text.into())
+    } else if let Ok(tuple) = value.cast::<PyTuple>() {
+        Given::List(tuple.iter().map(|item| given(&item).into_owned()).collect())
+    } else if let Ok(list) = value.cast::<PyList>() {
+        Given::List(list.iter().map(|item| given(&item).into_owned()).collect())
     } else {
         Given::Other(shown(value))
-    }
-}
-
-fn items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
-    if let Ok(list) = value.cast::<PyList>() {
-        Some(list.iter().collect())
-    } else {
-        value.cast::<PyTuple>().ok().map(|tuple| tuple.iter().collect())
     }
 }
 
@@ -47,12 +41,12 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 }
 
 /// `{"cudnn.enabled": False}` as the attributes and values that it names.
-pub(super) fn named_values(values: &Bound<'_, PyDict>) -> PyResult<Vec<(&'static Attribute, Given)>> {
-    let py = values.py();
-    values
-        .iter()
-        .map(|(name, value)| Ok((backends::find(&name.extract::<String>()?).into_python(py)?, given(&value))))
-        .collect()
+pub(super) fn named_values(
+    values: &Bound<'_, PyDict>,
+) -> PyResult<Vec<(&'static Attribute, Given<'static>)>> {
+    let named =
+        |name: Bound<'_, PyAny>| backends::find(name.cast::<PyString>()?.to_str()?).into_python(name.py());
+    values.iter().map(|(name, value)| Ok((named(name)?, given(&value).into_owned()))).collect()
 }
 
 /// A new reference to the value as Python has it, or null with an error set.

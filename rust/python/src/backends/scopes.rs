@@ -21,7 +21,7 @@ impl FlagScope {
     #[pyo3(signature = (values, /))]
     fn new(values: &Bound<'_, PyDict>) -> PyResult<Self> {
         let py = values.py();
-        let scope = backends::FlagScope::new(&named_values(values)?, Purpose::Named, site::if_traced(py));
+        let scope = backends::FlagScope::new(named_values(values)?, Purpose::Named, site::if_traced(py));
         Ok(FlagScope(scope.into_python(py)?))
     }
 
@@ -62,9 +62,9 @@ impl ModuleFlags {
             let message = format!("scope() takes {} values, got {}", self.0.len(), values.len());
             return Err(PyTypeError::new_err(message));
         }
-        let values: Vec<_> =
-            self.0.iter().zip(values).map(|(attribute, value)| (*attribute, given(&value))).collect();
-        let scope = backends::FlagScope::new(&values, Purpose::WholeModule, site::if_traced(py));
+        let values: Vec<_> = values.iter().collect();
+        let named = self.0.iter().copied().zip(values.iter().map(given));
+        let scope = backends::FlagScope::new(named, Purpose::WholeModule, site::if_traced(py));
         Ok(FlagScope(scope.into_python(py)?))
     }
 }
