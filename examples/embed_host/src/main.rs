@@ -1,0 +1,56 @@
+//! Runs a Python script in this process and shares flags and modes with it.
+//!
+//! `cargo run -p embed_host -- examples/quickstart.py`
+//!
+//! The Python layer of interlock is taken from the virtual environment `.venv` (or the one that
+//! `VIRTUAL_ENV` names), where `make demo` installs it. Its extension module is not: this program
+//! registers the one it is linked with, so that there is one state.
+
+mod environment;
+
+use std::error::Error;
+use std::ffi::CString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use interlock::autograd;
+use interlock::backends::flags;
+use interlock_python::_core;
+use pyo3::prelude::*;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("embed_host: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let script = PathBuf::from(std::env::args_os().nth(1).ok_or("usage: embed_host SCRIPT.py")?);
+    let settings = environment::of_virtual_environment()?;
+    // Before the interpreter starts, so that `import interlock` finds this copy under the dotted name.
+    pyo3::append_to_inittab!(_core);
+    settings.start_interpreter();
+    Python::attach(|py| -> PyResult<()> {
+        settings.add_packages(py)?;
+        run_script(py, &script)?;
+        println!("\nseen from Rust, in the same process:");
+        println!("  mkldnn.deterministic, which the script assigned: {}", flags::MKLDNN_DETERMINISTIC.get());
+        py.run(c"import interlock; interlock.set_grad_enabled(False)", None, None)?;
+        println!("  gradients on this thread, after Python turned them off: {}", autograd::is_grad_enabled());
+        Ok(())
+    })?;
+    let elsewhere = std::thread::spawn(autograd::is_grad_enabled).join();
+    println!("  gradients on another thread: {}", elsewhere.unwrap_or_default());
+    Ok(())
+}
+
+/// Runs a file as `python FILE` would.
+fn run_script(py: Python<'_>, script: &PathBuf) -> PyResult<()> {
+    py.import("sys")?.setattr("argv", vec![script])?;
+    let runner = CString::new("import runpy, sys; runpy.run_path(sys.argv[0], run_name='__main__')")?;
+    py.run(&runner, None, None)
+}

@@ -1,0 +1,109 @@
+"""Train a two-layer classifier of handwritten digits, and show which flags were in force.
+
+The data: 1,797 images of 8x8 pixels (UCI optical recognition of handwritten digits), see data/README.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import random
+from pathlib import Path
+
+import interlock
+from interlock import Tensor, backends
+
+DIGITS = Path(__file__).parent / "data" / "digits.csv.gz"
+PIXELS, HIDDEN, CLASSES = 64, 64, 10
+BRIGHTEST = 16.0
+EPOCHS, BATCH, LEARNING_RATE = 30, 32, 0.2
+FLAGS_SHOWN = (
+    "fp32_precision",
+    "mkldnn.matmul.fp32_precision",
+    "mkldnn.deterministic",
+    "cudnn.deterministic",
+    "cudnn.benchmark",
+    "cudnn.benchmark_limit",
+)
+
+
+def load_digits() -> tuple[list[list[float]], list[int]]:
+    """Return the images, 64 brightnesses from 0 to 1 each, and their labels."""
+    with gzip.open(DIGITS, "rt", newline="") as file:
+        rows = [[float(number) for number in row] for row in csv.reader(file)]
+    random.Random(0).shuffle(rows)
+    return [[pixel / BRIGHTEST for pixel in row[:PIXELS]] for row in rows], [int(row[PIXELS]) for row in rows]
+
+
+class Classifier:
+    """Two layers with a rectifier between them."""
+
+    def __init__(self) -> None:
+        spread = (2.0 / PIXELS) ** 0.5
+        self.parameters = [
+            (interlock.randn(PIXELS, HIDDEN) * spread).requires_grad_(),
+            interlock.zeros(HIDDEN, requires_grad=True),
+            (interlock.randn(HIDDEN, CLASSES) * spread).requires_grad_(),
+            interlock.zeros(CLASSES, requires_grad=True),
+        ]
+
+    def __call__(self, images: Tensor) -> Tensor:
+        """Return the scores of the ten classes, one row for each image."""
+        weight, bias, output_weight, output_bias = self.parameters
+        return interlock.relu(images @ weight + bias) @ output_weight + output_bias
+
+    @interlock.no_grad()
+    def step(self) -> None:
+        """Move every parameter against its gradient."""
+        for parameter in self.parameters:
+            assert parameter.grad is not None
+            parameter.sub_(parameter.grad, alpha=LEARNING_RATE)
+            parameter.grad = None
+
+
+def train(model: Classifier, images: Tensor, labels: Tensor) -> None:
+    """Run gradient descent over the images, a batch at a time."""
+    for epoch in range(1, EPOCHS + 1):
+        total = 0.0
+        for start in range(0, len(images), BATCH):
+            scores = model(images[start : start + BATCH])
+            loss = interlock.cross_entropy(scores, labels[start : start + BATCH])
+            loss.backward()
+            model.step()
+            total += loss.item() * len(scores)
+        if epoch % 5 == 0:
+            print(f"epoch {epoch:2d}  loss {total / len(images):.4f}")
+
+
+@interlock.inference_mode()
+def accuracy(model: Classifier, images: Tensor, labels: Tensor) -> float:
+    """Return the share of images whose best score is that of their label."""
+    right = (model(images).argmax(dim=1) == labels).sum().item()
+    return right / len(labels)
+
+
+def show_flags() -> None:
+    """Print the value of some flags and where each comes from."""
+    print(f"\n{'flag':<30} {'value':<8} from")
+    for name in FLAGS_SHOWN:
+        flag = backends.explain(name)
+        print(f"{name:<30} {flag.value!s:<8} {flag.level}")
+
+
+def main() -> None:
+    """Train on four fifths of the digits and test on the rest."""
+    interlock.manual_seed(0)
+    pixels, digits = load_digits()
+    count = len(pixels) * 4 // 5
+    images, labels = interlock.tensor(pixels), interlock.tensor(digits)
+    model = Classifier()
+    # For the whole process, and then for this thread while it trains.
+    backends.mkldnn.deterministic = True
+    with backends.override({"fp32_precision": "ieee", "cudnn.deterministic": True}):
+        train(model, images[:count], labels[:count])
+        show_flags()
+    print(f"\naccuracy {accuracy(model, images[count:], labels[count:]):.1%}".replace("%", " %"))
+
+
+if __name__ == "__main__":
+    main()
