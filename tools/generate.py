@@ -4,6 +4,7 @@ The table is asked of the installed extension module, so that there is one decla
 two marking comments the rest of a file is left as it is.
 """
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -113,6 +114,20 @@ def documentation() -> Iterator[str]:
         yield f"- acts on: {flag['acts_on']}"
 
 
+def differences() -> Iterator[str]:
+    """Yield the page that lists the recorded cases from which interlock departs."""
+    entries = json.loads((ROOT / "tests" / "conformance" / "differences.json").read_text())
+    yield "# Differences from PyTorch"
+    yield ""
+    yield "Made from tests/conformance/differences.json by `make generate`: recorded cases of PyTorch from which"
+    yield "interlock departs on purpose."
+    yield ""
+    if not entries:
+        yield "None."
+    for entry in entries:
+        yield f"- `{entry['id']}` (known defect {entry['row']}): {entry['reason']}"
+
+
 def formatted(path: Path, text: str) -> str:
     """Return the text of a file as the formatter of this project writes it."""
     if path.suffix not in (".py", ".pyi"):
@@ -133,7 +148,11 @@ def between(path: Path, title: str, lines: Iterator[str]) -> str:
 
 def generated() -> dict[Path, str]:
     """Return the text that each file should have."""
-    whole = {PACKAGE / "_flags.py": typed_dict(), ROOT / "docs" / "flags.md": documentation()}
+    whole = {
+        PACKAGE / "_flags.py": typed_dict(),
+        ROOT / "docs" / "flags.md": documentation(),
+        ROOT / "docs" / "differences.md": differences(),
+    }
     parts = {
         PACKAGE / "__init__.py": ("flags of backends", annotations("")),
         PACKAGE / "cudnn.py": ("flags of cudnn", annotations("cudnn")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 import interlock
 from interlock import backends, enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -105,7 +105,7 @@ assert_type(cudnn.allow_tf32, bool)
 assert_type(backends.cuda.matmul.allow_tf32, bool)
 assert_type(backends.cuda.matmul.allow_fp16_reduced_precision_reduction, bool)
 assert_type(mkldnn.allow_tf32, bool | None)
-assert_type(interlock.get_float32_matmul_precision(), str)
+assert_type(interlock.get_float32_matmul_precision(), Literal["highest", "high", "medium"])
 assert_type(interlock.device("cuda").index, int | None)
 assert_type(interlock.accelerator.why_unavailable(), str | None)
 with no_grad() as nothing, cudnn.flags() as as_little:

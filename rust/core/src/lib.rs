@@ -15,3 +15,7 @@ pub mod state;
 mod sync;
 
 pub use error::{Error, Result};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,19 +1,28 @@
 //! Random numbers from one generator of the process.
 
 use std::f64::consts::TAU;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::dtype::dispatch_float;
 use crate::{DType, Element, Error, Result, Tensor};
 
-/// What the generator starts from until a seed is given: runs repeat each other, as in PyTorch.
+/// What the seeds start from until one is given: runs repeat each other.
 const FIRST_SEED: u64 = 0x5eed;
 
-static GENERATOR: Mutex<Option<fastrand::Rng>> = Mutex::new(None);
+/// The seed of the next tensor of random numbers. No lock: a child forked while another thread draws
+/// must be able to draw.
+static NEXT_SEED: AtomicU64 = AtomicU64::new(FIRST_SEED);
 
-/// Restarts the generator: the same calls give the same numbers after the same seed.
+/// Restarts the random numbers: the same calls give the same numbers after the same seed.
 pub fn manual_seed(seed: u64) {
-    *GENERATOR.lock().unwrap_or_else(PoisonError::into_inner) = Some(fastrand::Rng::with_seed(seed));
+    NEXT_SEED.store(seed, Ordering::Relaxed);
+}
+
+/// The generator of one tensor.
+fn generator() -> fastrand::Rng {
+    // The golden ratio in 64 bits: consecutive seeds share no pattern of bits (Weyl's sequence).
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    fastrand::Rng::with_seed(NEXT_SEED.fetch_add(STEP, Ordering::Relaxed))
 }
 
 fn draw(
@@ -25,18 +34,22 @@ fn draw(
     if !dtype.is_floating_point() {
         return Err(Error::DType { op, given: dtype, allowed: "random numbers are floating point" });
     }
-    let mut generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
-    let generator = generator.get_or_insert_with(|| fastrand::Rng::with_seed(FIRST_SEED));
+    let mut generator = generator();
     dispatch_float!(dtype, T => Tensor::build(shape, |out: &mut [T]| {
-        out.iter_mut().for_each(|out| *out = T::from_f64(f(generator)));
+        out.iter_mut().for_each(|out| *out = T::from_f64(f(&mut generator)));
     }))
 }
 
 impl Tensor {
     /// Numbers spread evenly from 0 up to but without 1.
     pub fn rand(shape: &[usize], dtype: DType) -> Result<Self> {
-        // 24 bits are exact in single precision: rounding never gives 1.
-        draw("rand", shape, dtype, |generator| f64::from(generator.u32(..) >> 8) / f64::from(1u32 << 24))
+        match dtype {
+            // 24 bits are exact in single precision: rounding never gives 1.
+            DType::Float32 => draw("rand", shape, dtype, |generator| {
+                f64::from(generator.u32(..) >> 8) / f64::from(1u32 << 24)
+            }),
+            _ => draw("rand", shape, dtype, fastrand::Rng::f64),
+        }
     }
 
     /// Numbers of the standard normal distribution.
