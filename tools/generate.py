@@ -119,8 +119,8 @@ def differences() -> Iterator[str]:
     entries = json.loads((ROOT / "tests" / "conformance" / "differences.json").read_text())
     yield "# Differences from PyTorch"
     yield ""
-    yield "Made from tests/conformance/differences.json by `make generate`: recorded cases of PyTorch from which"
-    yield "interlock departs on purpose."
+    yield "Recorded cases of PyTorch from which interlock departs on purpose. Made from"
+    yield "`tests/conformance/differences.json` by `make generate`."
     yield ""
     if not entries:
         yield "None."

@@ -36,7 +36,8 @@ def test_a_sub_interpreter_is_refused_with_our_own_sentence() -> None:
             except ImportError:
                 continue
         # One that shares the lock of the main interpreter: others CPython refuses by itself.
-        made = interpreters.create("legacy") if name == "_interpreters" else interpreters.create(isolated=False)
+        is_new = name == "_interpreters"
+        made = interpreters.create("legacy") if is_new else interpreters.create(isolated=False)
         script = "try:\\n    import interlock\\nexcept ImportError as error:\\n    print(error, flush=True)"
         interpreters.run_string(made, script)
         """

@@ -7,14 +7,9 @@ from typing import Any, Final, Literal, cast
 from interlock._core import backends as _native
 
 
-class _NotGiven(str):
-    """A default that reads like PyTorch's and can be told from a value that somebody gave."""
-
-    __slots__ = ()
-
-
-#: The default of every `_fp32_precision` argument of `set_flags`: leave it as it is.
-UNCHANGED: Final = cast(Literal["none"], _NotGiven("none"))
+#: The default of every `_fp32_precision` argument of `set_flags`: leave it as it is. It equals "none", as
+#: in PyTorch's signature, and is an object of its own, told from a "none" that somebody gave by identity.
+UNCHANGED: Final[Literal["none"]] = cast(Literal["none"], str(b"none", "ascii"))
 
 
 def set_flags(names: tuple[str, ...], *values: Any) -> tuple[Any, ...]:
