@@ -6,7 +6,6 @@ from typing import Any, Final, Literal, cast
 
 from interlock._core import backends as _native
 
-
 #: The default of every `_fp32_precision` argument of `set_flags`: leave it as it is. It equals "none", as
 #: in PyTorch's signature, and is an object of its own, told from a "none" that somebody gave by identity.
 UNCHANGED: Final[Literal["none"]] = cast(Literal["none"], str(b"none", "ascii"))

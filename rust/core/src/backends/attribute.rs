@@ -2,7 +2,7 @@
 
 use super::effect::Effect;
 use super::flag::FlagWord;
-use super::kind::{FlagValue, Reduction, Refusal, SWITCH_WORDS, parse_switch};
+use super::kind::{Refusal, SWITCH_WORDS, parse_switch};
 use super::precision::{Node, Precision};
 use super::scope::Purpose;
 use super::write::{Held, Writes};
@@ -24,16 +24,34 @@ pub struct Attribute {
 /// What a name stands for.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// The flag's own word.
-    Flag(&'static FlagWord),
+    /// A flag's own word, or a part of what it holds.
+    Word(&'static FlagWord, Part),
     /// A node of the precision tree.
     Node(Node),
     /// True while all these nodes read tf32.
     Tf32(&'static [Node]),
-    /// The first half of a [`Reduction`]; writing takes both.
-    ReductionAllowed(&'static FlagWord),
-    /// The second half; it is written through the first.
-    ReductionSplit(&'static FlagWord),
+}
+
+/// How much of a flag's value a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it.
+    Whole,
+    /// The first of two; writing takes both.
+    First,
+    /// The second of two; it is written through the first, so it can only be read.
+    Second,
+}
+
+impl Part {
+    #[inline]
+    fn of(self, value: Value) -> Value {
+        match (self, value) {
+            (Part::First, Value::Pair(first, _)) => Value::Bool(first),
+            (Part::Second, Value::Pair(_, second)) => Value::Bool(second),
+            _ => value,
+        }
+    }
 }
 
 impl Attribute {
@@ -59,26 +77,26 @@ impl Attribute {
 
     /// Whether it can't be written.
     pub fn is_read_only(&self) -> bool {
-        matches!(self.target, Target::ReductionSplit(_))
+        matches!(self.target, Target::Word(_, Part::Second))
     }
 
     /// The type that a read gives, as a stub writes it.
     pub fn annotation(&self) -> String {
         match &self.target {
-            Target::Flag(word) => word.kind.annotation(),
+            Target::Word(word, Part::Whole) => word.kind.annotation(),
             Target::Node(node) => node.annotation(),
-            Target::Tf32(_) | Target::ReductionAllowed(_) | Target::ReductionSplit(_) => "bool".to_owned(),
+            Target::Tf32(_) | Target::Word(..) => "bool".to_owned(),
         }
     }
 
     /// The type that a write takes, as a stub writes it; `None` where it can't be written.
     pub fn accepted_annotation(&self) -> Option<String> {
         match &self.target {
-            Target::ReductionSplit(_) => None,
-            Target::ReductionAllowed(_) => {
+            Target::Word(_, Part::Second) => None,
+            Target::Word(_, Part::First) => {
                 Some("bool | tuple[bool] | tuple[bool, bool] | list[bool]".to_owned())
             }
-            Target::Flag(_) | Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
+            Target::Word(_, Part::Whole) | Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
         }
     }
 
@@ -95,15 +113,9 @@ impl Attribute {
     #[inline]
     pub fn read(&self) -> Value {
         match &self.target {
-            Target::Flag(word) => word.kind.decode(word.payload()),
+            Target::Word(word, part) => part.of(word.kind.decode(word.payload())),
             Target::Node(node) => Value::Name(node.get().name()),
             Target::Tf32(nodes) => Value::Bool(nodes.iter().all(|node| node.get() == Precision::Tf32)),
-            Target::ReductionAllowed(word) => {
-                Value::Bool(<Reduction as FlagValue>::decode(word.payload()).allowed)
-            }
-            Target::ReductionSplit(word) => {
-                Value::Bool(<Reduction as FlagValue>::decode(word.payload()).split)
-            }
         }
     }
 
@@ -124,7 +136,7 @@ impl Attribute {
             return Err(Error::ReadOnlyFlag { name: self.name.to_owned() });
         }
         match &self.target {
-            Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
+            Target::Word(word, _) => {
                 writes.add(self.name, Slot::Flag(word.id), held);
             }
             Target::Node(node) => writes.add(self.name, Slot::Node(*node), held),
@@ -137,9 +149,7 @@ impl Attribute {
 
     fn held_for(&self, given: &Given, purpose: Purpose) -> Result<Held, Refusal> {
         match (&self.target, given) {
-            (Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word), given) => {
-                word.kind.encode(given).map(Held::Value)
-            }
+            (Target::Word(word, _), given) => word.kind.encode(given).map(Held::Value),
             (Target::Node(node), Given::Text(name)) => node
                 .precision_named(name)
                 .map(|precision| Held::Value(precision as u64))
@@ -155,9 +165,7 @@ impl Attribute {
 
     fn allowed(&self) -> String {
         match &self.target {
-            Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
-                word.kind.allowed()
-            }
+            Target::Word(word, _) => word.kind.allowed(),
             Target::Node(node) => node.allowed(),
             Target::Tf32(_) => "a bool".to_owned(),
         }
@@ -174,9 +182,7 @@ impl Attribute {
     /// Adds what the text of an environment variable stands for.
     pub(super) fn add_text(&self, text: &str, writes: &mut impl Writes) -> Result<()> {
         let (given, allowed) = match &self.target {
-            Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
-                (word.kind.parse(text), word.kind.allowed_text())
-            }
+            Target::Word(word, _) => (word.kind.parse(text), word.kind.allowed_text()),
             Target::Node(node) => (Given::Text(text.trim().to_lowercase().into()), node.allowed()),
             Target::Tf32(_) => {
                 let given = parse_switch(text).map_or_else(|| Given::Text(text.into()), Given::Bool);

@@ -63,9 +63,7 @@ impl Attribute {
     /// The slot that makes the value what it is; `None` where nothing is held anywhere.
     fn deciding_slot(&self) -> Option<Slot> {
         match &self.target {
-            Target::Flag(word) | Target::ReductionAllowed(word) | Target::ReductionSplit(word) => {
-                Some(Slot::Flag(word.id))
-            }
+            Target::Word(word, _) => Some(Slot::Flag(word.id)),
             Target::Node(node) => node.decided_by().map(Slot::Node),
             // One node that does not read tf32 makes a view false; else the first is as good as any.
             Target::Tf32(nodes) => {

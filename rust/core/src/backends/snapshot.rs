@@ -1,6 +1,6 @@
 //! Every flag of the process as one value, and back.
 
-use super::attribute::Target;
+use super::attribute::{Part, Target};
 use super::process::PROCESS;
 use super::write::{Batch, Held, put_in_process};
 use super::{Attribute, Given, Level, Purpose, Site, Value, table};
@@ -29,7 +29,7 @@ pub fn snapshot() -> Snapshot {
 
 fn entry(attribute: &'static Attribute) -> Option<SnapshotEntry> {
     let (value, level) = match &attribute.target {
-        Target::Flag(word) | Target::ReductionAllowed(word) => {
+        Target::Word(word, Part::Whole | Part::First) => {
             let (payload, level) = word.in_process();
             (word.kind.decode(payload), level)
         }
@@ -37,7 +37,7 @@ fn entry(attribute: &'static Attribute) -> Option<SnapshotEntry> {
             let (held, level) = node.in_process();
             (held.map_or(Value::None, |precision| Value::Name(precision.name())), level)
         }
-        Target::Tf32(_) | Target::ReductionSplit(_) => return None,
+        Target::Tf32(_) | Target::Word(_, Part::Second) => return None,
     };
     Some(SnapshotEntry { name: attribute.name, value, level })
 }

@@ -1,7 +1,7 @@
 //! Every flag, declared once. Getters, setters, module attributes, stubs, environment variables and
 //! documentation all come from here; to add a flag, add it here and let something obey it.
 
-use super::attribute::{Attribute, Target};
+use super::attribute::{Attribute, Part, Target};
 use super::effect::Effect;
 use super::flag::{Flag, FlagWord};
 use super::kind::{DepthwiseKernel, Kind, Reduction};
@@ -23,7 +23,7 @@ static FLOAT32_OF_ALL: Effect =
 macro_rules! flags {
     ($(
         $(#[doc = $doc:literal])+
-        $word:ident: $type:ty = $kind:expr, $name:literal, $target:ident, $effect:ident;
+        $word:ident: $type:ty = $kind:expr, $name:literal, $part:ident, $effect:ident;
     )+) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the words")]
         #[repr(u16)]
@@ -43,7 +43,7 @@ macro_rules! flags {
         static FLAGS: [Attribute; Number::HowMany as usize] = [$(
             Attribute {
                 name: $name,
-                target: Target::$target(&words::$word.word),
+                target: Target::Word(&words::$word.word, Part::$part),
                 effect: &$effect,
                 variables: &[],
                 doc: concat!($($doc, "\n"),+),
@@ -56,36 +56,36 @@ macro_rules! flags {
 
 flags! {
     /// Whether operations may run on cuDNN.
-    CUDNN_ENABLED: bool = Kind::Switch { default: true }, "cudnn.enabled", Flag, CUDNN_OPERATIONS;
+    CUDNN_ENABLED: bool = Kind::Switch { default: true }, "cudnn.enabled", Whole, CUDNN_OPERATIONS;
     /// Whether cuDNN tries several algorithms and keeps the fastest for each shape.
-    CUDNN_BENCHMARK: bool = Kind::Switch { default: false }, "cudnn.benchmark", Flag, CUDNN_CONVOLUTIONS;
+    CUDNN_BENCHMARK: bool = Kind::Switch { default: false }, "cudnn.benchmark", Whole, CUDNN_CONVOLUTIONS;
     /// How many algorithms `benchmark` tries at most; 0 means all.
     CUDNN_BENCHMARK_LIMIT: u32 = Kind::Count { default: 10, max: i32::MAX as u64 },
-        "cudnn.benchmark_limit", Flag, CUDNN_CONVOLUTIONS;
+        "cudnn.benchmark_limit", Whole, CUDNN_CONVOLUTIONS;
     /// Whether cuDNN is restricted to algorithms that give the same bits every time.
     CUDNN_DETERMINISTIC: bool = Kind::Switch { default: false },
-        "cudnn.deterministic", Flag, CUDNN_OPERATIONS;
+        "cudnn.deterministic", Whole, CUDNN_OPERATIONS;
     /// Which kernel serves a depthwise convolution.
     CUDNN_DEPTHWISE_KERNEL: DepthwiseKernel = Kind::Choice { names: DepthwiseKernel::NAMES, default: 0 },
-        "cudnn.depthwise_kernel", Flag, CUDNN_CONVOLUTIONS;
+        "cudnn.depthwise_kernel", Whole, CUDNN_CONVOLUTIONS;
     /// Whether float16 products may sum in float16. Written as a bool, or as a tuple whose second
     /// item says whether the sum may be split into parts; reads as the first.
     CUDA_MATMUL_FP16_REDUCTION: Reduction = Kind::Reduction,
-        "cuda.matmul.allow_fp16_reduced_precision_reduction", ReductionAllowed, CUBLAS_PRODUCTS;
+        "cuda.matmul.allow_fp16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
     /// Whether bfloat16 products may sum in bfloat16. Written as a bool, or as a tuple whose second
     /// item says whether the sum may be split into parts; reads as the first.
     CUDA_MATMUL_BF16_REDUCTION: Reduction = Kind::Reduction,
-        "cuda.matmul.allow_bf16_reduced_precision_reduction", ReductionAllowed, CUBLAS_PRODUCTS;
+        "cuda.matmul.allow_bf16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
     /// Whether float16 products may accumulate in float16 throughout.
     CUDA_MATMUL_FP16_ACCUMULATION: bool = Kind::Switch { default: false },
-        "cuda.matmul.allow_fp16_accumulation", Flag, CUBLAS_PRODUCTS;
+        "cuda.matmul.allow_fp16_accumulation", Whole, CUBLAS_PRODUCTS;
     /// Whether operations may run on oneDNN.
-    MKLDNN_ENABLED: bool = Kind::Switch { default: true }, "mkldnn.enabled", Flag, ONEDNN_OPERATIONS;
+    MKLDNN_ENABLED: bool = Kind::Switch { default: true }, "mkldnn.enabled", Whole, ONEDNN_OPERATIONS;
     /// Whether oneDNN is restricted to algorithms that give the same bits every time.
     MKLDNN_DETERMINISTIC: bool = Kind::Switch { default: false },
-        "mkldnn.deterministic", Flag, ONEDNN_OPERATIONS;
+        "mkldnn.deterministic", Whole, ONEDNN_OPERATIONS;
     /// Whether oneDNN may use TensorFloat-32 on Intel GPUs; None while nobody has said.
-    MKLDNN_ALLOW_TF32: Option<bool> = Kind::OptionalSwitch, "mkldnn.allow_tf32", Flag, ONEDNN_OPERATIONS;
+    MKLDNN_ALLOW_TF32: Option<bool> = Kind::OptionalSwitch, "mkldnn.allow_tf32", Whole, ONEDNN_OPERATIONS;
 }
 
 /// The nodes of the precision tree, the names that are views, and what can only be read.
@@ -142,7 +142,13 @@ const fn node(node: Node, effect: &'static Effect, doc: &'static str) -> Attribu
 }
 
 const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -> Attribute {
-    Attribute { name, target: Target::ReductionSplit(word), effect: &CUBLAS_PRODUCTS, variables: &[], doc }
+    Attribute {
+        name,
+        target: Target::Word(word, Part::Second),
+        effect: &CUBLAS_PRODUCTS,
+        variables: &[],
+        doc,
+    }
 }
 
 /// Every name below `backends` that is a flag, a node or a view.
