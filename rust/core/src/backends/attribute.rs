@@ -115,7 +115,7 @@ impl Attribute {
         match &self.target {
             Target::Word(word, part) => part.of(word.kind.decode(word.payload())),
             Target::Node(node) => Value::Name(node.get().name()),
-            Target::Tf32(nodes) => Value::Bool(nodes.iter().all(|node| node.get() == Precision::Tf32)),
+            Target::Tf32(nodes) => Value::Bool(Node::all_read(nodes, Precision::Tf32)),
         }
     }
 

@@ -127,6 +127,13 @@ impl Node {
         self.resolved_in(word()).0
     }
 
+    /// Whether all of these nodes read `precision`, at one moment.
+    #[inline]
+    pub(super) fn all_read(nodes: &[Node], precision: Precision) -> bool {
+        let word = word();
+        nodes.iter().all(|node| node.resolved_in(word).0 == precision)
+    }
+
     /// Holds `precision` on this node only.
     #[track_caller]
     pub fn set(self, precision: Precision) -> Result<()> {
