@@ -63,18 +63,22 @@ def stub_attribute(flag: "Flag") -> Iterator[str]:
         yield f"    def {name}(self, value: {takes}, /) -> None: ..."
 
 
+def class_name(wanted: str) -> str:
+    """Return the name of an owner's class, without the ending that says what it is."""
+    return "".join(word[:1].upper() + word[1:] for word in (wanted or "backends").split("."))
+
+
 def class_stubs() -> Iterator[str]:
-    """Yield the stubs of the classes that the extension module makes for the owners of flags."""
-    for number, wanted in enumerate(sorted({owner(flag) for flag in FLAGS})):
-        words = "".join(word[:1].upper() + word[1:] for word in wanted.split("."))
-        is_module = hasattr(backends, f"{words or 'Backends'}Module")
-        name = f"{words or 'Backends'}{'Module' if is_module else 'Flags'}"
-        if number:
-            yield ""
-        yield f"class {name}{'(ModuleType)' if is_module else ''}:"
-        for flag in of(wanted):
-            yield from stub_attribute(flag)
-    yield ""
+    """Yield the stubs of the classes that the extension module makes for modules and owners of flags."""
+    owners = {class_name(wanted): wanted for wanted in {owner(flag) for flag in FLAGS}}
+    for name in sorted(backends.__all__):
+        for ending, base in (("Module", "(ModuleType)"), ("Flags", "")):
+            if name.endswith(ending):
+                flags = of(owners.get(name.removesuffix(ending), name))
+                yield f"class {name}{base}:{'' if flags else ' ...'}"
+                for flag in flags:
+                    yield from stub_attribute(flag)
+                yield ""
     yield f"__all__ = {sorted(backends.__all__)}"
 
 

@@ -16,7 +16,7 @@ from tests.flag_table import FLAGS, Flag, ids
 pytestmark = pytest.mark.usefixtures("restored")
 
 ALL = pytest.mark.parametrize("flag", FLAGS, ids=ids)
-OWNERS = {flag.name.rpartition(".")[0]: flag.owner for flag in FLAGS}
+OWNERS = {flag.name.rpartition(".")[0]: flag.owner for flag in FLAGS} | {"cuda": backends.cuda}
 EACH = pytest.mark.parametrize("owner", OWNERS.values(), ids=[name or "backends" for name in OWNERS])
 
 

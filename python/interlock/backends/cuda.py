@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 from interlock._core import backends as _native
 
 matmul = _native.CudaMatmulFlags()
+
+sys.modules[__name__].__class__ = _native.CudaModule

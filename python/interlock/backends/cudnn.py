@@ -31,7 +31,7 @@ _ARGUMENTS = (
     "cudnn.fp32_precision",
     "cudnn.depthwise_kernel",
 )
-_scope = _native.ModuleFlags(*_ARGUMENTS).scope
+_scope = _native.FlagArguments(*_ARGUMENTS).scope
 
 
 def flags(

@@ -26,7 +26,7 @@ _ARGUMENTS = (
     "mkldnn.allow_tf32",
     "mkldnn.fp32_precision",
 )
-_scope = _native.ModuleFlags(*_ARGUMENTS).scope
+_scope = _native.FlagArguments(*_ARGUMENTS).scope
 
 
 def flags(

@@ -26,8 +26,8 @@ class FlagScope:
     def __call__(self, function: _Function, /) -> _Function: ...
 
 @final
-class ModuleFlags:
-    def __new__(cls, *names: str) -> ModuleFlags: ...
+class FlagArguments:
+    def __new__(cls, *names: str) -> FlagArguments: ...
     def scope(self, *values: object) -> FlagScope: ...
 
 @final
@@ -81,6 +81,11 @@ class CudaMatmulFlags:
     @property
     def allow_bf16_reduced_precision_reduction_split_k(self) -> bool: ...
 
+class CudaModule(ModuleType): ...
+
+class CudnnConvFlags:
+    fp32_precision: Literal["none", "ieee", "tf32"]
+
 class CudnnModule(ModuleType):
     enabled: bool
     benchmark: bool
@@ -90,22 +95,19 @@ class CudnnModule(ModuleType):
     fp32_precision: Literal["none", "ieee", "tf32"]
     allow_tf32: bool
 
-class CudnnConvFlags:
-    fp32_precision: Literal["none", "ieee", "tf32"]
-
 class CudnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32"]
-
-class MkldnnModule(ModuleType):
-    enabled: bool
-    deterministic: bool
-    allow_tf32: bool | None
-    fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
 class MkldnnConvFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
 class MkldnnMatmulFlags:
+    fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+
+class MkldnnModule(ModuleType):
+    enabled: bool
+    deterministic: bool
+    allow_tf32: bool | None
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
 class MkldnnRnnFlags:
@@ -114,16 +116,17 @@ class MkldnnRnnFlags:
 __all__ = [
     "BackendsModule",
     "CudaMatmulFlags",
+    "CudaModule",
     "CudnnConvFlags",
     "CudnnModule",
     "CudnnRnnFlags",
+    "FlagArguments",
     "FlagScope",
     "FreezeScope",
     "MkldnnConvFlags",
     "MkldnnMatmulFlags",
     "MkldnnModule",
     "MkldnnRnnFlags",
-    "ModuleFlags",
     "assign",
     "disable_global_flags",
     "environment_problems",

@@ -13,7 +13,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "backends")?;
     namespace::register(&module)?;
     module.add_class::<scopes::FlagScope>()?;
-    module.add_class::<scopes::ModuleFlags>()?;
+    module.add_class::<scopes::FlagArguments>()?;
     module.add_class::<scopes::FreezeScope>()?;
     functions::register(&module)
 }

@@ -14,18 +14,18 @@ use crate::errors::{IntoPython, raised};
 use crate::object::{HeapType, hot, or_minus_one, or_null};
 use crate::site;
 
-/// The owners of flags that are modules; the others are objects.
-const MODULES: [&str; 3] = ["", "cudnn", "mkldnn"];
+/// The modules, whether they have flags of their own or only objects that do; other owners are objects.
+const MODULES: [&str; 4] = ["", "cuda", "cudnn", "mkldnn"];
 
 /// The flags of one owner.
 struct Namespace {
     attributes: Vec<&'static Attribute>,
 }
 
-/// Makes the class of every owner in the table and adds it to `module`.
+/// Makes the class of every module and of every owner in the table, and adds them to `module`.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let mut owners: Vec<&str> =
-        backends::attributes().map(|attribute| attribute.owner_and_leaf().0).collect();
+    let in_table = backends::attributes().map(|attribute| attribute.owner_and_leaf().0);
+    let mut owners: Vec<&str> = in_table.chain(MODULES).collect();
     owners.sort_unstable();
     owners.dedup();
     for owner in owners {

@@ -43,15 +43,15 @@ impl FlagScope {
 
 /// The flags that a module's own `flags(...)` decides, in the order of its arguments.
 #[pyclass(frozen, module = "interlock._core.backends")]
-pub(super) struct ModuleFlags(Vec<&'static Attribute>);
+pub(super) struct FlagArguments(Vec<&'static Attribute>);
 
 #[pymethods]
-impl ModuleFlags {
+impl FlagArguments {
     #[new]
     #[pyo3(signature = (*names))]
     fn new(py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
         let attributes: interlock::Result<_> = names.iter().map(|name| backends::find(name)).collect();
-        Ok(ModuleFlags(attributes.into_python(py)?))
+        Ok(FlagArguments(attributes.into_python(py)?))
     }
 
     /// A scope of these values, one for each flag.
