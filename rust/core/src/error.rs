@@ -82,7 +82,7 @@ impl fmt::Display for Error {
                 write!(f, "backends.{name} takes {allowed}, got {given}")
             }
             Error::FlagsFrozen { name, by } => {
-                write!(f, "backends.{name} can't be written: flags were frozen at {by}")
+                write!(f, "backends.{name} is refused: flags were frozen at {by}")
             }
             Error::UnknownFlag { name, near: Some(near) } => {
                 write!(f, "there is no flag backends.{name}; did you mean backends.{near}?")

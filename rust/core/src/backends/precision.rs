@@ -204,6 +204,16 @@ impl Node {
         literal(&self.allowed_names())
     }
 
+    /// What the innermost layer of this thread that names the node holds, else what is assigned.
+    pub(super) fn held(self) -> Option<Precision> {
+        let scoped = state::scoped_tree();
+        if scoped.mask & self.mask() != 0 {
+            return Precision::of_payload(self.held_in(scoped.value));
+        }
+        let (held, level) = self.in_process();
+        held.filter(|_| level == Level::Process)
+    }
+
     /// What the process holds, and whether it was assigned or comes from the environment.
     pub(super) fn in_process(self) -> (Option<Precision>, Level) {
         let word = process_word();

@@ -127,6 +127,6 @@ fn get_float32_matmul_precision() -> &'static str {
 #[pyfunction]
 fn set_float32_matmul_precision(precision: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = precision.py();
-    let precision = MatmulPrecision::of(&given(precision)).into_python(py)?;
+    let precision = MatmulPrecision::of(&given(precision)?).into_python(py)?;
     precision.set(site::if_traced(py)).into_python(py)
 }

@@ -7,11 +7,11 @@ use interlock::backends::{self, Attribute, Given};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyModule, PyString, PyType};
+use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyType};
 
 use super::convert;
 use crate::errors::{IntoPython, raised};
-use crate::object::{HeapType, hot, or_minus_one, or_null};
+use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 use crate::site;
 
 /// The modules, whether they have flags of their own or only objects that do; other owners are objects.
@@ -62,11 +62,12 @@ fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'
     let namespace: *const Namespace = Box::leak(Box::new(Namespace { attributes }));
     class = class.attribute(
         c"__dict__",
-        c"The names here, flags with the values in force.",
+        c"The names here, and the flags that hold a value.",
         dict,
         None,
         namespace.cast_mut().cast(),
     );
+    class = class.method(c"__dir__", c"Every name here, flags included.", Method::Plain(names));
     // SAFETY: `strict_set` is a setattrofunc.
     class = unsafe { class.slot(ffi::Py_tp_setattro, strict_set as ffi::setattrofunc as *mut c_void) };
     let base = if MODULES.contains(&owner) { py.get_type::<PyModule>() } else { py.get_type::<PyAny>() };
@@ -103,26 +104,54 @@ unsafe extern "C" fn write(
     or_minus_one(|py| {
         // SAFETY: the interpreter lends the value for the call.
         let value = unsafe { Bound::from_borrowed_ptr_or_opt(py, value) };
-        let given: Option<Given> = value.as_ref().map(convert::given);
+        let given: Option<Given> = value.as_ref().map(convert::given).transpose()?;
         backends::assign(&[(attribute, given)], site::if_traced(py)).into_python(py)
     })
 }
 
-/// `__dict__`: what the owner has of its own, with the flags put in. `mock.patch` and others look here
-/// for what to put back, and `dir` for names; reads never do, because the getters come first.
+/// `__dict__`: what the owner has of its own, and the flags that hold a value. `mock.patch` looks here for
+/// what to put back, and drops what it assigned where it finds nothing. Reads never look here, because
+/// the getters come first.
 unsafe extern "C" fn dict(owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: the interpreter lends the owner for the call, and the closure is a leaked Namespace.
         let (owner, namespace) =
             unsafe { (Bound::from_borrowed_ptr(py, owner), &*closure.cast::<Namespace>()) };
-        let dict = match owner.cast::<PyModule>() {
-            Ok(module) => module.dict(),
-            Err(_) => PyDict::new(py),
-        };
+        let dict = own_dict(&owner);
         for attribute in &namespace.attributes {
-            dict.set_item(attribute.owner_and_leaf().1, convert::object(py, attribute.read())?)?;
+            let leaf = attribute.owner_and_leaf().1;
+            match attribute.to_put_back() {
+                Some(value) => dict.set_item(leaf, convert::object(py, value)?)?,
+                None if dict.contains(leaf)? => dict.del_item(leaf)?,
+                None => {}
+            }
         }
         Ok(dict.into_any().into_ptr())
+    })
+}
+
+/// A module's own dict; objects have none.
+fn own_dict<'py>(owner: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
+    match owner.cast::<PyModule>() {
+        Ok(module) => module.dict(),
+        Err(_) => PyDict::new(owner.py()),
+    }
+}
+
+/// `dir()`: the names that the owner has of its own, and every flag.
+unsafe extern "C" fn names(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: the interpreter lends the owner for the call.
+        let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
+        let names = PySet::new(py, own_dict(&owner).keys())?;
+        let is_module = owner.is_instance_of::<PyModule>();
+        for name in owner.get_type().dir()? {
+            // What every module has says nothing of this one.
+            if !(is_module && name.cast::<PyString>()?.to_cow()?.starts_with("__")) {
+                names.add(name)?;
+            }
+        }
+        Ok(names.into_any().into_ptr())
     })
 }
 
@@ -142,7 +171,7 @@ unsafe extern "C" fn strict_set(
                 Bound::from_borrowed_ptr_or_opt(py, value),
             )
         };
-        let text = name.to_cow()?;
+        let text = name.to_string_lossy();
         if text.starts_with('_') || owner.hasattr(&name)? || is_submodule(&owner, &text, value.as_ref())? {
             return Ok(());
         }
