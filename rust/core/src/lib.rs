@@ -10,7 +10,7 @@ pub mod backends;
 mod env;
 mod error;
 mod libraries;
-mod lifecycle;
+pub mod lifecycle;
 pub mod state;
 mod sync;
 

@@ -1,7 +1,11 @@
 //! What a process does around `fork`.
+//!
+//! The locks of this crate are taken by every fork. A crate that has too many locks for that, such as
+//! one for each tensor, marks them with [`fork_generation`] instead: a lock of an older generation was
+//! taken by a thread that this process lacks.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::backends;
 use crate::state;
@@ -13,9 +17,20 @@ static LOCKS: [&dyn HeldAcrossFork; 2] = [&backends::PROCESS, &state::INBOXES];
 
 static WATCHING: AtomicBool = AtomicBool::new(false);
 
+/// Raised in a child before any of its code runs, when it has one thread: nothing to order it with.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
 thread_local! {
     /// How many of the handlers of a fork that this thread is making have run.
     static FORKING: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A number that changes in every forked child and stays the same in a process (a child may count up
+/// by more than one). Forks are watched from the first call on.
+#[inline]
+pub fn fork_generation() -> u32 {
+    watch_forks();
+    GENERATION.load(Ordering::Relaxed)
 }
 
 /// Has the C library take every lock around each fork from now on; cheap to call again.
@@ -33,7 +48,7 @@ fn start_watching() {
     // SAFETY: the three functions live as long as the process (an extension module is never
     // unloaded) and only touch atomics and a cell, which is allowed in a forked child.
     // It fails only for want of memory, and then a fork is as unguarded as without this crate.
-    unsafe { libc::pthread_atfork(Some(before), Some(after), Some(after)) };
+    unsafe { libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child)) };
     WATCHING.store(true, Ordering::Relaxed);
 }
 
@@ -45,7 +60,16 @@ extern "C" fn before() {
     });
 }
 
-extern "C" fn after() {
+extern "C" fn after_in_parent() {
+    after();
+}
+
+extern "C" fn after_in_child() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+    after();
+}
+
+fn after() {
     FORKING.with(|handlers| match handlers.get() {
         // Registered by another thread while this fork was under way, so its first half did not run.
         0 => {}
@@ -55,4 +79,26 @@ extern "C" fn after() {
         }
         more => handlers.set(more - 1),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_child_is_of_another_generation() {
+        let before = fork_generation();
+        // SAFETY: the child only reads an atomic and leaves.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let changed = fork_generation() != before;
+            // SAFETY: leaves without running anything of the parent's.
+            unsafe { libc::_exit(if changed { 0 } else { 1 }) };
+        }
+        let mut status = 1;
+        // SAFETY: waits for the child just made, into a local.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert_eq!(status, 0);
+        assert_eq!(fork_generation(), before);
+    }
 }
