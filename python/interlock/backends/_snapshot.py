@@ -39,6 +39,8 @@ def restore(snapshot: Iterable[Sequence[Any]]) -> None:
     `FlagValueError` or `UnknownFlagError` for entries that don't fit, `FlagsFrozenError` while flags are
     frozen. Scopes that are open stay in force.
     """
+    if not isinstance(snapshot, list | tuple):
+        raise FlagTypeError(f"restore() takes a snapshot, got a value of type {type(snapshot).__name__}")
     entries = [_checked(entry) for entry in snapshot]
     _native.restore({name: value for name, value, level in entries if level == Level.PROCESS})
 

@@ -54,6 +54,11 @@ impl Part {
     }
 }
 
+/// The dotted name as a program writes it.
+pub(super) fn qualified(name: &str) -> String {
+    format!("backends.{name}")
+}
+
 impl Attribute {
     /// The dotted name below `backends`.
     pub fn name(&self) -> &'static str {
@@ -119,6 +124,15 @@ impl Attribute {
         }
     }
 
+    /// What it reads while nobody has said anything.
+    pub fn default(&self) -> Value {
+        match &self.target {
+            Target::Word(word, part) => part.of(word.kind.decode(word.kind.default())),
+            Target::Node(node) => Value::Name(node.default().name()),
+            Target::Tf32(nodes) => Value::Bool(nodes.iter().all(|node| node.default() == Precision::Tf32)),
+        }
+    }
+
     /// What must be assigned to bring the flag back to how it is now; `None` where nothing is held and
     /// dropping what is assigned brings it back.
     ///
@@ -154,7 +168,7 @@ impl Attribute {
     }
 
     fn writable(&self) -> Result<()> {
-        if self.is_read_only() { Err(Error::ReadOnlyFlag { name: self.name.to_owned() }) } else { Ok(()) }
+        if self.is_read_only() { Err(Error::ReadOnlyFlag { name: qualified(self.name) }) } else { Ok(()) }
     }
 
     fn add_to_every_slot(&self, held: Held, writes: &mut impl Writes) {
@@ -194,7 +208,7 @@ impl Attribute {
     }
 
     fn refusal(&self, refusal: Refusal, given: &Given, allowed: String) -> Error {
-        let (name, given) = (self.name.to_owned(), given.to_string());
+        let (name, given) = (qualified(self.name), given.to_string());
         match refusal {
             Refusal::Type => Error::FlagType { name, given, allowed },
             Refusal::Value => Error::FlagValue { name, given, allowed },

@@ -1,6 +1,7 @@
 //! The precision tree: which float32 precision each backend's operations may use. Nine nodes in one
 //! 64-bit word, so that a read is one load and sees all nine as they were at one moment.
 
+use super::attribute::qualified;
 use super::environment;
 use super::kind::{literal, one_of};
 use super::write::{Batch, Held, Writes};
@@ -141,7 +142,7 @@ impl Node {
         batch.add(self.name(), Slot::Node(self), Held::Value(precision as u64));
         if !self.supports(precision) {
             return Err(Error::FlagValue {
-                name: self.name().to_owned(),
+                name: qualified(self.name()),
                 given: format!("'{}'", precision.name()),
                 allowed: self.allowed(),
             });
@@ -158,10 +159,17 @@ impl Node {
                 Some(_) => return (Precision::None, Some(node)),
             }
         }
-        let unset = self.held_in(word) == 0;
+        match self.held_in(word) {
+            0 => (self.default(), None),
+            _ => (Precision::None, Some(self)),
+        }
+    }
+
+    /// What a node reads while neither it nor anything above it holds a precision.
+    pub(super) const fn default(self) -> Precision {
         match self {
-            Node::CudaConv | Node::CudaRnn if unset => (Precision::Tf32, None),
-            _ => (Precision::None, (!unset).then_some(self)),
+            Node::CudaConv | Node::CudaRnn => Precision::Tf32,
+            _ => Precision::None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Every flag of the process as one value, and back.
 
-use super::attribute::{Part, Target};
+use super::attribute::{Part, Target, qualified};
 use super::process::PROCESS;
 use super::write::{Batch, Held, put_in_process};
 use super::{Attribute, Given, Level, Purpose, Site, Value, table};
@@ -70,7 +70,7 @@ impl Batch {
         let site = site.filter(|_| env::debug());
         let mut process = PROCESS.lock();
         if let Some(by) = process.freeze.called_at() {
-            return Err(Error::FlagsFrozen { name: operation.to_owned(), by: by.clone() });
+            return Err(Error::FlagsFrozen { name: qualified(operation), by: by.clone() });
         }
         process.sites.clear();
         for (slot, held) in self.into_slots() {

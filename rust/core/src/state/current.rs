@@ -127,7 +127,6 @@ pub(crate) fn layer_changes() -> u64 {
     CURRENT.with(|current| current.changes.get())
 }
 
-/// In a forked child: the layers of the threads that it lacks are gone.
 pub(super) fn count_flag_layers_of_this_thread_only() {
     let count =
         CURRENT.with(|current| current.owned.try_borrow().map_or(0, |owned| owned.layers.flag_layer_count()));

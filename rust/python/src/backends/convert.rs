@@ -67,20 +67,23 @@ fn type_of(value: &Bound<'_, PyAny>) -> String {
     format!("a value of type {name}")
 }
 
+/// The attribute with this dotted name.
+pub(super) fn named(name: &Bound<'_, PyString>) -> PyResult<&'static Attribute> {
+    backends::find(&name.to_string_lossy()).into_python(name.py())
+}
+
 /// A [`Given`] of each flag that was named.
 pub(super) type NamedValues = Vec<(&'static Attribute, Given<'static>)>;
 
 /// `{"cudnn.enabled": False}` as the attributes and values that it names.
 pub(super) fn named_values(values: &Bound<'_, PyDict>) -> PyResult<NamedValues> {
-    let py = values.py();
     // A list of its own: what a value does when it is asked for its text may change the dict.
     values
         .items()
         .iter()
         .map(|item| {
             let (name, value): (Bound<'_, PyString>, Bound<'_, PyAny>) = item.extract()?;
-            let attribute = backends::find(&name.to_string_lossy()).into_python(py)?;
-            Ok((attribute, given(&value)?.into_owned()))
+            Ok((named(&name)?, given(&value)?.into_owned()))
         })
         .collect()
 }

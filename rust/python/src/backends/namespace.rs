@@ -138,12 +138,14 @@ fn own_dict<'py>(owner: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
     }
 }
 
-/// `dir()`: the names that the owner has of its own, and every flag.
+/// `dir()`: the names that the owner means to be used, and every flag.
 unsafe extern "C" fn names(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: the interpreter lends the owner for the call.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
-        let names = PySet::new(py, own_dict(&owner).keys())?;
+        let own = own_dict(&owner);
+        let public = own.get_item("__all__")?.and_then(|public| public.cast_into::<PyList>().ok());
+        let names = PySet::new(py, public.unwrap_or_else(|| own.keys()))?;
         let is_module = owner.is_instance_of::<PyModule>();
         for name in owner.get_type().dir()? {
             // What every module has says nothing of this one.
@@ -196,11 +198,25 @@ fn is_submodule(owner: &Bound<'_, PyAny>, name: &str, value: Option<&Bound<'_, P
 fn unknown(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
     let known: Vec<String> = owner.dir()?.cast::<PyList>()?.extract()?;
     let public = known.iter().map(String::as_str).filter(|known| !known.starts_with('_'));
-    let place = match owner.cast::<PyModule>() {
-        Ok(module) => module.name()?.to_string(),
-        Err(_) => owner.get_type().name()?.to_string(),
-    };
-    let advice = backends::nearest(name, public).map(|near| format!("; did you mean {near:?}?"));
-    let message = format!("{place} has no flag {name:?}{}", advice.unwrap_or_default());
+    let near = backends::nearest(name, public).or_else(|| elsewhere(name));
+    let advice = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+    let message = format!("{} has no flag {name:?}{advice}", place(owner)?);
     Ok(raised(owner.py(), "UnknownFlagError", message))
+}
+
+/// The owner as a program names it.
+fn place(owner: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(module) = owner.cast::<PyModule>() {
+        return Ok(module.name()?.to_string());
+    }
+    let class = owner.get_type().name()?.to_string();
+    let mut owners = backends::attributes().map(|attribute| attribute.owner_and_leaf().0);
+    let found = owners.find(|owner| class_name(owner) == class);
+    Ok(found.map_or(class, |owner| format!("interlock.backends.{owner}")))
+}
+
+/// The flag of this very name that another owner has.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    let mut attributes = backends::attributes();
+    attributes.find(|attribute| attribute.owner_and_leaf().1 == name).map(|attribute| attribute.name())
 }
