@@ -105,8 +105,8 @@ def documentation() -> Iterator[str]:
     yield ""
     yield "Made from the table of flags by `make generate`. Names are below `interlock.backends`."
     yield ""
-    yield "`interlock.set_float32_matmul_precision` is an older name: `highest`, `high` and `medium` assign `ieee`,"
-    yield "`tf32` and `tf32` to `cuda.matmul.fp32_precision`, and `ieee`, `tf32` and `bf16` to"
+    yield "`interlock.set_float32_matmul_precision` is an older name: `highest`, `high` and `medium` assign"
+    yield "`ieee`, `tf32` and `tf32` to `cuda.matmul.fp32_precision`, and `ieee`, `tf32` and `bf16` to"
     yield "`mkldnn.matmul.fp32_precision`."
     for flag in FLAGS:
         yield ""

@@ -38,9 +38,8 @@ def values_of(flag: Flag) -> st.SearchStrategy[object]:
 def own_flags(module: str) -> list[str]:
     """The flags that the module's own `flags` and `set_flags` take: those that PyTorch's take."""
     taken = inspect.signature(module_named(module).flags).parameters
-    return [
-        name for name in ALL_NAMES if name.rpartition(".")[0] == module and name.rpartition(".")[2] in taken
-    ]
+    prefix = f"{module}." if module else ""
+    return [f"{prefix}{name}" for name in taken]
 
 
 def module_named(name: str) -> Any:
