@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use interlock::autograd;
-use interlock::backends::{FlagScope, Given, Purpose, find, flags};
+use interlock::backends::{FlagScope, Given, find, flags};
 
 // Both floors are written once at run time: what is never written may be read at compile time.
 static BARE_WORD: AtomicU64 = AtomicU64::new(1);
@@ -19,7 +19,7 @@ thread_local! {
 
 fn scope_of(name: &str, value: bool) -> FlagScope {
     let attribute = find(name).expect("a flag of the table");
-    FlagScope::new([(attribute, Given::Bool(value))], Purpose::Named, None).expect("a value of its type")
+    FlagScope::new([(attribute, Given::Bool(value))], None).expect("a value of its type")
 }
 
 fn flag_reads(criterion: &mut Criterion) {

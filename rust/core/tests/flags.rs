@@ -8,9 +8,7 @@ use interlock::Error;
 use interlock::backends::flags::{
     CUDA_MATMUL_FP16_REDUCTION, CUDNN_BENCHMARK_LIMIT, CUDNN_DETERMINISTIC, CUDNN_ENABLED,
 };
-use interlock::backends::{
-    self, FlagScope, FreezeScope, Given, Level, Node, Precision, Purpose, Site, Value,
-};
+use interlock::backends::{self, FlagScope, FreezeScope, Given, Level, Node, Precision, Site, Value};
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -30,7 +28,7 @@ impl Drop for Turn<'_> {
 fn scope(values: &[(&str, Given)]) -> FlagScope {
     let values: Vec<_> =
         values.iter().map(|(name, given)| (backends::find(name).unwrap(), given.clone())).collect();
-    FlagScope::new(values, Purpose::Named, None).unwrap()
+    FlagScope::new(values, None).unwrap()
 }
 
 fn assign(name: &str, given: Option<Given>) -> interlock::Result<()> {

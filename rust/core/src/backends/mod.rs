@@ -33,7 +33,7 @@ pub use near::nearest;
 pub use precision::{Node, Precision};
 pub(crate) use process::PROCESS;
 pub use process::{epoch, layer_epoch};
-pub use scope::{FlagScope, Purpose};
+pub use scope::{FlagScope, FlagScopeBuilder, Purpose};
 pub use site::Site;
 pub use snapshot::{Snapshot, SnapshotEntry, reset, restore, snapshot};
 pub use table::{attributes, find};

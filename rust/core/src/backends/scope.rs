@@ -23,22 +23,47 @@ pub struct FlagScope {
     flags: Arc<FlagSlots>,
 }
 
+/// A [`FlagScope`] to be: takes one value after the other and checks it.
+#[derive(Debug)]
+pub struct FlagScopeBuilder {
+    flags: FlagSlots,
+    purpose: Purpose,
+}
+
+impl FlagScopeBuilder {
+    /// No value yet, with room for `values`.
+    #[inline]
+    pub fn new(purpose: Purpose, values: usize) -> Self {
+        FlagScopeBuilder { flags: FlagSlots::with_room_for(values), purpose }
+    }
+
+    /// Decides a flag; a later value for the same flag wins.
+    #[inline]
+    pub fn add(&mut self, attribute: &'static Attribute, given: &Given) -> Result<()> {
+        attribute.add_write(given, self.purpose, &mut self.flags)
+    }
+
+    /// The scope; nothing is in force until it is entered.
+    pub fn build(mut self, site: Option<Site>) -> FlagScope {
+        if let Some(site) = site.filter(|_| env::debug()) {
+            self.flags.note_site_of_all(&site);
+        }
+        FlagScope { scope: Scope::default(), flags: Arc::new(self.flags) }
+    }
+}
+
 impl FlagScope {
-    /// Checks every value; nothing is in force until [`enter`](FlagScope::enter).
+    /// Decides these flags and no others.
     pub fn new<'a>(
         values: impl IntoIterator<Item = (&'static Attribute, Given<'a>)>,
-        purpose: Purpose,
         site: Option<Site>,
     ) -> Result<Self> {
         let values = values.into_iter();
-        let mut flags = FlagSlots::with_room_for(values.size_hint().0);
+        let mut builder = FlagScopeBuilder::new(Purpose::Named, values.size_hint().0);
         for (attribute, given) in values {
-            attribute.add_write(&given, purpose, &mut flags)?;
+            builder.add(attribute, &given)?;
         }
-        if let Some(site) = site.filter(|_| env::debug()) {
-            flags.note_site_of_all(&site);
-        }
-        Ok(FlagScope { scope: Scope::default(), flags: Arc::new(flags) })
+        Ok(builder.build(site))
     }
 
     /// A scope of the same values that has been entered nowhere.

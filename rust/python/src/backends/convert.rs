@@ -13,40 +13,41 @@ const LONGEST_SHOWN: usize = 60;
 
 /// What a program gave, for the core to check. Fails only where asking a value for its text is
 /// interrupted.
+#[inline]
 pub(super) fn given<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
-    if let Some(given) = plain(value)? {
-        return Ok(given);
-    }
-    // What is inside an item stays a mere text: no flag takes it, and a list may contain itself.
-    let item = |item: Bound<'_, PyAny>| match plain(&item)? {
-        Some(given) => Ok(given.into_owned()),
-        None => Ok(Given::Other(type_of(&item))),
-    };
-    if let Ok(tuple) = value.cast::<PyTuple>() {
-        Ok(Given::List(tuple.iter().map(item).collect::<PyResult<_>>()?))
-    } else if let Ok(list) = value.cast::<PyList>() {
-        Ok(Given::List(list.iter().map(item).collect::<PyResult<_>>()?))
-    } else {
-        Ok(Given::Other(shown(value)?))
+    match plain(value) {
+        Some(given) => Ok(given),
+        None => unusual(value),
     }
 }
 
 /// What is neither a tuple or list nor unknown.
-fn plain<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<Given<'a>>> {
+#[inline]
+fn plain<'a>(value: &'a Bound<'_, PyAny>) -> Option<Given<'a>> {
     // A bool is an int to Python, so it comes first.
-    Ok(if let Ok(switch) = value.cast::<PyBool>() {
+    if let Ok(switch) = value.cast::<PyBool>() {
         Some(Given::Bool(switch.is_true()))
     } else if value.is_none() {
         Some(Given::None)
     } else if let Ok(number) = value.cast::<PyInt>() {
-        match number.extract() {
-            Ok(number) => Some(Given::Integer(number)),
-            Err(_) => Some(Given::HugeInteger(shown(value)?)),
-        }
+        Some(number.extract().map_or_else(|_| Given::HugeInteger(type_of(value)), Given::Integer))
     } else {
-        let text = value.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
-        text.map(|text| Given::Text(text.into()))
-    })
+        value.cast::<PyString>().ok()?.to_str().ok().map(|text| Given::Text(text.into()))
+    }
+}
+
+#[cold]
+fn unusual<'a>(value: &Bound<'_, PyAny>) -> PyResult<Given<'a>> {
+    // What is inside an item stays a mere text: no flag takes it, and a list may contain itself.
+    let item =
+        |item: Bound<'_, PyAny>| plain(&item).map_or_else(|| Given::Other(type_of(&item)), Given::into_owned);
+    if let Ok(tuple) = value.cast::<PyTuple>() {
+        Ok(Given::List(tuple.iter().map(item).collect()))
+    } else if let Ok(list) = value.cast::<PyList>() {
+        Ok(Given::List(list.iter().map(item).collect()))
+    } else {
+        Ok(Given::Other(shown(value)?))
+    }
 }
 
 /// The value and its type, for a message.

@@ -1,6 +1,6 @@
 //! Scopes of flags and of the freeze, as context managers that are decorators too.
 
-use interlock::backends::{self, Attribute, Purpose};
+use interlock::backends::{self, Attribute, FlagScopeBuilder, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -21,7 +21,7 @@ impl FlagScope {
     #[pyo3(signature = (values, /))]
     fn new(values: &Bound<'_, PyDict>) -> PyResult<Self> {
         let py = values.py();
-        let scope = backends::FlagScope::new(named_values(values)?, Purpose::Named, site::if_traced(py));
+        let scope = backends::FlagScope::new(named_values(values)?, site::if_traced(py));
         Ok(FlagScope(scope.into_python(py)?))
     }
 
@@ -62,11 +62,11 @@ impl FlagArguments {
             let message = format!("scope() takes {} values, got {}", self.0.len(), values.len());
             return Err(PyTypeError::new_err(message));
         }
-        let values: Vec<_> = values.iter().collect();
-        let given: Vec<_> = values.iter().map(given).collect::<PyResult<_>>()?;
-        let named = self.0.iter().copied().zip(given);
-        let scope = backends::FlagScope::new(named, Purpose::WholeModule, site::if_traced(py));
-        Ok(FlagScope(scope.into_python(py)?))
+        let mut scope = FlagScopeBuilder::new(Purpose::WholeModule, self.0.len());
+        for (attribute, value) in self.0.iter().zip(values) {
+            scope.add(attribute, &given(&value)?).into_python(py)?;
+        }
+        Ok(FlagScope(scope.build(site::if_traced(py))))
     }
 }
 
