@@ -28,6 +28,15 @@ def test_gradients_add_up() -> None:
     assert gradient(x) is None
 
 
+def test_a_tensor_is_not_its_own_gradient() -> None:
+    x = leaf(1, 2)
+    with pytest.raises(RuntimeError, match="its own gradient"):
+        x.grad = x
+    assert x.grad is None
+    x.grad = x.detach()
+    assert gradient(x) == [1.0, 2.0]
+
+
 def test_nodes_have_names_and_edges() -> None:
     x = leaf(1)
     y = (x * 2).exp()

@@ -5,30 +5,34 @@
 //! calls another operation while it holds them: that is why they cannot deadlock.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use interlock::accelerator::Device;
 use interlock::accelerator::memory::{Allocator, Block, CpuAllocator};
 use interlock::autograd::is_inference_mode_enabled;
 
+use crate::access::Access;
+use crate::waste::Waste;
 use crate::{Element, Result};
 
 /// Memory with a version that in-place operations raise. Views share it.
 pub struct Storage {
-    block: Block,
+    /// Taken by the drop only.
+    block: ManuallyDrop<Block>,
     version: AtomicU32,
     inference: bool,
-    access: RwLock<()>,
+    access: Access,
 }
 
 impl Storage {
     fn new(block: Block) -> Self {
         Storage {
-            block,
+            block: ManuallyDrop::new(block),
             version: AtomicU32::new(0),
             inference: is_inference_mode_enabled(),
-            access: RwLock::new(()),
+            access: Access::default(),
         }
     }
 
@@ -94,14 +98,6 @@ impl Storage {
         }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, ()> {
-        self.access.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, ()> {
-        self.access.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// How many elements fit, none if the address does not suit them.
     fn count<T: Element>(&self) -> usize {
         if self.pointer().cast::<T>().is_aligned() { self.bytes() / size_of::<T>() } else { 0 }
@@ -125,14 +121,14 @@ impl Storage {
 
     /// Reads the whole memory.
     pub(crate) fn with<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
-        let _guard = self.read();
+        let _guard = self.access.read();
         // SAFETY: the guard outlives the slice.
         read(unsafe { self.slice() })
     }
 
     /// Writes the whole memory.
     pub(crate) fn with_mut<T: Element, R>(&self, write: impl FnOnce(&mut [T]) -> R) -> R {
-        let _guard = self.write();
+        let _guard = self.access.write();
         // SAFETY: the guard outlives the slice.
         write(unsafe { self.slice_mut() })
     }
@@ -145,8 +141,8 @@ impl Storage {
     ) -> R {
         // A second read lock of the same storage could wait for a writer that waits for the first.
         let (first, second) = if std::ptr::from_ref(a) <= b { (a, b) } else { (b, a) };
-        let _first = first.read();
-        let _second = (!std::ptr::eq(a, b)).then(|| second.read());
+        let _first = first.access.read();
+        let _second = (!std::ptr::eq(a, b)).then(|| second.access.read());
         // SAFETY: both storages are locked, through one guard where they are the same.
         read(unsafe { a.slice() }, unsafe { b.slice() })
     }
@@ -162,14 +158,22 @@ impl Storage {
         }
         let (_target, _source);
         if std::ptr::from_ref(target) < source {
-            _target = target.write();
-            _source = source.read();
+            _target = target.access.write();
+            _source = source.access.read();
         } else {
-            _source = source.read();
-            _target = target.write();
+            _source = source.access.read();
+            _target = target.access.write();
         }
         // SAFETY: both are locked and distinct; the guards outlive the slices.
         Some(write(unsafe { target.slice_mut() }, unsafe { source.slice() }))
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        // SAFETY: the block is taken once, here, and nobody reaches the storage any more.
+        let block = unsafe { ManuallyDrop::take(&mut self.block) };
+        Waste::Memory { _block: block }.discard();
     }
 }
 

@@ -128,7 +128,7 @@ impl<'a> Task<'a> {
 
     fn visit(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<()> {
         self.capture(|target| matches!(target, Edge::Node(wanted) if Arc::ptr_eq(wanted, node)), &gradient);
-        let retained: Vec<Tensor> = node.retained().iter().filter_map(Tensor::upgrade).collect();
+        let retained: Vec<Tensor> = node.retained.read().iter().filter_map(Tensor::upgrade).collect();
         if self.targets.is_none() {
             for tensor in retained {
                 accumulate(&tensor, gradient.clone(), self.create_graph)?;
@@ -280,7 +280,7 @@ fn accumulate(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<(
             } else {
                 gradient.contiguous_copy()?
             };
-            let mut meta = tensor.meta();
+            let mut meta = tensor.meta_mut();
             match &meta.grad {
                 // Another thread was quicker.
                 Some(old) => old.clone(),
