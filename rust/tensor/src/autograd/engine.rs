@@ -275,11 +275,7 @@ fn accumulate(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<(
         Some(old) => old,
         None => {
             // The gradient that a user reads must not be one that something else still writes to.
-            let own = if create_graph || is_private(&gradient) {
-                gradient.clone()
-            } else {
-                gradient.contiguous_copy()?
-            };
+            let own = if is_private(&gradient) { gradient.clone() } else { gradient.contiguous_copy()? };
             let mut meta = tensor.meta_mut();
             match &meta.grad {
                 // Another thread was quicker.
