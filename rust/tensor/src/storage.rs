@@ -57,8 +57,9 @@ impl Storage {
     /// Memory that someone else made, such as a NumPy array's.
     ///
     /// # Safety
-    /// The block's memory is initialised, lies on the CPU, and no one writes to it or frees it while
-    /// an operation of this crate runs on it: the storage's lock is known to this crate only.
+    /// The block's memory is initialised, lies on the CPU, and while an operation of this crate runs on
+    /// it, no one else frees it, writes to it, or, if the operation writes, reads it: the storage's lock
+    /// is known to this crate only, and covers this storage only, not others over the same bytes.
     pub unsafe fn foreign(block: Block) -> Arc<Self> {
         Arc::new(Storage::new(block))
     }
@@ -96,6 +97,14 @@ impl Storage {
         if !self.inference {
             self.version.fetch_add(1, Ordering::AcqRel);
         }
+    }
+
+    /// Whether some bytes belong to both. Two storages can overlap only in memory of others, such as
+    /// two slices of one NumPy array.
+    fn overlaps(&self, other: &Self) -> bool {
+        let range = |storage: &Self| (storage.pointer().addr(), storage.pointer().addr() + storage.bytes());
+        let ((start, end), (other_start, other_end)) = (range(self), range(other));
+        std::ptr::eq(self, other) || start.max(other_start) < end.min(other_end)
     }
 
     /// How many elements fit, none if the address does not suit them.
@@ -147,13 +156,13 @@ impl Storage {
         read(unsafe { a.slice() }, unsafe { b.slice() })
     }
 
-    /// Writes `target` from `source`; `None`, and nothing done, if they are the same storage.
+    /// Writes `target` from `source`; `None`, and nothing done, if they share memory.
     pub(crate) fn with_target<A: Element, B: Element, R>(
         target: &Self,
         source: &Self,
         write: impl FnOnce(&mut [A], &[B]) -> R,
     ) -> Option<R> {
-        if std::ptr::eq(target, source) {
+        if target.overlaps(source) {
             return None;
         }
         let (_target, _source);
@@ -164,7 +173,7 @@ impl Storage {
             _source = source.access.read();
             _target = target.access.write();
         }
-        // SAFETY: both are locked and distinct; the guards outlive the slices.
+        // SAFETY: both are locked and have no byte in common; the guards outlive the slices.
         Some(write(unsafe { target.slice_mut() }, unsafe { source.slice() }))
     }
 }
@@ -185,6 +194,8 @@ impl fmt::Debug for Storage {
 
 #[cfg(test)]
 mod tests {
+    use std::ptr::NonNull;
+
     use super::*;
 
     #[test]
@@ -204,6 +215,29 @@ mod tests {
             }
         });
         assert_eq!(a.with(|values: &[f32]| values.len()), 64);
+    }
+
+    #[test]
+    fn storages_over_the_same_bytes_are_not_each_others_source() {
+        let owner = Storage::build::<i64>(4, |out| out.fill(1)).unwrap();
+        let part = |first: usize, count: usize| {
+            let start = NonNull::new(owner.pointer().wrapping_add(8 * first)).unwrap();
+            // SAFETY: the bytes are the owner's, which outlives every part, and only this thread uses them.
+            unsafe { Storage::foreign(Block::foreign(start, 8 * count, Device::CPU, Box::new(()))) }
+        };
+        let copies = |target: &Storage, source: &Storage| {
+            Storage::with_target(target, source, |_: &mut [i64], _: &[i64]| ()).is_none()
+        };
+        for (a, b, overlap) in [
+            (part(0, 2), part(1, 2), true),
+            (part(0, 4), part(1, 1), true),
+            (part(0, 2), part(2, 2), false),
+            (part(0, 4), part(2, 0), false),
+            (part(0, 0), part(0, 0), false),
+        ] {
+            assert_eq!((copies(&a, &b), copies(&b, &a)), (overlap, overlap));
+            assert!(copies(&a, &a));
+        }
     }
 
     #[test]
