@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV_PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench wheel generate format clean environment test-environment
+.PHONY: help demo test test-long bench install wheel generate format clean environment test-environment
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
 demo: environment ## build interlock from source, install it into .venv and run the quick start
+	@echo "compiling interlock (about a minute on the first run) ..."
 	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check .
 	@$(VENV_PYTHON) examples/quickstart.py
 
@@ -22,6 +23,9 @@ test-long: test-environment ## the same checks with many more examples where exa
 bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
 	@$(VENV_PYTHON) tools/package.py install
 	@$(VENV_PYTHON) -m tests.benchmarks.run
+
+install: test-environment ## build the wheel and install it into .venv, for .venv/bin/python -m pytest
+	@$(VENV_PYTHON) tools/package.py install
 
 wheel: test-environment ## build the wheel into dist/
 	@$(VENV_PYTHON) -m maturin build --release --interpreter $(VENV_PYTHON) --out dist

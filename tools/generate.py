@@ -104,6 +104,10 @@ def documentation() -> Iterator[str]:
     yield "# Flags"
     yield ""
     yield "Made from the table of flags by `make generate`. Names are below `interlock.backends`."
+    yield ""
+    yield "`interlock.set_float32_matmul_precision` is an older name: `highest`, `high` and `medium` assign"
+    yield "`ieee`, `tf32` and `tf32` to `cuda.matmul.fp32_precision`, and `ieee`, `tf32` and `bf16` to"
+    yield "`mkldnn.matmul.fp32_precision`."
     for flag in FLAGS:
         yield ""
         yield f"## `{flag['name']}`"
@@ -112,6 +116,7 @@ def documentation() -> Iterator[str]:
         yield ""
         yield f"- reads: `{flag['reads']}`"
         yield f"- takes: `{flag['takes']}`" if flag["takes"] is not None else "- can only be read"
+        yield f"- default: `{flag['default']!r}`"
         if flag["variables"]:
             names = ", ".join(f"`{name}`" for name in flag["variables"])
             yield f"- environment: {names}"
@@ -124,7 +129,8 @@ def differences() -> Iterator[str]:
     yield "# Differences from PyTorch"
     yield ""
     yield "Recorded cases of PyTorch from which interlock departs on purpose. Made from"
-    yield "`tests/conformance/differences.json` by `make generate`."
+    yield "`tests/conformance/differences.json` by `make generate`. What no recorded case is about stands in"
+    yield "ARCHITECTURE.md."
     yield ""
     if not entries:
         yield "None."

@@ -34,12 +34,17 @@ def decorate(scope: Scope, function: _Function) -> _Function:
     # Imported when something is decorated: it takes a third of the time that interlock may take to import.
     import inspect
 
-    if inspect.iscoroutinefunction(function):
+    # An object runs what its class says a call of it is.
+    called = function if inspect.isroutine(function) else type(function).__call__
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called):
         return cast(_Function, _decorate_coroutine(scope, function))
-    if inspect.isasyncgenfunction(function):
+    if inspect.isasyncgenfunction(function) or inspect.isasyncgenfunction(called):
         return cast(_Function, _decorate_async_generator(scope, function))
-    if inspect.isgeneratorfunction(function):
-        return cast(_Function, _decorate_generator(scope, function))
+    if inspect.isgeneratorfunction(function) or inspect.isgeneratorfunction(called):
+        decorated = _decorate_generator(scope, function)
+        code = getattr(function, "__code__", None)
+        is_awaitable = code is not None and code.co_flags & inspect.CO_ITERABLE_COROUTINE
+        return cast(_Function, types.coroutine(decorated) if is_awaitable else decorated)
     return cast(_Function, _decorate_function(scope, function))
 
 
@@ -88,6 +93,9 @@ def _resumed(
                 produced = resume(sent)
         except StopIteration as end:
             return end.value
+        finally:
+            # An error that was thrown in would be kept alive by this frame, and the frame by the error.
+            sent = None
         try:
             resume, sent = generator.send, (yield produced)
         except GeneratorExit:
@@ -140,6 +148,8 @@ def _decorate_async_generator(
                 produced = await _awaited(new_scope, resume(sent))
             except StopAsyncIteration:
                 return
+            finally:
+                sent = None
             try:
                 resume, sent = generator.asend, (yield produced)
             except GeneratorExit:

@@ -37,6 +37,41 @@ def test_mock_patch_object_puts_the_value_back(flag: Flag, start: str) -> None:
 
 @ALL
 @STARTS
+def test_mock_patch_object_leaves_the_whole_state_as_it_was(flag: Flag, start: str) -> None:
+    _, second = values(flag, start)
+    before = backends.snapshot()
+    with mock.patch.object(flag.owner, flag.attribute, second):
+        assert flag.get() == second
+    assert backends.snapshot() == before, "value and level of every flag"
+
+
+def test_a_patched_node_inherits_again_afterwards() -> None:
+    with mock.patch.object(backends.cudnn.conv, "fp32_precision", "tf32"):
+        pass
+    backends.fp32_precision = "ieee"
+    assert backends.cudnn.conv.fp32_precision == "ieee"
+    with mock.patch.object(backends.cudnn, "allow_tf32", True):
+        assert backends.cudnn.conv.fp32_precision == "tf32"
+    assert backends.cudnn.conv.fp32_precision == "ieee"
+    backends.fp32_precision = "tf32"
+    assert backends.cudnn.rnn.fp32_precision == "tf32"
+
+
+@pytest.mark.parametrize("pair", [(False, False), (False, True), (True, True)])
+def test_both_halves_of_a_patched_reduction_come_back(pair: tuple[bool, bool]) -> None:
+    matmul = backends.cuda.matmul
+    matmul.allow_fp16_reduced_precision_reduction = pair
+    with mock.patch.object(matmul, "allow_fp16_reduced_precision_reduction", not pair[0]):
+        assert matmul.allow_fp16_reduced_precision_reduction is not pair[0]
+    read = (
+        matmul.allow_fp16_reduced_precision_reduction,
+        matmul.allow_fp16_reduced_precision_reduction_split_k,
+    )
+    assert read == pair
+
+
+@ALL
+@STARTS
 def test_monkeypatch_puts_the_value_back(flag: Flag, start: str) -> None:
     first, second = values(flag, start)
     with pytest.MonkeyPatch.context() as patch:

@@ -111,13 +111,16 @@ def test_the_import_system_may_set_a_submodule_and_nobody_else_under_its_name(
 
 
 @ALL
-def test_a_flag_shows_in_dir_and_with_its_current_value_in_vars(flag: Flag) -> None:
+def test_a_flag_shows_in_dir_and_where_it_holds_a_value_in_vars(flag: Flag) -> None:
     assert flag.attribute in dir(flag.owner)
-    assert vars(flag.owner)[flag.attribute] == flag.default
+    assert flag.attribute not in vars(flag.owner), "a default is put back by dropping what was assigned"
     flag.set(flag.other)
+    assert flag.attribute in dir(flag.owner)
     assert vars(flag.owner)[flag.attribute] == flag.other
     with backends.override(**{flag.name: flag.base}):
         assert vars(flag.owner)[flag.attribute] == flag.base
+    flag.delete()
+    assert flag.attribute not in vars(flag.owner)
 
 
 @ALL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,10 @@ def values_of(flag: Flag) -> st.SearchStrategy[object]:
 
 
 def own_flags(module: str) -> list[str]:
-    return [name for name in ALL_NAMES if name.rpartition(".")[0] == module]
+    """The flags that the module's own `flags` and `set_flags` take: those that PyTorch's take."""
+    taken = inspect.signature(module_named(module).flags).parameters
+    prefix = f"{module}." if module else ""
+    return [f"{prefix}{name}" for name in taken]
 
 
 def module_named(name: str) -> Any:

@@ -42,9 +42,13 @@ pub fn of_virtual_environment() -> Result<Settings, Box<dyn Error>> {
 impl Settings {
     /// Starts the interpreter with the standard library of the virtual environment.
     pub fn start_interpreter(&self) {
-        // SAFETY: this program has one thread until the interpreter runs.
-        unsafe { std::env::set_var("PYTHONHOME", &self.home) };
-        Python::initialize();
+        // SAFETY: this program has one thread until the interpreter runs, and that has started none yet.
+        unsafe {
+            std::env::set_var("PYTHONHOME", &self.home);
+            Python::initialize();
+            // Only this interpreter shall start from there, not those that a script starts.
+            std::env::remove_var("PYTHONHOME");
+        }
     }
 
     /// Makes the packages of the virtual environment importable.

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from interlock._core import backends as _native
 from interlock.backends._explain import Level
+from interlock.errors import FlagTypeError, FlagValueError
 
 
 class SnapshotEntry(NamedTuple):
@@ -38,8 +39,23 @@ def restore(snapshot: Iterable[Sequence[Any]]) -> None:
     `FlagValueError` or `UnknownFlagError` for entries that don't fit, `FlagsFrozenError` while flags are
     frozen. Scopes that are open stay in force.
     """
-    entries = [SnapshotEntry(*entry) for entry in snapshot]
+    if not isinstance(snapshot, list | tuple):
+        raise FlagTypeError(f"restore() takes a snapshot, got a value of type {type(snapshot).__name__}")
+    entries = [_checked(entry) for entry in snapshot]
     _native.restore({name: value for name, value, level in entries if level == Level.PROCESS})
+
+
+def _checked(entry: Sequence[Any]) -> SnapshotEntry:
+    """Return the entry if it names a flag and says where its value came from."""
+    if not (isinstance(entry, list | tuple) and len(entry) == 3 and isinstance(entry[0], str)):
+        raise FlagTypeError(f"an entry of a snapshot is (name, value, level), got {entry!r}")
+    name, value, level = entry
+    _native.read(name)
+    if level not in (Level.PROCESS, Level.ENVIRONMENT, Level.DEFAULT):
+        raise FlagValueError(
+            f"the level of {name} in a snapshot is process, environment or default, got {level!r}"
+        )
+    return SnapshotEntry(name, value, level)
 
 
 def reset() -> None:

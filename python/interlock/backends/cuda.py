@@ -6,6 +6,8 @@ import sys
 
 from interlock._core import backends as _native
 
+__all__ = ["matmul"]
+
 matmul = _native.CudaMatmulFlags()
 
 sys.modules[__name__].__class__ = _native.CudaModule

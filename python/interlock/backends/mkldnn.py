@@ -8,6 +8,8 @@ from typing import Any, Literal
 from interlock._core import backends as _native
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 
+__all__ = ["conv", "flags", "matmul", "rnn", "set_flags"]
+
 # <flags of mkldnn>
 enabled: bool
 deterministic: bool

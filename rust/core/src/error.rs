@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// A flag was given a value of the wrong type.
     FlagType {
-        /// The dotted name of the flag.
+        /// What was written, as a program names it.
         name: String,
         /// The value, as a message shows it.
         given: String,
@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// A flag was given a value of the right type that it does not take.
     FlagValue {
-        /// The dotted name of the flag.
+        /// What was written, as a program names it.
         name: String,
         /// The value, as a message shows it.
         given: String,
@@ -32,7 +32,7 @@ pub enum Error {
     },
     /// A flag was to be written while flags are frozen.
     FlagsFrozen {
-        /// The dotted name of the flag, or the operation.
+        /// What was written, or the operation, as a program names it.
         name: String,
         /// Where flags were frozen.
         by: Site,
@@ -46,7 +46,7 @@ pub enum Error {
     },
     /// The name can only be read.
     ReadOnlyFlag {
-        /// The dotted name.
+        /// The flag, as a program names it.
         name: String,
     },
     /// No device type has this name.
@@ -79,16 +79,16 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::FlagType { name, given, allowed } | Error::FlagValue { name, given, allowed } => {
-                write!(f, "backends.{name} takes {allowed}, got {given}")
+                write!(f, "{name} takes {allowed}, got {given}")
             }
             Error::FlagsFrozen { name, by } => {
-                write!(f, "backends.{name} can't be written: flags were frozen at {by}")
+                write!(f, "{name} is refused: flags were frozen at {by}")
             }
             Error::UnknownFlag { name, near: Some(near) } => {
                 write!(f, "there is no flag backends.{name}; did you mean backends.{near}?")
             }
             Error::UnknownFlag { name, near: None } => write!(f, "there is no flag backends.{name}"),
-            Error::ReadOnlyFlag { name } => write!(f, "backends.{name} can only be read"),
+            Error::ReadOnlyFlag { name } => write!(f, "{name} can only be read"),
             Error::UnknownDeviceType { given } => {
                 let known: Vec<_> = DeviceType::ALL.iter().map(|kind| kind.name()).collect();
                 write!(f, "unknown device type {given:?}; known types: {}", known.join(", "))

@@ -46,7 +46,7 @@ pub(crate) fn watch_forks() {
 #[cold]
 fn start_watching() {
     // SAFETY: the three functions live as long as the process (an extension module is never
-    // unloaded) and only touch atomics and a cell, which is allowed in a forked child.
+    // unloaded) and only touch memory of this crate, which the locks keep whole across the fork.
     // It fails only for want of memory, and then a fork is as unguarded as without this crate.
     unsafe { libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child)) };
     WATCHING.store(true, Ordering::Relaxed);
@@ -67,6 +67,9 @@ extern "C" fn after_in_parent() {
 extern "C" fn after_in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
     after();
+    // What other threads had open can't end any more. With the locks released, and one thread.
+    state::forget_other_threads();
+    backends::forget_other_threads();
 }
 
 fn after() {

@@ -51,6 +51,28 @@ impl SharedWord {
     }
 }
 
+/// Counts changes, so that what was worked out before the last one can be told from what came after.
+///
+/// Who reads the count and then values sees no value older than the count says: a change is counted
+/// after it is made (release), and the count is read before the values (acquire).
+#[derive(Debug)]
+pub(crate) struct ChangeCounter(AtomicU64);
+
+impl ChangeCounter {
+    pub(crate) const fn new() -> Self {
+        ChangeCounter(AtomicU64::new(0))
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn advance(&self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
+
 /// A lock that survives `fork`: [`lifecycle`] takes every such lock around a fork, so a child never
 /// inherits one that a thread which it lacks holds.
 ///

@@ -9,6 +9,7 @@ class Flag(TypedDict):
     name: str
     reads: str
     takes: str | None
+    default: object
     variables: list[str]
     acts_on: str
     doc: str

@@ -2,9 +2,18 @@ import builtins
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from types import EllipsisType
-from typing import Any, Literal, SupportsIndex, TypeAlias, TypeGuard, final, overload
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    TypeGuard,
+    final,
+    overload,
+    type_check_only,
+)
 
-import numpy as np
 import numpy.typing as npt
 from interlock._core.accelerator import device as _DeviceObject
 
@@ -48,7 +57,12 @@ __all__ = [
     "zeros_like",
 ]
 
-_Number: TypeAlias = builtins.bool | int | builtins.float | np.number[Any] | np.bool
+@type_check_only
+class _NumPyScalar(Protocol):
+    def item(self) -> object: ...
+    def __float__(self) -> builtins.float: ...
+
+_Number: TypeAlias = builtins.bool | int | builtins.float | _NumPyScalar
 _Device: TypeAlias = _DeviceObject | str | int
 _Dims: TypeAlias = int | Sequence[int]
 _Sizes: TypeAlias = tuple[int, ...] | list[int]

@@ -86,8 +86,13 @@ impl ModeManager {
     /// An object that was told the same and has been entered nowhere. Nothing is written.
     pub fn twin(&self) -> Self {
         let twin = ModeManager::new(self.manager);
-        twin.mode.store(self.mode(), Ordering::Relaxed);
+        twin.recall(self.mode());
         twin
+    }
+
+    /// Gives a copy the mode that its original was told. Nothing is written.
+    pub fn recall(&self, mode: bool) {
+        self.mode.store(mode, Ordering::Relaxed);
     }
 
     /// Tells it its mode. Where making the object is a write, the mode is written without a scope,

@@ -54,6 +54,11 @@ impl Part {
     }
 }
 
+/// The dotted name as a program writes it.
+pub(super) fn qualified(name: &str) -> String {
+    format!("backends.{name}")
+}
+
 impl Attribute {
     /// The dotted name below `backends`.
     pub fn name(&self) -> &'static str {
@@ -119,22 +124,54 @@ impl Attribute {
         }
     }
 
+    /// What it reads while nobody has said anything.
+    pub fn default(&self) -> Value {
+        match &self.target {
+            Target::Word(word, part) => part.of(word.kind.decode(word.kind.default())),
+            Target::Node(node) => Value::Name(node.default().name()),
+            Target::Tf32(nodes) => Value::Bool(nodes.iter().all(|node| node.default() == Precision::Tf32)),
+        }
+    }
+
+    /// What must be assigned to bring the flag back to how it is now; `None` where nothing is held and
+    /// dropping what is assigned brings it back.
+    ///
+    /// It is the value that is held, not the one that is read: a node that inherits `ieee` holds nothing,
+    /// and assigning `ieee` to it would cut it off from what it inherits.
+    pub fn to_put_back(&self) -> Option<Value> {
+        match &self.target {
+            Target::Word(_, Part::Second) => None,
+            Target::Word(word, _) => match word.held()? {
+                // A bool is read as allowing split sums; only a pair says otherwise.
+                Value::Pair(first, true) => Some(Value::Bool(first)),
+                held => Some(held),
+            },
+            Target::Node(node) => node.held().map(|precision| Value::Name(precision.name())),
+            Target::Tf32(nodes) => nodes.iter().any(|node| node.held().is_some()).then(|| self.read()),
+        }
+    }
+
     /// Adds what writing `given` stands for, or refuses it.
     pub(super) fn add_write(&self, given: &Given, purpose: Purpose, writes: &mut impl Writes) -> Result<()> {
+        self.writable()?;
         let held =
             self.held_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.allowed()))?;
-        self.add_to_every_slot(held, writes)
+        self.add_to_every_slot(held, writes);
+        Ok(())
     }
 
     /// Adds what dropping the assigned value stands for.
     pub(super) fn add_removal(&self, writes: &mut impl Writes) -> Result<()> {
-        self.add_to_every_slot(Held::Unset, writes)
+        self.writable()?;
+        self.add_to_every_slot(Held::Unset, writes);
+        Ok(())
     }
 
-    fn add_to_every_slot(&self, held: Held, writes: &mut impl Writes) -> Result<()> {
-        if self.is_read_only() {
-            return Err(Error::ReadOnlyFlag { name: self.name.to_owned() });
-        }
+    fn writable(&self) -> Result<()> {
+        if self.is_read_only() { Err(Error::ReadOnlyFlag { name: qualified(self.name) }) } else { Ok(()) }
+    }
+
+    fn add_to_every_slot(&self, held: Held, writes: &mut impl Writes) {
         match &self.target {
             Target::Word(word, _) => {
                 writes.add(self.name, Slot::Flag(word.id), held);
@@ -144,7 +181,6 @@ impl Attribute {
                 nodes.iter().for_each(|node| writes.add(self.name, Slot::Node(*node), held));
             }
         }
-        Ok(())
     }
 
     fn held_for(&self, given: &Given, purpose: Purpose) -> Result<Held, Refusal> {
@@ -172,7 +208,7 @@ impl Attribute {
     }
 
     fn refusal(&self, refusal: Refusal, given: &Given, allowed: String) -> Error {
-        let (name, given) = (self.name.to_owned(), given.to_string());
+        let (name, given) = (qualified(self.name), given.to_string());
         match refusal {
             Refusal::Type => Error::FlagType { name, given, allowed },
             Refusal::Value => Error::FlagValue { name, given, allowed },
@@ -192,6 +228,7 @@ impl Attribute {
         let held = self
             .held_for(&given, Purpose::Named)
             .map_err(|refusal| self.refusal(refusal, &given, allowed))?;
-        self.add_to_every_slot(held, writes)
+        self.add_to_every_slot(held, writes);
+        Ok(())
     }
 }

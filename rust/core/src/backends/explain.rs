@@ -56,6 +56,8 @@ pub struct Explanation {
 impl Attribute {
     /// Explains the value in force on this thread.
     pub fn explain(&self) -> Explanation {
+        // What other threads have left is taken away before anything is looked at, not in between.
+        state::settle();
         let (level, set_by) = self.deciding_slot().map_or((Level::Default, None), source);
         Explanation { value: self.read(), level, set_by, acts_on: self.effect.in_this_process() }
     }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::environment;
 use super::kind::{FlagValue, Kind};
 use super::write::{Batch, Held, Writes};
-use super::{Level, Site};
+use super::{Level, Site, Value};
 use crate::Result;
 use crate::state::{self, FlagId, Slot};
 use crate::sync::SharedWord;
@@ -67,6 +67,15 @@ impl FlagWord {
     /// What a layer holds where nothing shall be held.
     pub(super) fn fallback_payload(&self) -> u64 {
         self.fallback() & PAYLOAD
+    }
+
+    /// What the innermost layer of this thread that names the flag holds, else what is assigned.
+    pub(super) fn held(&self) -> Option<Value> {
+        let assigned = || {
+            let (payload, level) = self.in_process();
+            (level == Level::Process).then_some(payload)
+        };
+        state::held_flag(self.id).or_else(assigned).map(|payload| self.kind.decode(payload))
     }
 
     /// Payload and level for the process.

@@ -3,6 +3,7 @@
 
 use super::Site;
 use super::process::PROCESS;
+use crate::state::{self, ThreadNumber};
 use crate::sync::SharedWord;
 
 /// How many freezes hold, for [`flags_frozen`] to read without the lock.
@@ -12,7 +13,13 @@ static SERIALS: SharedWord = SharedWord::new(0);
 pub(super) struct Freeze {
     permanent: Option<Site>,
     /// The scopes that are open, of all threads.
-    scopes: Vec<(u64, Site)>,
+    scopes: Vec<OpenScope>,
+}
+
+struct OpenScope {
+    serial: u64,
+    entered_on: ThreadNumber,
+    site: Site,
 }
 
 impl Freeze {
@@ -22,12 +29,19 @@ impl Freeze {
 
     /// Where flags were frozen, if they are.
     pub(super) fn called_at(&self) -> Option<&Site> {
-        self.permanent.as_ref().or_else(|| self.scopes.last().map(|(_, site)| site))
+        self.permanent.as_ref().or_else(|| self.scopes.last().map(|scope| &scope.site))
     }
 
     fn publish(&self) {
         HOLDING.set(self.scopes.len() as u64 + u64::from(self.permanent.is_some()));
     }
+}
+
+/// In a forked child: scopes of other threads will not be left any more.
+pub(super) fn keep_only_those_of(thread: ThreadNumber) {
+    let mut process = PROCESS.lock();
+    process.freeze.scopes.retain(|scope| scope.entered_on == thread);
+    process.freeze.publish();
 }
 
 /// Stops every write of a flag for the rest of the process.
@@ -58,8 +72,9 @@ impl Default for FreezeScope {
 impl FreezeScope {
     /// Freezes.
     pub fn enter(&self, site: Site) {
+        let entered_on = state::this_thread();
         let mut process = PROCESS.lock();
-        process.freeze.scopes.push((self.serial, site));
+        process.freeze.scopes.push(OpenScope { serial: self.serial, entered_on, site });
         process.freeze.publish();
     }
 
@@ -67,7 +82,7 @@ impl FreezeScope {
     pub fn leave(&self) {
         let mut process = PROCESS.lock();
         let scopes = &mut process.freeze.scopes;
-        if let Some(index) = scopes.iter().rposition(|(serial, _)| *serial == self.serial) {
+        if let Some(index) = scopes.iter().rposition(|scope| scope.serial == self.serial) {
             scopes.remove(index);
         }
         process.freeze.publish();

@@ -40,6 +40,11 @@ pub use table::{attributes, find};
 pub use value::{Given, Value};
 pub use write::assign;
 
+/// In a forked child: the freezes of the threads that it lacks are over.
+pub(crate) fn forget_other_threads() {
+    freeze::keep_only_those_of(crate::state::this_thread());
+}
+
 /// Whether writes remember where they came from (`INTERLOCK_DEBUG=1`).
 pub fn writes_are_traced() -> bool {
     crate::env::debug()

@@ -1,6 +1,7 @@
 //! The precision tree: which float32 precision each backend's operations may use. Nine nodes in one
 //! 64-bit word, so that a read is one load and sees all nine as they were at one moment.
 
+use super::attribute::qualified;
 use super::environment;
 use super::kind::{literal, one_of};
 use super::write::{Batch, Held, Writes};
@@ -141,7 +142,7 @@ impl Node {
         batch.add(self.name(), Slot::Node(self), Held::Value(precision as u64));
         if !self.supports(precision) {
             return Err(Error::FlagValue {
-                name: self.name().to_owned(),
+                name: qualified(self.name()),
                 given: format!("'{}'", precision.name()),
                 allowed: self.allowed(),
             });
@@ -158,10 +159,17 @@ impl Node {
                 Some(_) => return (Precision::None, Some(node)),
             }
         }
-        let unset = self.held_in(word) == 0;
+        match self.held_in(word) {
+            0 => (self.default(), None),
+            _ => (Precision::None, Some(self)),
+        }
+    }
+
+    /// What a node reads while neither it nor anything above it holds a precision.
+    pub(super) const fn default(self) -> Precision {
         match self {
-            Node::CudaConv | Node::CudaRnn if unset => (Precision::Tf32, None),
-            _ => (Precision::None, (!unset).then_some(self)),
+            Node::CudaConv | Node::CudaRnn => Precision::Tf32,
+            _ => Precision::None,
         }
     }
 
@@ -202,6 +210,16 @@ impl Node {
     /// The type as a stub writes it.
     pub(super) fn annotation(self) -> String {
         literal(&self.allowed_names())
+    }
+
+    /// What the innermost layer of this thread that names the node holds, else what is assigned.
+    pub(super) fn held(self) -> Option<Precision> {
+        let scoped = state::scoped_tree();
+        if scoped.mask & self.mask() != 0 {
+            return Precision::of_payload(self.held_in(scoped.value));
+        }
+        let (held, level) = self.in_process();
+        held.filter(|_| level == Level::Process)
     }
 
     /// What the process holds, and whether it was assigned or comes from the environment.

@@ -3,12 +3,12 @@
 use super::Site;
 use super::freeze::Freeze;
 use crate::state::{self, Slot};
-use crate::sync::{ForkLock, SharedWord};
+use crate::sync::{ChangeCounter, ForkLock};
 
 /// The lock under which flags are written, and what else it guards. Readers never take it.
 pub(crate) static PROCESS: ForkLock<Process> = ForkLock::new(Process::new());
 
-static EPOCH: SharedWord = SharedWord::new(0);
+static EPOCH: ChangeCounter = ChangeCounter::new();
 
 pub(crate) struct Process {
     pub(super) freeze: Freeze,
@@ -22,7 +22,7 @@ impl Process {
     }
 
     pub(super) fn note_change(&self) {
-        EPOCH.add(1);
+        EPOCH.advance();
     }
 
     pub(super) fn site(&self, slot: Slot) -> Option<Site> {
@@ -31,7 +31,7 @@ impl Process {
 }
 
 /// How often a flag of the process has changed. With [`layer_epoch`] it is the key under which
-/// something worked out from flags may be kept.
+/// something worked out from flags may be kept: read both before the flags.
 #[inline]
 pub fn epoch() -> u64 {
     EPOCH.get()

@@ -1,6 +1,6 @@
 //! Every flag of the process as one value, and back.
 
-use super::attribute::{Part, Target};
+use super::attribute::{Part, Target, qualified};
 use super::process::PROCESS;
 use super::write::{Batch, Held, put_in_process};
 use super::{Attribute, Given, Level, Purpose, Site, Value, table};
@@ -45,10 +45,7 @@ fn entry(attribute: &'static Attribute) -> Option<SnapshotEntry> {
 /// Assigns these flags for the process, past every scope, and drops what else is assigned: all, or
 /// nothing where a name or value is refused or flags are frozen.
 pub fn restore(assigned: &[(&'static Attribute, Given)], site: Option<Site>) -> Result<()> {
-    let mut batch = Batch::default();
-    for attribute in table::attributes().filter(|attribute| !attribute.is_read_only()) {
-        attribute.add_removal(&mut batch)?;
-    }
+    let mut batch = removal_of_all()?;
     for (attribute, given) in assigned {
         attribute.add_write(given, Purpose::Named, &mut batch)?;
     }
@@ -57,7 +54,15 @@ pub fn restore(assigned: &[(&'static Attribute, Given)], site: Option<Site>) -> 
 
 /// Drops whatever is assigned for the process.
 pub fn reset() -> Result<()> {
-    restore(&[], None)
+    removal_of_all()?.commit_to_process("reset", None)
+}
+
+fn removal_of_all() -> Result<Batch> {
+    let mut batch = Batch::default();
+    for attribute in table::attributes().filter(|attribute| !attribute.is_read_only()) {
+        attribute.add_removal(&mut batch)?;
+    }
+    Ok(batch)
 }
 
 impl Batch {
@@ -65,7 +70,7 @@ impl Batch {
         let site = site.filter(|_| env::debug());
         let mut process = PROCESS.lock();
         if let Some(by) = process.freeze.called_at() {
-            return Err(Error::FlagsFrozen { name: operation.to_owned(), by: by.clone() });
+            return Err(Error::FlagsFrozen { name: qualified(operation), by: by.clone() });
         }
         process.sites.clear();
         for (slot, held) in self.into_slots() {

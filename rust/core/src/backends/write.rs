@@ -1,7 +1,7 @@
 //! The one way in which flags are written: what a write stands for is worked out and checked first,
 //! then everything is written under one lock, or nothing.
 
-use super::attribute::Attribute;
+use super::attribute::{Attribute, qualified};
 use super::process::PROCESS;
 use super::scope::Purpose;
 use super::table;
@@ -36,7 +36,7 @@ impl Batch {
         let site = site.filter(|_| env::debug());
         let mut process = PROCESS.lock();
         if let Some(by) = process.freeze.called_at() {
-            return Err(Error::FlagsFrozen { name: (*name).to_owned(), by: by.clone() });
+            return Err(Error::FlagsFrozen { name: qualified(name), by: by.clone() });
         }
         let outside = state::landed_writes(self.writes.iter().map(|(_, slot, _)| *slot), |slot, flags| {
             put_in_layer(flags, slot, self.held(slot));

@@ -127,6 +127,12 @@ pub(crate) fn layer_changes() -> u64 {
     CURRENT.with(|current| current.changes.get())
 }
 
+pub(super) fn count_flag_layers_of_this_thread_only() {
+    let count =
+        CURRENT.with(|current| current.owned.try_borrow().map_or(0, |owned| owned.layers.flag_layer_count()));
+    FLAG_SCOPES.set(count);
+}
+
 pub(super) fn flag_layer_began() {
     FLAG_SCOPES.add(1);
 }

@@ -69,6 +69,13 @@ impl Drop for Inbox {
     }
 }
 
+/// In a forked child: nobody looks into the other inboxes any more.
+pub(super) fn keep_only(thread: ThreadNumber) {
+    if let Some(inboxes) = INBOXES.lock().as_mut() {
+        inboxes.retain(|number, _| *number == thread.0);
+    }
+}
+
 /// Asks `thread` to drop a layer of `owner`; nothing happens if it has ended.
 pub(super) fn ask(thread: ThreadNumber, owner: u64) {
     let mut inboxes = INBOXES.lock();

@@ -17,9 +17,15 @@ mod masked;
 mod scope;
 mod thread;
 
+/// In a forked child: the layers of the threads that it lacks are gone.
+pub(crate) fn forget_other_threads() {
+    current::count_flag_layers_of_this_thread_only();
+    inbox::keep_only(this_thread());
+}
+
 pub(crate) use current::{any_flag_scope, flag_may_be_scoped, layer_changes, mode_word, scoped_tree};
 pub(crate) use flags::{FlagId, FlagSlots, Slot};
-pub(crate) use inbox::INBOXES;
+pub(crate) use inbox::{INBOXES, ThreadNumber};
 pub(crate) use masked::Masked;
 pub use scope::{Scope, ScopeGuard};
 pub(crate) use thread::{

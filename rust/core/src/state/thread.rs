@@ -173,8 +173,10 @@ pub(crate) fn restore_modes(place: Place, old: Masked<u8>) {
 }
 
 /// What the innermost layer of this thread that names the flag holds.
+///
+/// A read changes nothing: what other threads have left goes with the next enter, leave or write.
 pub(crate) fn held_flag(id: FlagId) -> Option<u64> {
-    with_layers(|_, owned| owned.layers.flag(id)).flatten()
+    CURRENT.with(|current| current.owned.try_borrow().ok()?.layers.flag(id))
 }
 
 /// Whether a layer of this thread decides the slot, and who set it there if that was traced.

@@ -6,7 +6,7 @@ use interlock::autograd::{Manager, ModeManager};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::object::{HeapType, Method, hot, or_null};
@@ -26,6 +26,8 @@ pub(super) fn class(module: &str, name: &str, manager: Manager) -> PyResult<Heap
             c"__exit__($self, kind, error, traceback, /)\n--\n\nThe innermost layer of this object ends.",
             Method::Fast(exit),
         )
+        .method(c"__getstate__", c"What a copy must be told, and its attributes.", Method::Plain(get_state))
+        .method(c"__setstate__", c"Takes that back; nothing is written.", Method::Fast(set_state))
         .method(
             c"clone",
             c"clone($self, /)\n--\n\nA new object of the same class, told the same.",
@@ -134,6 +136,43 @@ unsafe extern "C" fn clone(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
         let made =
             if manager.manager().takes_mode() { class.call1((manager.mode(),)) } else { class.call0() };
         Ok(made?.into_ptr())
+    })
+}
+
+/// For `copy` and `pickle`: a copy is made without `__init__`, which would write.
+unsafe extern "C" fn get_state(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: a method of these classes, called with one of their objects.
+        let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
+        // Only objects of a subclass may have attributes.
+        let attributes = object.getattr("__dict__").ok();
+        Ok((manager.mode(), attributes).into_pyobject(py)?.into_any().into_ptr())
+    })
+}
+
+unsafe extern "C" fn set_state(
+    object: *mut ffi::PyObject,
+    arguments: *mut *mut ffi::PyObject,
+    count: ffi::Py_ssize_t,
+) -> *mut ffi::PyObject {
+    or_null(|py| {
+        if count != 1 {
+            return Err(PyTypeError::new_err(format!("__setstate__() takes 1 argument, got {count}")));
+        }
+        // SAFETY: a method of these classes, called with one of their objects and `count` arguments.
+        let (object, manager, state) = unsafe {
+            (
+                Bound::from_borrowed_ptr(py, object),
+                manager(object),
+                Bound::<PyAny>::from_borrowed_ptr(py, *arguments),
+            )
+        };
+        let (mode, attributes): (bool, Option<Bound<'_, PyDict>>) = state.extract()?;
+        if let Some(attributes) = attributes {
+            object.getattr("__dict__")?.cast::<PyDict>()?.update(attributes.as_mapping())?;
+        }
+        manager.recall(mode);
+        Ok(py.None().into_ptr())
     })
 }
 

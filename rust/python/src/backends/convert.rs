@@ -1,6 +1,7 @@
 //! Values of flags to and from Python.
 
 use interlock::backends::{self, Attribute, Given, Value};
+use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
@@ -10,43 +11,81 @@ use crate::errors::IntoPython;
 /// How much of an unsuitable value a message shows.
 const LONGEST_SHOWN: usize = 60;
 
-/// What a program gave, for the core to check.
-pub(super) fn given<'a>(value: &'a Bound<'_, PyAny>) -> Given<'a> {
-    // A bool is an int to Python, so it comes first.
-    if let Ok(switch) = value.cast::<PyBool>() {
-        Given::Bool(switch.is_true())
-    } else if value.is_none() {
-        Given::None
-    } else if let Ok(number) = value.cast::<PyInt>() {
-        number.extract().map_or_else(|_| Given::HugeInteger(shown(value)), Given::Integer)
-    } else if let Some(text) = value.cast::<PyString>().ok().and_then(|text| text.to_str().ok()) {
-        Given::Text(text.into())
-    } else if let Ok(tuple) = value.cast::<PyTuple>() {
-        Given::List(tuple.iter().map(|item| given(&item).into_owned()).collect())
-    } else if let Ok(list) = value.cast::<PyList>() {
-        Given::List(list.iter().map(|item| given(&item).into_owned()).collect())
-    } else {
-        Given::Other(shown(value))
+/// What a program gave, for the core to check. Fails only where asking a value for its text is
+/// interrupted.
+pub(super) fn given<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
+    if let Some(given) = plain(value)? {
+        return Ok(given);
     }
+    // What is inside an item stays a mere text: no flag takes it, and a list may contain itself.
+    let item = |item: Bound<'_, PyAny>| match plain(&item)? {
+        Some(given) => Ok(given.into_owned()),
+        None => Ok(Given::Other(type_of(&item))),
+    };
+    if let Ok(tuple) = value.cast::<PyTuple>() {
+        Ok(Given::List(tuple.iter().map(item).collect::<PyResult<_>>()?))
+    } else if let Ok(list) = value.cast::<PyList>() {
+        Ok(Given::List(list.iter().map(item).collect::<PyResult<_>>()?))
+    } else {
+        Ok(Given::Other(shown(value)?))
+    }
+}
+
+/// What is neither a tuple or list nor unknown.
+fn plain<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<Given<'a>>> {
+    // A bool is an int to Python, so it comes first.
+    Ok(if let Ok(switch) = value.cast::<PyBool>() {
+        Some(Given::Bool(switch.is_true()))
+    } else if value.is_none() {
+        Some(Given::None)
+    } else if let Ok(number) = value.cast::<PyInt>() {
+        match number.extract() {
+            Ok(number) => Some(Given::Integer(number)),
+            Err(_) => Some(Given::HugeInteger(shown(value)?)),
+        }
+    } else {
+        let text = value.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
+        text.map(|text| Given::Text(text.into()))
+    })
 }
 
 /// The value and its type, for a message.
-fn shown(value: &Bound<'_, PyAny>) -> String {
-    let class = value.get_type().name().map(|name| name.to_string()).unwrap_or_default();
+fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match value.repr().map(|repr| repr.to_string()) {
-        Ok(repr) if repr.chars().count() <= LONGEST_SHOWN => format!("{repr} ({class})"),
-        // Too long, or a repr that raises: the class says enough.
-        _ => format!("a value of type {class}"),
+        Ok(repr) if repr.chars().count() <= LONGEST_SHOWN => {
+            Ok(format!("{repr} ({})", value.get_type().name()?))
+        }
+        // A request to stop is not an error of the value's.
+        Err(error) if !error.is_instance_of::<PyException>(value.py()) => Err(error),
+        // Too long, or a repr that raises: the type says enough.
+        _ => Ok(type_of(value)),
     }
 }
 
+fn type_of(value: &Bound<'_, PyAny>) -> String {
+    let name = value.get_type().name().map(|name| name.to_string()).unwrap_or_default();
+    format!("a value of type {name}")
+}
+
+/// The attribute with this dotted name.
+pub(super) fn named(name: &Bound<'_, PyString>) -> PyResult<&'static Attribute> {
+    backends::find(&name.to_string_lossy()).into_python(name.py())
+}
+
+/// A [`Given`] of each flag that was named.
+pub(super) type NamedValues = Vec<(&'static Attribute, Given<'static>)>;
+
 /// `{"cudnn.enabled": False}` as the attributes and values that it names.
-pub(super) fn named_values(
-    values: &Bound<'_, PyDict>,
-) -> PyResult<Vec<(&'static Attribute, Given<'static>)>> {
-    let named =
-        |name: Bound<'_, PyAny>| backends::find(name.cast::<PyString>()?.to_str()?).into_python(name.py());
-    values.iter().map(|(name, value)| Ok((named(name)?, given(&value).into_owned()))).collect()
+pub(super) fn named_values(values: &Bound<'_, PyDict>) -> PyResult<NamedValues> {
+    // A list of its own: what a value does when it is asked for its text may change the dict.
+    values
+        .items()
+        .iter()
+        .map(|item| {
+            let (name, value): (Bound<'_, PyString>, Bound<'_, PyAny>) = item.extract()?;
+            Ok((named(&name)?, given(&value)?.into_owned()))
+        })
+        .collect()
 }
 
 /// A new reference to the value as Python has it, or null with an error set.

@@ -2,9 +2,9 @@
 
 use interlock::backends::{self, MatmulPrecision};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
-use super::convert::{given, named_values, object};
+use super::convert::{given, named, named_values, object};
 use crate::errors::IntoPython;
 use crate::site;
 
@@ -35,23 +35,23 @@ fn assign(values: &Bound<'_, PyDict>) -> PyResult<()> {
 
 /// The value of the flag with this dotted name, as it is in force on this thread.
 #[pyfunction]
-fn read<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    object(py, backends::find(name).into_python(py)?.read())
+fn read<'py>(name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+    object(name.py(), named(name)?.read())
 }
 
 /// Value, level, who set it or None, and what it acts on.
 #[pyfunction]
 fn explain<'py>(
-    py: Python<'py>,
-    name: &str,
+    name: &Bound<'py, PyString>,
 ) -> PyResult<(Bound<'py, PyAny>, &'static str, Option<String>, String)> {
-    let explanation = backends::find(name).into_python(py)?.explain();
+    let explanation = named(name)?.explain();
     let set_by = explanation.set_by.map(|site| site.to_string());
-    Ok((object(py, explanation.value)?, explanation.level.name(), set_by, explanation.acts_on))
+    let value = object(name.py(), explanation.value)?;
+    Ok((value, explanation.level.name(), set_by, explanation.acts_on))
 }
 
 /// What the table says of every flag: `name`; `reads` and `takes`, the types as a stub writes them
-/// (`takes` is None for what can only be read); `variables` of the environment; `acts_on`; `doc`.
+/// (`takes` is None for what can only be read); `default`; `variables` of the environment; `acts_on`; `doc`.
 #[pyfunction]
 fn table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     backends::attributes()
@@ -60,6 +60,7 @@ fn table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
             row.set_item("name", attribute.name())?;
             row.set_item("reads", attribute.annotation())?;
             row.set_item("takes", attribute.accepted_annotation())?;
+            row.set_item("default", object(py, attribute.default())?)?;
             row.set_item("variables", attribute.variables())?;
             row.set_item("acts_on", attribute.effect().what())?;
             row.set_item("doc", attribute.doc().trim())?;
@@ -127,6 +128,6 @@ fn get_float32_matmul_precision() -> &'static str {
 #[pyfunction]
 fn set_float32_matmul_precision(precision: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = precision.py();
-    let precision = MatmulPrecision::of(&given(precision)).into_python(py)?;
+    let precision = MatmulPrecision::of(&given(precision)?).into_python(py)?;
     precision.set(site::if_traced(py)).into_python(py)
 }

@@ -7,11 +7,11 @@ use interlock::backends::{self, Attribute, Given};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyModule, PyString, PyType};
+use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyType};
 
 use super::convert;
 use crate::errors::{IntoPython, raised};
-use crate::object::{HeapType, hot, or_minus_one, or_null};
+use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 use crate::site;
 
 /// The modules, whether they have flags of their own or only objects that do; other owners are objects.
@@ -62,11 +62,12 @@ fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'
     let namespace: *const Namespace = Box::leak(Box::new(Namespace { attributes }));
     class = class.attribute(
         c"__dict__",
-        c"The names here, flags with the values in force.",
+        c"The names here, and the flags that hold a value.",
         dict,
         None,
         namespace.cast_mut().cast(),
     );
+    class = class.method(c"__dir__", c"Every name here, flags included.", Method::Plain(names));
     // SAFETY: `strict_set` is a setattrofunc.
     class = unsafe { class.slot(ffi::Py_tp_setattro, strict_set as ffi::setattrofunc as *mut c_void) };
     let base = if MODULES.contains(&owner) { py.get_type::<PyModule>() } else { py.get_type::<PyAny>() };
@@ -103,26 +104,56 @@ unsafe extern "C" fn write(
     or_minus_one(|py| {
         // SAFETY: the interpreter lends the value for the call.
         let value = unsafe { Bound::from_borrowed_ptr_or_opt(py, value) };
-        let given: Option<Given> = value.as_ref().map(convert::given);
+        let given: Option<Given> = value.as_ref().map(convert::given).transpose()?;
         backends::assign(&[(attribute, given)], site::if_traced(py)).into_python(py)
     })
 }
 
-/// `__dict__`: what the owner has of its own, with the flags put in. `mock.patch` and others look here
-/// for what to put back, and `dir` for names; reads never do, because the getters come first.
+/// `__dict__`: what the owner has of its own, and the flags that hold a value. `mock.patch` looks here for
+/// what to put back, and drops what it assigned where it finds nothing. Reads never look here, because
+/// the getters come first.
 unsafe extern "C" fn dict(owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: the interpreter lends the owner for the call, and the closure is a leaked Namespace.
         let (owner, namespace) =
             unsafe { (Bound::from_borrowed_ptr(py, owner), &*closure.cast::<Namespace>()) };
-        let dict = match owner.cast::<PyModule>() {
-            Ok(module) => module.dict(),
-            Err(_) => PyDict::new(py),
-        };
+        let dict = own_dict(&owner);
         for attribute in &namespace.attributes {
-            dict.set_item(attribute.owner_and_leaf().1, convert::object(py, attribute.read())?)?;
+            let leaf = attribute.owner_and_leaf().1;
+            match attribute.to_put_back() {
+                Some(value) => dict.set_item(leaf, convert::object(py, value)?)?,
+                None if dict.contains(leaf)? => dict.del_item(leaf)?,
+                None => {}
+            }
         }
         Ok(dict.into_any().into_ptr())
+    })
+}
+
+/// A module's own dict; objects have none.
+fn own_dict<'py>(owner: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
+    match owner.cast::<PyModule>() {
+        Ok(module) => module.dict(),
+        Err(_) => PyDict::new(owner.py()),
+    }
+}
+
+/// `dir()`: the names that the owner means to be used, and every flag.
+unsafe extern "C" fn names(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: the interpreter lends the owner for the call.
+        let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
+        let own = own_dict(&owner);
+        let public = own.get_item("__all__")?.and_then(|public| public.cast_into::<PyList>().ok());
+        let names = PySet::new(py, public.unwrap_or_else(|| own.keys()))?;
+        let is_module = owner.is_instance_of::<PyModule>();
+        for name in owner.get_type().dir()? {
+            // What every module has says nothing of this one.
+            if !(is_module && name.cast::<PyString>()?.to_cow()?.starts_with("__")) {
+                names.add(name)?;
+            }
+        }
+        Ok(names.into_any().into_ptr())
     })
 }
 
@@ -142,7 +173,7 @@ unsafe extern "C" fn strict_set(
                 Bound::from_borrowed_ptr_or_opt(py, value),
             )
         };
-        let text = name.to_cow()?;
+        let text = name.to_string_lossy();
         if text.starts_with('_') || owner.hasattr(&name)? || is_submodule(&owner, &text, value.as_ref())? {
             return Ok(());
         }
@@ -167,11 +198,25 @@ fn is_submodule(owner: &Bound<'_, PyAny>, name: &str, value: Option<&Bound<'_, P
 fn unknown(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
     let known: Vec<String> = owner.dir()?.cast::<PyList>()?.extract()?;
     let public = known.iter().map(String::as_str).filter(|known| !known.starts_with('_'));
-    let place = match owner.cast::<PyModule>() {
-        Ok(module) => module.name()?.to_string(),
-        Err(_) => owner.get_type().name()?.to_string(),
-    };
-    let advice = backends::nearest(name, public).map(|near| format!("; did you mean {near:?}?"));
-    let message = format!("{place} has no flag {name:?}{}", advice.unwrap_or_default());
+    let near = backends::nearest(name, public).or_else(|| elsewhere(name));
+    let advice = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+    let message = format!("{} has no flag {name:?}{advice}", place(owner)?);
     Ok(raised(owner.py(), "UnknownFlagError", message))
+}
+
+/// The owner as a program names it.
+fn place(owner: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(module) = owner.cast::<PyModule>() {
+        return Ok(module.name()?.to_string());
+    }
+    let class = owner.get_type().name()?.to_string();
+    let mut owners = backends::attributes().map(|attribute| attribute.owner_and_leaf().0);
+    let found = owners.find(|owner| class_name(owner) == class);
+    Ok(found.map_or(class, |owner| format!("interlock.backends.{owner}")))
+}
+
+/// The flag of this very name that another owner has.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    let mut attributes = backends::attributes();
+    attributes.find(|attribute| attribute.owner_and_leaf().1 == name).map(|attribute| attribute.name())
 }

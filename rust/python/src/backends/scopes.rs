@@ -63,7 +63,8 @@ impl FlagArguments {
             return Err(PyTypeError::new_err(message));
         }
         let values: Vec<_> = values.iter().collect();
-        let named = self.0.iter().copied().zip(values.iter().map(given));
+        let given: Vec<_> = values.iter().map(given).collect::<PyResult<_>>()?;
+        let named = self.0.iter().copied().zip(given);
         let scope = backends::FlagScope::new(named, Purpose::WholeModule, site::if_traced(py));
         Ok(FlagScope(scope.into_python(py)?))
     }

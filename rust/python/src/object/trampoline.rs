@@ -32,12 +32,20 @@ pub(crate) fn or_minus_one(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> c
 }
 
 fn run<R>(action: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
-    // The interpreter called, so this thread is attached already; PyO3 is told so, because it counts.
-    Python::attach(|py| {
-        // No state is left half changed by a panic: what panics is a bug, and it is reported.
+    let mut action = Some(action);
+    // No state is left half changed by a panic: what panics is a bug, and it is reported.
+    let mut guarded = |py: Python<'_>| {
+        let action = action.take()?;
         let result = catch_unwind(AssertUnwindSafe(|| action(py)));
         result.unwrap_or_else(|panic| Err(bug(panic))).map_err(|error| error.restore(py)).ok()
-    })
+    };
+    // PyO3 counts who is attached. While the interpreter ends it refuses to count further, though
+    // destructors of Python objects still call in here.
+    match Python::try_attach(&mut guarded) {
+        Some(result) => result,
+        // SAFETY: the interpreter called this function, so this thread is attached to it.
+        None => guarded(unsafe { Python::assume_attached() }),
+    }
 }
 
 #[cold]

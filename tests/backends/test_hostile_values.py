@@ -1,0 +1,110 @@
+"""Values made to break what looks at them are refused like any other wrong value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from interlock import backends, errors
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+
+class RaisesWhenShown:
+    def __repr__(self) -> str:
+        raise LookupError
+
+
+class InterruptsWhenShown:
+    def __repr__(self) -> str:
+        raise KeyboardInterrupt
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def containing_itself() -> list[Any]:
+    value: list[Any] = [True]
+    value.append(value)
+    return value
+
+
+HOSTILE: dict[str, Any] = {
+    "contains itself": containing_itself(),
+    "100,000 deep": nested(100_000),
+    "a repr that raises": RaisesWhenShown(),
+    "a repr of megabytes": "x" * 5_000_000,
+    "a class": RaisesWhenShown,
+    "a surrogate": "\ud800",
+    "a list of everything": [None, b"", {}, RaisesWhenShown()],
+}
+
+
+@pytest.mark.parametrize("name", ["cudnn.enabled", "cuda.matmul.allow_bf16_reduced_precision_reduction"])
+@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_value_is_a_wrong_type_and_changes_nothing(name: str, value: Any) -> None:
+    before = backends.snapshot()
+    with pytest.raises(errors.FlagTypeError, match=name.replace(".", r"\.")):
+        backends.override({name: value})  # type: ignore[misc]
+    assert backends.snapshot() == before
+
+
+def test_an_interrupt_while_a_value_is_shown_is_passed_on() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        backends.cudnn.enabled = InterruptsWhenShown()  # type: ignore[assignment]
+    assert backends.cudnn.enabled is True
+
+
+def test_a_value_that_changes_the_dict_it_is_in_does_no_harm() -> None:
+    values: dict[str, Any] = {}
+
+    class Removes:
+        def __repr__(self) -> str:
+            values.clear()
+            return "gone"
+
+    values.update({"cudnn.enabled": Removes(), "cudnn.benchmark": True})
+    with pytest.raises(errors.FlagTypeError):
+        backends._native.FlagScope(values)  # type: ignore[attr-defined]
+
+
+def test_a_name_that_is_no_text_is_unknown_like_any_other() -> None:
+    with pytest.raises(AttributeError):
+        setattr(backends.cudnn, "\ud800", True)
+    with pytest.raises(errors.UnknownFlagError):
+        backends.explain("\ud800")
+
+
+@pytest.mark.parametrize(
+    ("entries", "kind"),
+    [
+        ([("nope", 1, "process")], errors.UnknownFlagError),
+        ([("nope", 1, "default")], errors.UnknownFlagError),
+        ([("cudnn.enabled", False, "proces")], errors.FlagValueError),
+        ([("cudnn.enabled", False)], errors.FlagTypeError),
+        ([5], errors.FlagTypeError),
+        ([(5, False, "process")], errors.FlagTypeError),
+        ([("cudnn.enabled", "no", "process")], errors.FlagTypeError),
+    ],
+)
+def test_restoring_what_is_no_snapshot_changes_nothing(entries: list[Any], kind: type[Exception]) -> None:
+    backends.cudnn.benchmark = True
+    before = backends.snapshot()
+    with pytest.raises(kind):
+        backends.restore(entries)
+    assert backends.snapshot() == before
+
+
+def test_a_flag_that_can_only_be_read_says_so_whatever_is_assigned() -> None:
+    for value in (True, 1, "x"):
+        with pytest.raises(errors.ReadOnlyFlagError, match="can only be read"):
+            backends.cuda.matmul.allow_fp16_reduced_precision_reduction_split_k = value  # type: ignore[misc]
+
+
+def test_a_refused_reset_names_itself() -> None:
+    with backends.frozen(), pytest.raises(errors.FlagsFrozenError, match=r"backends\.reset .*test_hostile"):
+        backends.reset()
