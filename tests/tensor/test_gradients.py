@@ -28,6 +28,28 @@ def test_gradients_add_up() -> None:
     assert gradient(x) is None
 
 
+def test_a_tensor_is_not_its_own_gradient() -> None:
+    x = leaf(1, 2)
+    with pytest.raises(RuntimeError, match="its own gradient"):
+        x.grad = x
+    assert x.grad is None
+    x.grad = x.detach()
+    assert gradient(x) == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_gradient_that_was_given_is_not_the_one_that_is_kept(create_graph: bool) -> None:
+    x = leaf(1, 2)
+    x.backward(x, create_graph=create_graph)
+    assert gradient(x) == [1.0, 2.0]
+    given = interlock.ones(2)
+    y = leaf(1, 2)
+    y.backward(given, create_graph=create_graph)
+    assert y.grad is not None
+    y.grad.zero_()
+    assert given.tolist() == [1.0, 1.0]
+
+
 def test_nodes_have_names_and_edges() -> None:
     x = leaf(1)
     y = (x * 2).exp()

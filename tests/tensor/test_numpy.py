@@ -55,7 +55,9 @@ def test_read_only_and_unaligned_arrays_are_copied() -> None:
     assert interlock.from_numpy(unaligned).add_(1).tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("dtype", ["int32", "float16", "complex64", "U1", ">f8", "datetime64[s]", "O"])
+@pytest.mark.parametrize(
+    "dtype", ["int32", "float16", "complex64", "U1", ">f8", ">i8", "datetime64[s]", "O", "f8,i8"]
+)
 def test_types_that_are_not_supported_are_named(dtype: str) -> None:
     with pytest.raises(TypeError, match=r"float32, float64, int64 and bool"):
         interlock.from_numpy(np.zeros(2, dtype=dtype))
@@ -66,9 +68,70 @@ def test_types_that_are_not_supported_are_named(dtype: str) -> None:
 def test_strides_that_are_not_supported_are_named() -> None:
     with pytest.raises(ValueError, match="-8"):
         interlock.from_numpy(np.ones(3)[::-1])
-    odd = np.zeros(3, dtype=[("a", "f8"), ("b", "i1")])["a"]
     with pytest.raises(ValueError, match="9"):
-        interlock.from_numpy(odd[1:][:0] if odd.ctypes.data % 8 else odd)
+        interlock.from_numpy(np.zeros(3, dtype=[("a", "f8"), ("b", "i1")])["a"])
+
+
+@pytest.mark.parametrize("array", [np.ones(0)[::-1], np.ones(1)[::-1], np.ones((2, 1, 3))[:, ::-1]])
+def test_strides_along_which_nothing_lies_do_not_matter(array: Any) -> None:
+    tensor = interlock.from_numpy(array)
+    assert (tensor.shape, tensor.tolist()) == (array.shape, array.tolist())
+    if tensor.numel():
+        assert tensor.data_ptr() == array.ctypes.data
+        assert tensor.add_(1).tolist() == array.tolist()
+
+
+def test_an_array_without_dimensions_is_shared() -> None:
+    array = np.array(2.0)
+    interlock.from_numpy(array).add_(1)
+    assert array == 3.0
+
+
+def test_a_field_of_a_record_is_shared_if_its_elements_fit() -> None:
+    records = np.zeros(3, dtype=[("a", "f8"), ("b", "i8")])
+    interlock.from_numpy(records["b"]).add_(interlock.tensor([1, 2, 3]))
+    assert records["b"].tolist() == [1, 2, 3]
+    assert not records["a"].any()
+
+
+def overlaps() -> list[tuple[slice, slice]]:
+    return [
+        (slice(1, None), slice(None, -1)),
+        (slice(None, -1), slice(1, None)),
+        (slice(0, 4), slice(4, 8)),
+        (slice(0, 8, 2), slice(1, 8, 2)),
+        (slice(1, 4), slice(2, 8, 2)),
+    ]
+
+
+@pytest.mark.parametrize(("target", "source"), overlaps())
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_arrays_that_overlap_are_read_before_they_are_written(
+    target: slice, source: slice, dtype: str
+) -> None:
+    expected, array = np.arange(8, dtype=dtype), np.arange(8, dtype=dtype)
+    for _ in range(3):
+        target_tensor, source_tensor = (
+            interlock.from_numpy(array[target]),
+            interlock.from_numpy(array[source]),
+        )
+        target_tensor.add_(source_tensor)
+        expected[target] += expected[source]
+        assert array.tolist() == expected.tolist()
+        target_tensor.copy_(source_tensor)
+        expected[target] = expected[source].copy()
+        assert array.tolist() == expected.tolist()
+        target_tensor[...] = source_tensor * target_tensor
+        expected[target] = expected[source] * expected[target]
+        assert array.tolist() == expected.tolist()
+
+
+def test_a_tensor_and_an_array_of_it_overlap_too() -> None:
+    tensor = interlock.arange(6.0)
+    array = tensor.numpy().copy()
+    tensor[1:].add_(interlock.from_numpy(tensor.numpy()[:-1]))
+    array[1:] += array[:-1].copy()
+    assert tensor.tolist() == array.tolist()
 
 
 @pytest.mark.parametrize("wrong", [None, 1, [1.0], "a", memoryview(b"12345678"), interlock.ones(1)])

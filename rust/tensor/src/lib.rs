@@ -4,6 +4,7 @@
 //! Names, results and refusals are PyTorch's. The gradient modes are those of [`interlock::autograd`];
 //! memory comes from an [`interlock::accelerator::memory::Allocator`].
 
+mod access;
 pub mod autograd;
 mod dtype;
 mod element;
@@ -13,6 +14,7 @@ mod ops;
 mod shape;
 mod storage;
 mod tensor;
+mod waste;
 
 #[cfg(test)]
 mod testing;

@@ -5,30 +5,34 @@
 //! calls another operation while it holds them: that is why they cannot deadlock.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use interlock::accelerator::Device;
 use interlock::accelerator::memory::{Allocator, Block, CpuAllocator};
 use interlock::autograd::is_inference_mode_enabled;
 
+use crate::access::Access;
+use crate::waste::Waste;
 use crate::{Element, Result};
 
 /// Memory with a version that in-place operations raise. Views share it.
 pub struct Storage {
-    block: Block,
+    /// Taken by the drop only.
+    block: ManuallyDrop<Block>,
     version: AtomicU32,
     inference: bool,
-    access: RwLock<()>,
+    access: Access,
 }
 
 impl Storage {
     fn new(block: Block) -> Self {
         Storage {
-            block,
+            block: ManuallyDrop::new(block),
             version: AtomicU32::new(0),
             inference: is_inference_mode_enabled(),
-            access: RwLock::new(()),
+            access: Access::default(),
         }
     }
 
@@ -53,8 +57,9 @@ impl Storage {
     /// Memory that someone else made, such as a NumPy array's.
     ///
     /// # Safety
-    /// The block's memory is initialised, lies on the CPU, and no one writes to it or frees it while
-    /// an operation of this crate runs on it: the storage's lock is known to this crate only.
+    /// The block's memory is initialised, lies on the CPU, and while an operation of this crate runs on
+    /// it, no one else frees it, writes to it, or, if the operation writes, reads it: the storage's lock
+    /// is known to this crate only, and covers this storage only, not others over the same bytes.
     pub unsafe fn foreign(block: Block) -> Arc<Self> {
         Arc::new(Storage::new(block))
     }
@@ -94,12 +99,12 @@ impl Storage {
         }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, ()> {
-        self.access.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, ()> {
-        self.access.write().unwrap_or_else(PoisonError::into_inner)
+    /// Whether some bytes belong to both. Two storages can overlap only in memory of others, such as
+    /// two slices of one NumPy array.
+    fn overlaps(&self, other: &Self) -> bool {
+        let range = |storage: &Self| (storage.pointer().addr(), storage.pointer().addr() + storage.bytes());
+        let ((start, end), (other_start, other_end)) = (range(self), range(other));
+        std::ptr::eq(self, other) || start.max(other_start) < end.min(other_end)
     }
 
     /// How many elements fit, none if the address does not suit them.
@@ -125,14 +130,14 @@ impl Storage {
 
     /// Reads the whole memory.
     pub(crate) fn with<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
-        let _guard = self.read();
+        let _guard = self.access.read();
         // SAFETY: the guard outlives the slice.
         read(unsafe { self.slice() })
     }
 
     /// Writes the whole memory.
     pub(crate) fn with_mut<T: Element, R>(&self, write: impl FnOnce(&mut [T]) -> R) -> R {
-        let _guard = self.write();
+        let _guard = self.access.write();
         // SAFETY: the guard outlives the slice.
         write(unsafe { self.slice_mut() })
     }
@@ -145,31 +150,39 @@ impl Storage {
     ) -> R {
         // A second read lock of the same storage could wait for a writer that waits for the first.
         let (first, second) = if std::ptr::from_ref(a) <= b { (a, b) } else { (b, a) };
-        let _first = first.read();
-        let _second = (!std::ptr::eq(a, b)).then(|| second.read());
+        let _first = first.access.read();
+        let _second = (!std::ptr::eq(a, b)).then(|| second.access.read());
         // SAFETY: both storages are locked, through one guard where they are the same.
         read(unsafe { a.slice() }, unsafe { b.slice() })
     }
 
-    /// Writes `target` from `source`; `None`, and nothing done, if they are the same storage.
+    /// Writes `target` from `source`; `None`, and nothing done, if they share memory.
     pub(crate) fn with_target<A: Element, B: Element, R>(
         target: &Self,
         source: &Self,
         write: impl FnOnce(&mut [A], &[B]) -> R,
     ) -> Option<R> {
-        if std::ptr::eq(target, source) {
+        if target.overlaps(source) {
             return None;
         }
         let (_target, _source);
         if std::ptr::from_ref(target) < source {
-            _target = target.write();
-            _source = source.read();
+            _target = target.access.write();
+            _source = source.access.read();
         } else {
-            _source = source.read();
-            _target = target.write();
+            _source = source.access.read();
+            _target = target.access.write();
         }
-        // SAFETY: both are locked and distinct; the guards outlive the slices.
+        // SAFETY: both are locked and have no byte in common; the guards outlive the slices.
         Some(write(unsafe { target.slice_mut() }, unsafe { source.slice() }))
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        // SAFETY: the block is taken once, here, and nobody reaches the storage any more.
+        let block = unsafe { ManuallyDrop::take(&mut self.block) };
+        Waste::Memory { _block: block }.discard();
     }
 }
 
@@ -181,6 +194,8 @@ impl fmt::Debug for Storage {
 
 #[cfg(test)]
 mod tests {
+    use std::ptr::NonNull;
+
     use super::*;
 
     #[test]
@@ -200,6 +215,29 @@ mod tests {
             }
         });
         assert_eq!(a.with(|values: &[f32]| values.len()), 64);
+    }
+
+    #[test]
+    fn storages_over_the_same_bytes_are_not_each_others_source() {
+        let owner = Storage::build::<i64>(4, |out| out.fill(1)).unwrap();
+        let part = |first: usize, count: usize| {
+            let start = NonNull::new(owner.pointer().wrapping_add(8 * first)).unwrap();
+            // SAFETY: the bytes are the owner's, which outlives every part, and only this thread uses them.
+            unsafe { Storage::foreign(Block::foreign(start, 8 * count, Device::CPU, Box::new(()))) }
+        };
+        let copies = |target: &Storage, source: &Storage| {
+            Storage::with_target(target, source, |_: &mut [i64], _: &[i64]| ()).is_none()
+        };
+        for (a, b, overlap) in [
+            (part(0, 2), part(1, 2), true),
+            (part(0, 4), part(1, 1), true),
+            (part(0, 2), part(2, 2), false),
+            (part(0, 4), part(2, 0), false),
+            (part(0, 0), part(0, 0), false),
+        ] {
+            assert_eq!((copies(&a, &b), copies(&b, &a)), (overlap, overlap));
+            assert!(copies(&a, &a));
+        }
     }
 
     #[test]

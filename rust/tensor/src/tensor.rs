@@ -1,15 +1,17 @@
 //! The tensor: a handle to a view of a storage and to what differentiation knows about it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use interlock::accelerator::Device;
 use interlock::autograd::is_inference_mode_enabled;
 
+use crate::access::{Locked, Reading, Writing};
 use crate::autograd::{Meta, Node};
 use crate::dtype::dispatch;
 use crate::shape::{Layout, checked_numel};
 use crate::storage::Storage;
+use crate::waste::Waste;
 use crate::{DType, Element, Error, Result, Scalar};
 
 /// A strided view of elements in memory. Cloning the handle gives the same tensor again.
@@ -20,12 +22,21 @@ pub(crate) struct Inner {
     storage: Arc<Storage>,
     dtype: DType,
     layout: Layout,
-    meta: Mutex<Meta>,
+    meta: Locked<Meta>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let meta = std::mem::take(&mut *self.meta.write());
+        if meta.owns_tensors() {
+            Waste::Tensor { _meta: meta }.discard();
+        }
+    }
 }
 
 impl Tensor {
     pub(crate) fn new(storage: Arc<Storage>, dtype: DType, layout: Layout) -> Self {
-        Tensor(Arc::new(Inner { storage, dtype, layout, meta: Mutex::new(Meta::default()) }))
+        Tensor(Arc::new(Inner { storage, dtype, layout, meta: Locked::default() }))
     }
 
     /// A new contiguous tensor that `fill` writes.
@@ -69,8 +80,12 @@ impl Tensor {
         &self.0.layout
     }
 
-    pub(crate) fn meta(&self) -> MutexGuard<'_, Meta> {
-        self.0.meta.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn meta(&self) -> Reading<'_, Meta> {
+        self.0.meta.read()
+    }
+
+    pub(crate) fn meta_mut(&self) -> Writing<'_, Meta> {
+        self.0.meta.write()
     }
 
     pub(crate) fn downgrade(&self) -> Weak<Inner> {
@@ -223,7 +238,7 @@ impl Tensor {
             return Err(Error::Inference { action: "requiring grad" });
         }
         if !requires_grad || self.is_leaf()? {
-            self.meta().requires_grad = requires_grad;
+            self.meta_mut().requires_grad = requires_grad;
         }
         Ok(())
     }
@@ -238,9 +253,13 @@ impl Tensor {
         self.meta().grad.clone()
     }
 
-    /// Replaces the gradient; it must have this tensor's shape and type.
+    /// Replaces the gradient; it must be another tensor of the same shape and type.
     pub fn set_grad(&self, grad: Option<Tensor>) -> Result<()> {
         if let Some(grad) = &grad {
+            if grad.is(self) {
+                let message = "a tensor cannot be its own gradient; detach() or clone() it".to_owned();
+                return Err(Error::Value { op: "grad", message });
+            }
             if grad.shape() != self.shape() {
                 return Err(Error::Shapes {
                     op: "grad",
@@ -254,7 +273,7 @@ impl Tensor {
             }
         }
         // The old gradient is dropped after the lock: it may own a graph.
-        let old = std::mem::replace(&mut self.meta().grad, grad);
+        let old = std::mem::replace(&mut self.meta_mut().grad, grad);
         drop(old);
         Ok(())
     }

@@ -69,17 +69,21 @@ pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     let shape: Vec<usize> = array.getattr("shape")?.extract()?;
     let strides: Vec<isize> = array.getattr("strides")?.extract()?;
     let size = dtype.size();
-    let in_elements = |&stride: &isize| match usize::try_from(stride) {
+    let is_empty = shape.contains(&0);
+    let in_elements = |(&count, &stride): (&usize, &isize)| match usize::try_from(stride) {
         Ok(stride) if stride.is_multiple_of(size) => Ok(stride / size),
+        // Nobody goes along a dimension without a second element.
+        _ if is_empty || count == 1 => Ok(1),
         _ => Err(PyValueError::new_err(format!(
             "strides of {strides:?} bytes are not supported: they must be multiples of {size} and not negative; \
              copy() the array"
         ))),
     };
-    let strides = strides.iter().map(in_elements).collect::<PyResult<Vec<_>>>()?;
+    let strides = shape.iter().zip(&strides).map(in_elements).collect::<PyResult<Vec<_>>>()?;
     let last =
         shape.iter().zip(&strides).map(|(&size, &stride)| size.saturating_sub(1).saturating_mul(stride));
-    let bytes = if shape.contains(&0) { 0 } else { (last.sum::<usize>() + 1).saturating_mul(size) };
+    let count = last.fold(1, usize::saturating_add);
+    let bytes = if is_empty { 0 } else { count.saturating_mul(size) };
     let pointer = NonNull::new(address as *mut u8).unwrap_or(NonNull::<u64>::dangling().cast());
     let keeper = Box::new(Keeper(Some(array.clone().unbind())));
     // SAFETY: NumPy says that an array of this shape and these strides starts at the address, so its

@@ -128,7 +128,7 @@ impl<'a> Task<'a> {
 
     fn visit(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<()> {
         self.capture(|target| matches!(target, Edge::Node(wanted) if Arc::ptr_eq(wanted, node)), &gradient);
-        let retained: Vec<Tensor> = node.retained().iter().filter_map(Tensor::upgrade).collect();
+        let retained: Vec<Tensor> = node.retained.read().iter().filter_map(Tensor::upgrade).collect();
         if self.targets.is_none() {
             for tensor in retained {
                 accumulate(&tensor, gradient.clone(), self.create_graph)?;
@@ -275,12 +275,8 @@ fn accumulate(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<(
         Some(old) => old,
         None => {
             // The gradient that a user reads must not be one that something else still writes to.
-            let own = if create_graph || is_private(&gradient) {
-                gradient.clone()
-            } else {
-                gradient.contiguous_copy()?
-            };
-            let mut meta = tensor.meta();
+            let own = if is_private(&gradient) { gradient.clone() } else { gradient.contiguous_copy()? };
+            let mut meta = tensor.meta_mut();
             match &meta.grad {
                 // Another thread was quicker.
                 Some(old) => old.clone(),

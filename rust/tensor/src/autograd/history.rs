@@ -24,7 +24,7 @@ pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
     };
     let base = parent.map_or_else(|| source.clone(), |parent| parent.base);
     let version = view.storage_handle().version();
-    view.meta().view = Some(View { base, origin, version });
+    view.meta_mut().view = Some(View { base, origin, version });
 }
 
 fn untracked(view: &View) -> Result<()> {
@@ -48,7 +48,7 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<Arc<Node>>> {
     untracked(&view)?;
     // The base has changed in place since: the view's history is now the base's.
     let node = ops::as_strided_node(&view.base, tensor.layout())?;
-    let mut meta = tensor.meta();
+    let mut meta = tensor.meta_mut();
     let retains = meta.retains_grad;
     meta.grad_fn = Some(node.clone());
     if let Some(view) = &mut meta.view {
@@ -57,7 +57,7 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<Arc<Node>>> {
     drop(meta);
     drop(current);
     if retains {
-        node.retained().push(tensor.downgrade());
+        node.retained.write().push(tensor.downgrade());
     }
     Ok(Some(node))
 }
@@ -102,15 +102,15 @@ pub(crate) fn rebase(target: &Tensor, node: Arc<Node>) -> Result<()> {
 }
 
 fn replace(target: &Tensor, node: Arc<Node>) {
-    let mut meta = target.meta();
+    let mut meta = target.meta_mut();
     let retains = meta.retains_grad;
     let old = meta.grad_fn.replace(node.clone());
     drop(meta);
     if let Some(old) = old {
-        old.retained().retain(|kept| !kept.ptr_eq(&target.downgrade()));
+        old.retained.write().retain(|kept| !kept.ptr_eq(&target.downgrade()));
     }
     if retains {
-        node.retained().push(target.downgrade());
+        node.retained.write().push(target.downgrade());
     }
 }
 
@@ -147,9 +147,9 @@ pub(crate) fn retain_grad(tensor: &Tensor) -> Result<()> {
         return Err(Error::NoGraph { op: "retain_grad" });
     }
     let Some(node) = tensor.grad_fn()? else { return Ok(()) };
-    if std::mem::replace(&mut tensor.meta().retains_grad, true) {
+    if std::mem::replace(&mut tensor.meta_mut().retains_grad, true) {
         return Ok(());
     }
-    node.retained().push(tensor.downgrade());
+    node.retained.write().push(tensor.downgrade());
     Ok(())
 }

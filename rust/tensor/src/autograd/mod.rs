@@ -19,7 +19,7 @@ pub use engine::{Backward, backward, grad};
 use history::retain_grad;
 pub(crate) use history::{check_in_place, grad_fn, rebase, track_view};
 pub use node::Node;
-pub(crate) use node::{Context, Gradients};
+pub(crate) use node::{Context, Edges, Gradients, SavedTensors};
 pub(crate) use record::{Record, is_recording};
 
 /// What differentiation knows about a tensor.
@@ -31,6 +31,13 @@ pub(crate) struct Meta {
     pub grad_fn: Option<Arc<Node>>,
     pub retains_grad: bool,
     pub view: Option<View>,
+}
+
+impl Meta {
+    /// Whether dropping it may drop tensors.
+    pub fn owns_tensors(&self) -> bool {
+        self.grad.is_some() || self.grad_fn.is_some() || self.view.is_some()
+    }
 }
 
 /// That a tensor is a view, so that in-place changes are recorded on its base.

@@ -1,15 +1,22 @@
 //! The nodes of the graph.
 
-use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::saved::Saved;
+use crate::access::Locked;
 use crate::tensor::Inner;
+use crate::waste::Waste;
 use crate::{DType, Error, Result, Tensor};
 
 /// The gradients of a node's inputs; `None` for zero or not needed.
 pub(crate) type Gradients = Vec<Option<Tensor>>;
+
+/// Where the gradients of a node's inputs go; `None` for inputs without one.
+pub(crate) type Edges = Vec<Option<Edge>>;
+
+/// What a node keeps, by slot.
+pub(crate) type SavedTensors = Arc<[Option<Saved>]>;
 
 pub(super) type Function = Box<dyn Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync>;
 
@@ -49,21 +56,21 @@ impl Edge {
 pub struct Node {
     name: &'static str,
     pub(super) sequence: u64,
-    pub(super) edges: Vec<Option<Edge>>,
+    pub(super) edges: Edges,
     /// Shape and type of the result, and so of the gradient that arrives.
     pub(super) shape: Vec<usize>,
     pub(super) dtype: DType,
     function: Function,
     /// `None` once freed.
-    saved: Mutex<Option<Arc<[Option<Saved>]>>>,
+    saved: Locked<Option<SavedTensors>>,
     /// Tensors that want to keep the gradient of this node's result.
-    pub(super) retained: Mutex<Vec<Weak<Inner>>>,
+    pub(super) retained: Locked<Vec<Weak<Inner>>>,
 }
 
 /// What a node's function may ask.
 pub(crate) struct Context<'a> {
     node: &'a Arc<Node>,
-    saved: Arc<[Option<Saved>]>,
+    saved: SavedTensors,
     needed: &'a [bool],
 }
 
@@ -92,7 +99,7 @@ impl Context<'_> {
 impl Node {
     pub(super) fn new(
         name: &'static str,
-        edges: Vec<Option<Edge>>,
+        edges: Edges,
         output: (&[usize], DType),
         saved: Vec<Option<Saved>>,
         function: Function,
@@ -105,8 +112,8 @@ impl Node {
             shape: output.0.to_vec(),
             dtype: output.1,
             function,
-            saved: Mutex::new(Some(saved.into())),
-            retained: Mutex::new(Vec::new()),
+            saved: Locked::new(Some(saved.into())),
+            retained: Locked::default(),
         })
     }
 
@@ -124,58 +131,28 @@ impl Node {
         self.edges.iter().map(node).collect()
     }
 
-    fn saved(&self) -> MutexGuard<'_, Option<Arc<[Option<Saved>]>>> {
-        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn apply(self: &Arc<Self>, gradient: &Tensor, needed: &[bool]) -> Result<Gradients> {
-        let saved = self.saved().clone().ok_or(Error::GraphFreed { node: self.name })?;
+        let saved = self.saved.read().clone().ok_or(Error::GraphFreed { node: self.name })?;
         (self.function)(&Context { node: self, saved, needed }, gradient)
     }
 
     /// Gives back what was saved. Nodes that saved nothing go on working, as in PyTorch.
     pub(super) fn free(&self) {
-        let mut saved = self.saved();
-        let freed = saved.take_if(|saved| saved.iter().any(Option::is_some));
-        drop(saved);
+        let freed = self.saved.write().take_if(|saved| saved.iter().any(Option::is_some));
+        // After the lock: what was saved may own a graph.
         drop(freed);
     }
 
     /// Takes the parts of a node that no one else can reach yet.
-    pub(super) fn into_parts(mut self) -> (Vec<Option<Edge>>, Vec<Option<Saved>>, Function) {
-        let saved = self.saved().take().map(|saved| saved.to_vec()).unwrap_or_default();
+    pub(super) fn into_parts(mut self) -> (Edges, Vec<Option<Saved>>, Function) {
+        let saved = self.saved.write().take().map(|saved| saved.to_vec()).unwrap_or_default();
         let nothing: Function = Box::new(|_, _| Ok(Vec::new()));
         (std::mem::take(&mut self.edges), saved, std::mem::replace(&mut self.function, nothing))
     }
-
-    pub(super) fn retained(&self) -> MutexGuard<'_, Vec<Weak<Inner>>> {
-        self.retained.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-struct Waste {
-    _edges: Vec<Option<Edge>>,
-    _saved: Option<Arc<[Option<Saved>]>>,
-}
-
-thread_local! {
-    static WASTE: RefCell<Vec<Waste>> = const { RefCell::new(Vec::new()) };
-    static SWEEPING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Dropping the last handle of a long chain must not use a stack frame for each of its nodes: what a
-/// node owns is put aside, and the outermost drop on this thread drops it piece by piece.
 impl Drop for Node {
     fn drop(&mut self) {
-        let waste = Waste { _edges: std::mem::take(&mut self.edges), _saved: self.saved().take() };
-        // While a thread ends the list may be gone; the piece is then dropped right here.
-        let _ = WASTE.try_with(|list| list.borrow_mut().push(waste));
-        if SWEEPING.try_with(|sweeping| sweeping.replace(true)) != Ok(false) {
-            return;
-        }
-        while let Ok(Some(waste)) = WASTE.try_with(|list| list.borrow_mut().pop()) {
-            drop(waste);
-        }
-        let _ = SWEEPING.try_with(|sweeping| sweeping.set(false));
+        Waste::Node { _edges: std::mem::take(&mut self.edges), _saved: self.saved.write().take() }.discard();
     }
 }

@@ -80,6 +80,6 @@ impl Record {
         backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) {
         let node = self.node(output, backward);
-        output.meta().grad_fn = Some(node);
+        output.meta_mut().grad_fn = Some(node);
     }
 }

@@ -8,7 +8,7 @@ use crate::{Error, Result, Tensor};
 
 /// A tensor as it was when it was saved.
 #[derive(Clone)]
-pub(super) struct Saved {
+pub(crate) struct Saved {
     /// A leaf that requires grad itself; else an alias without history, so that an in-place operation
     /// on the original can't make the graph own itself.
     tensor: Tensor,
@@ -54,7 +54,7 @@ impl Saved {
             History::Output => owner.clone(),
         };
         let tensor = self.tensor.alias(self.tensor.layout().clone());
-        tensor.meta().grad_fn = Some(made_by);
+        tensor.meta_mut().grad_fn = Some(made_by);
         Ok(tensor)
     }
 }

@@ -129,7 +129,7 @@ pub(crate) fn update<A: Element, B: Element>(
     if Storage::with_target(target.storage_handle(), source.storage_handle(), write).is_some() {
         return Ok(());
     }
-    // Both are views of one storage: what is read must not change while it is written.
+    // Both show the same memory: what is read must not change while it is written.
     let copy = map(source, |value: B| value)?;
     update(target, &copy, f)
 }

@@ -1,0 +1,272 @@
+//! Locks that a forked child finds free.
+//!
+//! A child has one thread, the one that forked. A lock of the standard library that another thread
+//! held in that moment stays held in the child, and whoever touches the tensor there hangs. There are
+//! too many tensors for a fork to take every lock, as it does with those of the control plane. So a
+//! lock's word says in which generation of the process it was taken, and a word of an older generation
+//! counts as free. glibc's `pthread_once` tells an initialisation cut off by a fork in the same way
+//! (`__fork_generation` in nptl/pthread_once.c).
+//!
+//! What a thread was writing in that moment stays half written in the child: elements of a tensor are
+//! then partly old and partly new, and a [`Locked`] value starts afresh. No operation forks while it
+//! holds a lock.
+
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use interlock::lifecycle::fork_generation;
+
+/// What the lower half of a word counts to when it is held for writing; below it are readers.
+const WRITER: u32 = u32::MAX >> 1;
+
+/// A writer waits: no new readers, or it could wait for ever.
+const WAITING: u32 = WRITER + 1;
+
+/// Many readers or one writer. The upper half of the word is the generation.
+#[derive(Default)]
+pub(crate) struct Access(AtomicU64);
+
+impl Access {
+    /// Waits until nobody writes.
+    pub(crate) fn read(&self) -> Guard<'_> {
+        self.acquire(1, |held| if held < WRITER - 1 { Step::Enter(held + 1) } else { Step::Wait(held) })
+    }
+
+    /// Waits until nobody reads or writes.
+    pub(crate) fn write(&self) -> Guard<'_> {
+        self.acquire(WRITER, |held| match held & !WAITING {
+            0 => Step::Enter(WRITER),
+            _ => Step::Wait(held | WAITING),
+        })
+    }
+
+    fn acquire(&self, share: u32, step: impl Fn(u32) -> Step) -> Guard<'_> {
+        let generation = fork_generation();
+        let mut tries = 0;
+        loop {
+            let word = self.0.load(Ordering::Relaxed);
+            let is_own = generation_of(word) == generation;
+            let (next, enters) = match step(if is_own { held(word) } else { 0 }) {
+                Step::Enter(next) => (next, true),
+                Step::Wait(next) => (next, false),
+            };
+            let next = u64::from(generation) << u32::BITS | u64::from(next);
+            let exchange = || self.0.compare_exchange(word, next, Ordering::Acquire, Ordering::Relaxed);
+            if (next == word || exchange().is_ok()) && enters {
+                return Guard { access: self, share, generation, abandoned: !is_own && is_written(word) };
+            }
+            wait(tries);
+            tries = tries.saturating_add(1);
+        }
+    }
+
+    /// Whether a thread that this process lacks was writing.
+    fn is_abandoned(&self) -> bool {
+        let word = self.0.load(Ordering::Relaxed);
+        is_written(word) && generation_of(word) != fork_generation()
+    }
+}
+
+enum Step {
+    Enter(u32),
+    Wait(u32),
+}
+
+fn generation_of(word: u64) -> u32 {
+    (word >> u32::BITS) as u32
+}
+
+fn held(word: u64) -> u32 {
+    word as u32
+}
+
+fn is_written(word: u64) -> bool {
+    held(word) & !WAITING == WRITER
+}
+
+/// Sleeping threads are woken by the clock: one parked in the kernel can't be handed to a child.
+fn wait(tries: u32) {
+    const SPINS: u32 = 64;
+    const YIELDS: u32 = 64;
+    const NAP: Duration = Duration::from_micros(50);
+    if tries < SPINS {
+        std::hint::spin_loop();
+    } else if tries < SPINS + YIELDS {
+        std::thread::yield_now();
+    } else {
+        std::thread::sleep(NAP);
+    }
+}
+
+/// Access until it is dropped.
+pub(crate) struct Guard<'a> {
+    access: &'a Access,
+    share: u32,
+    generation: u32,
+    abandoned: bool,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        // In a child the word that this thread took counts as free already, and may be another's.
+        if fork_generation() == self.generation {
+            self.access.0.fetch_sub(u64::from(self.share), Ordering::Release);
+        }
+    }
+}
+
+/// A value of a tensor or a node, held for a few loads and stores at a time. One that another thread
+/// was writing when a child was forked is the default in the child, and what it owned leaks there:
+/// nobody can tell which of its parts were written.
+#[derive(Default)]
+pub(crate) struct Locked<T: Default> {
+    access: Access,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached only through guards: many that read or one that writes.
+unsafe impl<T: Default + Send + Sync> Sync for Locked<T> {}
+
+impl<T: Default> Locked<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Locked { access: Access::default(), value: UnsafeCell::new(value) }
+    }
+
+    pub(crate) fn read(&self) -> Reading<'_, T> {
+        if self.access.is_abandoned() {
+            drop(self.write());
+        }
+        Reading { value: &self.value, _guard: self.access.read() }
+    }
+
+    pub(crate) fn write(&self) -> Writing<'_, T> {
+        let guard = self.access.write();
+        if guard.abandoned {
+            // SAFETY: the guard keeps everyone else out. What is overwritten is not dropped, because it
+            // may be half of one value and half of another.
+            unsafe { self.value.get().write(T::default()) };
+        }
+        Writing { value: &self.value, _guard: guard }
+    }
+}
+
+impl<T: Default> Drop for Locked<T> {
+    fn drop(&mut self) {
+        // A half-written value must not be dropped either.
+        drop(self.read());
+    }
+}
+
+/// A value that others may read, too.
+pub(crate) struct Reading<'a, T> {
+    value: &'a UnsafeCell<T>,
+    _guard: Guard<'a>,
+}
+
+impl<T> Deref for Reading<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard keeps writers out.
+        unsafe { &*self.value.get() }
+    }
+}
+
+/// A value that nobody else reaches.
+pub(crate) struct Writing<'a, T> {
+    value: &'a UnsafeCell<T>,
+    _guard: Guard<'a>,
+}
+
+impl<T> Deref for Writing<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard keeps everyone else out.
+        unsafe { &*self.value.get() }
+    }
+}
+
+impl<T> DerefMut for Writing<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and `&mut self` keeps this guard from giving out a second reference.
+        unsafe { &mut *self.value.get() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The word that a thread of another generation leaves.
+    fn leave(access: &Access, held: u32) {
+        let other = u64::from(fork_generation().wrapping_sub(1)) << u32::BITS;
+        access.0.store(other | u64::from(held), Ordering::Relaxed);
+    }
+
+    #[test]
+    fn writers_are_alone_and_readers_see_whole_values() {
+        let pair = Locked::new((0u64, 0u64));
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for _ in 0..10_000 {
+                        let mut pair = pair.write();
+                        pair.0 += 1;
+                        pair.1 += 1;
+                    }
+                });
+                scope.spawn(|| {
+                    for _ in 0..10_000 {
+                        let pair = pair.read();
+                        assert_eq!(pair.0, pair.1);
+                    }
+                });
+            }
+        });
+        assert_eq!(*pair.read(), (30_000, 30_000));
+    }
+
+    #[test]
+    fn a_reader_that_comes_after_a_waiting_writer_reads_what_it_wrote() {
+        let value = Locked::new(0);
+        let first = value.read();
+        std::thread::scope(|scope| {
+            scope.spawn(|| *value.write() = 1);
+            while held(value.access.0.load(Ordering::Relaxed)) & WAITING == 0 {
+                std::thread::yield_now();
+            }
+            let second = scope.spawn(|| *value.read());
+            std::thread::sleep(Duration::from_millis(5));
+            assert_eq!(*first, 0);
+            drop(first);
+            assert_eq!(second.join().unwrap(), 1);
+        });
+    }
+
+    #[test]
+    fn a_lock_of_an_older_generation_is_free() {
+        for held in [1, 5, WRITER, WRITER | WAITING, WAITING] {
+            let access = Access::default();
+            leave(&access, held);
+            drop(access.read());
+            leave(&access, held);
+            drop(access.write());
+            assert_eq!(super::held(access.0.load(Ordering::Relaxed)), 0);
+        }
+    }
+
+    #[test]
+    fn a_value_that_was_being_written_starts_afresh_and_one_that_was_read_does_not() {
+        let value = Locked::new(7);
+        leave(&value.access, 1);
+        assert_eq!(*value.read(), 7);
+        leave(&value.access, WRITER);
+        assert_eq!(*value.read(), 0);
+        *value.write() = 7;
+        leave(&value.access, WRITER | WAITING);
+        assert_eq!(*value.write(), 0);
+    }
+}
