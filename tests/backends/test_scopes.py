@@ -274,3 +274,9 @@ def test_a_decorated_method_keeps_its_object(scope: Callable[[], Any]) -> None:
 
     owner = Owner()
     assert owner.method() == (owner, False)
+
+
+def test_a_scope_shows_what_it_decides() -> None:
+    scope = backends.override({"cudnn.enabled": False, "cudnn.conv.fp32_precision": "ieee"})
+    assert repr(scope) == "FlagScope(cudnn.enabled=False, cudnn.conv.fp32_precision=ieee)"
+    assert "cudnn.rnn.fp32_precision=None" in repr(backends.cudnn.flags())

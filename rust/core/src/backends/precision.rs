@@ -6,7 +6,7 @@ use super::environment;
 use super::kind::{literal, one_of};
 use super::write::{Batch, Held, Writes};
 use super::{Level, Site};
-use crate::state::{self, Slot};
+use crate::state::{self, Masked, Slot};
 use crate::sync::SharedWord;
 use crate::{Error, Result};
 
@@ -214,12 +214,16 @@ impl Node {
 
     /// What the innermost layer of this thread that names the node holds, else what is assigned.
     pub(super) fn held(self) -> Option<Precision> {
-        let scoped = state::scoped_tree();
-        if scoped.mask & self.mask() != 0 {
-            return Precision::of_payload(self.held_in(scoped.value));
+        if let Some(held) = self.named_in(state::scoped_tree()) {
+            return held;
         }
         let (held, level) = self.in_process();
         held.filter(|_| level == Level::Process)
+    }
+
+    /// What layers hold for the node; the outer `None` where they don't name it, the inner for unset.
+    pub(super) fn named_in(self, tree: Masked<u64>) -> Option<Option<Precision>> {
+        (tree.mask & self.mask() != 0).then(|| Precision::of_payload(self.held_in(tree.value)))
     }
 
     /// What the process holds, and whether it was assigned or comes from the environment.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::attribute::Attribute;
-use super::{Given, Site};
+use super::{Given, Node, Site, Value, table};
 use crate::state::{FlagSlots, Scope, ScopeGuard};
 use crate::{Result, env};
 
@@ -64,6 +64,19 @@ impl FlagScope {
             builder.add(attribute, &given)?;
         }
         Ok(builder.build(site))
+    }
+
+    /// What it decides: dotted names and values; [`Value::None`] for a node that shall hold nothing.
+    pub fn values(&self) -> Vec<(&'static str, Value)> {
+        let words =
+            self.flags.words.iter().filter_map(|(id, payload)| {
+                table::word(*id).map(|word| (word.name, word.kind.decode(*payload)))
+            });
+        let nodes = Node::ALL.into_iter().filter_map(|node| {
+            let held = node.named_in(self.flags.tree)?;
+            Some((node.name(), held.map_or(Value::None, |precision| Value::Name(precision.name()))))
+        });
+        words.chain(nodes).collect()
     }
 
     /// A scope of the same values that has been entered nowhere.

@@ -25,6 +25,12 @@ impl FlagScope {
         Ok(FlagScope(scope.into_python(py)?))
     }
 
+    fn __repr__(&self) -> String {
+        let shown: Vec<String> =
+            self.0.values().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("FlagScope({})", shown.join(", "))
+    }
+
     fn __enter__(&self) {
         self.0.enter();
     }
