@@ -38,7 +38,7 @@ pub(super) struct Owned {
 }
 
 thread_local! {
-    pub(super) static CURRENT: Current = const {
+    static CURRENT: Current = const {
         Current {
             modes: Cell::new(mode::BASE),
             tree: Cell::new(Masked { mask: 0, value: 0 }),
@@ -56,6 +56,17 @@ thread_local! {
     static JANITOR: Janitor = const { Janitor };
 }
 
+/// Runs `action` on this thread's state.
+///
+/// `LocalKey::with` itself is compiled as a call wherever the action is long, and passes what the action
+/// uses through memory: a guard would take half as long again. So it is only asked for the address.
+#[inline(always)]
+pub(super) fn with_current<R>(action: impl FnOnce(&Current) -> R) -> R {
+    let current = CURRENT.with(std::ptr::from_ref);
+    // SAFETY: the variable has no destructor, so it lives as long as its thread, which is running this.
+    action(unsafe { &*current })
+}
+
 // Else every access would first ask whether the destructor has run.
 const _: () = assert!(!std::mem::needs_drop::<Current>());
 
@@ -64,7 +75,7 @@ struct Janitor;
 
 impl Drop for Janitor {
     fn drop(&mut self) {
-        CURRENT.with(|current| {
+        with_current(|current| {
             let Ok(mut owned) = current.owned.try_borrow_mut() else { return };
             current.thread.set(ThreadNumber::NONE);
             flag_layers_ended(owned.layers.flag_layer_count());
@@ -101,7 +112,7 @@ impl Owned {
 /// The mode bits in force on this thread.
 #[inline]
 pub(crate) fn mode_word() -> u8 {
-    CURRENT.with(|current| current.modes.get())
+    with_current(|current| current.modes.get())
 }
 
 /// Whether a layer of any thread names any flag.
@@ -113,23 +124,23 @@ pub(crate) fn any_flag_scope() -> bool {
 /// Whether a layer of this thread may name this flag; false means that none does.
 #[inline]
 pub(crate) fn flag_may_be_scoped(id: FlagId) -> bool {
-    CURRENT.with(|current| current.flags.get()) & id.bit() != 0
+    with_current(|current| current.flags.get()) & id.bit() != 0
 }
 
 /// What this thread's layers decide of the precision tree.
 #[inline]
 pub(crate) fn scoped_tree() -> Masked<u64> {
-    CURRENT.with(|current| current.tree.get())
+    with_current(|current| current.tree.get())
 }
 
 /// How often what this thread's layers decide about flags has changed.
 pub(crate) fn layer_changes() -> u64 {
-    CURRENT.with(|current| current.changes.get())
+    with_current(|current| current.changes.get())
 }
 
 pub(super) fn count_flag_layers_of_this_thread_only() {
     let count =
-        CURRENT.with(|current| current.owned.try_borrow().map_or(0, |owned| owned.layers.flag_layer_count()));
+        with_current(|current| current.owned.try_borrow().map_or(0, |owned| owned.layers.flag_layer_count()));
     FLAG_SCOPES.set(count);
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::current::{CURRENT, Current, Owned, flag_layer_began, flag_layers_ended};
+use super::current::{Current, Owned, flag_layer_began, flag_layers_ended, with_current};
 use super::inbox::{Inbox, ThreadNumber};
 use super::layers::Removed;
 pub(crate) use super::layers::{LayerId, Place};
@@ -12,7 +12,7 @@ use crate::backends::Site;
 
 /// Runs `action` on this thread's layers, after the leaves that other threads have asked for.
 fn with_layers<R>(action: impl FnOnce(&Current, &mut Owned) -> R) -> Option<R> {
-    CURRENT.with(|current| {
+    with_current(|current| {
         // Never borrowed twice: nothing that runs below calls out of this module.
         let mut owned = current.owned.try_borrow_mut().ok()?;
         if owned.others_left() {
@@ -49,7 +49,7 @@ fn publish_flags(current: &Current, owned: &Owned) {
 /// only the holder of its id can remove it.
 #[inline]
 pub(super) fn push_modes(owner: u64, decided: Masked<u8>) -> Option<LayerId> {
-    CURRENT.with(move |current| {
+    with_current(move |current| {
         let mut owned = current.owned.try_borrow_mut().ok()?;
         if owned.layers.is_full() || owned.others_left() {
             return push_modes_after_care(current, &mut owned, owner, decided);
@@ -102,7 +102,7 @@ pub(super) fn push_flags(owner: u64, flags: Arc<FlagSlots>) -> Option<LayerId> {
 /// its owner.
 #[inline]
 pub(super) fn remove(wanted: impl Fn(LayerId, u64) -> bool) -> bool {
-    CURRENT.with(|current| {
+    with_current(|current| {
         let Ok(mut owned) = current.owned.try_borrow_mut() else { return false };
         if !owned.others_left()
             && let Some(below) = owned.layers.pop_plain(&wanted)
@@ -128,7 +128,7 @@ fn remove_wherever(current: &Current, owned: &mut Owned, wanted: impl Fn(LayerId
 /// Drops the layers that other threads have asked this one to drop.
 #[inline]
 pub(crate) fn settle() {
-    CURRENT.with(|current| {
+    with_current(|current| {
         if let Ok(mut owned) = current.owned.try_borrow_mut()
             && owned.others_left()
         {
@@ -140,7 +140,7 @@ pub(crate) fn settle() {
 /// The number of this thread; none where it has begun to end.
 #[inline]
 pub(crate) fn this_thread() -> ThreadNumber {
-    match CURRENT.with(|current| current.thread.get()) {
+    match with_current(|current| current.thread.get()) {
         ThreadNumber::NONE => number_this_thread(),
         number => number,
     }
@@ -176,7 +176,7 @@ pub(crate) fn restore_modes(place: Place, old: Masked<u8>) {
 ///
 /// A read changes nothing: what other threads have left goes with the next enter, leave or write.
 pub(crate) fn held_flag(id: FlagId) -> Option<u64> {
-    CURRENT.with(|current| current.owned.try_borrow().ok()?.layers.flag(id))
+    with_current(|current| current.owned.try_borrow().ok()?.layers.flag(id))
 }
 
 /// Whether a layer of this thread decides the slot, and who set it there if that was traced.
