@@ -22,7 +22,8 @@ const QUESTION: &str = "import sys, sysconfig; \
 
 /// Asks the interpreter of `VIRTUAL_ENV`, or of `.venv` in the current folder.
 pub fn of_virtual_environment() -> Result<Settings, Box<dyn Error>> {
-    let folder = std::env::var_os("VIRTUAL_ENV").map_or_else(|| PathBuf::from(".venv"), PathBuf::from);
+    let named = std::env::var_os("VIRTUAL_ENV").filter(|folder| !folder.is_empty());
+    let folder = named.map_or_else(|| PathBuf::from(".venv"), PathBuf::from);
     let python = folder.join("bin").join("python");
     let answer = Command::new(&python)
         .args(["-c", QUESTION])
