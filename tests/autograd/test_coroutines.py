@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import inspect
+import types
+import weakref
 from collections.abc import AsyncIterator, Generator
 from typing import Any
 
 import pytest
-from interlock import backends
+from interlock import backends, no_grad
 
 from tests.autograd.modes_table import BARE, MODES, START, Mode, State, now
 
@@ -120,3 +123,53 @@ def test_a_flag_scope_decorates_a_coroutine_as_a_mode_does() -> None:
         running.send(None)
     assert stop.value.value is False
     assert backends.cudnn.enabled is True
+
+
+@EACH
+def test_an_object_with_an_async_call_is_in_the_mode_while_it_runs(mode: Mode) -> None:
+    class Asks:
+        async def __call__(self) -> State:
+            await asyncio.sleep(0)
+            return now()
+
+    assert asyncio.run(mode.make()(Asks())()) == mode.inside
+    assert now() == START
+
+
+@EACH
+def test_a_generator_based_coroutine_can_still_be_awaited(mode: Mode) -> None:
+    @mode.make()
+    @types.coroutine
+    def steps() -> Generator[Any, Any, State]:
+        yield
+        return now()
+
+    async def main() -> State:
+        return await steps()
+
+    assert asyncio.run(main()) == mode.inside
+    assert now() == START
+
+
+def test_an_error_that_was_thrown_in_is_not_kept_alive() -> None:
+    class Thrown(Exception):
+        pass
+
+    @no_grad()
+    def generator() -> Generator[None, None, None]:
+        yield
+
+    def throw() -> weakref.ref[Thrown]:
+        running = generator()
+        next(running)
+        try:
+            running.throw(Thrown())
+        except Thrown as error:
+            return weakref.ref(error)
+        raise AssertionError("the error did not come out")
+
+    gc.disable()
+    try:
+        assert throw()() is None
+    finally:
+        gc.enable()
