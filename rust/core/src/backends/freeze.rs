@@ -2,9 +2,11 @@
 //! land. Scopes still open and close.
 
 use super::Site;
+use super::attribute::qualified;
 use super::process::PROCESS;
 use crate::state::{self, ThreadNumber};
 use crate::sync::SharedWord;
+use crate::{Error, Result};
 
 /// How many freezes hold, for [`flags_frozen`] to read without the lock.
 static HOLDING: SharedWord = SharedWord::new(0);
@@ -27,8 +29,15 @@ impl Freeze {
         Freeze { permanent: None, scopes: Vec::new() }
     }
 
-    /// Where flags were frozen, if they are.
-    pub(super) fn called_at(&self) -> Option<&Site> {
+    /// Refuses a write while flags are frozen, and says where that was asked for.
+    pub(super) fn admit(&self, name: &str) -> Result<()> {
+        match self.called_at() {
+            Some(by) => Err(Error::FlagsFrozen { name: qualified(name), by: by.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn called_at(&self) -> Option<&Site> {
         self.permanent.as_ref().or_else(|| self.scopes.last().map(|scope| &scope.site))
     }
 

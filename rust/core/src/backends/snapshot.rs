@@ -1,11 +1,10 @@
 //! Every flag of the process as one value, and back.
 
-use super::attribute::{Part, Target, qualified};
+use super::attribute::{Part, Target};
 use super::process::PROCESS;
 use super::write::{Batch, Held, put_in_process};
 use super::{Attribute, Given, Level, Purpose, Site, Value, table};
-use crate::state::Slot;
-use crate::{Error, Result, env};
+use crate::{Result, env};
 
 /// One flag of a [`Snapshot`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +68,7 @@ impl Batch {
     fn commit_to_process(self, operation: &'static str, site: Option<Site>) -> Result<()> {
         let site = site.filter(|_| env::debug());
         let mut process = PROCESS.lock();
-        if let Some(by) = process.freeze.called_at() {
-            return Err(Error::FlagsFrozen { name: qualified(operation), by: by.clone() });
-        }
+        process.freeze.admit(operation)?;
         process.sites.clear();
         for (slot, held) in self.into_slots() {
             put_in_process(slot, held);
@@ -81,9 +78,5 @@ impl Batch {
         }
         process.note_change();
         Ok(())
-    }
-
-    fn into_slots(self) -> impl Iterator<Item = (Slot, Held)> {
-        self.into_writes().into_iter().map(|(_, slot, held)| (slot, held))
     }
 }

@@ -1,13 +1,13 @@
 //! The one way in which flags are written: what a write stands for is worked out and checked first,
 //! then everything is written under one lock, or nothing.
 
-use super::attribute::{Attribute, qualified};
+use super::attribute::Attribute;
 use super::process::PROCESS;
 use super::scope::Purpose;
 use super::table;
 use super::{Given, Site};
 use crate::state::{self, FlagSlots, Masked, Slot};
-use crate::{Error, Result, env};
+use crate::{Result, env};
 
 /// What a slot shall hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +35,7 @@ impl Batch {
         let Some((name, ..)) = self.writes.first() else { return Ok(()) };
         let site = site.filter(|_| env::debug());
         let mut process = PROCESS.lock();
-        if let Some(by) = process.freeze.called_at() {
-            return Err(Error::FlagsFrozen { name: qualified(name), by: by.clone() });
-        }
+        process.freeze.admit(name)?;
         let outside = state::landed_writes(self.writes.iter().map(|(_, slot, _)| *slot), |slot, flags| {
             put_in_layer(flags, slot, self.held(slot));
             if let Some(site) = &site {
@@ -55,8 +53,8 @@ impl Batch {
         Ok(())
     }
 
-    pub(super) fn into_writes(self) -> Vec<(&'static str, Slot, Held)> {
-        self.writes
+    pub(super) fn into_slots(self) -> impl Iterator<Item = (Slot, Held)> {
+        self.writes.into_iter().map(|(_, slot, held)| (slot, held))
     }
 }
 

@@ -17,12 +17,6 @@ mod masked;
 mod scope;
 mod thread;
 
-/// In a forked child: the layers of the threads that it lacks are gone.
-pub(crate) fn forget_other_threads() {
-    current::count_flag_layers_of_this_thread_only();
-    inbox::keep_only(this_thread());
-}
-
 pub(crate) use current::{any_flag_scope, flag_may_be_scoped, layer_changes, mode_word, scoped_tree};
 pub(crate) use flags::{FlagId, FlagSlots, Slot};
 pub(crate) use inbox::{INBOXES, ThreadNumber};
@@ -31,3 +25,9 @@ pub use scope::{Scope, ScopeGuard};
 pub(crate) use thread::{
     LayerId, Place, held_flag, landed_writes, restore_modes, scoped_site, settle, this_thread, write_modes,
 };
+
+/// In a forked child: the layers of the threads that it lacks are gone.
+pub(crate) fn forget_other_threads() {
+    current::count_flag_layers_of_this_thread_only();
+    inbox::keep_only(this_thread());
+}
