@@ -66,6 +66,8 @@ pub enum Error {
         /// What was looked for and not found.
         reason: String,
     },
+    /// A step of a task was begun while another one runs.
+    TaskIsRunning,
     /// An allocator could not serve a request.
     OutOfMemory {
         /// Where the memory was asked for.
@@ -101,6 +103,7 @@ impl fmt::Display for Error {
             Error::NoAccelerator { operation, reason } => {
                 write!(f, "{operation} needs an accelerator and there is none: {reason}")
             }
+            Error::TaskIsRunning => f.write_str("the state of this task is in force already"),
             Error::OutOfMemory { device, requested } => {
                 write!(f, "out of memory on {device}: could not allocate {requested} bytes")
             }

@@ -67,8 +67,7 @@ extern "C" fn after_in_parent() {
 extern "C" fn after_in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
     after();
-    // What other threads had open can't end any more. With the locks released, and one thread.
-    state::forget_other_threads();
+    // What other threads froze won't be left any more. With the locks released, and one thread.
     backends::forget_other_threads();
 }
 

@@ -1,6 +1,6 @@
 //! Writing a mode without a scope, and taking that write back.
 
-use crate::state::{self, Masked, Place};
+use crate::state::{self, LayerId, Masked};
 use crate::sync::SharedWord;
 
 /// The last write of one object, until it is taken back.
@@ -17,7 +17,7 @@ pub(super) struct RevocableWrite {
 }
 
 impl RevocableWrite {
-    /// Writes where the innermost layer of this thread decides the mode, else to the thread's base.
+    /// Writes where the innermost layer in force decides the mode, else to the base.
     pub(super) fn write(&self, decision: Masked<u8>) {
         let Some((place, old)) = state::write_modes(decision) else { return };
         self.thread.set(state::this_thread().number());
@@ -43,13 +43,13 @@ impl RevocableWrite {
 }
 
 /// Place, mask and old value in one word, never 0 because a mask never is.
-fn packed(place: Place, old: Masked<u8>) -> u64 {
+fn packed(place: LayerId, old: Masked<u8>) -> u64 {
     place.number() << 16 | u64::from(old.mask) << 8 | u64::from(old.value)
 }
 
-fn unpacked(word: u64) -> (Place, Masked<u8>) {
+fn unpacked(word: u64) -> (LayerId, Masked<u8>) {
     let [value, mask, ..] = word.to_le_bytes();
-    (Place::of_number(word >> 16), Masked::new(mask, value))
+    (LayerId::of_number(word >> 16), Masked::new(mask, value))
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn packing_keeps_everything() {
-        for place in [Place::Base, Place::of_number(1), Place::of_number(1 << 40)] {
+        for place in [LayerId::of_number(1), LayerId::of_number(1 << 40)] {
             let old = Masked::new(0b10, 0b10);
             assert_eq!(unpacked(packed(place, old)), (place, old));
         }

@@ -35,7 +35,7 @@ impl FlagWord {
     /// What is in force on this thread.
     #[inline]
     pub(super) fn payload(&self) -> u64 {
-        if state::any_flag_scope() && state::flag_may_be_scoped(self.id) {
+        if state::any_flag_layer() && state::flag_may_be_scoped(self.id) {
             return self.scoped_payload();
         }
         self.process_payload()

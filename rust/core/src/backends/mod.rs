@@ -35,6 +35,7 @@ pub(crate) use process::PROCESS;
 pub use process::{epoch, layer_epoch};
 pub use scope::{FlagScope, FlagScopeBuilder, Purpose};
 pub use site::Site;
+pub(crate) use snapshot::process_flags;
 pub use snapshot::{Snapshot, SnapshotEntry, reset, restore, snapshot};
 pub use table::{attributes, find};
 pub use value::{Given, Value};

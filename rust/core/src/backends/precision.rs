@@ -258,7 +258,15 @@ impl Node {
 #[inline]
 pub(super) fn word() -> u64 {
     let process = process_word();
-    if state::any_flag_scope() { state::scoped_tree().applied_to(process) } else { process }
+    if state::any_flag_layer() { state::scoped_tree().applied_to(process) } else { process }
+}
+
+/// What the process holds for every node, as a layer would hold it.
+pub(super) fn process_tree() -> Masked<u64> {
+    let word = process_word();
+    Node::ALL.into_iter().fold(Masked::default(), |tree, node| {
+        Masked::new(node.mask(), node.holding(node.held_in(word))).over(tree)
+    })
 }
 
 #[inline]

@@ -3,7 +3,8 @@
 use super::attribute::{Part, Target};
 use super::process::PROCESS;
 use super::write::{Batch, Held, put_in_process};
-use super::{Attribute, Given, Level, Purpose, Site, Value, table};
+use super::{Attribute, Given, Level, Purpose, Site, Value, precision, table};
+use crate::state::FlagSlots;
 use crate::{Result, env};
 
 /// One flag of a [`Snapshot`].
@@ -39,6 +40,21 @@ fn entry(attribute: &'static Attribute) -> Option<SnapshotEntry> {
         Target::Tf32(_) | Target::Word(_, Part::Second) => return None,
     };
     Some(SnapshotEntry { name: attribute.name, value, level })
+}
+
+/// What the process holds for every flag at one moment, as a layer would hold it.
+pub(crate) fn process_flags() -> FlagSlots {
+    let process = PROCESS.lock();
+    let words = table::attributes().filter_map(|attribute| match &attribute.target {
+        Target::Word(word, Part::Whole | Part::First) => Some((word.id, word.in_process().0)),
+        _ => None,
+    });
+    FlagSlots {
+        words: words.collect(),
+        tree: precision::process_tree(),
+        sites: process.sites.clone(),
+        ..FlagSlots::default()
+    }
 }
 
 /// Assigns these flags for the process, past every scope, and drops what else is assigned: all, or

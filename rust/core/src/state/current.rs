@@ -1,40 +1,80 @@
 //! The thread-local itself. It has no destructor, so every access is a load from a fixed place and it
-//! can be read until the very end of the thread; what must end with the thread has a [`janitor`] that
+//! can be read until the very end of the thread; what must end with the thread has a [`Janitor`] that
 //! the first layer calls in.
 
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 
-use super::inbox::{Inbox, ThreadNumber};
-use super::layers::Layers;
+use super::inbox::{Inbox, InboxNumber};
+use super::layers::{LayerIds, Layers};
 use super::{FlagId, Masked};
 use crate::autograd::mode;
 use crate::sync::SharedWord;
 
-/// How many layers of all threads name flags. While it is zero no read of a flag looks further.
-static FLAG_SCOPES: SharedWord = SharedWord::new(0);
+/// Tells threads apart; 0 is no thread. Never used twice in a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ThreadNumber(u64);
+
+impl ThreadNumber {
+    pub(super) const NONE: ThreadNumber = ThreadNumber(0);
+
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+}
+
+static THREADS: SharedWord = SharedWord::new(0);
 
 pub(super) struct Current {
     /// All mode bits: the base with every live layer over it.
     pub(super) modes: Cell<u8>,
-    /// What this thread's layers decide of the precision tree.
+    /// What the layers in force decide of the precision tree.
     pub(super) tree: Cell<Masked<u64>>,
-    /// The [`FlagId::bit`] of every flag that a live layer of this thread names.
+    /// The [`FlagId::bit`] of every flag that a layer in force names.
     pub(super) flags: Cell<u64>,
-    /// Grows with every change of what this thread's layers decide about flags.
+    /// Grows with every change of what the layers in force decide about flags.
     pub(super) changes: Cell<u64>,
-    /// The number of the thread; none before its inbox is opened, and after it is closed.
-    pub(super) thread: Cell<ThreadNumber>,
+    /// The inbox of the state in force; none before it is opened, and after it is closed.
+    pub(super) inbox: Cell<InboxNumber>,
+    /// None before somebody asks for it.
+    thread: Cell<ThreadNumber>,
     pub(super) owned: RefCell<ManuallyDrop<Owned>>,
 }
 
 /// What owns memory; it is given back by the janitor.
 pub(super) struct Owned {
-    pub(super) layers: Layers,
-    /// Opened by the first enter of a scope that another thread could leave.
-    pub(super) inbox: Option<Inbox>,
+    /// In force: the thread's own, or that of the task which runs.
+    pub(super) state: LiveState,
+    pub(super) ids: LayerIds,
     /// Whether the thread has begun to end: from then on nothing is pushed.
     ended: bool,
+}
+
+/// A state that can be in force: a thread has one, and each task that has one of its own.
+#[derive(Debug)]
+pub(super) struct LiveState {
+    pub(super) layers: Layers,
+    /// Opened by the first enter of a scope that could be left elsewhere.
+    pub(super) inbox: Option<Inbox>,
+    /// Whose numbers the layers have.
+    pub(super) numbered_by: ThreadNumber,
+}
+
+impl LiveState {
+    pub(super) const fn new() -> Self {
+        LiveState { layers: Layers::new(mode::BASE), inbox: None, numbered_by: ThreadNumber::NONE }
+    }
+
+    /// Whether others have asked for layers to be dropped.
+    #[inline]
+    pub(super) fn others_left(&self) -> bool {
+        self.inbox.as_ref().is_some_and(|inbox| !inbox.is_empty())
+    }
+
+    /// The number of its inbox if it is open.
+    pub(super) fn inbox_number(&self) -> InboxNumber {
+        self.inbox.as_ref().map_or(InboxNumber::NONE, Inbox::number)
+    }
 }
 
 thread_local! {
@@ -44,10 +84,11 @@ thread_local! {
             tree: Cell::new(Masked { mask: 0, value: 0 }),
             flags: Cell::new(0),
             changes: Cell::new(0),
+            inbox: Cell::new(InboxNumber::NONE),
             thread: Cell::new(ThreadNumber::NONE),
             owned: RefCell::new(ManuallyDrop::new(Owned {
-                layers: Layers::new(mode::BASE),
-                inbox: None,
+                state: LiveState::new(),
+                ids: LayerIds::new(),
                 ended: false,
             })),
         }
@@ -77,9 +118,8 @@ impl Drop for Janitor {
     fn drop(&mut self) {
         with_current(|current| {
             let Ok(mut owned) = current.owned.try_borrow_mut() else { return };
-            current.thread.set(ThreadNumber::NONE);
-            flag_layers_ended(owned.layers.flag_layer_count());
-            let ended = Owned { layers: Layers::new(mode::BASE), inbox: None, ended: true };
+            current.inbox.set(InboxNumber::NONE);
+            let ended = Owned { state: LiveState::new(), ids: LayerIds::new(), ended: true };
             // The words stay as they were last: that is what a later destructor reads.
             drop(ManuallyDrop::into_inner(std::mem::replace(&mut *owned, ManuallyDrop::new(ended))));
         });
@@ -87,26 +127,35 @@ impl Drop for Janitor {
 }
 
 impl Owned {
-    /// Whether other threads have asked for layers to be dropped.
-    #[inline]
-    pub(super) fn others_left(&self) -> bool {
-        self.inbox.as_ref().is_some_and(|inbox| !inbox.is_empty())
+    /// Whether the thread lives; from now on the janitor will come when it ends.
+    pub(super) fn is_looked_after(&self) -> bool {
+        !self.ended && JANITOR.try_with(|_| ()).is_ok()
     }
 
     /// Makes room for a layer, but not where the thread has begun to end.
     pub(super) fn make_room(&mut self) {
-        if self.layers.is_full() && !self.ended && JANITOR.try_with(|_| ()).is_ok() {
-            self.layers.grow();
+        if self.state.layers.is_full() && self.is_looked_after() {
+            self.state.layers.grow();
         }
     }
 
-    /// The thread's number, given now if need be; none where the thread has begun to end.
-    pub(super) fn number(&mut self) -> ThreadNumber {
-        if self.inbox.is_none() && !self.ended && JANITOR.try_with(|_| ()).is_ok() {
-            self.inbox = Some(Inbox::open());
+    /// The number of the inbox, which is opened if need be; none where the thread has begun to end.
+    pub(super) fn open_inbox(&mut self) -> InboxNumber {
+        if self.state.inbox.is_none() && self.is_looked_after() {
+            self.state.inbox = Some(Inbox::open());
         }
-        self.inbox.as_ref().map_or(ThreadNumber::NONE, Inbox::thread)
+        self.state.inbox_number()
     }
+}
+
+/// The number of this thread.
+pub(crate) fn this_thread() -> ThreadNumber {
+    with_current(|current| {
+        if current.thread.get() == ThreadNumber::NONE {
+            current.thread.set(ThreadNumber(THREADS.add(1)));
+        }
+        current.thread.get()
+    })
 }
 
 /// The mode bits in force on this thread.
@@ -115,19 +164,13 @@ pub(crate) fn mode_word() -> u8 {
     with_current(|current| current.modes.get())
 }
 
-/// Whether a layer of any thread names any flag.
-#[inline]
-pub(crate) fn any_flag_scope() -> bool {
-    FLAG_SCOPES.get() != 0
-}
-
-/// Whether a layer of this thread may name this flag; false means that none does.
+/// Whether a layer in force on this thread may name this flag; false means that none does.
 #[inline]
 pub(crate) fn flag_may_be_scoped(id: FlagId) -> bool {
     with_current(|current| current.flags.get()) & id.bit() != 0
 }
 
-/// What this thread's layers decide of the precision tree.
+/// What the layers in force on this thread decide of the precision tree.
 #[inline]
 pub(crate) fn scoped_tree() -> Masked<u64> {
     with_current(|current| current.tree.get())
@@ -136,18 +179,4 @@ pub(crate) fn scoped_tree() -> Masked<u64> {
 /// How often what this thread's layers decide about flags has changed.
 pub(crate) fn layer_changes() -> u64 {
     with_current(|current| current.changes.get())
-}
-
-pub(super) fn count_flag_layers_of_this_thread_only() {
-    let count =
-        with_current(|current| current.owned.try_borrow().map_or(0, |owned| owned.layers.flag_layer_count()));
-    FLAG_SCOPES.set(count);
-}
-
-pub(super) fn flag_layer_began() {
-    FLAG_SCOPES.add(1);
-}
-
-pub(super) fn flag_layers_ended(count: u64) {
-    FLAG_SCOPES.subtract(count);
 }

@@ -33,11 +33,18 @@ pub(crate) struct FlagSlots {
     pub(crate) tree: Masked<u64>,
     /// Who set what; filled only where writes are traced.
     pub(crate) sites: Vec<(Slot, Site)>,
+    /// Whether flags that are not named here are the process's, whatever lies below this layer.
+    pub(crate) hides_below: bool,
 }
 
 impl FlagSlots {
     pub(crate) fn with_room_for(words: usize) -> Self {
         FlagSlots { words: Vec::with_capacity(words), ..FlagSlots::default() }
+    }
+
+    /// Nothing is named, and nothing below is looked at.
+    pub(super) fn hiding() -> Self {
+        FlagSlots { hides_below: true, ..FlagSlots::default() }
     }
 
     pub(crate) fn word(&self, id: FlagId) -> Option<u64> {
@@ -54,6 +61,16 @@ impl FlagSlots {
     /// Which of the bits of [`FlagId::bit`] these flags need.
     pub(super) fn named_bits(&self) -> u64 {
         self.words.iter().fold(0, |bits, (id, _)| bits | id.bit())
+    }
+
+    /// Takes in what `below` names and this does not.
+    pub(crate) fn add_below(&mut self, below: &FlagSlots) {
+        let new = |slot: Slot| below.names(slot) && !self.names(slot);
+        let sites: Vec<_> = below.sites.iter().filter(|(slot, _)| new(*slot)).cloned().collect();
+        let words: Vec<_> = below.words.iter().filter(|(id, _)| new(Slot::Flag(*id))).copied().collect();
+        self.tree = self.tree.over(below.tree);
+        self.sites.extend(sites);
+        self.words.extend(words);
     }
 
     /// Everything here was set at one place.

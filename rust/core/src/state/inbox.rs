@@ -1,52 +1,59 @@
-//! Leaves that happened on another thread than the enter: the thread that entered is asked to drop
-//! the layer when it next enters, leaves, writes or captures.
+//! Leaves that happened on another thread or task than the enter: whoever entered is asked to drop the
+//! layer, which happens on its next enter, leave, write or capture.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::layers::LayerId;
 use crate::sync::{ForkLock, SharedWord};
 
-/// Tells threads apart; 0 is no thread. Never used twice in a process.
+/// Tells threads and tasks with a state of their own apart; 0 is none. Never used twice in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ThreadNumber(pub(super) u64);
+pub(super) struct InboxNumber(pub(super) u64);
 
-impl ThreadNumber {
-    pub(super) const NONE: ThreadNumber = ThreadNumber(0);
-
-    pub(crate) fn number(self) -> u64 {
-        self.0
-    }
+impl InboxNumber {
+    pub(super) const NONE: InboxNumber = InboxNumber(0);
 }
 
-static THREADS: SharedWord = SharedWord::new(0);
+static OPENED: SharedWord = SharedWord::new(0);
 
-/// Every thread that may be asked, from its first enter to its end.
+/// Everybody who may be asked, from the first enter to the end. A forked child keeps those of the threads
+/// that it lacks: nobody looks into them.
 pub(crate) static INBOXES: ForkLock<Option<HashMap<u64, Letters>>> = ForkLock::new(None);
 
-/// The owners whose layer one thread shall drop.
+/// Which layer shall be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// The innermost of this scope.
+    Owner(u64),
+    /// The one of a guard.
+    Layer(LayerId),
+}
+
+/// What waits for one thread or task.
 pub(crate) struct Letters {
-    owners: Vec<u64>,
+    left: Vec<Left>,
     waiting: Arc<AtomicBool>,
 }
 
-/// One thread's own end: looking whether anything waits is one load.
+/// The end of who is asked: looking whether anything waits is one load.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    thread: ThreadNumber,
+    number: InboxNumber,
     waiting: Arc<AtomicBool>,
 }
 
 impl Inbox {
     pub(super) fn open() -> Self {
-        let inbox = Inbox { thread: ThreadNumber(THREADS.add(1)), waiting: Arc::default() };
-        let letters = Letters { owners: Vec::new(), waiting: inbox.waiting.clone() };
-        INBOXES.lock().get_or_insert_default().insert(inbox.thread.0, letters);
+        let inbox = Inbox { number: InboxNumber(OPENED.add(1)), waiting: Arc::default() };
+        let letters = Letters { left: Vec::new(), waiting: inbox.waiting.clone() };
+        INBOXES.lock().get_or_insert_default().insert(inbox.number.0, letters);
         inbox
     }
 
-    pub(super) fn thread(&self) -> ThreadNumber {
-        self.thread
+    pub(super) fn number(&self) -> InboxNumber {
+        self.number
     }
 
     #[inline]
@@ -54,33 +61,26 @@ impl Inbox {
         !self.waiting.load(Ordering::Acquire)
     }
 
-    pub(super) fn take(&self) -> Vec<u64> {
+    pub(super) fn take(&self) -> Vec<Left> {
         let mut inboxes = INBOXES.lock();
         self.waiting.store(false, Ordering::Relaxed);
-        let letters = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&self.thread.0));
-        letters.map(|letters| std::mem::take(&mut letters.owners)).unwrap_or_default()
+        let letters = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&self.number.0));
+        letters.map(|letters| std::mem::take(&mut letters.left)).unwrap_or_default()
     }
 }
 
 impl Drop for Inbox {
     fn drop(&mut self) {
         // Taken out under the lock, freed after it.
-        let _letters = INBOXES.lock().as_mut().and_then(|inboxes| inboxes.remove(&self.thread.0));
+        let _letters = INBOXES.lock().as_mut().and_then(|inboxes| inboxes.remove(&self.number.0));
     }
 }
 
-/// In a forked child: nobody looks into the other inboxes any more.
-pub(super) fn keep_only(thread: ThreadNumber) {
-    if let Some(inboxes) = INBOXES.lock().as_mut() {
-        inboxes.retain(|number, _| *number == thread.0);
-    }
-}
-
-/// Asks `thread` to drop a layer of `owner`; nothing happens if it has ended.
-pub(super) fn ask(thread: ThreadNumber, owner: u64) {
+/// Asks for a layer to be dropped; nothing happens if who is asked has ended.
+pub(super) fn ask(asked: InboxNumber, left: Left) {
     let mut inboxes = INBOXES.lock();
-    if let Some(letters) = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&thread.0)) {
-        letters.owners.push(owner);
+    if let Some(letters) = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&asked.0)) {
+        letters.left.push(left);
         letters.waiting.store(true, Ordering::Release);
     }
 }

@@ -9,25 +9,24 @@
 //! It lies in one thread-local without a destructor (`current`), so a read is one load. What owns
 //! memory is given back when the thread ends, and holds no Python object.
 
+mod captured;
 mod current;
 mod flags;
 mod inbox;
 mod layers;
 mod masked;
 mod scope;
+mod task;
 mod thread;
 
-pub(crate) use current::{any_flag_scope, flag_may_be_scoped, layer_changes, mode_word, scoped_tree};
+pub use captured::{StateScope, ThreadState};
+pub(crate) use current::{
+    ThreadNumber, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread,
+};
 pub(crate) use flags::{FlagId, FlagSlots, Slot};
-pub(crate) use inbox::{INBOXES, ThreadNumber};
+pub(crate) use inbox::INBOXES;
+pub(crate) use layers::{LayerId, any_flag_layer};
 pub(crate) use masked::Masked;
 pub use scope::{Scope, ScopeGuard};
-pub(crate) use thread::{
-    LayerId, Place, held_flag, landed_writes, restore_modes, scoped_site, settle, this_thread, write_modes,
-};
-
-/// In a forked child: the layers of the threads that it lacks are gone.
-pub(crate) fn forget_other_threads() {
-    current::count_flag_layers_of_this_thread_only();
-    inbox::keep_only(this_thread());
-}
+pub use task::{InState, TaskState};
+pub(crate) use thread::{held_flag, landed_writes, restore_modes, scoped_site, settle, write_modes};

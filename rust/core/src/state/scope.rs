@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::inbox::{self, ThreadNumber};
+use super::inbox::{InboxNumber, Left};
 use super::thread;
-use super::{FlagSlots, LayerId, Masked};
+use super::{FlagSlots, LayerId, Masked, ThreadState};
 use crate::sync::SharedWord;
 
 /// Serial numbers begin with 1; a guard removes its layer by the layer's own id.
@@ -21,7 +21,7 @@ static SERIALS: SharedWord = SharedWord::new(0);
 #[derive(Debug)]
 pub struct Scope {
     serial: u64,
-    /// The thread that entered last.
+    /// The inbox of the thread or task that entered last.
     entered_on: SharedWord,
 }
 
@@ -36,38 +36,38 @@ impl Scope {
     #[inline]
     pub(crate) fn enter_modes(&self, decided: Masked<u8>) {
         thread::push_modes(self.serial, decided);
-        self.entered_on.set(thread::this_thread().0);
+        self.entered_on.set(thread::this_inbox().0);
     }
 
     /// Pushes a layer of this scope on this thread that decides flags.
     pub(crate) fn enter_flags(&self, flags: Arc<FlagSlots>) {
         thread::push_flags(self.serial, flags);
-        self.entered_on.set(thread::this_thread().0);
+        self.entered_on.set(thread::this_inbox().0);
+    }
+
+    /// Pushes a layer of this scope on this thread that decides everything as it was captured.
+    pub(super) fn enter_state(&self, captured: &ThreadState) {
+        thread::push_state(self.serial, captured);
+        self.entered_on.set(thread::this_inbox().0);
     }
 
     /// Removes the innermost layer that this scope pushed on this thread. Where there is none, the
-    /// thread that entered last is asked to drop one; if it has none either, nothing happens.
+    /// thread or task that entered last is asked to drop one; if it has none either, nothing happens.
     #[inline]
     pub fn leave(&self) {
         if !thread::remove(|_, owner| owner == self.serial) {
-            self.leave_elsewhere();
-        }
-    }
-
-    #[cold]
-    fn leave_elsewhere(&self) {
-        let thread = ThreadNumber(self.entered_on.get());
-        if thread != ThreadNumber::NONE && thread != thread::this_thread() {
-            inbox::ask(thread, self.serial);
+            thread::leave_elsewhere(InboxNumber(self.entered_on.get()), Left::Owner(self.serial));
         }
     }
 }
 
-/// A layer that lasts until the guard is dropped. It stays on its thread.
+/// A layer that lasts until the guard is dropped. It stays on its thread; dropped by another task of the
+/// thread, it still ends where it was made.
 #[must_use = "the layer ends when the guard is dropped"]
 #[derive(Debug)]
 pub struct ScopeGuard {
     layer: Option<LayerId>,
+    made_on: InboxNumber,
     _not_send: PhantomData<*const ()>,
 }
 
@@ -75,20 +75,32 @@ impl ScopeGuard {
     /// Pushes a layer on this thread that decides mode bits.
     #[inline]
     pub(crate) fn of_modes(decided: Masked<u8>) -> Self {
-        ScopeGuard { layer: thread::push_modes(NO_OWNER, decided), _not_send: PhantomData }
+        ScopeGuard::of_layer(thread::push_modes(NO_OWNER, decided))
     }
 
     /// Pushes a layer on this thread that decides flags.
     pub(crate) fn of_flags(flags: Arc<FlagSlots>) -> Self {
-        ScopeGuard { layer: thread::push_flags(NO_OWNER, flags), _not_send: PhantomData }
+        ScopeGuard::of_layer(thread::push_flags(NO_OWNER, flags))
+    }
+
+    /// Pushes a layer on this thread that decides everything as it was captured.
+    pub(super) fn of_state(captured: &ThreadState) -> Self {
+        ScopeGuard::of_layer(thread::push_state(NO_OWNER, captured))
+    }
+
+    #[inline]
+    fn of_layer(layer: Option<LayerId>) -> Self {
+        ScopeGuard { layer, made_on: thread::this_inbox(), _not_send: PhantomData }
     }
 }
 
 impl Drop for ScopeGuard {
     #[inline]
     fn drop(&mut self) {
-        if let Some(layer) = self.layer {
-            thread::remove(|id, _| id == layer);
+        if let Some(layer) = self.layer
+            && !thread::remove(|id, _| id == layer)
+        {
+            thread::leave_elsewhere(self.made_on, Left::Layer(layer));
         }
     }
 }

@@ -1,12 +1,12 @@
-//! This thread's layers. Everything here is defined while the thread ends, too: once its list is
+//! The layers in force on this thread. Everything here is defined while the thread ends, too: once its list is
 //! gone, enters, leaves and writes do nothing and reads see what was last in force.
 
 use std::sync::Arc;
 
-use super::current::{Current, Owned, flag_layer_began, flag_layers_ended, with_current};
-use super::inbox::{Inbox, ThreadNumber};
-use super::layers::Removed;
-pub(crate) use super::layers::{LayerId, Place};
+use super::captured::ThreadState;
+use super::current::{Current, LiveState, Owned, this_thread, with_current};
+use super::inbox::{self, Inbox, InboxNumber, Left};
+use super::layers::{LayerId, Removed};
 use super::{FlagId, FlagSlots, Masked, Slot};
 use crate::backends::Site;
 
@@ -15,7 +15,7 @@ fn with_layers<R>(action: impl FnOnce(&Current, &mut Owned) -> R) -> Option<R> {
     with_current(|current| {
         // Never borrowed twice: nothing that runs below calls out of this module.
         let mut owned = current.owned.try_borrow_mut().ok()?;
-        if owned.others_left() {
+        if owned.state.others_left() {
             drop_what_others_left(current, &mut owned);
         }
         Some(action(current, &mut owned))
@@ -24,22 +24,29 @@ fn with_layers<R>(action: impl FnOnce(&Current, &mut Owned) -> R) -> Option<R> {
 
 #[cold]
 fn drop_what_others_left(current: &Current, owned: &mut Owned) {
-    for owner in owned.inbox.as_ref().map(Inbox::take).unwrap_or_default() {
-        let removed = owned.layers.remove(|_, its_owner| its_owner == owner);
+    for left in owned.state.inbox.as_ref().map(Inbox::take).unwrap_or_default() {
+        let removed = owned.state.layers.remove(|id, owner| match left {
+            Left::Owner(wanted) => owner == wanted,
+            Left::Layer(wanted) => id == wanted,
+        });
         publish_removal(current, owned, removed);
     }
 }
 
 fn publish_removal(current: &Current, owned: &Owned, removed: Option<Removed>) {
-    current.modes.set(owned.layers.modes());
+    current.modes.set(owned.state.layers.modes());
     if removed.is_some_and(|removed| removed.named_flags) {
-        flag_layers_ended(1);
         publish_flags(current, owned);
     }
 }
 
+fn publish(current: &Current, owned: &Owned) {
+    current.modes.set(owned.state.layers.modes());
+    publish_flags(current, owned);
+}
+
 fn publish_flags(current: &Current, owned: &Owned) {
-    let (tree, bits) = owned.layers.flag_summary();
+    let (tree, bits) = owned.state.layers.flag_summary();
     current.tree.set(tree);
     current.flags.set(bits);
     current.changes.set(current.changes.get().wrapping_add(1));
@@ -51,7 +58,7 @@ fn publish_flags(current: &Current, owned: &Owned) {
 pub(super) fn push_modes(owner: u64, decided: Masked<u8>) -> Option<LayerId> {
     with_current(move |current| {
         let mut owned = current.owned.try_borrow_mut().ok()?;
-        if owned.layers.is_full() || owned.others_left() {
+        if owned.state.layers.is_full() || owned.state.others_left() {
             return push_modes_after_care(current, &mut owned, owner, decided);
         }
         push_modes_at_once(current, &mut owned, owner, decided)
@@ -66,7 +73,7 @@ fn push_modes_at_once(
     decided: Masked<u8>,
 ) -> Option<LayerId> {
     let below = current.modes.get();
-    let id = owned.layers.push(owner, decided, below, None)?;
+    let id = owned.state.layers.push(&mut owned.ids, owner, decided, below, None)?;
     current.modes.set(decided.applied_to(below));
     Some(id)
 }
@@ -79,7 +86,7 @@ fn push_modes_after_care(
     owner: u64,
     decided: Masked<u8>,
 ) -> Option<LayerId> {
-    if owned.others_left() {
+    if owned.state.others_left() {
         drop_what_others_left(current, owned);
     }
     owned.make_room();
@@ -90,8 +97,13 @@ fn push_modes_after_care(
 pub(super) fn push_flags(owner: u64, flags: Arc<FlagSlots>) -> Option<LayerId> {
     with_layers(|current, owned| {
         owned.make_room();
-        let id = owned.layers.push(owner, Masked::default(), current.modes.get(), Some(flags))?;
-        flag_layer_began();
+        let id = owned.state.layers.push(
+            &mut owned.ids,
+            owner,
+            Masked::default(),
+            current.modes.get(),
+            Some(flags),
+        )?;
         publish_flags(current, owned);
         Some(id)
     })
@@ -104,8 +116,8 @@ pub(super) fn push_flags(owner: u64, flags: Arc<FlagSlots>) -> Option<LayerId> {
 pub(super) fn remove(wanted: impl Fn(LayerId, u64) -> bool) -> bool {
     with_current(|current| {
         let Ok(mut owned) = current.owned.try_borrow_mut() else { return false };
-        if !owned.others_left()
-            && let Some(below) = owned.layers.pop_plain(&wanted)
+        if !owned.state.others_left()
+            && let Some(below) = owned.state.layers.pop_plain(&wanted)
         {
             current.modes.set(below);
             return true;
@@ -114,13 +126,21 @@ pub(super) fn remove(wanted: impl Fn(LayerId, u64) -> bool) -> bool {
     })
 }
 
+/// Asks who entered to drop a layer that this thread did not find among its own.
+#[cold]
+pub(super) fn leave_elsewhere(entered_on: InboxNumber, left: Left) {
+    if entered_on != InboxNumber::NONE && entered_on != this_inbox() {
+        inbox::ask(entered_on, left);
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn remove_wherever(current: &Current, owned: &mut Owned, wanted: impl Fn(LayerId, u64) -> bool) -> bool {
-    if owned.others_left() {
+    if owned.state.others_left() {
         drop_what_others_left(current, owned);
     }
-    let removed = owned.layers.remove(wanted);
+    let removed = owned.state.layers.remove(wanted);
     publish_removal(current, owned, removed);
     removed.is_some()
 }
@@ -130,59 +150,122 @@ fn remove_wherever(current: &Current, owned: &mut Owned, wanted: impl Fn(LayerId
 pub(crate) fn settle() {
     with_current(|current| {
         if let Ok(mut owned) = current.owned.try_borrow_mut()
-            && owned.others_left()
+            && owned.state.others_left()
         {
             drop_what_others_left(current, &mut owned);
         }
     });
 }
 
-/// The number of this thread; none where it has begun to end.
+/// The number of the inbox of the state in force; none where the thread has begun to end.
 #[inline]
-pub(crate) fn this_thread() -> ThreadNumber {
-    match with_current(|current| current.thread.get()) {
-        ThreadNumber::NONE => number_this_thread(),
+pub(super) fn this_inbox() -> InboxNumber {
+    match with_current(|current| current.inbox.get()) {
+        InboxNumber::NONE => open_inbox(),
         number => number,
     }
 }
 
 #[cold]
-fn number_this_thread() -> ThreadNumber {
+fn open_inbox() -> InboxNumber {
     with_layers(|current, owned| {
-        current.thread.set(owned.number());
-        current.thread.get()
+        current.inbox.set(owned.open_inbox());
+        current.inbox.get()
     })
-    .unwrap_or(ThreadNumber::NONE)
+    .unwrap_or(InboxNumber::NONE)
+}
+
+/// All that is in force on this thread.
+pub(super) fn capture() -> ThreadState {
+    let captured = with_layers(|current, owned| ThreadState {
+        modes: current.modes.get(),
+        flags: owned.state.layers.flags_together(),
+    });
+    captured.unwrap_or_else(|| ThreadState { modes: super::mode_word(), flags: None })
+}
+
+/// Pushes a layer that decides everything as it was captured; none where the thread has begun to end.
+pub(super) fn push_state(owner: u64, captured: &ThreadState) -> Option<LayerId> {
+    with_layers(|current, owned| {
+        owned.make_room();
+        let below = current.modes.get();
+        let flags = match &captured.flags {
+            None if owned.state.layers.name_flags() => Some(Arc::new(FlagSlots::hiding())),
+            flags => flags.clone(),
+        };
+        let decided = Masked::new(u8::MAX, captured.modes);
+        let id = owned.state.layers.push(&mut owned.ids, owner, decided, below, flags)?;
+        publish(current, owned);
+        Some(id)
+    })
+    .flatten()
+}
+
+/// Puts what was captured below all layers of this thread.
+pub(super) fn start_from(captured: &ThreadState) {
+    with_layers(|current, owned| {
+        if owned.is_looked_after() {
+            owned.state.layers.start_from(captured.modes, captured.flags.clone());
+            publish(current, owned);
+        }
+    });
+}
+
+/// Puts another state in force and leaves the one that was in `other`; false where the thread has begun
+/// to end, and nothing was done.
+pub(super) fn swap(other: &mut LiveState) -> bool {
+    let swapped = with_layers(|current, owned| {
+        if !owned.is_looked_after() {
+            return false;
+        }
+        let thread = this_thread();
+        owned.state.numbered_by = thread;
+        if other.numbered_by != thread {
+            other.layers.renumber(&mut owned.ids);
+        }
+        let named_flags = owned.state.layers.name_flags() || other.layers.name_flags();
+        std::mem::swap(&mut owned.state, other);
+        current.inbox.set(owned.state.inbox_number());
+        current.modes.set(owned.state.layers.modes());
+        if named_flags {
+            publish_flags(current, owned);
+        }
+        if owned.state.others_left() {
+            drop_what_others_left(current, owned);
+        }
+        true
+    });
+    swapped.unwrap_or(false)
 }
 
 /// Writes mode bits without a scope; returns where they went and what was there.
-pub(crate) fn write_modes(bits: Masked<u8>) -> Option<(Place, Masked<u8>)> {
+pub(crate) fn write_modes(bits: Masked<u8>) -> Option<(LayerId, Masked<u8>)> {
     with_layers(|current, owned| {
-        let written = owned.layers.write_modes(bits);
-        current.modes.set(owned.layers.modes());
+        let written = owned.state.layers.write_modes(&mut owned.ids, bits);
+        current.modes.set(owned.state.layers.modes());
         written
     })
 }
 
 /// Takes such a write back.
-pub(crate) fn restore_modes(place: Place, old: Masked<u8>) {
+pub(crate) fn restore_modes(place: LayerId, old: Masked<u8>) {
     with_layers(|current, owned| {
-        owned.layers.restore_modes(place, old);
-        current.modes.set(owned.layers.modes());
+        owned.state.layers.restore_modes(place, old);
+        current.modes.set(owned.state.layers.modes());
     });
 }
 
-/// What the innermost layer of this thread that names the flag holds.
+/// What the innermost layer in force that names the flag holds.
 ///
 /// A read changes nothing: what other threads have left goes with the next enter, leave or write.
 pub(crate) fn held_flag(id: FlagId) -> Option<u64> {
-    with_current(|current| current.owned.try_borrow().ok()?.layers.flag(id))
+    with_current(|current| current.owned.try_borrow().ok()?.state.layers.flag(id))
 }
 
 /// Whether a layer of this thread decides the slot, and who set it there if that was traced.
 pub(crate) fn scoped_site(slot: Slot) -> Option<Option<Site>> {
     with_layers(|_, owned| {
-        let deciding = owned.layers.deciding(slot)?;
+        let deciding = owned.state.layers.deciding(slot)?;
         Some(deciding.sites.iter().find(|(noted, _)| *noted == slot).map(|(_, site)| site.clone()))
     })
     .flatten()
@@ -197,9 +280,9 @@ pub(crate) fn landed_writes(
     let slots: Vec<Slot> = slots.collect();
     let landed = with_layers(|current, owned| {
         let (inside, outside): (Vec<Slot>, Vec<Slot>) =
-            slots.iter().partition(|slot| owned.layers.deciding(**slot).is_some());
+            slots.iter().partition(|slot| owned.state.layers.deciding(**slot).is_some());
         for slot in &inside {
-            if let Some(flags) = owned.layers.deciding_mut(*slot) {
+            if let Some(flags) = owned.state.layers.deciding_mut(*slot) {
                 write(*slot, flags);
             }
         }

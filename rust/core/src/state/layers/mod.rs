@@ -1,0 +1,223 @@
+//! The list of live layers of one thread or task, without the thread: pushing, removing, writing and
+//! working out what is in force.
+
+mod flags;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use super::{FlagSlots, Masked};
+pub(crate) use flags::any_flag_layer;
+
+/// Tells the layers of one thread apart, and what its states start from. Never 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LayerId(u64);
+
+impl LayerId {
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The layer with this number.
+    pub(crate) fn of_number(number: u64) -> Self {
+        LayerId(number)
+    }
+}
+
+/// Gives out the numbers of one thread, none of them twice.
+#[derive(Debug)]
+pub(super) struct LayerIds(u64);
+
+impl LayerIds {
+    pub(super) const fn new() -> Self {
+        LayerIds(0)
+    }
+
+    #[inline]
+    fn next(&mut self) -> LayerId {
+        self.0 += 1;
+        LayerId(self.0)
+    }
+}
+
+/// What a layer decides: some mode bits, and flags where it names any. Whole words, because a layer is
+/// written and read right after: a load wider than the store before it stalls.
+#[derive(Debug)]
+#[repr(C)]
+struct Layer {
+    id: LayerId,
+    /// The scope that pushed it; 0 where only the guard that holds its id can remove it.
+    owner: u64,
+    modes: LayerModes,
+    /// Shared with the scope's other layers until a write lands in this one.
+    flags: Option<Arc<FlagSlots>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(align(8))]
+struct LayerModes {
+    decided: Masked<u8>,
+    /// All mode bits as they are without this layer and those above it. Worked out again whenever
+    /// something below changes, so that what is put in force when this layer ends is never stale.
+    below: u8,
+}
+
+/// A layer that has gone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Removed {
+    pub(super) named_flags: bool,
+}
+
+/// What is in force below all layers.
+#[derive(Debug)]
+struct Base {
+    /// Told apart from layers and from the base of another task; none where no write went there yet.
+    id: LayerId,
+    modes: u8,
+    /// The flags that a captured state brought along. Flags that it does not name are the process's.
+    flags: Option<Arc<FlagSlots>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Layers {
+    base: Base,
+    list: Vec<Layer>,
+}
+
+impl Layers {
+    /// Nothing but the mode bits that a thread begins with.
+    pub(super) const fn new(modes: u8) -> Self {
+        Layers { base: Base { id: LayerId(0), modes, flags: None }, list: Vec::new() }
+    }
+
+    /// The mode bits in force.
+    pub(super) fn modes(&self) -> u8 {
+        let in_force = |layer: &Layer| layer.modes.decided.applied_to(layer.modes.below);
+        self.list.last().map_or(self.base.modes, in_force)
+    }
+
+    /// Puts something else below all layers.
+    pub(super) fn start_from(&mut self, modes: u8, flags: Option<Arc<FlagSlots>>) {
+        let before = self.flag_layer_count();
+        self.base.modes = modes;
+        self.base.flags = flags;
+        flags::layers_began(self.flag_layer_count());
+        flags::layers_ended(before);
+        self.refresh_modes();
+    }
+
+    /// Numbers everything anew, for a list that comes to another thread: a number of the one may be
+    /// taken on the other.
+    pub(super) fn renumber(&mut self, ids: &mut LayerIds) {
+        self.base.id = ids.next();
+        for layer in &mut self.list {
+            layer.id = ids.next();
+        }
+    }
+
+    /// Whether the next push needs more memory first.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.list.len() == self.list.capacity()
+    }
+
+    pub(super) fn grow(&mut self) {
+        // Deep enough for nearly every program, so that the list is allocated once per thread.
+        const LAYERS_AT_FIRST: usize = 16;
+        self.list.reserve(LAYERS_AT_FIRST.max(self.list.len()));
+    }
+
+    /// Pushes a layer over the mode bits in force, which are `below`. There must be room: without it
+    /// nothing is pushed.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        ids: &mut LayerIds,
+        owner: u64,
+        decided: Masked<u8>,
+        below: u8,
+        flags: Option<Arc<FlagSlots>>,
+    ) -> Option<LayerId> {
+        let depth = self.list.len();
+        let place = self.list.spare_capacity_mut().first_mut()?;
+        if flags.is_some() {
+            flags::layers_began(1);
+        }
+        let id = ids.next();
+        // Written where it stays: `Vec::push` makes a layer elsewhere and copies it.
+        place.write(Layer { id, owner, modes: LayerModes { decided, below }, flags });
+        // SAFETY: the element after the last one has just been written.
+        unsafe { self.list.set_len(depth + 1) };
+        Some(id)
+    }
+
+    /// Removes the innermost layer if it is the wanted one and names no flags; returns the mode bits
+    /// that are in force without it.
+    #[inline]
+    pub(super) fn pop_plain(&mut self, wanted: impl Fn(LayerId, u64) -> bool) -> Option<u8> {
+        let last = self.list.last()?;
+        if !wanted(last.id, last.owner) || last.flags.is_some() {
+            return None;
+        }
+        let below = last.modes.below;
+        self.list.truncate(self.list.len() - 1);
+        Some(below)
+    }
+
+    /// Removes the innermost wanted layer, wherever it lies.
+    pub(super) fn remove(&mut self, wanted: impl Fn(LayerId, u64) -> bool) -> Option<Removed> {
+        let index = self.list.iter().rposition(|layer| wanted(layer.id, layer.owner))?;
+        let layer = self.list.remove(index);
+        let named_flags = layer.flags.is_some();
+        flags::layers_ended(u64::from(named_flags));
+        self.refresh_modes();
+        Some(Removed { named_flags })
+    }
+
+    fn refresh_modes(&mut self) {
+        let mut modes = self.base.modes;
+        for layer in &mut self.list {
+            layer.modes.below = modes;
+            modes = layer.modes.decided.applied_to(modes);
+        }
+    }
+
+    /// Writes one mode bit where the innermost layer decides it; returns that place and its old bit.
+    pub(super) fn write_modes(&mut self, ids: &mut LayerIds, bit: Masked<u8>) -> (LayerId, Masked<u8>) {
+        let innermost = self.list.iter_mut().rev().find(|layer| layer.modes.decided.mask & bit.mask != 0);
+        let (place, old) = match innermost {
+            Some(layer) => {
+                let old = layer.modes.decided.within(bit.mask);
+                layer.modes.decided = bit.over(layer.modes.decided);
+                (layer.id, old)
+            }
+            None => {
+                let old = Masked::new(bit.mask, self.base.modes);
+                self.base.modes = bit.applied_to(self.base.modes);
+                if self.base.id == LayerId::default() {
+                    self.base.id = ids.next();
+                }
+                (self.base.id, old)
+            }
+        };
+        self.refresh_modes();
+        (place, old)
+    }
+
+    /// Gives a place its old bit again, if it is still there.
+    pub(super) fn restore_modes(&mut self, place: LayerId, old: Masked<u8>) {
+        if place == self.base.id {
+            self.base.modes = old.applied_to(self.base.modes);
+        } else if let Some(layer) = self.list.iter_mut().find(|layer| layer.id == place) {
+            layer.modes.decided = old.over(layer.modes.decided);
+        }
+        self.refresh_modes();
+    }
+}
+
+impl Drop for Layers {
+    fn drop(&mut self) {
+        flags::layers_ended(self.flag_layer_count());
+    }
+}

@@ -1,0 +1,176 @@
+use super::super::{FlagId, Slot};
+use super::*;
+
+const GRAD: u8 = 0b01;
+const OTHER: u8 = 0b10;
+
+/// A list with the numbers of its thread.
+struct Thread {
+    layers: Layers,
+    ids: LayerIds,
+}
+
+impl Thread {
+    fn new() -> Self {
+        Thread { layers: Layers::new(GRAD), ids: LayerIds::new() }
+    }
+
+    fn push(&mut self, owner: u64, mask: u8, value: u8) -> LayerId {
+        self.push_layer(owner, Masked::new(mask, value), None)
+    }
+
+    fn push_flags(&mut self, owner: u64, flags: &Arc<FlagSlots>) -> LayerId {
+        self.push_layer(owner, Masked::default(), Some(flags.clone()))
+    }
+
+    fn push_layer(&mut self, owner: u64, decided: Masked<u8>, flags: Option<Arc<FlagSlots>>) -> LayerId {
+        if self.layers.is_full() {
+            self.layers.grow();
+        }
+        let below = self.layers.modes();
+        self.layers.push(&mut self.ids, owner, decided, below, flags).unwrap()
+    }
+
+    fn write(&mut self, bit: Masked<u8>) -> (LayerId, Masked<u8>) {
+        self.layers.write_modes(&mut self.ids, bit)
+    }
+
+    fn remove_of(&mut self, owner: u64) -> bool {
+        self.layers.remove(|_, its_owner| its_owner == owner).is_some()
+    }
+
+    fn modes(&self) -> u8 {
+        self.layers.modes()
+    }
+}
+
+fn named(id: u16, payload: u64, hides_below: bool) -> Arc<FlagSlots> {
+    Arc::new(FlagSlots { words: vec![(FlagId(id), payload)], hides_below, ..FlagSlots::default() })
+}
+
+#[test]
+fn layers_left_out_of_order_bring_the_base_back() {
+    let mut thread = Thread::new();
+    thread.push(1, GRAD, 0);
+    thread.push(2, GRAD, GRAD);
+    assert!(thread.remove_of(1));
+    assert_eq!(thread.modes(), GRAD);
+    thread.push(3, GRAD, 0);
+    assert!(thread.remove_of(2));
+    assert_eq!(thread.modes(), 0);
+    assert!(thread.remove_of(3));
+    assert_eq!(thread.modes(), GRAD);
+}
+
+#[test]
+fn an_owner_that_entered_twice_leaves_its_inner_layer_first() {
+    let mut thread = Thread::new();
+    let outer = thread.push(1, GRAD, 0);
+    let inner = thread.push(1, GRAD, 0);
+    assert!(thread.remove_of(1));
+    assert!(thread.layers.remove(|id, _| id == inner).is_none());
+    assert!(thread.layers.pop_plain(|id, _| id == outer).is_some());
+    assert!(!thread.remove_of(1));
+}
+
+#[test]
+fn a_write_lasts_as_long_as_the_layer_that_decides_its_bit() {
+    let mut thread = Thread::new();
+    let layer = thread.push(1, GRAD, 0);
+    thread.push(2, OTHER, OTHER);
+    let (place, old) = thread.write(Masked::new(GRAD, GRAD));
+    assert_eq!((place, old.value, thread.modes()), (layer, 0, GRAD | OTHER));
+    thread.layers.restore_modes(place, old);
+    assert_eq!(thread.modes(), OTHER);
+    thread.write(Masked::new(GRAD, GRAD));
+    assert!(thread.remove_of(2));
+    assert!(thread.remove_of(1));
+    assert_eq!(thread.modes(), GRAD);
+}
+
+#[test]
+fn restoring_a_place_that_ended_changes_nothing() {
+    let mut thread = Thread::new();
+    thread.push(1, GRAD, 0);
+    let (place, _) = thread.write(Masked::new(GRAD, GRAD));
+    assert!(thread.remove_of(1));
+    thread.layers.restore_modes(place, Masked::new(GRAD, 0));
+    assert_eq!(thread.modes(), GRAD);
+}
+
+#[test]
+fn a_write_that_went_to_the_base_is_taken_back_there_only() {
+    let mut thread = Thread::new();
+    let (base, old) = thread.write(Masked::new(GRAD, 0));
+    let mut other = Layers::new(GRAD);
+    other.renumber(&mut thread.ids);
+    other.write_modes(&mut thread.ids, Masked::new(GRAD, 0));
+    other.restore_modes(base, old);
+    assert_eq!(other.modes(), 0);
+    thread.layers.restore_modes(base, old);
+    assert_eq!(thread.modes(), GRAD);
+}
+
+#[test]
+fn another_base_shows_when_the_layers_over_it_end() {
+    let mut thread = Thread::new();
+    thread.push(1, GRAD, GRAD);
+    thread.layers.start_from(OTHER, Some(named(3, 1, true)));
+    assert_eq!((thread.modes(), thread.layers.flag(FlagId(3))), (GRAD | OTHER, Some(1)));
+    assert!(thread.remove_of(1));
+    assert_eq!(thread.modes(), OTHER);
+}
+
+#[test]
+fn a_write_into_one_layer_of_a_scope_leaves_its_other_layers() {
+    let shared = named(3, 1, false);
+    let mut thread = Thread::new();
+    thread.push_flags(1, &shared);
+    thread.push_flags(1, &shared);
+    thread.layers.deciding_mut(Slot::Flag(FlagId(3))).unwrap().words = vec![(FlagId(3), 7)];
+    assert_eq!(thread.layers.flag(FlagId(3)), Some(7));
+    assert!(thread.remove_of(1));
+    assert_eq!(thread.layers.flag(FlagId(3)), Some(1));
+    assert_eq!(thread.layers.flag_summary().1, 1 << 3);
+}
+
+#[test]
+fn what_a_hiding_layer_does_not_name_is_not_looked_for_below() {
+    let mut thread = Thread::new();
+    thread.push_flags(1, &named(3, 1, false));
+    thread.push_flags(2, &named(4, 2, true));
+    thread.push_flags(3, &named(5, 3, false));
+    let seen = |thread: &Thread| [3, 4, 5].map(|id| thread.layers.flag(FlagId(id)));
+    assert_eq!(seen(&thread), [None, Some(2), Some(3)]);
+    assert!(thread.layers.deciding_mut(Slot::Flag(FlagId(3))).is_none());
+    assert_eq!(thread.layers.flag_summary().1, 1 << 4 | 1 << 5);
+    assert!(thread.remove_of(2));
+    assert_eq!(seen(&thread), [Some(1), None, Some(3)]);
+}
+
+#[test]
+fn layers_together_hold_what_each_flag_has_and_hide_the_rest() {
+    let mut thread = Thread::new();
+    assert!(thread.layers.flags_together().is_none());
+    thread.push_flags(1, &named(3, 1, false));
+    thread.push_flags(2, &named(4, 2, false));
+    thread.push_flags(3, &named(3, 9, false));
+    let together = thread.layers.flags_together().unwrap();
+    assert_eq!([3, 4, 5].map(|id| together.word(FlagId(id))), [Some(9), Some(2), None]);
+    assert!(together.hides_below);
+    thread.push_flags(4, &together);
+    assert!(Arc::ptr_eq(&thread.layers.flags_together().unwrap(), &together));
+}
+
+#[test]
+fn flag_layers_are_counted_until_they_are_removed_or_their_list_ends() {
+    let mut thread = Thread::new();
+    thread.push_flags(1, &named(3, 1, false));
+    thread.push_flags(2, &named(3, 1, false));
+    assert!(thread.remove_of(1) && any_flag_layer());
+    thread.layers.start_from(GRAD, Some(named(3, 1, true)));
+    assert!(thread.remove_of(2) && any_flag_layer());
+    thread.layers.start_from(GRAD, Some(named(4, 1, true)));
+    drop(thread);
+    assert!(!any_flag_layer());
+}

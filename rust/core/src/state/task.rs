@@ -1,0 +1,257 @@
+//! States of their own for tasks that take turns on a thread.
+
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+
+use super::captured::ThreadState;
+use super::current::LiveState;
+use super::thread;
+use crate::{Error, Result};
+
+/// The state of a task, put in force around each of its steps. What the task enters and writes stays with
+/// it; nothing flows back to the thread, or to the task that made it.
+#[derive(Debug)]
+pub struct TaskState {
+    /// During a step: the state that it takes the place of. Locked while a step runs and never waited for.
+    parked: Mutex<LiveState>,
+}
+
+impl TaskState {
+    /// Begins as what was captured.
+    pub fn new(start: &ThreadState) -> Self {
+        let mut parked = LiveState::new();
+        parked.layers.start_from(start.modes, start.flags.clone());
+        TaskState { parked: Mutex::new(parked) }
+    }
+
+    /// Calls `action` with this state in force. Fails while another step of the task runs.
+    pub fn step<R>(&self, action: impl FnOnce() -> R) -> Result<R> {
+        match self.parked.try_lock() {
+            Ok(mut parked) => Ok(in_force(&mut parked, action)),
+            // A step that panicked put everything back first.
+            Err(TryLockError::Poisoned(poisoned)) => Ok(in_force(&mut poisoned.into_inner(), action)),
+            Err(TryLockError::WouldBlock) => Err(Error::TaskIsRunning),
+        }
+    }
+
+    /// The same for who alone has the task.
+    fn only_step<R>(&mut self, action: impl FnOnce() -> R) -> R {
+        in_force(self.parked.get_mut().unwrap_or_else(PoisonError::into_inner), action)
+    }
+}
+
+fn in_force<R>(parked: &mut LiveState, action: impl FnOnce() -> R) -> R {
+    let _swapped = Swapped::new(parked);
+    action()
+}
+
+/// Puts back, when it is dropped, the state that was in force.
+struct Swapped<'a> {
+    parked: Option<&'a mut LiveState>,
+}
+
+impl<'a> Swapped<'a> {
+    fn new(parked: &'a mut LiveState) -> Self {
+        let swapped = thread::swap(parked);
+        Swapped { parked: swapped.then_some(parked) }
+    }
+}
+
+impl Drop for Swapped<'_> {
+    fn drop(&mut self) {
+        if let Some(parked) = &mut self.parked {
+            thread::swap(parked);
+        }
+    }
+}
+
+pin_project! {
+    /// A future that runs in a state of its own; see [`ThreadState::in_future`].
+    #[derive(Debug)]
+    #[must_use = "a future does nothing unless it is polled"]
+    pub struct InState<F> {
+        state: TaskState,
+        // None once it is being dropped.
+        #[pin]
+        future: Option<F>,
+    }
+
+    impl<F> PinnedDrop for InState<F> {
+        fn drop(this: Pin<&mut Self>) {
+            let mut this = this.project();
+            // What the future holds is left where it was entered.
+            this.state.only_step(|| this.future.set(None));
+        }
+    }
+}
+
+impl<F> InState<F> {
+    pub(super) fn new(state: TaskState, future: F) -> Self {
+        InState { state, future: Some(future) }
+    }
+}
+
+impl<F: Future> Future for InState<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let Some(future) = this.future.as_pin_mut() else { return Poll::Pending };
+        this.state.only_step(|| future.poll(context))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::pin::pin;
+    use std::task::Waker;
+
+    use super::*;
+    use crate::autograd::{
+        Manager, ModeManager, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
+    };
+    use crate::backends::{FlagScope, Given, find, flags};
+    use crate::state::any_flag_layer;
+
+    fn task() -> TaskState {
+        TaskState::new(&ThreadState::capture())
+    }
+
+    #[test]
+    fn what_a_task_enters_and_writes_stays_with_it() {
+        let task = {
+            let _guard = no_grad();
+            task()
+        };
+        let scope = FlagScope::new([(find("cudnn.enabled").unwrap(), Given::Bool(false))], None).unwrap();
+        let mode = ModeManager::new(Manager::EnableGrad);
+        task.step(|| {
+            assert!(!is_grad_enabled());
+            mode.enter();
+            scope.enter();
+        })
+        .unwrap();
+        assert!(is_grad_enabled() && flags::CUDNN_ENABLED.get());
+        let _here = no_grad();
+        task.step(|| assert!(is_grad_enabled() && !flags::CUDNN_ENABLED.get())).unwrap();
+        task.step(|| mode.leave()).unwrap();
+        task.step(|| assert!(!is_grad_enabled())).unwrap();
+        drop(task);
+        assert!(!any_flag_layer());
+    }
+
+    #[test]
+    fn a_layer_left_in_another_task_goes_from_the_one_that_entered_it() {
+        let (first, second) = (task(), task());
+        let mode = ModeManager::new(Manager::NoGrad);
+        first.step(|| mode.enter()).unwrap();
+        second.step(|| mode.leave()).unwrap();
+        first.step(|| assert!(is_grad_enabled())).unwrap();
+        first.step(|| mode.enter()).unwrap();
+        mode.leave();
+        first.step(|| assert!(is_grad_enabled())).unwrap();
+    }
+
+    #[test]
+    fn a_write_to_the_base_of_a_task_is_not_taken_back_from_another() {
+        let (first, second) = (task(), task());
+        let mode = ModeManager::new(Manager::SetGradEnabled);
+        second.step(|| ModeManager::new(Manager::SetGradEnabled).tell(false)).unwrap();
+        first.step(|| mode.tell(false)).unwrap();
+        second.step(|| mode.decorate()).unwrap();
+        second.step(|| assert!(!is_grad_enabled())).unwrap();
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn a_step_inside_a_step_is_refused_and_a_step_that_panicked_is_put_back() {
+        let task = task();
+        task.step(|| assert_eq!(task.step(|| ()), Err(Error::TaskIsRunning))).unwrap();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            task.step(|| {
+                ModeManager::new(Manager::NoGrad).enter();
+                std::panic::resume_unwind(Box::new("a panic"));
+            })
+        }));
+        assert!(panicked.is_err() && is_grad_enabled());
+        task.step(|| assert!(!is_grad_enabled())).unwrap();
+    }
+
+    #[test]
+    fn a_task_goes_on_on_another_thread() {
+        let task = task();
+        let mode = ModeManager::new(Manager::NoGrad);
+        task.step(|| mode.enter()).unwrap();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                // Its layer has the number that the task's layer had on the other thread.
+                let guard = inference_mode(true);
+                task.step(|| drop(guard)).unwrap();
+                task.step(|| assert!(!is_grad_enabled())).unwrap();
+                assert!(!settled(is_inference_mode_enabled));
+                task.step(|| mode.leave()).unwrap();
+                task.step(|| assert!(is_grad_enabled())).unwrap();
+            });
+        });
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn a_future_keeps_its_guards_between_polls_and_drops_them_where_they_are() {
+        let seen = RefCell::new(Vec::new());
+        let mut future = Box::pin(ThreadState::capture().in_future(async {
+            let _guard = no_grad();
+            for _ in 0..2 {
+                seen.borrow_mut().push(is_grad_enabled());
+                once_pending().await;
+            }
+        }));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(future.as_mut().poll(&mut context).is_pending());
+        assert!(is_grad_enabled());
+        let here = no_grad();
+        assert!(future.as_mut().poll(&mut context).is_pending());
+        drop(future);
+        assert!(!is_grad_enabled());
+        drop(here);
+        assert_eq!((seen.take(), is_grad_enabled()), (vec![false, false], true));
+    }
+
+    #[test]
+    fn a_guard_dropped_by_another_task_ends_where_it_was_made() {
+        let task = task();
+        let mut kept = None;
+        task.step(|| kept = Some(no_grad())).unwrap();
+        drop(kept.take());
+        task.step(|| assert!(is_grad_enabled())).unwrap();
+        let here = no_grad();
+        task.step(|| drop(here)).unwrap();
+        assert!(settled(is_grad_enabled));
+    }
+
+    /// What others have left is dropped by the next enter.
+    fn settled(seen: impl Fn() -> bool) -> bool {
+        crate::state::settle();
+        seen()
+    }
+
+    #[test]
+    fn a_future_returns_what_it_came_to() {
+        let future = pin!(ThreadState::capture().in_future(async { 7 }));
+        assert_eq!(future.poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(7));
+    }
+
+    async fn once_pending() {
+        let mut polled = false;
+        std::future::poll_fn(|_| {
+            let ready = std::mem::replace(&mut polled, true);
+            if ready { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}
