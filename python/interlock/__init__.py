@@ -5,7 +5,7 @@ The state lives in Rust: a program that embeds Python reads and writes the same 
 
 from __future__ import annotations
 
-from interlock import accelerator, autograd, backends, errors
+from interlock import accelerator, autograd, backends, errors, state
 from interlock._core import __version__
 from interlock._core.accelerator import device
 from interlock._core.autograd import (
@@ -52,9 +52,11 @@ from interlock._tensor import (
     zeros,
     zeros_like,
 )
+from interlock.state import ThreadState, capture
 
 __all__ = [
     "Tensor",
+    "ThreadState",
     "__version__",
     "accelerator",
     "arange",
@@ -63,6 +65,7 @@ __all__ = [
     "autograd",
     "backends",
     "bool",
+    "capture",
     "cat",
     "cross_entropy",
     "device",
@@ -97,6 +100,7 @@ __all__ = [
     "set_grad_enabled",
     "softmax",
     "stack",
+    "state",
     "sum",
     "tensor",
     "zeros",

@@ -81,7 +81,7 @@ def _decorate_function(scope: Scope, function: Callable[..., Any]) -> Callable[.
     return call
 
 
-def _resumed(
+def resumed(
     new_scope: Callable[[], Scope], generator: Generator[Any, Any, Any] | Coroutine[Any, Any, Any]
 ) -> Generator[Any, Any, Any]:
     """Run a generator, or a coroutine that is being awaited, with a scope around each resume."""
@@ -113,12 +113,12 @@ def _decorate_generator(
 
     @functools.wraps(function)
     def run(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
-        return (yield from _resumed(new_scope, function(*arguments, **named)))
+        return (yield from resumed(new_scope, function(*arguments, **named)))
 
     return run
 
 
-_awaited = types.coroutine(_resumed)
+_awaited = types.coroutine(resumed)
 
 
 def _decorate_coroutine(

@@ -43,6 +43,10 @@ class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
     """A device has no room for what was asked."""
 
 
+class TaskIsRunningError(InterlockError, RuntimeError):
+    """A step of a task was begun while another one runs."""
+
+
 class ShapeError(InterlockError, RuntimeError, ValueError):
     """Shapes of tensors that do not fit an operation or each other."""
 

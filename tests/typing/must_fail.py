@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import interlock
-from interlock import backends, device, inference_mode, no_grad, set_grad_enabled
+from interlock import aio, backends, device, inference_mode, no_grad, set_grad_enabled
 from interlock.backends import cudnn, mkldnn
 
 backends.fp32_precision = "fp32"  # error: assignment
@@ -58,4 +58,9 @@ second("text")  # error: arg-type
 third("text")  # error: arg-type
 fourth("text")  # error: arg-type
 first()  # error: call-arg
+interlock.capture(pin="yes")  # error: arg-type
+interlock.capture().run(first, "text")  # error: arg-type
+interlock.capture().wrap(first)("text")  # error: arg-type
+interlock.capture().wrap(3)  # error: type-var
+aio.run(first(1))  # error: arg-type
 number: int = second(1)  # error: assignment

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections.abc import AsyncIterator, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import interlock
-from interlock import Tensor, autograd, backends, errors, inference_mode, no_grad, set_grad_enabled
+from interlock import Tensor, aio, autograd, backends, errors, inference_mode, no_grad, set_grad_enabled
 from interlock.autograd.grad_mode import set_multithreading_enabled
 from interlock.backends import cudnn
 
@@ -152,6 +153,19 @@ async def all_pauses() -> list[int]:
     return [*await asyncio.gather(pause(1), pause(2)), *(int(flag) for flag in flags)]
 
 
+def on_threads() -> list[bool]:
+    """Take the state along to other threads."""
+    with no_grad():
+        state = interlock.capture()
+    with ThreadPoolExecutor(1, initializer=state.install) as pool:
+        seen = [pool.submit(interlock.is_grad_enabled).result()]
+    with ThreadPoolExecutor(1) as pool:
+        seen.append(pool.submit(state.run, interlock.is_grad_enabled).result())
+    with state.apply():
+        seen.append(state.wrap(interlock.is_grad_enabled)())
+    return seen
+
+
 def main() -> None:
     """Do all of it."""
     before = backends.snapshot()
@@ -167,7 +181,7 @@ def main() -> None:
     print(Model.recording(), model.without_cudnn(), [batch.requires_grad for batch in model.batches(2)])
     sums = running_sum()
     print(next(sums), sums.send(2.5))
-    print(asyncio.run(all_pauses()), scopes(), devices())
+    print(asyncio.run(all_pauses()), aio.run(all_pauses()), on_threads(), scopes(), devices())
     changed = backends.snapshot() != before
     backends.restore(pickle.loads(pickle.dumps(before)))
     print(changed, backends.snapshot() == before)

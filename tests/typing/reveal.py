@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from typing import Any, Literal, assert_type
 
 import interlock
-from interlock import backends, enable_grad, inference_mode, no_grad, set_grad_enabled
+from interlock import aio, backends, enable_grad, inference_mode, no_grad, set_grad_enabled
 from interlock.backends import cudnn, mkldnn
 
 
@@ -98,6 +98,16 @@ assert_type(Owner.make(), Owner)
 assert_type(Owner.static(b""), bytes)
 kept: Callable[[int], Coroutine[Any, Any, str]] = no_grad()(coroutine)
 bare: Callable[[int], Coroutine[Any, Any, str]] = inference_mode(coroutine)
+
+state = interlock.capture(pin=True)
+assert_type(state, interlock.ThreadState)
+assert_type(state.run(function, 1, y="a"), float)
+assert_type(state.wrap(generator)(1), Generator[int, str, bytes])
+assert_type(state.apply()(function)(1), float)
+assert_type(state.install(), None)
+assert_type(aio.run(coroutine(1)), str)
+with aio.Runner() as runner:
+    assert_type(runner.run(coroutine(1)), str)
 
 assert_type(cudnn.enabled, bool)
 assert_type(cudnn.benchmark_limit, int)

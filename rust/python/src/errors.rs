@@ -14,6 +14,7 @@ fn class_name(error: &Error) -> &'static str {
         Error::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
         Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => "DeviceError",
         Error::NoAccelerator { .. } => "NoAcceleratorError",
+        Error::TaskIsRunning => "TaskIsRunningError",
         Error::OutOfMemory { .. } => "OutOfMemoryError",
         _ => "InterlockError",
     }

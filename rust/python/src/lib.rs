@@ -13,6 +13,7 @@ mod errors;
 mod interpreter;
 mod object;
 mod site;
+mod state;
 mod submodule;
 mod tensor;
 
@@ -27,6 +28,7 @@ pub mod _core {
         autograd::register(module)?;
         backends::register(module)?;
         accelerator::register(module)?;
+        state::register(module)?;
         tensor::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -2,9 +2,10 @@ from interlock._core import (
     accelerator as accelerator,
     autograd as autograd,
     backends as backends,
+    state as state,
     tensor as tensor,
 )
 
-__all__ = ["__version__", "accelerator", "autograd", "backends", "tensor"]
+__all__ = ["__version__", "accelerator", "autograd", "backends", "state", "tensor"]
 
 __version__: str

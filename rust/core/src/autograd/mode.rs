@@ -24,6 +24,21 @@ const EVERY_BIT: u8 = 0b1_1111;
 pub(crate) const BASE: u8 = Mode::Grad.bit() | Mode::Multithreading.bit() | Mode::LayoutPolicy.bit();
 
 impl Mode {
+    /// Every mode.
+    pub const ALL: [Mode; 5] =
+        [Mode::Grad, Mode::Inference, Mode::Multithreading, Mode::ViewReplay, Mode::LayoutPolicy];
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Grad => "grad",
+            Mode::Inference => "inference",
+            Mode::Multithreading => "multithreading",
+            Mode::ViewReplay => "view_replay",
+            Mode::LayoutPolicy => "layout_policy",
+        }
+    }
+
     pub(crate) const fn bit(self) -> u8 {
         1 << self as u8
     }

@@ -33,6 +33,7 @@ pub use near::nearest;
 pub use precision::{Node, Precision};
 pub(crate) use process::PROCESS;
 pub use process::{epoch, layer_epoch};
+pub(crate) use scope::values_of;
 pub use scope::{FlagScope, FlagScopeBuilder, Purpose};
 pub use site::Site;
 pub(crate) use snapshot::process_flags;

@@ -52,6 +52,18 @@ impl FlagScopeBuilder {
     }
 }
 
+/// What a layer decides: dotted names and values.
+pub(crate) fn values_of(flags: &FlagSlots) -> Vec<(&'static str, Value)> {
+    let words = flags.words.iter().filter_map(|(id, payload)| {
+        table::word(*id).map(|word| (word.name, word.kind.decode(*payload)))
+    });
+    let nodes = Node::ALL.into_iter().filter_map(|node| {
+        let held = node.named_in(flags.tree)?;
+        Some((node.name(), held.map_or(Value::None, |precision| Value::Name(precision.name()))))
+    });
+    words.chain(nodes).collect()
+}
+
 impl FlagScope {
     /// Decides these flags and no others.
     pub fn new<'a>(
@@ -68,15 +80,7 @@ impl FlagScope {
 
     /// What it decides: dotted names and values; [`Value::None`] for a node that shall hold nothing.
     pub fn values(&self) -> Vec<(&'static str, Value)> {
-        let words =
-            self.flags.words.iter().filter_map(|(id, payload)| {
-                table::word(*id).map(|word| (word.name, word.kind.decode(*payload)))
-            });
-        let nodes = Node::ALL.into_iter().filter_map(|node| {
-            let held = node.named_in(self.flags.tree)?;
-            Some((node.name(), held.map_or(Value::None, |precision| Value::Name(precision.name()))))
-        });
-        words.chain(nodes).collect()
+        values_of(&self.flags)
     }
 
     /// A scope of the same values that has been entered nowhere.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::scope::{Scope, ScopeGuard};
 use super::task::{InState, TaskState};
 use super::{FlagSlots, thread};
-use crate::backends;
+use crate::autograd::Mode;
+use crate::backends::{self, Value};
 
 /// Everything that a thread decides for itself, as it was at one moment: the mode bits, and the flags that
 /// its scopes name. Flags that it does not name are the process's wherever it is put in force.
@@ -41,6 +42,16 @@ impl ThreadState {
         let mut flags = captured.flags.map_or_else(FlagSlots::hiding, Arc::unwrap_or_clone);
         flags.add_below(&backends::process_flags());
         ThreadState { flags: Some(Arc::new(flags)), ..captured }
+    }
+
+    /// Whether a mode is on where this is in force.
+    pub fn is_on(&self, mode: Mode) -> bool {
+        self.modes & mode.bit() != 0
+    }
+
+    /// The flags that it names: dotted names and values; [`Value::None`] for a node that holds nothing.
+    pub fn flags(&self) -> Vec<(&'static str, Value)> {
+        self.flags.as_deref().map(backends::values_of).unwrap_or_default()
     }
 
     /// Puts it in force on this thread, over whatever is open, until the guard is dropped.

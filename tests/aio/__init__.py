@@ -1,0 +1,1 @@
+"""Tests of asyncio tasks with a state of their own."""

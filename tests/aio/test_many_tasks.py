@@ -1,0 +1,130 @@
+"""A hundred tasks that open, close and write at random, and each looks at its own state at every step."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any, NamedTuple
+
+import interlock
+import pytest
+from interlock import aio, backends
+from interlock.backends import cudnn
+
+TASKS = 100
+STEPS = 1000
+DEEPEST = 6
+FLAGS = ("cudnn.benchmark", "cudnn.deterministic")
+Slots = dict[str, bool]
+DEFAULT: Slots = {"grad": True, "inference": False} | dict.fromkeys(FLAGS, False)
+
+
+def seen() -> Slots:
+    """Return every slot as it is."""
+    return {
+        "grad": interlock.is_grad_enabled(),
+        "inference": interlock.is_inference_mode_enabled(),
+        "cudnn.benchmark": cudnn.benchmark,
+        "cudnn.deterministic": cudnn.deterministic,
+    }
+
+
+class Scope(NamedTuple):
+    """A scope, and the slots that it decides."""
+
+    manager: Any
+    decides: Slots
+
+
+def any_scope(chance: random.Random) -> Scope:
+    """Return one of all kinds."""
+    on = chance.random() < 0.5
+    flags = {name: chance.random() < 0.5 for name in chance.sample(FLAGS, chance.randint(1, 2))}
+    return chance.choice(
+        [
+            lambda: Scope(interlock.no_grad(), {"grad": False}),
+            lambda: Scope(interlock.enable_grad(), {"grad": True}),
+            lambda: Scope(interlock.set_grad_enabled(on), {"grad": on}),
+            lambda: Scope(interlock.inference_mode(on), {"grad": not on, "inference": on}),
+            lambda: Scope(backends.override(dict(flags)), flags),
+        ]
+    )()
+
+
+class Walk:
+    """A random way through scopes, and what must be seen on it."""
+
+    def __init__(self, seed: int, *, alone: bool) -> None:
+        self.chance = random.Random(seed)
+        self.steps = STEPS
+        self.layers = [dict(DEFAULT)]
+        #: Whether the task has a state of its own, so that it can foresee what it sees.
+        self.alone = alone
+
+    def expected(self) -> Slots:
+        together: Slots = {}
+        for layer in self.layers:
+            together |= layer
+        return together
+
+    def write(self) -> None:
+        slot, on = (
+            self.chance.choice([name for name in DEFAULT if name != "inference"]),
+            self.chance.random() < 0.5,
+        )
+        deciding = next(layer for layer in reversed(self.layers) if slot in layer)
+        if slot == "grad":
+            interlock.set_grad_enabled(on)
+        elif deciding is self.layers[0]:
+            return  # that would be an assignment for the process
+        else:
+            setattr(cudnn, slot.removeprefix("cudnn."), on)
+        deciding[slot] = on
+
+    async def step(self) -> None:
+        self.steps -= 1
+        await asyncio.sleep(0)
+        if self.alone:
+            assert seen() == self.expected()
+
+    async def go(self) -> None:
+        while self.steps > 0:
+            await self.step()
+            action = self.chance.random()
+            if action < 0.4 and len(self.layers) <= DEEPEST:
+                scope = any_scope(self.chance)
+                with scope.manager:
+                    self.layers.append(dict(scope.decides))
+                    await self.go()
+                    self.layers.pop()
+            elif action < 0.75 and len(self.layers) > 1:
+                return
+            elif self.alone:
+                self.write()
+
+
+async def walk_together(*, alone: bool) -> None:
+    """Send all tasks on their way, and one more that each of them makes in the middle of its own."""
+
+    async def with_a_child(seed: int) -> None:
+        walk = Walk(seed, alone=alone)
+        await walk.go()
+        assert not alone or len(walk.layers) == 1
+
+    await asyncio.gather(*map(with_a_child, range(TASKS)))
+
+
+def test_every_task_sees_its_own_state_at_every_step() -> None:
+    aio.run(walk_together(alone=True))
+    assert seen() == DEFAULT
+
+
+def test_without_the_runner_the_state_is_right_once_all_scopes_have_ended() -> None:
+    asyncio.run(walk_together(alone=False))
+    assert seen() == DEFAULT
+    assert repr(interlock.capture()).endswith("layout_policy=True)")
+
+
+def test_the_walk_notices_tasks_that_share_a_state() -> None:
+    with pytest.raises(AssertionError):
+        asyncio.run(walk_together(alone=True))
