@@ -59,5 +59,9 @@ class GraphFreedError(InterlockError, RuntimeError):
     """A graph was gone through a second time after what it had saved was freed."""
 
 
+class ScopeWarning(RuntimeWarning):
+    """A scope is open, or was left, where nobody expects it; told only under `INTERLOCK_DEBUG=1`."""
+
+
 class FlagEnvironmentWarning(UserWarning):
     """An environment variable has a value that its flag does not take; it counts as unset."""

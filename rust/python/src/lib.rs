@@ -16,6 +16,7 @@ mod site;
 mod state;
 mod submodule;
 mod tensor;
+mod trace;
 
 /// The Rust side of interlock.
 #[pymodule(name = "_core", module = "interlock", gil_used = false)]

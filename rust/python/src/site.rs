@@ -6,9 +6,11 @@ use interlock::backends::Site;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// The innermost frame that is not interlock's own; unknown where no Python program runs.
+/// The line that runs in the innermost frame that is not interlock's own; unknown where no Python program
+/// runs.
 pub(crate) fn of_caller(py: Python<'_>) -> Site {
-    innermost_user_frame(py)
+    user_frame(py)
+        .and_then(|frame| site_of(&frame).ok())
         .unwrap_or_else(|| Site::Foreign { file: Arc::from("<no Python program>"), line: 0 })
 }
 
@@ -17,20 +19,33 @@ pub(crate) fn if_traced(py: Python<'_>) -> Option<Site> {
     interlock::backends::writes_are_traced().then(|| of_caller(py))
 }
 
-fn innermost_user_frame(py: Python<'_>) -> Option<Site> {
+/// The innermost frame that is not interlock's own.
+pub(crate) fn user_frame(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
+    let mut frames = std::iter::successors(innermost_frame(py), caller_of);
+    frames.find(|frame| !is_ours(frame))
+}
+
+/// The frame that runs.
+pub(crate) fn innermost_frame(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     // SAFETY: PyEval_GetFrame returns a borrowed reference, or null where no frame runs.
-    let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
-    let mut frame: Bound<'_, PyAny> = frame?;
-    while is_ours(&frame) {
-        frame = frame.getattr("f_back").ok().filter(|back| !back.is_none())?;
-    }
-    let file: String = frame.getattr("f_code").ok()?.getattr("co_filename").ok()?.extract().ok()?;
-    let line = frame.getattr("f_lineno").ok()?.extract().ok()?;
-    Some(Site::Foreign { file: file.into(), line })
+    unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) }
+}
+
+/// The frame that called this one.
+pub(crate) fn caller_of<'py>(frame: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    frame.getattr("f_back").ok().filter(|back| !back.is_none())
+}
+
+/// The name of the module whose code the frame runs.
+pub(crate) fn module_of(frame: &Bound<'_, PyAny>) -> Option<String> {
+    frame.getattr("f_globals").ok()?.get_item("__name__").ok()?.extract().ok()
+}
+
+fn site_of(frame: &Bound<'_, PyAny>) -> PyResult<Site> {
+    let file: String = frame.getattr("f_code")?.getattr("co_filename")?.extract()?;
+    Ok(Site::Foreign { file: file.into(), line: frame.getattr("f_lineno")?.extract()? })
 }
 
 fn is_ours(frame: &Bound<'_, PyAny>) -> bool {
-    let name = frame.getattr("f_globals").and_then(|globals| globals.get_item("__name__"));
-    let name = name.and_then(|name| name.extract::<String>());
-    name.is_ok_and(|name| name == "interlock" || name.starts_with("interlock."))
+    module_of(frame).is_some_and(|name| name == "interlock" || name.starts_with("interlock."))
 }

@@ -9,13 +9,16 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::autograd::decorated;
 use crate::errors::IntoPython;
 use crate::submodule::submodule;
+use crate::trace;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "state")?;
     module.add_class::<ThreadState>()?;
     module.add_class::<StateScope>()?;
     module.add_class::<TaskState>()?;
-    module.add_function(wrap_pyfunction!(capture, &module)?)
+    module.add_function(wrap_pyfunction!(capture, &module)?)?;
+    module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
+    module.add("TRACED", trace::is_on())
 }
 
 /// Takes this thread's whole state: the gradient modes, and the flags that its open scopes decide.
@@ -24,8 +27,17 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 /// `pin=True` every flag of the process is fixed as it is now.
 #[pyfunction]
 #[pyo3(signature = (*, pin=false))]
-fn capture(pin: bool) -> ThreadState {
-    ThreadState(if pin { state::ThreadState::capture_pinned() } else { state::ThreadState::capture() })
+fn capture(py: Python<'_>, pin: bool) -> PyResult<ThreadState> {
+    trace::look(py)?;
+    let captured = if pin { state::ThreadState::capture_pinned() } else { state::ThreadState::capture() };
+    Ok(ThreadState(captured))
+}
+
+/// Where each scope was entered that is open on any thread or task, the first first: `file:line`. Empty
+/// unless the process was started with `INTERLOCK_DEBUG=1`.
+#[pyfunction]
+fn open_scopes() -> Vec<String> {
+    state::trace::open_scopes().iter().map(ToString::to_string).collect()
 }
 
 /// Everything that a thread decides for itself, as it was when it was captured. It never changes, and may be
@@ -88,12 +100,17 @@ struct StateScope(state::StateScope);
 
 #[pymethods]
 impl StateScope {
-    fn __enter__(&self) {
-        self.0.enter();
+    fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
+        trace::enter(py, self.0.scope(), || self.0.enter())
     }
 
-    fn __exit__(&self, _kind: &Bound<'_, PyAny>, _error: &Bound<'_, PyAny>, _traceback: &Bound<'_, PyAny>) {
-        self.0.leave();
+    fn __exit__(
+        &self,
+        kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        trace::leave(kind.py(), self.0.scope())
     }
 
     #[pyo3(signature = (function, /))]

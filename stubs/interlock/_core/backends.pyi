@@ -20,7 +20,7 @@ class FlagScope:
     def __enter__(self) -> None: ...
     def __exit__(
         self,
-        _kind: type[BaseException] | None,
+        kind: type[BaseException] | None,
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None: ...

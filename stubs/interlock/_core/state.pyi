@@ -1,8 +1,8 @@
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Never, ParamSpec, TypeVar, final
+from typing import Any, Final, Never, ParamSpec, TypeVar, final
 
-__all__ = ["StateScope", "TaskState", "ThreadState", "capture"]
+__all__ = ["TRACED", "StateScope", "TaskState", "ThreadState", "capture", "open_scopes"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Arguments = ParamSpec("_Arguments")
@@ -27,7 +27,7 @@ class StateScope:
     def __enter__(self) -> None: ...
     def __exit__(
         self,
-        _kind: type[BaseException] | None,
+        kind: type[BaseException] | None,
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None: ...
@@ -38,4 +38,7 @@ class TaskState:
     def __new__(cls) -> TaskState: ...
     def step(self, function: Callable[..., _Result], /, *arguments: object) -> _Result: ...
 
+TRACED: Final[bool]
+
+def open_scopes() -> list[str]: ...
 def capture(*, pin: bool = False) -> ThreadState: ...

@@ -122,13 +122,24 @@ impl ModeManager {
     /// It no longer does; see [`Scope::leave`].
     #[inline]
     pub fn leave(&self) {
+        self.leave_with(Scope::leave);
+    }
+
+    /// The same for who has more to do when a scope is left: `leave` leaves it.
+    #[inline]
+    pub fn leave_with<R>(&self, leave: impl FnOnce(&Scope) -> R) -> R {
         self.write.take_back();
-        self.scope.leave();
+        leave(&self.scope)
     }
 
     /// The object turns out to be a decorator: a write made with it was not meant.
     pub fn decorate(&self) {
         self.write.take_back();
+    }
+
+    /// Who enters and leaves.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
     }
 
     /// Which mode it is for.

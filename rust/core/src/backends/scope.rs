@@ -54,9 +54,10 @@ impl FlagScopeBuilder {
 
 /// What a layer decides: dotted names and values.
 pub(crate) fn values_of(flags: &FlagSlots) -> Vec<(&'static str, Value)> {
-    let words = flags.words.iter().filter_map(|(id, payload)| {
-        table::word(*id).map(|word| (word.name, word.kind.decode(*payload)))
-    });
+    let words = flags
+        .words
+        .iter()
+        .filter_map(|(id, payload)| table::word(*id).map(|word| (word.name, word.kind.decode(*payload))));
     let nodes = Node::ALL.into_iter().filter_map(|node| {
         let held = node.named_in(flags.tree)?;
         Some((node.name(), held.map_or(Value::None, |precision| Value::Name(precision.name()))))
@@ -96,6 +97,11 @@ impl FlagScope {
     /// They no longer do; see [`Scope::leave`].
     pub fn leave(&self) {
         self.scope.leave();
+    }
+
+    /// Who enters and leaves.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
     }
 
     /// The values hold on this thread until the guard is dropped.

@@ -96,6 +96,11 @@ impl StateScope {
         StateScope::new(self.state.clone())
     }
 
+    /// Who enters and leaves.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
     /// The state is in force on this thread from now on.
     pub fn enter(&self) {
         self.scope.enter_state(&self.state);

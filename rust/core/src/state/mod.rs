@@ -18,6 +18,7 @@ mod masked;
 mod scope;
 mod task;
 mod thread;
+pub mod trace;
 
 pub use captured::{StateScope, ThreadState};
 pub(crate) use current::{

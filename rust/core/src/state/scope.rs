@@ -51,12 +51,21 @@ impl Scope {
         self.entered_on.set(thread::this_inbox().0);
     }
 
+    /// Tells scopes apart.
+    pub(super) fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    pub(super) fn entered_on(&self) -> InboxNumber {
+        InboxNumber(self.entered_on.get())
+    }
+
     /// Removes the innermost layer that this scope pushed on this thread. Where there is none, the
     /// thread or task that entered last is asked to drop one; if it has none either, nothing happens.
     #[inline]
     pub fn leave(&self) {
         if !thread::remove(|_, owner| owner == self.serial) {
-            thread::leave_elsewhere(InboxNumber(self.entered_on.get()), Left::Owner(self.serial));
+            thread::leave_elsewhere(self.entered_on(), Left::Owner(self.serial));
         }
     }
 }

@@ -8,8 +8,8 @@ use pin_project_lite::pin_project;
 
 use super::captured::ThreadState;
 use super::current::LiveState;
-use super::thread;
-use crate::{Error, Result};
+use super::{thread, trace};
+use crate::{Error, Result, env};
 
 /// The state of a task, put in force around each of its steps. What the task enters and writes stays with
 /// it; nothing flows back to the thread, or to the task that made it.
@@ -46,6 +46,15 @@ impl TaskState {
 fn in_force<R>(parked: &mut LiveState, action: impl FnOnce() -> R) -> R {
     let _swapped = Swapped::new(parked);
     action()
+}
+
+impl Drop for TaskState {
+    fn drop(&mut self) {
+        if env::debug() {
+            let parked = self.parked.get_mut().unwrap_or_else(PoisonError::into_inner);
+            trace::forget(parked.inbox_number());
+        }
+    }
 }
 
 /// Puts back, when it is dropped, the state that was in force.

@@ -12,6 +12,7 @@ use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 use super::decorated;
 use super::object;
 use crate::object::{or_minus_one, or_null};
+use crate::trace;
 
 /// One class.
 trait Class {
@@ -201,6 +202,7 @@ unsafe extern "C" fn init<C: Class>(
                 return Err(PyTypeError::new_err(message));
             }
         };
+        trace::look(py)?;
         manager.tell(mode);
         Ok(())
     })

@@ -7,6 +7,7 @@ use interlock::autograd;
 use pyo3::prelude::*;
 
 use crate::submodule::submodule;
+use crate::trace;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "autograd")?;
@@ -25,12 +26,14 @@ pub(crate) fn decorated<'py>(
 
 /// Whether operations of this thread record what a backward pass needs.
 #[pyfunction]
-fn is_grad_enabled() -> bool {
-    autograd::is_grad_enabled()
+fn is_grad_enabled(py: Python<'_>) -> PyResult<bool> {
+    trace::look(py)?;
+    Ok(autograd::is_grad_enabled())
 }
 
 /// Whether tensors made by this thread are inference tensors.
 #[pyfunction]
-fn is_inference_mode_enabled() -> bool {
-    autograd::is_inference_mode_enabled()
+fn is_inference_mode_enabled(py: Python<'_>) -> PyResult<bool> {
+    trace::look(py)?;
+    Ok(autograd::is_inference_mode_enabled())
 }

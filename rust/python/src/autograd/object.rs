@@ -10,6 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::object::{HeapType, Method, hot, or_null};
+use crate::trace;
 
 #[repr(C)]
 struct ModeObject {
@@ -104,7 +105,11 @@ const _: () = assert!(!std::mem::needs_drop::<ModeManager>());
 unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: a method of these classes; None lives as long as the interpreter.
     hot(|| unsafe {
-        manager(object).enter();
+        let manager = manager(object);
+        if trace::is_on() {
+            return traced(|py| trace::enter(py, manager.scope(), || manager.enter()));
+        }
+        manager.enter();
         ffi::Py_NewRef(ffi::Py_None())
     })
 }
@@ -123,9 +128,19 @@ unsafe extern "C" fn exit(
     }
     // SAFETY: as for `enter`.
     hot(|| unsafe {
-        manager(object).leave();
+        let manager = manager(object);
+        if trace::is_on() {
+            return traced(|py| manager.leave_with(|scope| trace::leave(py, scope)));
+        }
+        manager.leave();
         ffi::Py_NewRef(ffi::Py_None())
     })
+}
+
+#[cold]
+#[inline(never)]
+fn traced(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> *mut ffi::PyObject {
+    or_null(|py| action(py).map(|()| py.None().into_ptr()))
 }
 
 unsafe extern "C" fn clone(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {

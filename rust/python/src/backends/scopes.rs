@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::convert::{given, named_values};
 use crate::autograd::decorated;
 use crate::errors::IntoPython;
-use crate::site;
+use crate::{site, trace};
 
 /// Flags that hold for this thread while the scope is open; also a decorator.
 #[pyclass(frozen, module = "interlock._core.backends")]
@@ -31,12 +31,17 @@ impl FlagScope {
         format!("FlagScope({})", shown.join(", "))
     }
 
-    fn __enter__(&self) {
-        self.0.enter();
+    fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
+        trace::enter(py, self.0.scope(), || self.0.enter())
     }
 
-    fn __exit__(&self, _kind: &Bound<'_, PyAny>, _error: &Bound<'_, PyAny>, _traceback: &Bound<'_, PyAny>) {
-        self.0.leave();
+    fn __exit__(
+        &self,
+        kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        trace::leave(kind.py(), self.0.scope())
     }
 
     #[pyo3(signature = (function, /))]

@@ -20,6 +20,7 @@ use interlock_tensor::Tensor as CoreTensor;
 use pyo3::prelude::*;
 
 use crate::submodule::submodule;
+use crate::trace;
 use errors::IntoTensor;
 
 /// From so many elements on, other threads may run while an operation works.
@@ -48,6 +49,7 @@ fn run(
     size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
+    trace::look(py)?;
     let result = if size >= LONG { py.detach(operation) } else { operation() };
     result.into_tensor(py)
 }

@@ -1,0 +1,142 @@
+//! Where scopes were entered that are still open. Kept for scopes of another language only while writes
+//! are traced (`INTERLOCK_DEBUG=1`): that language knows which frame entered, and says what is odd.
+
+use super::inbox::InboxNumber;
+use super::scope::Scope;
+use super::thread;
+use crate::backends::Site;
+use crate::sync::ForkLock;
+
+/// Every traced layer of all threads and tasks that is open, in order of entry.
+pub(crate) static OPEN: ForkLock<Vec<OpenLayer>> = ForkLock::new(Vec::new());
+
+pub(crate) struct OpenLayer {
+    entered_on: InboxNumber,
+    scope: u64,
+    site: Site,
+    /// The address of the generator's or coroutine's frame that entered; none for a plain function's.
+    frame: Option<usize>,
+    /// Whether it was said that the frame is suspended.
+    told: bool,
+}
+
+/// How a scope was left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// The innermost traced layer ended; or the scope is not traced, or was not open.
+    InOrder,
+    /// A layer that was entered later stays open.
+    OutOfOrder {
+        /// Where the layer that ended was entered.
+        entered: Site,
+        /// Where the innermost of those that stay was.
+        later: Site,
+    },
+    /// Another thread or task entered it, and will drop the layer.
+    Elsewhere {
+        /// Where.
+        entered: Site,
+    },
+}
+
+/// Notes that this thread has entered a scope.
+pub fn note_enter(scope: &Scope, site: Site, frame: Option<usize>) {
+    let entered_on = thread::this_inbox();
+    OPEN.lock().push(OpenLayer { entered_on, scope: scope.serial(), site, frame, told: false });
+}
+
+/// Notes that this thread has left a scope.
+pub fn note_leave(scope: &Scope) -> Leave {
+    let here = thread::this_inbox();
+    let mut open = OPEN.lock();
+    let innermost = |on: InboxNumber| {
+        open.iter().rposition(|layer| layer.scope == scope.serial() && layer.entered_on == on)
+    };
+    if let Some(index) = innermost(here) {
+        let later = open.iter().skip(index + 1).rfind(|layer| layer.entered_on == here);
+        let later = later.map(|layer| layer.site.clone());
+        let entered = open.remove(index).site;
+        return later.map_or(Leave::InOrder, |later| Leave::OutOfOrder { entered, later });
+    }
+    match innermost(scope.entered_on()) {
+        Some(index) => Leave::Elsewhere { entered: open.remove(index).site },
+        None => Leave::InOrder,
+    }
+}
+
+/// Where this thread's open layers were entered whose frame is not among `running`, those of generators and
+/// coroutines that are suspended or have ended. Each is told once.
+pub fn newly_suspended(running: &[usize]) -> Vec<Site> {
+    let here = thread::this_inbox();
+    let mut open = OPEN.lock();
+    let suspended = open.iter_mut().filter(|layer| {
+        let waits = layer.frame.is_some_and(|frame| !running.contains(&frame));
+        layer.entered_on == here && !layer.told && waits
+    });
+    suspended
+        .map(|layer| {
+            layer.told = true;
+            layer.site.clone()
+        })
+        .collect()
+}
+
+/// Where each scope was entered that is open on any thread, the first first.
+pub fn open_scopes() -> Vec<Site> {
+    OPEN.lock().iter().map(|layer| layer.site.clone()).collect()
+}
+
+/// The task whose inbox this was has ended.
+pub(super) fn forget(ended: InboxNumber) {
+    OPEN.lock().retain(|layer| layer.entered_on != ended);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::autograd::{Manager, ModeManager};
+
+    fn entered(line: u32, frame: Option<usize>) -> ModeManager {
+        let manager = ModeManager::new(Manager::NoGrad);
+        manager.enter();
+        note_enter(manager.scope(), site(line), frame);
+        manager
+    }
+
+    fn site(line: u32) -> Site {
+        Site::Foreign { file: "program".into(), line }
+    }
+
+    fn left(manager: &ModeManager) -> Leave {
+        manager.leave();
+        note_leave(manager.scope())
+    }
+
+    #[test]
+    fn leaves_in_order_are_nothing_to_tell_and_others_are() {
+        let (first, second) = (entered(1, None), entered(2, None));
+        assert_eq!(left(&first), Leave::OutOfOrder { entered: site(1), later: site(2) });
+        assert_eq!(open_scopes(), [site(2)]);
+        assert_eq!(left(&second), Leave::InOrder);
+        assert_eq!(left(&second), Leave::InOrder);
+        assert_eq!(open_scopes(), []);
+    }
+
+    #[test]
+    fn a_leave_on_another_thread_tells_where_the_scope_was_entered() {
+        let manager = entered(1, None);
+        let told = std::thread::scope(|threads| threads.spawn(|| left(&manager)).join().unwrap());
+        assert_eq!(told, Leave::Elsewhere { entered: site(1) });
+        assert_eq!(left(&manager), Leave::InOrder);
+    }
+
+    #[test]
+    fn a_suspended_frame_is_told_once_and_only_on_its_thread() {
+        let (_function, generator) = (entered(1, None), entered(2, Some(7)));
+        assert_eq!(newly_suspended(&[7]), []);
+        std::thread::scope(|threads| threads.spawn(|| assert_eq!(newly_suspended(&[]), [])).join().unwrap());
+        assert_eq!(newly_suspended(&[8]), [site(2)]);
+        assert_eq!(newly_suspended(&[8]), []);
+        left(&generator);
+    }
+}
