@@ -61,46 +61,71 @@ extern "C" fn before() {
 }
 
 extern "C" fn after_in_parent() {
-    after();
+    let _ = after();
 }
 
 extern "C" fn after_in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
-    after();
-    // What other threads froze won't be left any more. With the locks released, and one thread.
-    backends::forget_other_threads();
+    if after() {
+        // What other threads froze won't be left any more. With the locks released, and one thread.
+        backends::forget_other_threads();
+    }
 }
 
-fn after() {
+/// Releases the locks if this is the last of the handlers that run; returns whether it is.
+fn after() -> bool {
     FORKING.with(|handlers| match handlers.get() {
         // Registered by another thread while this fork was under way, so its first half did not run.
-        0 => {}
+        0 => false,
         1 => {
             handlers.set(0);
             LOCKS.iter().rev().for_each(|lock| lock.after());
+            true
         }
-        more => handlers.set(more - 1),
-    });
+        more => {
+            handlers.set(more - 1);
+            false
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_a_child_is_of_another_generation() {
-        let before = fork_generation();
-        // SAFETY: the child only reads an atomic and leaves.
+    /// Forks; the child answers and leaves, or is ended by an alarm.
+    fn true_in_child(answer: impl FnOnce() -> bool) -> bool {
+        // SAFETY: the child only runs `answer`, which waits for nothing that it lacks.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            let changed = fork_generation() != before;
+            // SAFETY: sets a timer.
+            unsafe { libc::alarm(10) };
+            let answer = answer();
             // SAFETY: leaves without running anything of the parent's.
-            unsafe { libc::_exit(if changed { 0 } else { 1 }) };
+            unsafe { libc::_exit(if answer { 0 } else { 1 }) };
         }
         let mut status = 1;
         // SAFETY: waits for the child just made, into a local.
         unsafe { libc::waitpid(child, &raw mut status, 0) };
-        assert_eq!(status, 0);
+        status == 0
+    }
+
+    #[test]
+    fn only_a_child_is_of_another_generation() {
+        let before = fork_generation();
+        assert!(true_in_child(|| fork_generation() != before));
         assert_eq!(fork_generation(), before);
+    }
+
+    #[test]
+    fn threads_that_register_at_once_do_no_harm() {
+        (0..3).for_each(|_| start_watching());
+        let takes_every_lock = || {
+            LOCKS.iter().for_each(|lock| lock.before());
+            LOCKS.iter().rev().for_each(|lock| lock.after());
+            true
+        };
+        assert!(true_in_child(takes_every_lock));
+        assert!(takes_every_lock());
     }
 }
