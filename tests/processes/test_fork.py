@@ -44,3 +44,52 @@ def test_a_child_forked_in_the_middle_of_scopes_and_writes_goes_on() -> None:
         """
     )
     assert (done.code, done.stdout) == (0, "{0} True False\n"), done.stderr
+
+
+def test_a_child_forked_by_a_task_has_the_state_of_that_task_and_goes_on_with_the_others() -> None:
+    done = child.run(
+        """
+        import asyncio, os, signal, threading
+        import interlock
+        from interlock import aio, backends
+
+        entered, leave = threading.Event(), threading.Event()
+
+        def elsewhere() -> None:
+            with backends.cudnn.flags(enabled=False):
+                entered.set()
+                leave.wait()
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        entered.wait()
+
+        async def other() -> tuple[bool, bool]:
+            with interlock.enable_grad(), backends.override({"cudnn.deterministic": True}):
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                return interlock.is_grad_enabled(), backends.cudnn.deterministic
+
+        async def forks(tasks: list[asyncio.Task[tuple[bool, bool]]]) -> int:
+            with interlock.no_grad(), backends.override({"cudnn.benchmark": True}):
+                await asyncio.sleep(0)
+                pid = os.fork()
+                if pid == 0:
+                    signal.alarm(20)
+                seen = [interlock.is_grad_enabled(), backends.cudnn.benchmark, backends.cudnn.enabled]
+                seen += await tasks[0]
+                right = seen == [False, True, True, True, True] and not interlock.is_grad_enabled()
+                if pid == 0:
+                    os._exit(0 if right else 1)
+                assert right
+                return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+        async def main() -> int:
+            return await forks([asyncio.create_task(other())])
+
+        print(aio.run(main()), interlock.is_grad_enabled(), backends.cudnn.benchmark)
+        leave.set()
+        thread.join()
+        """
+    )
+    assert (done.code, done.stdout) == (0, "0 True False\n"), done.stderr
