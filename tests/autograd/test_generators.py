@@ -108,6 +108,20 @@ def test_close_runs_the_cleanup_inside_the_mode(mode: Mode) -> None:
 
 
 @EACH
+def test_close_returns_what_it_returns_of_a_generator_that_is_not_decorated(mode: Mode) -> None:
+    def generator() -> Generator[int, None, str]:
+        try:
+            yield 1
+        except GeneratorExit:
+            return "closed"
+        return "ended"
+
+    decorated, plain = mode.make()(generator)(), generator()
+    assert next(decorated) == next(plain)
+    assert decorated.close() == plain.close(), "a value since CPython 3.13"
+
+
+@EACH
 def test_a_generator_that_is_dropped_half_way_cleans_up_inside_the_mode(mode: Mode) -> None:
     seen = []
 

@@ -6,8 +6,8 @@ inference mode off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Self, TypeVar
+from collections.abc import Iterable
+from typing import Self
 
 from interlock._core.autograd import (
     _force_original_view_tracking,
@@ -33,8 +33,6 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _enter_inference_mode(mode: bool) -> inference_mode:
@@ -101,8 +99,7 @@ class _unsafe_preserve_version_counter:
             if version is not None:
                 tensor._set_version(version)
 
-    def __call__(self, function: _Function) -> _Function:
-        return decorate(self, function)
+    __call__ = decorate
 
 
 def _type_of(value: object) -> str:

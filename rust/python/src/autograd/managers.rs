@@ -162,7 +162,12 @@ fn bare_function<'py, C: Class>(
         },
         _ => return Ok(None),
     };
-    Ok(only.is_callable().then_some(only))
+    Ok(can_be_decorated(&only)?.then_some(only))
+}
+
+/// Whether it is called, or becomes something that is once a class has it.
+fn can_be_decorated(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(value.is_callable() || value.is_instance(&value.py().import("builtins")?.getattr("classmethod")?)?)
 }
 
 unsafe extern "C" fn init<C: Class>(
