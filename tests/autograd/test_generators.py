@@ -233,24 +233,3 @@ def test_a_scope_left_open_by_an_undecorated_generator_ends_with_it() -> None:
     del it
     gc.collect()
     assert now() == START
-
-
-def test_a_generator_collected_on_another_thread_gives_its_scope_back(
-    workers: tuple[Worker, Worker],
-) -> None:
-    def generator() -> Iterator[int]:
-        with interlock.no_grad():
-            yield 1
-
-    it = generator()
-    workers[0].do(lambda: next(it))
-    assert workers[0].do(now) == (False, False)
-    workers[1].do(it.close)
-
-    def after_another_scope() -> State:
-        with interlock.enable_grad():
-            pass
-        return now()
-
-    assert workers[0].do(after_another_scope) == START
-    assert workers[1].do(after_another_scope) == START
