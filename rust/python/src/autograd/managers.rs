@@ -85,7 +85,8 @@ classes! {
         const NAME: &'static str = "set_multithreading_enabled";
         const DOC: &'static CStr = c"set_multithreading_enabled(mode)\n--\n\n\
             Lets a backward pass use other threads, or keeps it on the thread that calls it.\n\n\
-            A function, a context manager and a decorator. `mode` is a bool.";
+            interlock's own engine keeps to that thread in any case. A function, a context manager and a\n\
+            decorator. `mode` is a bool.";
     }
     ForceOriginalViewTracking {
         const MANAGER: Manager = Manager::ForceOriginalViewTracking;
