@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,23 +35,33 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
 def command(
     arguments: Sequence[str], *, env: Mapping[str, str] | None = None, seconds: float = SECONDS
 ) -> Result:
-    """Run a command in an empty folder; one that does not end in time fails the test."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Run a command in an empty folder; one that does not end in time fails the test.
+
+    That goes for every process it starts, as long as that holds its output open.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            list(arguments),
+            cwd=folder,
+            env=environment(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process,
+    ):
         try:
-            done = subprocess.run(
-                list(arguments),
-                cwd=folder,
-                env=environment(env),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-            )
-        except subprocess.TimeoutExpired as late:
-            raise AssertionError(
-                f"no end after {seconds} s: {arguments}\n{late.stdout!r}\n{late.stderr!r}"
-            ) from None
-    return Result(done.returncode, done.stdout, done.stderr)
+            stdout, stderr = process.communicate(timeout=seconds)
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            stdout, stderr = process.communicate()
+            raise AssertionError(f"no end after {seconds} s: {arguments}\n{stdout}\n{stderr}") from None
+    return Result(process.returncode, stdout, stderr)
 
 
 def run(

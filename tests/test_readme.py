@@ -1,4 +1,4 @@
-"""The examples of the README and of the docstrings run as they are printed."""
+"""The examples of the README, of docs/ and of the docstrings run as they are printed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,17 @@ import pytest
 
 from tests import child
 
-README = Path(__file__).parent.parent / "README.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = {
+    f"{page.name} {number}": block
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    )
+}
+# Its packages are larger than all else that the tests need; the page says that this is not tested.
+NOT_INSTALLED = ("import ray\n",)
 
 
 def public_modules() -> list[str]:
@@ -31,14 +40,18 @@ def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:
     return [each for each in doctest.DocTestFinder().find(module) if each.examples]
 
 
-def test_the_readme_has_examples() -> None:
-    assert BLOCKS
+def test_the_pages_have_examples() -> None:
+    assert {name.split()[0] for name in BLOCKS} >= {"README.md", "processes.md"}
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_an_example_of_the_readme_runs(number: int) -> None:
-    done = child.run(BLOCKS[number], options=["-W", "error"])
-    assert done.code == 0, f"{BLOCKS[number]}\n{done.stderr}"
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS.keys())
+def test_an_example_of_a_page_runs(block: str, tmp_path: Path) -> None:
+    if block.startswith(NOT_INSTALLED):
+        compile(block, "example", "exec")
+        return
+    folders = {"DASK_CONFIG": str(tmp_path), "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
+    done = child.run(block, env=folders, options=["-W", "error"])
+    assert done.code == 0, f"{block}\n{done.stderr}"
     assert done.stderr == ""
 
 

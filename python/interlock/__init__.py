@@ -8,14 +8,7 @@ from __future__ import annotations
 from interlock import accelerator, autograd, backends, errors, state
 from interlock._core import __version__
 from interlock._core.accelerator import device
-from interlock._core.autograd import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
+from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
 from interlock._core.backends import get_float32_matmul_precision, set_float32_matmul_precision
 from interlock._tensor import (
     Tensor,
@@ -52,12 +45,28 @@ from interlock._tensor import (
     zeros,
     zeros_like,
 )
+from interlock.autograd.grad_mode import (
+    _enter_inference_mode,
+    _exit_inference_mode,
+    _force_original_view_tracking,
+    _unsafe_preserve_version_counter,
+    enable_grad,
+    enforce_grad_layout_policy,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from interlock.state import ThreadState, capture
 
 __all__ = [
     "Tensor",
     "ThreadState",
     "__version__",
+    "_enter_inference_mode",
+    "_exit_inference_mode",
+    "_force_original_view_tracking",
+    "_unsafe_preserve_version_counter",
     "accelerator",
     "arange",
     "argmax",
@@ -72,6 +81,7 @@ __all__ = [
     "dtype",
     "empty",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "errors",
     "exp",
     "float32",
@@ -98,6 +108,7 @@ __all__ = [
     "relu",
     "set_float32_matmul_precision",
     "set_grad_enabled",
+    "set_multithreading_enabled",
     "softmax",
     "stack",
     "state",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 import warnings
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any, Protocol, TypeVar, cast
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -58,10 +58,6 @@ def _clone_of(scope: Scope) -> Callable[[], Scope] | None:
     return getattr(scope, "clone", None) if is_subclass else None
 
 
-def _scope_maker(scope: Scope) -> Callable[[], Scope]:
-    return _clone_of(scope) or (lambda: scope)
-
-
 def _decorate_function(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
     clone = _clone_of(scope)
     if clone is None:
@@ -81,62 +77,57 @@ def _decorate_function(scope: Scope, function: Callable[..., Any]) -> Callable[.
     return call
 
 
-def resumed(
-    new_scope: Callable[[], Scope], generator: Generator[Any, Any, Any] | Coroutine[Any, Any, Any]
-) -> Generator[Any, Any, Any]:
-    """Run a generator, or a coroutine that is being awaited, with a scope around each resume."""
-    resume: Callable[[Any], Any] = generator.send
-    sent: Any = None
-    while True:
-        try:
-            with new_scope():
-                produced = resume(sent)
-        except StopIteration as end:
-            return end.value
-        finally:
-            # An error that was thrown in would be kept alive by this frame, and the frame by the error.
-            sent = None
-        try:
-            resume, sent = generator.send, (yield produced)
-        except GeneratorExit:
-            with new_scope():
-                generator.close()
-            raise
-        except BaseException as error:
-            resume, sent = generator.throw, error
+def _scope_maker(scope: Scope) -> Callable[[], Scope]:
+    return _clone_of(scope) or (lambda: scope)
 
 
-def _decorate_generator(
-    scope: Scope, function: Callable[..., Generator[Any, Any, Any]]
+def resuming(
+    new_scope: Callable[[], Scope], start: Callable[..., Any]
 ) -> Callable[..., Generator[Any, Any, Any]]:
-    new_scope = _scope_maker(scope)
+    """Return a generator function that runs what `start` returns with a scope around each resume.
 
-    @functools.wraps(function)
+    That may be a generator, a coroutine that is being awaited, or one step of an async generator.
+    """
+
     def run(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
-        return (yield from resumed(new_scope, function(*arguments, **named)))
+        running = start(*arguments, **named)
+        resume: Callable[[Any], Any] = running.send
+        sent: Any = None
+        while True:
+            try:
+                with new_scope():
+                    produced = resume(sent)
+            except StopIteration as end:
+                return end.value
+            finally:
+                # An error that was thrown in would be kept alive by this frame, and the frame by the error.
+                sent = None
+            try:
+                resume, sent = running.send, (yield produced)
+            except BaseException as error:
+                # Also the GeneratorExit of `close`: before 3.13 closing a step of an async generator leaves
+                # its cleanup for later, and that would be outside of the scope.
+                resume, sent = running.throw, error
 
     return run
 
 
-_awaited = types.coroutine(resumed)
+def _decorate_generator(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
+    return functools.wraps(function)(resuming(_scope_maker(scope), function))
 
 
-def _decorate_coroutine(
-    scope: Scope, function: Callable[..., Coroutine[Any, Any, Any]]
-) -> Callable[..., Coroutine[Any, Any, Any]]:
-    new_scope = _scope_maker(scope)
+def _decorate_coroutine(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
+    awaited = types.coroutine(resuming(_scope_maker(scope), function))
 
     @functools.wraps(function)
     async def run(*arguments: Any, **named: Any) -> Any:
-        return await _awaited(new_scope, function(*arguments, **named))
+        return await awaited(*arguments, **named)
 
     return run
 
 
-def _decorate_async_generator(
-    scope: Scope, function: Callable[..., AsyncGenerator[Any, Any]]
-) -> Callable[..., AsyncGenerator[Any, Any]]:
-    new_scope = _scope_maker(scope)
+def _decorate_async_generator(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
+    awaited = types.coroutine(resuming(_scope_maker(scope), lambda step: step))
 
     @functools.wraps(function)
     async def run(*arguments: Any, **named: Any) -> AsyncGenerator[Any, Any]:
@@ -145,16 +136,13 @@ def _decorate_async_generator(
         sent: Any = None
         while True:
             try:
-                produced = await _awaited(new_scope, resume(sent))
+                produced = await awaited(resume(sent))
             except StopAsyncIteration:
                 return
             finally:
                 sent = None
             try:
                 resume, sent = generator.asend, (yield produced)
-            except GeneratorExit:
-                await _awaited(new_scope, generator.aclose())
-                raise
             except BaseException as error:
                 resume, sent = generator.athrow, error
 
@@ -167,6 +155,11 @@ def _decorate_construction(scope: Scope, decorated: type) -> type:
         FutureWarning,
         stacklevel=3,
     )
-    construct: Any = decorated.__init__  # type: ignore[misc]  # the constructor of this class, on purpose
-    setattr(decorated, "__init__", decorate(scope, construct))  # noqa: B010
+    for name in ("__new__", "__init__"):
+        inherited: Any = getattr(object, name)
+        construct: Any = getattr(decorated, name)
+        # Put into the class, the methods of `object` would refuse the arguments of the other one.
+        if construct is not inherited:
+            covered = decorate(scope, construct)
+            setattr(decorated, name, staticmethod(covered) if name == "__new__" else covered)
     return decorated

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from interlock._core.state import TaskState
-from interlock._decorate import resumed
+from interlock._decorate import resuming
 
 __all__ = ["Runner", "run", "task_factory"]
 
@@ -43,7 +43,7 @@ class _Steps(Coroutine[Any, Any, _T]):
 
     def __await__(self) -> Generator[Any, Any, _T]:
         # For a factory that wraps what it is given in a coroutine of its own.
-        result: _T = yield from resumed(contextlib.nullcontext, self)
+        result: _T = yield from resuming(contextlib.nullcontext, lambda: self)()
         return result
 
     def __getattr__(self, name: str) -> Any:

@@ -12,21 +12,12 @@ from collections.abc import AsyncIterator, Generator
 from typing import Any
 
 import pytest
-from interlock import backends, no_grad
+from interlock import no_grad
 
 from tests.autograd.modes_table import BARE, MODES, START, Mode, State, now
+from tests.autograd.uses import Pause
 
 EACH = pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
-
-
-class Pause:
-    """An awaitable that hands a value out and takes one in."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return (yield self.value)
 
 
 @EACH
@@ -107,22 +98,6 @@ def test_a_coroutine_can_be_decorated_without_parentheses(kind: Any, inside: Sta
 
     assert inspect.iscoroutinefunction(coroutine)
     assert asyncio.run(coroutine()) == inside
-
-
-def test_a_flag_scope_decorates_a_coroutine_as_a_mode_does() -> None:
-    @backends.cudnn.flags(enabled=False)
-    async def coroutine() -> bool:
-        await Pause(None)
-        return backends.cudnn.enabled
-
-    assert inspect.iscoroutinefunction(coroutine)
-    running = coroutine()
-    running.send(None)
-    assert backends.cudnn.enabled is True
-    with pytest.raises(StopIteration) as stop:
-        running.send(None)
-    assert stop.value.value is False
-    assert backends.cudnn.enabled is True
 
 
 @EACH

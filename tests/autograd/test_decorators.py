@@ -170,6 +170,12 @@ def test_a_decorated_class_warns_and_its_instances_are_made_in_the_mode(mode: Mo
     assert now() == START
 
 
+def test_a_class_decorated_for_preserved_versions_warns_there_too() -> None:
+    with pytest.warns(FutureWarning) as caught:
+        interlock._unsafe_preserve_version_counter(interlock.ones(1))(type("Plain", (), {}))
+    assert caught[0].filename == __file__
+
+
 @WITHOUT_PARENTHESES
 def test_a_class_decorated_without_parentheses_warns_too(kind: Any, inside: State) -> None:
     class Plain:

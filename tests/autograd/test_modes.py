@@ -7,7 +7,6 @@ from typing import Any
 
 import interlock
 import pytest
-from interlock import autograd
 from interlock.autograd import grad_mode
 
 from tests.autograd.modes_table import HIDDEN, MODES, SETTERS, START, Mode, now, word
@@ -236,13 +235,6 @@ def test_text_names_the_class_and_the_mode() -> None:
         assert str(made) == repr(made) == f"interlock.autograd.grad_mode.set_grad_enabled(mode={mode})"
         leave(made)
     assert "no_grad" in repr(interlock.no_grad())
-
-
-def test_the_names_are_the_same_objects_wherever_they_are_found() -> None:
-    for name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode"):
-        kind = getattr(interlock, name)
-        assert kind is getattr(autograd, name) is getattr(grad_mode, name)
-        assert (kind.__name__, kind.__module__) == (name, "interlock.autograd.grad_mode")
 
 
 @pytest.mark.parametrize("wrong", [None, 1, 0, "x", 1.5, []], ids=repr)

@@ -157,6 +157,39 @@ def test_a_snapshot_restores_in_another_process() -> None:
     assert child.value(OTHER_PROCESS.format(data=data)) == [4, "ieee", True]
 
 
+def test_install_makes_the_process_hold_what_the_snapshot_holds() -> None:
+    backends.cudnn.benchmark_limit = 4
+    install = pickle.loads(pickle.dumps(backends.snapshot().install))
+    held = backends.snapshot()
+    backends.reset()
+    backends.fp32_precision = "ieee"
+    with backends.cudnn.flags():
+        install()
+        assert backends.cudnn.benchmark_limit == 10, "a scope that is open stays in force"
+    assert backends.snapshot() == held
+
+
+def test_install_writes_nothing_where_the_process_holds_that_already() -> None:
+    backends.cudnn.benchmark_limit = 4
+    same = backends.snapshot()
+    epoch = backends.epoch()
+    with backends.frozen():
+        pickle.loads(pickle.dumps(same.install))()
+    same.install()
+    assert backends.epoch() == epoch
+
+
+@pytest.mark.parametrize("value", [False, True], ids=["another value", "the default, assigned"])
+def test_install_is_refused_by_a_freeze_where_it_would_change_something(value: bool) -> None:
+    other = backends.snapshot()
+    backends.cudnn.enabled = value
+    before = backends.snapshot()
+    with backends.frozen():
+        with pytest.raises(errors.FlagsFrozenError):
+            other.install()
+        assert backends.snapshot() == before
+
+
 def test_the_epoch_counts_changes_of_the_process_only() -> None:
     start = backends.epoch()
     assert backends.epoch() == start

@@ -6,6 +6,9 @@ from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
 from interlock._core.tensor import backward, grad
 from interlock.autograd import grad_mode
 from interlock.autograd.grad_mode import (
+    _enter_inference_mode,
+    _exit_inference_mode,
+    _force_original_view_tracking,
     _unsafe_preserve_version_counter,
     enable_grad,
     enforce_grad_layout_policy,
@@ -16,6 +19,9 @@ from interlock.autograd.grad_mode import (
 )
 
 __all__ = [
+    "_enter_inference_mode",
+    "_exit_inference_mode",
+    "_force_original_view_tracking",
     "_unsafe_preserve_version_counter",
     "backward",
     "enable_grad",

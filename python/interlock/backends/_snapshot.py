@@ -26,6 +26,16 @@ class Snapshot(tuple[SnapshotEntry, ...]):
 
     __slots__ = ()
 
+    def install(self) -> None:
+        """Make this process hold what the snapshot holds: an initializer for worker processes.
+
+        `ProcessPoolExecutor(initializer=backends.snapshot().install)` gives its workers the flags of this
+        process. Where exactly these are assigned already it does nothing, so that a freeze which a forked
+        worker has from its parent is no obstacle. Otherwise it is `restore`, and raises what that raises.
+        """
+        if _assigned(snapshot()) != _assigned(self):
+            restore(self)
+
 
 def snapshot() -> Snapshot:
     """Take every flag of the process as it is at one moment. Scopes are not part of it."""
@@ -41,8 +51,12 @@ def restore(snapshot: Iterable[Sequence[Any]]) -> None:
     """
     if not isinstance(snapshot, list | tuple):
         raise FlagTypeError(f"restore() takes a snapshot, got a value of type {type(snapshot).__name__}")
-    entries = [_checked(entry) for entry in snapshot]
-    _native.restore({name: value for name, value, level in entries if level == Level.PROCESS})
+    _native.restore(_assigned([_checked(entry) for entry in snapshot]))
+
+
+def _assigned(entries: Iterable[SnapshotEntry]) -> dict[str, Any]:
+    """Return the flags that somebody assigned; the others follow the environment and the defaults."""
+    return {name: value for name, value, level in entries if level == Level.PROCESS}
 
 
 def _checked(entry: Sequence[Any]) -> SnapshotEntry:

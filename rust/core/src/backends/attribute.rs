@@ -190,6 +190,7 @@ impl Attribute {
                 .precision_named(name)
                 .map(|precision| Held::Value(precision as u64))
                 .ok_or(Refusal::Value),
+            (Target::Node(_), Given::None) if purpose == Purpose::Copied => Ok(Held::Unset),
             // `flags(allow_tf32=True)` is what it does when nothing is said: it asks for no precision.
             (Target::Tf32(_), Given::Bool(true)) if purpose == Purpose::WholeModule => Ok(Held::Unset),
             (Target::Tf32(_), Given::Bool(allowed)) => {

@@ -14,6 +14,8 @@ pub enum Purpose {
     Named,
     /// The flag is one of all that a module's `flags(...)` decides.
     WholeModule,
+    /// The flag is one of what another scope [decides](FlagScope::values).
+    Copied,
 }
 
 /// Flags that are decided while the scope is open, for the thread that opened it.

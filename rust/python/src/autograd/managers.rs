@@ -86,7 +86,8 @@ classes! {
         const NAME: &'static str = "set_multithreading_enabled";
         const DOC: &'static CStr = c"set_multithreading_enabled(mode)\n--\n\n\
             Lets a backward pass use other threads, or keeps it on the thread that calls it.\n\n\
-            A function, a context manager and a decorator. `mode` is a bool.";
+            interlock's own engine keeps to that thread in any case. A function, a context manager and a\n\
+            decorator. `mode` is a bool.";
     }
     ForceOriginalViewTracking {
         const MANAGER: Manager = Manager::ForceOriginalViewTracking;
@@ -163,7 +164,12 @@ fn bare_function<'py, C: Class>(
         },
         _ => return Ok(None),
     };
-    Ok(only.is_callable().then_some(only))
+    Ok(can_be_decorated(&only)?.then_some(only))
+}
+
+/// Whether it is called, or becomes something that is once a class has it.
+fn can_be_decorated(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(value.is_callable() || value.is_instance(&value.py().import("builtins")?.getattr("classmethod")?)?)
 }
 
 unsafe extern "C" fn init<C: Class>(

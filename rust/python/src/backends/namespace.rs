@@ -70,8 +70,11 @@ fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'
     class = class.method(c"__dir__", c"Every name here, flags included.", Method::Plain(names));
     // SAFETY: `strict_set` is a setattrofunc.
     class = unsafe { class.slot(ffi::Py_tp_setattro, strict_set as ffi::setattrofunc as *mut c_void) };
-    let base = if MODULES.contains(&owner) { py.get_type::<PyModule>() } else { py.get_type::<PyAny>() };
-    class.build(py, &base)
+    if !MODULES.contains(&owner) {
+        return class.build(py, &py.get_type::<PyAny>());
+    }
+    let reduce = c"A module travels as its name.";
+    class.method(c"__reduce__", reduce, Method::Plain(imported)).build(py, &py.get_type::<PyModule>())
 }
 
 fn zero_ended(text: &str) -> PyResult<CString> {
@@ -154,6 +157,18 @@ unsafe extern "C" fn names(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> 
             }
         }
         Ok(names.into_any().into_ptr())
+    })
+}
+
+/// `__reduce__`: what sends functions to other processes sends the modules that they use, and knows what to
+/// do with those only that are exactly of the class of modules.
+unsafe extern "C" fn imported(module: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: the interpreter lends the module for the call.
+        let module = unsafe { Bound::from_borrowed_ptr(py, module) };
+        let name = module.cast::<PyModule>()?.name()?;
+        let import = py.import("importlib")?.getattr("import_module")?;
+        Ok((import, (name,)).into_pyobject(py)?.into_any().into_ptr())
     })
 }
 

@@ -3,12 +3,15 @@
 use interlock::backends::{self, Attribute, FlagScopeBuilder, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
-use super::convert::{given, named_values};
+use super::convert::{given, named_values, object};
 use crate::autograd::decorated;
 use crate::errors::IntoPython;
 use crate::{site, trace};
+
+/// For `copy` and `pickle`: a class, and what to call it with.
+type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
 /// Flags that hold for this thread while the scope is open; also a decorator.
 #[pyclass(frozen, module = "interlock._core.backends")]
@@ -16,13 +19,27 @@ pub(super) struct FlagScope(backends::FlagScope);
 
 #[pymethods]
 impl FlagScope {
-    /// `values` maps dotted names to values; all are checked now, nothing is in force yet.
+    /// `values` maps dotted names to values; all are checked now, nothing is in force yet. Where they are
+    /// `copied` from another scope, None stands for a node of the precision tree that shall hold nothing.
     #[new]
-    #[pyo3(signature = (values, /))]
-    fn new(values: &Bound<'_, PyDict>) -> PyResult<Self> {
+    #[pyo3(signature = (values, copied = false, /))]
+    fn new(values: &Bound<'_, PyDict>, copied: bool) -> PyResult<Self> {
         let py = values.py();
-        let scope = backends::FlagScope::new(named_values(values)?, site::if_traced(py));
-        Ok(FlagScope(scope.into_python(py)?))
+        let purpose = if copied { Purpose::Copied } else { Purpose::Named };
+        let mut scope = FlagScopeBuilder::new(purpose, values.len());
+        for (attribute, given) in named_values(values)? {
+            scope.add(attribute, &given).into_python(py)?;
+        }
+        Ok(FlagScope(scope.build(site::if_traced(py))))
+    }
+
+    /// A copy decides the same and has been entered nowhere.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, (Bound<'py, PyDict>, bool)>> {
+        let values = PyDict::new(slf.py());
+        for (name, value) in slf.get().0.values() {
+            values.set_item(name, object(slf.py(), value)?)?;
+        }
+        Ok((slf.get_type(), (values, true)))
     }
 
     fn __repr__(&self) -> String {
@@ -100,6 +117,11 @@ impl FreezeScope {
     #[pyo3(signature = (*_arguments))]
     fn __exit__(&self, _arguments: &Bound<'_, PyTuple>) {
         self.0.leave();
+    }
+
+    /// A copy freezes and thaws for itself.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Reduced<'py, Bound<'py, PyTuple>> {
+        (slf.get_type(), PyTuple::empty(slf.py()))
     }
 
     #[pyo3(signature = (function, /))]

@@ -80,3 +80,54 @@ impl Tensor {
         self.meta().retains_grad
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Barrier, Mutex};
+    use std::thread::{self, ThreadId};
+
+    use interlock::autograd::{Manager, ModeManager};
+
+    use super::*;
+    use crate::testing::doubles;
+
+    type Visitors = Arc<Mutex<Vec<ThreadId>>>;
+
+    /// The same elements, by an operation that notes which thread goes back through it.
+    fn watched(input: &Tensor, visitors: &Visitors) -> Tensor {
+        let record = Record::new("WatchedBackward0", &[input]).unwrap().unwrap();
+        let output = input.detach().contiguous_copy().unwrap();
+        let visitors = visitors.clone();
+        record.finish(&output, move |_, gradient| {
+            visitors.lock().unwrap().push(thread::current().id());
+            Ok(vec![Some(gradient.clone())])
+        });
+        output
+    }
+
+    #[test]
+    fn every_node_goes_back_on_the_thread_that_calls_backward() {
+        const WIDTH: usize = 8;
+        let both = Barrier::new(2);
+        let pass = |multithreading: bool| {
+            both.wait();
+            let mode = ModeManager::new(Manager::SetMultithreadingEnabled);
+            mode.tell(multithreading);
+            mode.enter();
+            assert_eq!(interlock::autograd::Mode::Multithreading.is_on(), multithreading);
+            let visitors = Visitors::default();
+            let leaf = doubles(&[1.0, 2.0], &[2]);
+            leaf.set_requires_grad(true).unwrap();
+            let branches = (0..WIDTH).map(|_| watched(&watched(&leaf, &visitors), &visitors));
+            let total = branches.reduce(|sum, branch| sum.add(&branch).unwrap()).unwrap();
+            total.sum(None, false).unwrap().backward().unwrap();
+            mode.leave();
+            assert_eq!(leaf.grad().unwrap().to_vec::<f64>().unwrap(), [WIDTH as f64; 2]);
+            assert_eq!(*visitors.lock().unwrap(), [thread::current().id(); 2 * WIDTH]);
+        };
+        thread::scope(|threads| {
+            threads.spawn(|| pass(false));
+            threads.spawn(|| pass(true));
+        });
+    }
+}
