@@ -178,6 +178,24 @@ def test_row_39_the_error_of_a_view_made_without_grad_says_what_to_do() -> None:
         view.mul_(2)
 
 
+def test_row_39_under_debug_the_error_names_the_line_that_made_the_view() -> None:
+    program = """
+        import interlock
+
+        base = interlock.ones(10_000, requires_grad=True) * 1
+        with interlock.no_grad():
+            view = base[:2]
+        try:
+            view.mul_(2)
+        except RuntimeError as error:
+            print(error)
+    """
+    done = child.run(program, env={"INTERLOCK_DEBUG": "1"})
+    assert done.code == 0, done.stderr
+    assert "made in no_grad mode at" in done.stdout
+    assert "child_script.py:6," in done.stdout
+
+
 # Row 40: a backward pass starts threads though it was told not to. That each node goes back on the calling
 # thread is a test of rust/tensor.
 

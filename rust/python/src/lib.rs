@@ -26,6 +26,7 @@ pub mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         interpreter::refuse_a_second_copy(module.py())?;
+        site::tell_the_core();
         autograd::register(module)?;
         backends::register(module)?;
         accelerator::register(module)?;

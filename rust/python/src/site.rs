@@ -19,6 +19,11 @@ pub(crate) fn if_traced(py: Python<'_>) -> Option<Site> {
     interlock::backends::writes_are_traced().then(|| of_caller(py))
 }
 
+/// The core asks here where a program is.
+pub(crate) fn tell_the_core() {
+    Site::ask_for_lines(|| Python::try_attach(of_caller));
+}
+
 /// The innermost frame that is not interlock's own.
 pub(crate) fn user_frame(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     let mut frames = std::iter::successors(innermost_frame(py), caller_of);

@@ -109,6 +109,8 @@ pub enum Error {
     UntrackedView {
         /// Whether the view was made in inference mode.
         inference: bool,
+        /// The line that made it, where that is traced.
+        made_at: Option<String>,
     },
     /// An operation that an inference tensor does not allow here.
     Inference {
@@ -217,12 +219,18 @@ impl fmt::Display for Error {
                 f,
                 "{op}: a view of a leaf tensor that requires grad cannot be changed in place while gradients are recorded; use no_grad()"
             ),
-            Error::UntrackedView { inference } => write!(
-                f,
-                "this view was made in {} mode, so its history since an in-place change is not known; \
-                 make the view and change it in the same mode",
-                if *inference { "inference" } else { "no_grad" }
-            ),
+            Error::UntrackedView { inference, made_at } => {
+                let mode = if *inference { "inference" } else { "no_grad" };
+                let place = match made_at {
+                    Some(line) => format!(" at {line}"),
+                    None => String::new(),
+                };
+                write!(
+                    f,
+                    "this view was made in {mode} mode{place}, so its history since an in-place change is not \
+                     known; make the view and change it in the same mode"
+                )
+            }
             Error::Inference { action } => write!(
                 f,
                 "inference tensors do not allow {action} outside of inference_mode; clone() makes a normal tensor"

@@ -182,7 +182,7 @@ fn a_view_made_without_grad_may_not_change_with_it() {
         y.select(0, 0).unwrap()
     };
     assert!(view.requires_grad() && view.is_leaf().unwrap());
-    assert!(matches!(view.mul_(2.0), Err(Error::UntrackedView { inference: false })));
+    assert!(matches!(view.mul_(2.0), Err(Error::UntrackedView { inference: false, made_at: None })));
     {
         let _mode = no_grad();
         view.mul_(2.0).unwrap();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
+use interlock::backends::Site;
 
 use super::node::{Edge, Node};
 use super::{Origin, View, is_recording};
@@ -24,13 +25,17 @@ pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
     };
     let base = parent.map_or_else(|| source.clone(), |parent| parent.base);
     let version = view.storage_handle().version();
-    view.meta_mut().view = Some(View { base, origin, version });
+    let made_at = if origin == Origin::Recorded { None } else { Site::running() };
+    view.meta_mut().view = Some(View { base, origin, version, made_at });
 }
 
 fn untracked(view: &View) -> Result<()> {
     match view.origin {
         Origin::Recorded => Ok(()),
-        origin => Err(Error::UntrackedView { inference: origin == Origin::Inference }),
+        origin => {
+            let made_at = view.made_at.as_ref().map(Site::to_string);
+            Err(Error::UntrackedView { inference: origin == Origin::Inference, made_at })
+        }
     }
 }
 

@@ -13,6 +13,8 @@ mod saved;
 
 use std::sync::Arc;
 
+use interlock::backends::Site;
+
 use crate::{Result, Tensor};
 
 pub use engine::{Backward, backward, grad};
@@ -48,6 +50,8 @@ pub(crate) struct View {
     pub origin: Origin,
     /// The version for which the view's `grad_fn` is right.
     pub version: u32,
+    /// The line that made a view whose history can't be told, where that is traced.
+    pub made_at: Option<Site>,
 }
 
 /// In which mode a view was made.
