@@ -51,6 +51,26 @@ impl SharedWord {
     }
 }
 
+/// A bool that several threads read and write; like a word it says nothing about other memory.
+#[derive(Debug, Default)]
+pub(crate) struct SharedBool(AtomicBool);
+
+impl SharedBool {
+    pub(crate) const fn new(value: bool) -> Self {
+        SharedBool(AtomicBool::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, value: bool) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+}
+
 /// Counts changes, so that what was worked out before the last one can be told from what came after.
 ///
 /// Who reads the count and then values sees no value older than the count says: a change is counted
