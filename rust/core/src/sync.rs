@@ -1,8 +1,12 @@
-//! Atomics behind get and set, and the one kind of lock. Nobody else chooses a memory ordering.
+//! Atomics behind get and set, and the locks. Nobody else chooses a memory ordering.
 
 use std::cell::UnsafeCell;
+use std::fmt;
+use std::hint::spin_loop;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::yield_now;
 
 use crate::lifecycle;
 
@@ -93,42 +97,32 @@ impl ChangeCounter {
     }
 }
 
-/// A lock that survives `fork`: [`lifecycle`] takes every such lock around a fork, so a child never
-/// inherits one that a thread which it lacks holds.
-///
-/// It spins and yields instead of sleeping, because a lock with waiters parked in the kernel can't
-/// be handed to a child. That is right only for what every holder does here: a few stores, never a
-/// call into Python and never a wait.
-pub(crate) struct ForkLock<T> {
+/// A lock that nobody waits for: who finds it held goes on without. So a child of a fork that finds it
+/// held, by a thread that the child lacks, goes on as well.
+pub(crate) struct TryLock<T> {
     held: AtomicBool,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached only through a guard, and `held` admits one guard at a time.
-unsafe impl<T: Send> Sync for ForkLock<T> {}
+// SAFETY: the value is reached only through a guard or by its only owner, and `held` admits one guard at
+// a time.
+unsafe impl<T: Send> Sync for TryLock<T> {}
 
-impl<T> ForkLock<T> {
+impl<T> TryLock<T> {
     pub(crate) const fn new(value: T) -> Self {
-        ForkLock { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
+        TryLock { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
-    pub(crate) fn lock(&self) -> ForkGuard<'_, T> {
-        lifecycle::watch_forks();
-        self.acquire();
-        ForkGuard { lock: self }
-    }
-
-    fn acquire(&self) {
-        const SPINS_BEFORE_YIELD: u32 = 64;
-        let mut spins = 0;
-        while self.held.swap(true, Ordering::Acquire) {
-            spins += 1;
-            if spins < SPINS_BEFORE_YIELD {
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
-            }
+    pub(crate) fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+        if self.held.swap(true, Ordering::Acquire) {
+            None
+        } else {
+            Some(LockGuard { lock: self, value: PhantomData })
         }
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
     }
 
     fn release(&self) {
@@ -136,12 +130,20 @@ impl<T> ForkLock<T> {
     }
 }
 
-/// Exclusive access until it is dropped.
-pub(crate) struct ForkGuard<'a, T> {
-    lock: &'a ForkLock<T>,
+impl<T> fmt::Debug for TryLock<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.debug_struct("TryLock").finish_non_exhaustive()
+    }
 }
 
-impl<T> Deref for ForkGuard<'_, T> {
+/// Exclusive access until it is dropped.
+pub(crate) struct LockGuard<'a, T> {
+    lock: &'a TryLock<T>,
+    /// May be sent and shared where such a reference may.
+    value: PhantomData<&'a mut T>,
+}
+
+impl<T> Deref for LockGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -150,16 +152,54 @@ impl<T> Deref for ForkGuard<'_, T> {
     }
 }
 
-impl<T> DerefMut for ForkGuard<'_, T> {
+impl<T> DerefMut for LockGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above, and `&mut self` keeps this guard from giving out a second reference.
         unsafe { &mut *self.lock.value.get() }
     }
 }
 
-impl<T> Drop for ForkGuard<'_, T> {
+impl<T> Drop for LockGuard<'_, T> {
     fn drop(&mut self) {
         self.lock.release();
+    }
+}
+
+/// A lock that survives `fork`: [`lifecycle`] takes every such lock around a fork, so a child never
+/// inherits one that a thread which it lacks holds.
+///
+/// It spins and yields instead of sleeping, because a lock with waiters parked in the kernel can't
+/// be handed to a child. That is right only for what every holder does here: a few stores, never a
+/// call into Python and never a wait.
+pub(crate) struct ForkLock<T>(TryLock<T>);
+
+impl<T> ForkLock<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        ForkLock(TryLock::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> LockGuard<'_, T> {
+        lifecycle::watch_forks();
+        self.acquire()
+    }
+
+    fn acquire(&self) -> LockGuard<'_, T> {
+        const SPINS_BEFORE_YIELD: u32 = 64;
+        let mut spins = 0;
+        loop {
+            if let Some(guard) = self.0.try_lock() {
+                return guard;
+            }
+            // Only looks until it is free: to try takes the cache line from whoever holds the lock.
+            while self.0.held.load(Ordering::Relaxed) {
+                spins += 1;
+                if spins < SPINS_BEFORE_YIELD {
+                    spin_loop();
+                } else {
+                    yield_now();
+                }
+            }
+        }
     }
 }
 
@@ -173,11 +213,11 @@ pub(crate) trait HeldAcrossFork: Sync {
 
 impl<T: Send> HeldAcrossFork for ForkLock<T> {
     fn before(&self) {
-        self.acquire();
+        std::mem::forget(self.acquire());
     }
 
     fn after(&self) {
-        self.release();
+        self.0.release();
     }
 }
 
