@@ -1,12 +1,19 @@
 //! Atomics behind get and set, and the locks. Nobody else chooses a memory ordering.
+//!
+//! What all of it is made of comes from `platform`: the standard library, or loom where the crate is
+//! built for the models of `crate::models`.
 
-use std::cell::UnsafeCell;
+#[cfg_attr(not(loom), path = "native.rs")]
+#[cfg_attr(loom, path = "modelled.rs")]
+pub(crate) mod platform;
+
 use std::fmt;
-use std::hint::spin_loop;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::yield_now;
+use std::sync::atomic::Ordering;
+
+pub(crate) use platform::thread_local;
+use platform::{AtomicBool, AtomicU64, UnsafeCell, spin_loop, yield_now};
 
 use crate::lifecycle;
 
@@ -148,14 +155,14 @@ impl<T> Deref for LockGuard<'_, T> {
 
     fn deref(&self) -> &T {
         // SAFETY: this guard holds the lock, so nobody else has a reference to the value.
-        unsafe { &*self.lock.value.get() }
+        self.lock.value.with(|value| unsafe { &*value })
     }
 }
 
 impl<T> DerefMut for LockGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above, and `&mut self` keeps this guard from giving out a second reference.
-        unsafe { &mut *self.lock.value.get() }
+        self.lock.value.with_mut(|value| unsafe { &mut *value })
     }
 }
 
