@@ -63,7 +63,7 @@ def run(step: Step, failed: set[str]) -> Outcome:
             result = subprocess.run(
                 command,
                 cwd=step.folder,
-                env=environment(),
+                env=environment() | step.variables,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

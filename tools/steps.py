@@ -21,6 +21,7 @@ class Step:
     name: str
     commands: list[list[str]]
     folder: Path = ROOT
+    variables: dict[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = field(default=())
 
 
@@ -50,6 +51,26 @@ def rust_tests() -> list[str]:
     if shutil.which("cargo-nextest") is not None:
         return ["cargo", "nextest", "run", *RUST_PACKAGES]
     return ["cargo", "test", *RUST_PACKAGES, "--lib", "--bins", "--tests"]
+
+
+def models() -> list[list[str]]:
+    """Return the commands that run the models of threads, and check the code that only they compile."""
+    package = ["--package", "interlock", "--lib"]
+    nextest = shutil.which("cargo-nextest") is not None
+    runner = ["cargo", "nextest", "run"] if nextest else ["cargo", "test"]
+    return [
+        [*runner, *package, "models::"],
+        ["cargo", "clippy", *package, "--tests", "--", "-D", "warnings"],
+    ]
+
+
+def variables_of_models() -> dict[str, str]:
+    """Return what models are compiled with: all crates anew, so in a folder of their own."""
+    flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg loom"
+    return {
+        "RUSTFLAGS": flags.strip(),
+        "CARGO_TARGET_DIR": os.path.join(environment()["CARGO_TARGET_DIR"], "loom"),
+    }
 
 
 def typed_programs() -> list[str]:
@@ -87,6 +108,7 @@ def steps(empty: Path) -> list[Step]:
         Step("stubtest", [stubtest()], folder=empty, needs=("wheel",)),
         Step("clippy", [["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]]),
         Step("rust tests", [rust_tests()]),
+        Step("loom", models(), variables=variables_of_models()),
         Step("rust doctests", [["cargo", "test", *RUST_PACKAGES, "--doc"]]),
         Step("pytest", [[PYTHON, "-m", "pytest"]], needs=("wheel",)),
     ]

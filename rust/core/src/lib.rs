@@ -11,6 +11,9 @@ mod env;
 mod error;
 mod libraries;
 pub mod lifecycle;
+#[cfg(loom)]
+#[cfg(test)]
+mod models;
 pub mod state;
 mod sync;
 

@@ -36,7 +36,8 @@ pub fn fork_generation() -> u32 {
 /// Has the C library take every lock around each fork from now on; cheap to call again.
 #[inline]
 pub(crate) fn watch_forks() {
-    if !WATCHING.load(Ordering::Relaxed) {
+    // A model makes no forks.
+    if !cfg!(loom) && !WATCHING.load(Ordering::Relaxed) {
         start_watching();
     }
 }

@@ -1,10 +1,9 @@
 //! Modes that are entered and left by calls: what a context manager of another language needs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::mode::{self, Mode};
 use super::write::RevocableWrite;
 use crate::state::{self, Masked, Scope};
+use crate::sync::SharedBool;
 
 /// Which mode a [`ModeManager`] is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +63,9 @@ impl Manager {
 pub struct ModeManager {
     manager: Manager,
     /// What it was told.
-    mode: AtomicBool,
+    mode: SharedBool,
     /// What the mode was when the object was last told or entered.
-    previous: AtomicBool,
+    previous: SharedBool,
     write: RevocableWrite,
     scope: Scope,
 }
@@ -76,8 +75,8 @@ impl ModeManager {
     pub fn new(manager: Manager) -> Self {
         ModeManager {
             manager,
-            mode: AtomicBool::new(true),
-            previous: AtomicBool::new(false),
+            mode: SharedBool::new(true),
+            previous: SharedBool::new(false),
             write: RevocableWrite::default(),
             scope: Scope::default(),
         }
@@ -92,13 +91,13 @@ impl ModeManager {
 
     /// Gives a copy the mode that its original was told. Nothing is written.
     pub fn recall(&self, mode: bool) {
-        self.mode.store(mode, Ordering::Relaxed);
+        self.mode.set(mode);
     }
 
     /// Tells it its mode. Where making the object is a write, the mode is written without a scope,
     /// until the object is entered, left or used as a decorator.
     pub fn tell(&self, mode: bool) {
-        self.mode.store(mode, Ordering::Relaxed);
+        self.mode.set(mode);
         if self.manager.writes_when_made() {
             self.remember();
             self.write.write(self.manager.decision(mode));
@@ -108,7 +107,7 @@ impl ModeManager {
     fn remember(&self) {
         // Another thread may have left one of this thread's scopes; what counts is the mode without it.
         state::settle();
-        self.previous.store(self.manager.remembered().is_on(), Ordering::Relaxed);
+        self.previous.set(self.manager.remembered().is_on());
     }
 
     /// The mode holds on this thread from now on.
@@ -150,12 +149,12 @@ impl ModeManager {
     /// What it was told.
     #[inline]
     pub fn mode(&self) -> bool {
-        self.mode.load(Ordering::Relaxed)
+        self.mode.get()
     }
 
     /// What the mode was when the object was last told or entered; false before.
     pub fn previous(&self) -> bool {
-        self.previous.load(Ordering::Relaxed)
+        self.previous.get()
     }
 }
 

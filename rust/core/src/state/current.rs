@@ -9,7 +9,7 @@ use super::inbox::{Inbox, InboxNumber};
 use super::layers::{LayerIds, Layers};
 use super::{FlagId, Masked};
 use crate::autograd::mode;
-use crate::sync::SharedWord;
+use crate::sync::{SharedWord, thread_local};
 
 /// Tells threads apart; 0 is no thread. Never used twice in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::layers::LayerId;
-use crate::sync::{ForkLock, SharedWord};
+use crate::sync::{ForkLock, SharedBool, SharedWord};
 
 /// Tells threads and tasks with a state of their own apart; 0 is none. Never used twice in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +33,15 @@ pub(super) enum Left {
 /// What waits for one thread or task.
 pub(crate) struct Letters {
     left: Vec<Left>,
-    waiting: Arc<AtomicBool>,
+    /// Written under the lock; who finds it set takes the lock before looking into the letters.
+    waiting: Arc<SharedBool>,
 }
 
 /// The end of who is asked: looking whether anything waits is one load.
 #[derive(Debug)]
 pub(super) struct Inbox {
     number: InboxNumber,
-    waiting: Arc<AtomicBool>,
+    waiting: Arc<SharedBool>,
 }
 
 impl Inbox {
@@ -58,12 +58,12 @@ impl Inbox {
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        !self.waiting.load(Ordering::Acquire)
+        !self.waiting.get()
     }
 
     pub(super) fn take(&self) -> Vec<Left> {
         let mut inboxes = INBOXES.lock();
-        self.waiting.store(false, Ordering::Relaxed);
+        self.waiting.set(false);
         let letters = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&self.number.0));
         letters.map(|letters| std::mem::take(&mut letters.left)).unwrap_or_default()
     }
@@ -81,6 +81,6 @@ pub(super) fn ask(asked: InboxNumber, left: Left) {
     let mut inboxes = INBOXES.lock();
     if let Some(letters) = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&asked.0)) {
         letters.left.push(left);
-        letters.waiting.store(true, Ordering::Release);
+        letters.waiting.set(true);
     }
 }

@@ -1,7 +1,6 @@
 //! States of their own for tasks that take turns on a thread.
 
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError, TryLockError};
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
@@ -9,14 +8,15 @@ use pin_project_lite::pin_project;
 use super::captured::ThreadState;
 use super::current::LiveState;
 use super::{thread, trace};
+use crate::sync::TryLock;
 use crate::{Error, Result, env};
 
 /// The state of a task, put in force around each of its steps. What the task enters and writes stays with
 /// it; nothing flows back to the thread, or to the task that made it.
 #[derive(Debug)]
 pub struct TaskState {
-    /// During a step: the state that it takes the place of. Locked while a step runs and never waited for.
-    parked: Mutex<LiveState>,
+    /// During a step: the state that it takes the place of. Locked while a step runs.
+    parked: TryLock<LiveState>,
 }
 
 impl TaskState {
@@ -24,22 +24,18 @@ impl TaskState {
     pub fn new(start: &ThreadState) -> Self {
         let mut parked = LiveState::new();
         parked.layers.start_from(start.modes, start.flags.clone());
-        TaskState { parked: Mutex::new(parked) }
+        TaskState { parked: TryLock::new(parked) }
     }
 
     /// Calls `action` with this state in force. Fails while another step of the task runs.
     pub fn step<R>(&self, action: impl FnOnce() -> R) -> Result<R> {
-        match self.parked.try_lock() {
-            Ok(mut parked) => Ok(in_force(&mut parked, action)),
-            // A step that panicked put everything back first.
-            Err(TryLockError::Poisoned(poisoned)) => Ok(in_force(&mut poisoned.into_inner(), action)),
-            Err(TryLockError::WouldBlock) => Err(Error::TaskIsRunning),
-        }
+        let mut parked = self.parked.try_lock().ok_or(Error::TaskIsRunning)?;
+        Ok(in_force(&mut parked, action))
     }
 
     /// The same for who alone has the task.
     fn only_step<R>(&mut self, action: impl FnOnce() -> R) -> R {
-        in_force(self.parked.get_mut().unwrap_or_else(PoisonError::into_inner), action)
+        in_force(self.parked.get_mut(), action)
     }
 }
 
@@ -51,8 +47,7 @@ fn in_force<R>(parked: &mut LiveState, action: impl FnOnce() -> R) -> R {
 impl Drop for TaskState {
     fn drop(&mut self) {
         if env::debug() {
-            let parked = self.parked.get_mut().unwrap_or_else(PoisonError::into_inner);
-            trace::forget(parked.inbox_number());
+            trace::forget(self.parked.get_mut().inbox_number());
         }
     }
 }

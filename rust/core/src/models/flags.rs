@@ -1,0 +1,91 @@
+//! Words of flags: read without a lock, filled by the first read, written under the process's lock.
+
+use super::{explore, explore_up_to, spawn};
+use crate::backends::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
+use crate::backends::{FreezeScope, Given, Level, Node, Precision, Site, assign, epoch, find, snapshot};
+
+#[test]
+fn a_first_read_never_undoes_an_assignment() {
+    let read = explore(|| {
+        let reader = spawn(|| CUDNN_ENABLED.get());
+        CUDNN_ENABLED.set(false).unwrap();
+        assert!(!CUDNN_ENABLED.get());
+        let read = reader.join().unwrap();
+        assert!(!CUDNN_ENABLED.get());
+        read
+    });
+    assert_eq!(read, [false, true].into());
+}
+
+#[test]
+fn who_has_read_an_assignment_reads_nothing_older() {
+    let read = explore(|| {
+        let writer = spawn(|| CUDNN_ENABLED.set(false).unwrap());
+        let read = (CUDNN_ENABLED.get(), CUDNN_ENABLED.get());
+        writer.join().unwrap();
+        assert!(!CUDNN_ENABLED.get());
+        read
+    });
+    assert_eq!(read, [(false, false), (true, false), (true, true)].into());
+}
+
+#[test]
+fn nodes_of_one_word_that_two_threads_assign_are_both_held() {
+    let read = explore_up_to(4, || {
+        let writer = spawn(|| Node::CudaConv.set(Precision::Ieee).unwrap());
+        let reader = spawn(|| (Node::CudaConv.get().name(), Node::MkldnnConv.get().name()));
+        Node::MkldnnConv.set(Precision::Bf16).unwrap();
+        writer.join().unwrap();
+        assert_eq!((Node::CudaConv.get(), Node::MkldnnConv.get()), (Precision::Ieee, Precision::Bf16));
+        reader.join().unwrap()
+    });
+    assert_eq!(read, [("ieee", "bf16"), ("ieee", "none"), ("tf32", "bf16"), ("tf32", "none")].into());
+}
+
+#[test]
+fn who_reads_the_epoch_first_reads_no_flag_older_than_it() {
+    let read = explore_up_to(4, || {
+        // A first read would see the newest value in any case.
+        assert!(CUDNN_ENABLED.get() && !CUDNN_BENCHMARK.get());
+        let writers = [(&CUDNN_ENABLED, false), (&CUDNN_BENCHMARK, true)]
+            .map(|(flag, value)| spawn(move || flag.set(value).unwrap()));
+        let epoch_before = epoch();
+        let seen = u64::from(!CUDNN_ENABLED.get()) + u64::from(CUDNN_BENCHMARK.get());
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        assert_eq!(epoch(), 2);
+        (epoch_before, seen)
+    });
+    assert_eq!(read, [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)].into());
+}
+
+#[test]
+fn a_snapshot_sees_flags_that_were_assigned_together_both_or_neither() {
+    let seen = explore(|| {
+        let writer = spawn(|| {
+            let both = ["cudnn.benchmark", "cudnn.deterministic"];
+            assign(&both.map(|name| (find(name).unwrap(), Some(Given::Bool(true)))), None).unwrap();
+        });
+        let seen = snapshot().iter().filter(|entry| entry.level == Level::Process).count();
+        writer.join().unwrap();
+        seen
+    });
+    assert_eq!(seen, [0, 2].into());
+}
+
+#[test]
+fn no_write_is_made_in_a_freeze_that_it_began_before() {
+    let written = explore(|| {
+        let writer = spawn(|| CUDNN_ENABLED.set(false).is_ok());
+        let freeze = FreezeScope::default();
+        freeze.enter(Site::caller());
+        let (first, second) = (CUDNN_ENABLED.get(), CUDNN_ENABLED.get());
+        freeze.leave();
+        assert_eq!(first, second);
+        let written = writer.join().unwrap();
+        assert_eq!(CUDNN_ENABLED.get(), !written);
+        (first, written)
+    });
+    assert_eq!(written, [(false, true), (true, false), (true, true)].into());
+}

@@ -1,0 +1,82 @@
+//! How many layers name flags: never too few, or a thread would miss its own.
+
+use std::sync::Arc;
+
+use super::{explore, flag_scope, spawn};
+use crate::backends::flags::CUDNN_ENABLED;
+use crate::state::{TaskState, ThreadState, any_flag_layer};
+
+#[test]
+fn a_thread_reads_its_own_scope_while_another_opens_and_closes_one() {
+    let other_open = explore(|| {
+        let other = spawn(|| {
+            let _guard = flag_scope(false).guard();
+            assert!(!CUDNN_ENABLED.get());
+        });
+        {
+            let _guard = flag_scope(false).guard();
+            assert!(!CUDNN_ENABLED.get());
+        }
+        assert!(CUDNN_ENABLED.get());
+        let other_open = any_flag_layer();
+        other.join().unwrap();
+        assert!(!any_flag_layer());
+        other_open
+    });
+    assert_eq!(other_open, [false, true].into());
+}
+
+#[test]
+fn a_thread_that_ends_with_an_open_scope_takes_only_its_own_count_with_it() {
+    let other_open = explore(|| {
+        let other = spawn(|| flag_scope(false).enter());
+        let other_open = any_flag_layer();
+        let _guard = flag_scope(false).guard();
+        assert!(!CUDNN_ENABLED.get());
+        other.join().unwrap();
+        assert!(!CUDNN_ENABLED.get());
+        other_open
+    });
+    assert_eq!(other_open, [false, true].into());
+}
+
+#[test]
+fn a_captured_state_holds_its_flags_on_the_thread_that_it_is_sent_to() {
+    let other_open = explore(|| {
+        let guard = flag_scope(false).guard();
+        let state = ThreadState::capture();
+        let other = spawn(move || {
+            state.run(|| assert!(!CUDNN_ENABLED.get()));
+            assert!(CUDNN_ENABLED.get());
+            state.install();
+            assert!(!CUDNN_ENABLED.get());
+        });
+        drop(guard);
+        assert!(CUDNN_ENABLED.get());
+        let other_open = any_flag_layer();
+        other.join().unwrap();
+        other_open
+    });
+    assert_eq!(other_open, [false, true].into());
+}
+
+#[test]
+fn a_task_that_moves_to_another_thread_keeps_its_scope_while_others_close() {
+    explore(|| {
+        let task = Arc::new(TaskState::new(&ThreadState::capture()));
+        let guard = flag_scope(false).guard();
+        task.step(|| flag_scope(false).enter()).unwrap();
+        let moved = {
+            let task = task.clone();
+            spawn(move || {
+                task.step(|| assert!(!CUDNN_ENABLED.get())).unwrap();
+                assert!(CUDNN_ENABLED.get());
+            })
+        };
+        drop(guard);
+        assert!(CUDNN_ENABLED.get());
+        moved.join().unwrap();
+        drop(task);
+        assert!(!any_flag_layer());
+    });
+}

@@ -1,0 +1,253 @@
+//! Atomics behind get and set, and the locks. Nobody else chooses a memory ordering.
+//!
+//! What all of it is made of comes from `platform`: the standard library, or loom where the crate is
+//! built for the models of `crate::models`.
+
+#[cfg_attr(not(loom), path = "native.rs")]
+#[cfg_attr(loom, path = "modelled.rs")]
+pub(crate) mod platform;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::Ordering;
+
+pub(crate) use platform::thread_local;
+use platform::{AtomicBool, AtomicU64, UnsafeCell, spin_loop, yield_now};
+
+use crate::lifecycle;
+
+/// A word that is read everywhere and written rarely.
+///
+/// Every access is relaxed: a word says nothing about other memory, so nothing needs to be ordered
+/// with it. Whoever must see several words as one takes the lock under which they are written.
+#[derive(Debug, Default)]
+pub(crate) struct SharedWord(AtomicU64);
+
+impl SharedWord {
+    pub(crate) const fn new(value: u64) -> Self {
+        SharedWord(AtomicU64::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Stores `value` if the word still is `expected`; returns what it holds afterwards.
+    pub(crate) fn set_if(&self, expected: u64, value: u64) -> u64 {
+        match self.0.compare_exchange(expected, value, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => value,
+            Err(other) => other,
+        }
+    }
+
+    /// Leaves 0 and returns what was there.
+    pub(crate) fn take(&self) -> u64 {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+
+    /// Adds and returns the sum.
+    pub(crate) fn add(&self, amount: u64) -> u64 {
+        self.0.fetch_add(amount, Ordering::Relaxed).wrapping_add(amount)
+    }
+
+    /// Subtracts.
+    pub(crate) fn subtract(&self, amount: u64) {
+        self.0.fetch_sub(amount, Ordering::Relaxed);
+    }
+}
+
+/// A bool that several threads read and write; like a word it says nothing about other memory.
+#[derive(Debug, Default)]
+pub(crate) struct SharedBool(AtomicBool);
+
+impl SharedBool {
+    pub(crate) const fn new(value: bool) -> Self {
+        SharedBool(AtomicBool::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, value: bool) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+}
+
+/// Counts changes, so that what was worked out before the last one can be told from what came after.
+///
+/// Who reads the count and then values sees no value older than the count says: a change is counted
+/// after it is made (release), and the count is read before the values (acquire).
+#[derive(Debug)]
+pub(crate) struct ChangeCounter(AtomicU64);
+
+impl ChangeCounter {
+    pub(crate) const fn new() -> Self {
+        ChangeCounter(AtomicU64::new(0))
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn advance(&self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// A lock that nobody waits for: who finds it held goes on without. So a child of a fork that finds it
+/// held, by a thread that the child lacks, goes on as well.
+pub(crate) struct TryLock<T> {
+    held: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached only through a guard or by its only owner, and `held` admits one guard at
+// a time.
+unsafe impl<T: Send> Sync for TryLock<T> {}
+
+impl<T> TryLock<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        TryLock { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
+    }
+
+    pub(crate) fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+        if self.held.swap(true, Ordering::Acquire) {
+            None
+        } else {
+            Some(LockGuard { lock: self, value: PhantomData })
+        }
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    fn release(&self) {
+        self.held.store(false, Ordering::Release);
+    }
+}
+
+impl<T> fmt::Debug for TryLock<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.debug_struct("TryLock").finish_non_exhaustive()
+    }
+}
+
+/// Exclusive access until it is dropped.
+pub(crate) struct LockGuard<'a, T> {
+    lock: &'a TryLock<T>,
+    /// May be sent and shared where such a reference may.
+    value: PhantomData<&'a mut T>,
+}
+
+impl<T> Deref for LockGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: this guard holds the lock, so nobody else has a reference to the value.
+        self.lock.value.with(|value| unsafe { &*value })
+    }
+}
+
+impl<T> DerefMut for LockGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and `&mut self` keeps this guard from giving out a second reference.
+        self.lock.value.with_mut(|value| unsafe { &mut *value })
+    }
+}
+
+impl<T> Drop for LockGuard<'_, T> {
+    fn drop(&mut self) {
+        self.lock.release();
+    }
+}
+
+/// A lock that survives `fork`: [`lifecycle`] takes every such lock around a fork, so a child never
+/// inherits one that a thread which it lacks holds.
+///
+/// It spins and yields instead of sleeping, because a lock with waiters parked in the kernel can't
+/// be handed to a child. That is right only for what every holder does here: a few stores, never a
+/// call into Python and never a wait.
+pub(crate) struct ForkLock<T>(TryLock<T>);
+
+impl<T> ForkLock<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        ForkLock(TryLock::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> LockGuard<'_, T> {
+        lifecycle::watch_forks();
+        self.acquire()
+    }
+
+    fn acquire(&self) -> LockGuard<'_, T> {
+        const SPINS_BEFORE_YIELD: u32 = 64;
+        let mut spins = 0;
+        loop {
+            if let Some(guard) = self.0.try_lock() {
+                return guard;
+            }
+            // Only looks until it is free: to try takes the cache line from whoever holds the lock.
+            while self.0.held.load(Ordering::Relaxed) {
+                spins += 1;
+                if spins < SPINS_BEFORE_YIELD {
+                    spin_loop();
+                } else {
+                    yield_now();
+                }
+            }
+        }
+    }
+}
+
+/// What a fork does with a lock, whatever it guards.
+pub(crate) trait HeldAcrossFork: Sync {
+    /// Before the fork, in the thread that forks.
+    fn before(&self);
+    /// After it, in the parent and in the child.
+    fn after(&self);
+}
+
+impl<T: Send> HeldAcrossFork for ForkLock<T> {
+    fn before(&self) {
+        std::mem::forget(self.acquire());
+    }
+
+    fn after(&self) {
+        self.0.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_admits_one_thread_at_a_time() {
+        static LOCK: ForkLock<u64> = ForkLock::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..10_000).for_each(|_| *LOCK.lock() += 1));
+            }
+        });
+        assert_eq!(*LOCK.lock(), 40_000);
+    }
+
+    #[test]
+    fn set_if_keeps_what_another_thread_wrote() {
+        let word = SharedWord::new(1);
+        assert_eq!(word.set_if(1, 2), 2);
+        assert_eq!(word.set_if(1, 3), 2);
+        assert_eq!(word.get(), 2);
+    }
+}

@@ -1,0 +1,255 @@
+//! What the models of `crate::models` are made of: loom, behind the names and `const` constructors of the
+//! standard library, so that statics stay statics.
+//!
+//! A static lives through all executions of a model, loom's objects live through one. So an object here
+//! only has a place among those of the execution, which gets all of them at its beginning: then loom sees
+//! no difference between an object that was there from the first and one that is first used by some thread.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+pub(crate) use loom::hint::spin_loop;
+pub(crate) use loom::thread::yield_now;
+
+loom::lazy_static! {
+    static ref EXECUTION: Execution = Execution::begin();
+}
+
+/// The objects of one execution.
+struct Execution {
+    number: u64,
+    words: Objects<loom::sync::atomic::AtomicU64>,
+    cells: Objects<loom::cell::UnsafeCell<()>>,
+}
+
+struct Objects<T> {
+    all: Vec<T>,
+    given_out: Cell<usize>,
+}
+
+impl Execution {
+    fn begin() -> Self {
+        static EXECUTIONS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        Execution {
+            number: EXECUTIONS.fetch_add(1, Ordering::Relaxed) + 1,
+            words: Objects::new(|| loom::sync::atomic::AtomicU64::new(0)),
+            cells: Objects::new(|| loom::cell::UnsafeCell::new(())),
+        }
+    }
+}
+
+/// To be called first in every execution, before there is a second thread.
+#[cfg(test)]
+pub(crate) fn begin_execution() {
+    _ = EXECUTION.number;
+}
+
+impl<T> Objects<T> {
+    /// More than any model uses; each costs a little in every execution.
+    const MANY: usize = 32;
+
+    fn new(make: impl Fn() -> T) -> Self {
+        Objects { all: (0..Self::MANY).map(|_| make()).collect(), given_out: Cell::new(0) }
+    }
+}
+
+/// Which of the objects an object is, and in which execution. Moves with it.
+#[derive(Debug, Default)]
+struct Place(std::sync::atomic::AtomicU64);
+
+impl Place {
+    const BITS: u32 = 8;
+
+    const fn new() -> Self {
+        Place(std::sync::atomic::AtomicU64::new(0))
+    }
+
+    #[allow(clippy::expect_used, reason = "a model that outgrows its objects must stop")]
+    fn among<T>(&self, objects: &'static Objects<T>) -> &'static T {
+        let noted = self.0.load(Ordering::Relaxed);
+        let index = if noted >> Self::BITS == EXECUTION.number {
+            (noted & ((1 << Self::BITS) - 1)) as usize
+        } else {
+            let index = objects.given_out.replace(objects.given_out.get() + 1);
+            self.0.store(EXECUTION.number << Self::BITS | index as u64, Ordering::Relaxed);
+            index
+        };
+        objects.all.get(index).expect("a model with fewer shared objects than Objects::MANY")
+    }
+}
+
+/// The word of loom holds the distance from the initial value, so that all words can begin as 0.
+#[derive(Default)]
+pub(crate) struct AtomicU64 {
+    initial: u64,
+    place: Place,
+}
+
+impl AtomicU64 {
+    pub(crate) const fn new(initial: u64) -> Self {
+        AtomicU64 { initial, place: Place::new() }
+    }
+
+    fn word(&self) -> &'static loom::sync::atomic::AtomicU64 {
+        self.place.among(&EXECUTION.words)
+    }
+
+    fn held(&self, distance: u64) -> u64 {
+        distance.wrapping_add(self.initial)
+    }
+
+    fn distance(&self, value: u64) -> u64 {
+        value.wrapping_sub(self.initial)
+    }
+
+    pub(crate) fn load(&self, ordering: Ordering) -> u64 {
+        self.held(self.word().load(ordering))
+    }
+
+    /// An exchange, because loom leaves a store and another thread's exchange unordered: a thread would then
+    /// read again what it has overwritten. Two things that a store may do are not modelled for it: to come
+    /// earlier among the writes of its word than one that was made before it, and to end a release sequence.
+    pub(crate) fn store(&self, value: u64, ordering: Ordering) {
+        self.swap(value, ordering);
+    }
+
+    pub(crate) fn swap(&self, value: u64, ordering: Ordering) -> u64 {
+        self.held(self.word().swap(self.distance(value), ordering))
+    }
+
+    pub(crate) fn fetch_add(&self, amount: u64, ordering: Ordering) -> u64 {
+        self.held(self.word().fetch_add(amount, ordering))
+    }
+
+    pub(crate) fn fetch_sub(&self, amount: u64, ordering: Ordering) -> u64 {
+        self.held(self.word().fetch_sub(amount, ordering))
+    }
+
+    pub(crate) fn compare_exchange(
+        &self,
+        expected: u64,
+        value: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u64, u64> {
+        let (expected, value) = (self.distance(expected), self.distance(value));
+        let previous = self.word().compare_exchange(expected, value, success, failure);
+        previous.map(|distance| self.held(distance)).map_err(|distance| self.held(distance))
+    }
+}
+
+// Shows no value: to read it would be a step of the model.
+impl fmt::Debug for AtomicU64 {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.debug_struct("AtomicU64").finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct AtomicBool(AtomicU64);
+
+impl AtomicBool {
+    pub(crate) const fn new(initial: bool) -> Self {
+        AtomicBool(AtomicU64::new(initial as u64))
+    }
+
+    pub(crate) fn load(&self, ordering: Ordering) -> bool {
+        self.0.load(ordering) != 0
+    }
+
+    pub(crate) fn store(&self, value: bool, ordering: Ordering) {
+        self.0.store(u64::from(value), ordering);
+    }
+
+    pub(crate) fn swap(&self, value: bool, ordering: Ordering) -> bool {
+        self.0.swap(u64::from(value), ordering) != 0
+    }
+}
+
+/// Every access is one of a cell of loom, which fails where two are not ordered.
+pub(crate) struct UnsafeCell<T> {
+    place: Place,
+    value: std::cell::UnsafeCell<T>,
+}
+
+impl<T> UnsafeCell<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        UnsafeCell { place: Place::new(), value: std::cell::UnsafeCell::new(value) }
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    pub(crate) fn with<R>(&self, action: impl FnOnce(*const T) -> R) -> R {
+        self.place.among(&EXECUTION.cells).with(|_| action(self.value.get()))
+    }
+
+    pub(crate) fn with_mut<R>(&self, action: impl FnOnce(*mut T) -> R) -> R {
+        self.place.among(&EXECUTION.cells).with_mut(|_| action(self.value.get()))
+    }
+}
+
+/// A thread-local of one thread: none once the thread has dropped it.
+pub(crate) struct Local<T>(Rc<RefCell<Option<Rc<T>>>>);
+
+type Drops = RefCell<Vec<Box<dyn FnOnce()>>>;
+
+loom::thread_local! {
+    static DROPS: Drops = RefCell::new(Vec::new());
+}
+
+impl<T: 'static> Local<T> {
+    pub(crate) fn new(value: T) -> Self {
+        let local = Rc::new(RefCell::new(Some(Rc::new(value))));
+        if std::mem::needs_drop::<T>() {
+            let dropped = local.clone();
+            DROPS.with(|drops| drops.borrow_mut().push(Box::new(move || drop(dropped.take()))));
+        }
+        Local(local)
+    }
+}
+
+/// Drops the thread-locals of this thread. Loom does it too late, when the thread has been joined, and all
+/// at once, so that no destructor can read those that have none.
+#[cfg(test)]
+pub(crate) fn end_thread() {
+    while let Some(end) = DROPS.with(|drops| drops.borrow_mut().pop()) {
+        end();
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct AccessError;
+
+pub(crate) struct LocalKey<T: 'static>(&'static loom::thread::LocalKey<Local<T>>);
+
+impl<T: 'static> LocalKey<T> {
+    pub(crate) const fn new(key: &'static loom::thread::LocalKey<Local<T>>) -> Self {
+        LocalKey(key)
+    }
+
+    #[allow(clippy::expect_used, reason = "as in the standard library")]
+    pub(crate) fn with<R>(&self, action: impl FnOnce(&T) -> R) -> R {
+        self.try_with(action).expect("a thread-local that is not dropped yet")
+    }
+
+    pub(crate) fn try_with<R>(&self, action: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
+        let value = self.0.with(|local| local.0.borrow().clone());
+        value.map(|value| action(&value)).ok_or(AccessError)
+    }
+}
+
+macro_rules! local_keys {
+    ($(static $name:ident: $type:ty = const $value:block;)+) => {$(
+        static $name: $crate::sync::platform::LocalKey<$type> = {
+            loom::thread_local! {
+                static KEY: $crate::sync::platform::Local<$type> = $crate::sync::platform::Local::new($value);
+            }
+            $crate::sync::platform::LocalKey::new(&KEY)
+        };
+    )+};
+}
+pub(crate) use local_keys as thread_local;
