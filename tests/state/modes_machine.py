@@ -149,6 +149,17 @@ class ModesOnThreads(OnThreads):
         self.agreed = True
         return came[0], came[1]
 
+    def unseen(self, thread: int, ours: Callable[[], object], models: Callable[[], object]) -> None:
+        """Do a step on both sides and leave it to the next one to look."""
+        self.workers[thread].do(ours)
+        with modes_model.in_force(self.of_threads[thread]):
+            models()
+
+    def thread_that_entered(self, made: Pair) -> int:
+        """Who entered the object last; the first thread where that was a task, or nobody."""
+        entered_on = [state.thread == made[1]._entered_on for state in self.of_threads]
+        return entered_on.index(True) if any(entered_on) else 0
+
     def compare_elsewhere(self, thread: int, way: list[Frame]) -> None:
         """Compare what every other thread sees, and every other task that has a state of its own."""
         for number, (worker, state) in enumerate(zip(self.workers, self.of_threads, strict=True)):

@@ -10,12 +10,20 @@ from typing import Any
 
 import interlock
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, initialize, multiple, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    Bundle,
+    consumes,
+    initialize,
+    multiple,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from interlock.autograd import grad_mode
 
 from tests.state import frames, model_frames, modes_model
 from tests.state.frames import Finish, Handled, Unhandled
-from tests.state.machine import A_FEW, OnThreads, sequences, threads
+from tests.state.machine import A_FEW, THREADS, OnThreads, sequences, threads
 from tests.state.modes_machine import Frame, ModesOnThreads, Pair, Place
 from tests.state.modes_model import MODEL
 
@@ -33,6 +41,7 @@ ways = st.sampled_from(
 )
 places = st.tuples(threads, ways)
 kinds = st.sampled_from(KINDS)
+setters = st.sampled_from(SETTERS)
 numbers = st.integers(0, A_FEW)
 
 
@@ -40,6 +49,7 @@ class ModesMachine(ModesOnThreads):
     """Modes and captured states made, entered, left, decorated with and shared in any order, anywhere."""
 
     objects = Bundle("objects")
+    written = Bundle("written")
     states = Bundle("states")
 
     def __init__(self) -> None:
@@ -75,9 +85,21 @@ class ModesMachine(ModesOnThreads):
         self.scopes.append(made[0])
         return made
 
-    @rule(place=places, kind=st.sampled_from(SETTERS), mode=st.booleans())
-    def write_without_a_scope(self, place: Place, kind: str, mode: bool) -> None:
-        self.both(place, lambda: getattr(grad_mode, kind)(mode), lambda: getattr(MODEL, kind)(mode))
+    @rule(target=written, place=places, kind=setters, mode=st.booleans())
+    def write_without_a_scope(self, place: Place, kind: str, mode: bool) -> Pair:
+        return self.both(place, lambda: getattr(grad_mode, kind)(mode), lambda: getattr(MODEL, kind)(mode))
+
+    @rule(place=places, made=consumes(written), how=st.sampled_from(("decorate", "enter and leave", "leave")))
+    def take_the_write_back(self, place: Place, made: Pair, how: str) -> None:
+        def use(scope: Any) -> None:
+            if how == "decorate":
+                scope(lambda: None)
+                return
+            if how == "enter and leave":
+                scope.__enter__()
+            scope.__exit__(None, None, None)
+
+        self.both(place, lambda: use(made[0]), lambda: use(made[1]))
 
     @precondition(OnThreads.few_objects)
     @rule(target=objects, place=places, made=objects)
@@ -87,18 +109,42 @@ class ModesMachine(ModesOnThreads):
         self.made += 1
         return self.noted(self.both(place, made[0].clone, made[1].clone))
 
-    @rule(place=places, made=objects)
-    def enter(self, place: Place, made: Pair) -> None:
-        self.entered += 1
-        self.both(place, made[0].__enter__, made[1].__enter__)
-
-    @rule(place=places, made=objects)
-    def leave(self, place: Place, made: Pair) -> None:
+    @rule(place=places, made=st.lists(objects, min_size=1, max_size=4))
+    def enter(self, place: Place, made: list[Pair]) -> None:
+        self.entered += len(made)
         self.both(
             place,
+            lambda: [ours.__enter__() for ours, _ in made],
+            lambda: [models.__enter__() for _, models in made],
+        )
+
+    @rule(place=places, made=st.lists(objects, min_size=1, max_size=2))
+    def leave(self, place: Place, made: list[Pair]) -> None:
+        self.both(
+            place,
+            lambda: [ours.__exit__(None, None, None) for ours, _ in made],
+            lambda: [models.__exit__(None, None, None) for _, models in made],
+        )
+
+    @rule(
+        made=objects,
+        away=st.integers(1, THREADS - 1),
+        then=st.lists(objects, max_size=2),
+        kind=setters,
+        mode=st.booleans(),
+    )
+    def leave_elsewhere(self, made: Pair, away: int, then: list[Pair], kind: str, mode: bool) -> None:
+        """Leave on another thread, at which nobody looks until the one that entered enters or writes."""
+        entered_on = self.thread_that_entered(made)
+        self.unseen(
+            (entered_on + away) % THREADS,
             lambda: made[0].__exit__(None, None, None),
             lambda: made[1].__exit__(None, None, None),
         )
+        if then:
+            self.enter((entered_on, ()), then)
+        else:
+            self.write_without_a_scope((entered_on, ()), kind, mode)
 
     @rule(target=states, place=places)
     def capture(self, place: Place) -> Pair:
