@@ -9,14 +9,19 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from tests.worker import Worker
 
-SETTINGS = settings(
-    max_examples=2_000 if os.environ.get("INTERLOCK_TEST_LONG") == "1" else 200,
-    stateful_step_count=40,
-    deadline=None,
-    print_blob=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+
+def sequences(number: int) -> settings:
+    """Try this many sequences, or 2000 where time does not matter."""
+    return settings(
+        max_examples=2_000 if os.environ.get("INTERLOCK_TEST_LONG") == "1" else number,
+        stateful_step_count=40,
+        deadline=None,
+        print_blob=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
 THREADS = 3
 A_FEW = 4
 """How many objects a sequence makes at most, so that each is entered often and in many orders."""
@@ -29,8 +34,12 @@ class OnThreads(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.workers = [Worker() for _ in range(THREADS)]
+        self.workers = [self.new_worker() for _ in range(THREADS)]
         self.made = 0
+
+    def new_worker(self) -> Worker:
+        """A thread on which nothing was entered or written yet."""
+        return Worker()
 
     def few_objects(self) -> bool:
         """Whether more objects may be made."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import inspect
 import pickle
@@ -58,7 +59,7 @@ def test_a_state_is_in_force_on_another_thread_and_then_gone(
     assert seen() == DEFAULT
 
 
-def _inside(scope: interlock.state.StateScope) -> Seen:
+def _inside(scope: contextlib.AbstractContextManager[object]) -> Seen:
     with scope:
         return seen()
 
@@ -108,6 +109,17 @@ def test_installing_again_takes_the_place_of_what_was_installed(workers: tuple[W
     worker.do(state.install)
     worker.do(default.install)
     assert worker.do(seen) == DEFAULT
+
+
+def test_a_write_before_an_install_is_not_taken_back_from_what_was_installed(
+    workers: tuple[Worker, Worker],
+) -> None:
+    worker, state = workers[0], without_cudnn()
+    scope = worker.do(lambda: interlock.set_grad_enabled(False))
+    worker.do(state.install)
+    with_it_open = worker.do(lambda: _inside(scope))
+    assert with_it_open == INSIDE
+    assert worker.do(seen) == INSIDE
 
 
 def test_open_scopes_stay_in_force_over_what_is_installed(workers: tuple[Worker, Worker]) -> None:

@@ -23,7 +23,7 @@ from interlock import backends, errors
 from tests.flag_table import BY_NAME, FLAGS, Flag, read_all
 from tests.state import flag_model
 from tests.state.flag_model import Refused, Scope, State
-from tests.state.machine import A_FEW, SETTINGS, THREADS, OnThreads, threads
+from tests.state.machine import A_FEW, THREADS, OnThreads, sequences, threads
 
 ALL_NAMES = [flag.name for flag in FLAGS]
 MODULES = ("", "cudnn", "mkldnn")
@@ -224,4 +224,4 @@ class FlagsMachine(OnThreads):
 
 @pytest.mark.usefixtures("restored")
 def test_every_sequence_of_flags_agrees_with_the_model() -> None:
-    run_state_machine_as_test(FlagsMachine, settings=SETTINGS)
+    run_state_machine_as_test(FlagsMachine, settings=sequences(200))

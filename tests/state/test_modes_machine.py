@@ -1,101 +1,236 @@
-"""Random sequences of modes on three threads, each step compared with the model."""
+"""Random sequences of modes on threads, in tasks and in generators, each step compared with the model.
+
+A step is done at a place: on a thread, and there inside frames, such as a generator that holds a mode or a
+task with a state of its own (`frames`). After each step every thread and every task shows all its mode bits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import interlock
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    Bundle,
+    consumes,
+    initialize,
+    multiple,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from interlock.autograd import grad_mode
 
-from tests.autograd.modes_table import word
-from tests.state.machine import A_FEW, SETTINGS, OnThreads, threads
-from tests.state.model_loader import load
+from tests.state import frames, model_frames, modes_model
+from tests.state.frames import Finish, Handled, Unhandled
+from tests.state.machine import A_FEW, THREADS, OnThreads, sequences, threads
+from tests.state.modes_machine import Frame, ModesOnThreads, Pair, Place
+from tests.state.modes_model import MODEL
 
-KINDS = (
-    "no_grad",
-    "enable_grad",
+SETTERS = (
     "set_grad_enabled",
-    "inference_mode",
     "set_multithreading_enabled",
     "_force_original_view_tracking",
     "enforce_grad_layout_policy",
 )
-TAKE_A_BOOL = KINDS[2:]
+KINDS = ("no_grad", "enable_grad", "inference_mode", *SETTERS)
+WITHOUT_A_MODE = KINDS[:2]
+
+ways = st.sampled_from(
+    [(), (), (), (0,), (1,), (2,), (3,), (4,), (0, 1), (1, 0), (2, 0), (3, 1), (0, 2), (2, 1, 0)]
+)
+places = st.tuples(threads, ways)
+kinds = st.sampled_from(KINDS)
+setters = st.sampled_from(SETTERS)
+numbers = st.integers(0, A_FEW)
 
 
-class ModesMachine(OnThreads):
-    """Mode objects made, entered, left, decorated with and shared in any order."""
+class ModesMachine(ModesOnThreads):
+    """Modes and captured states made, entered, left, decorated with and shared in any order, anywhere."""
 
     objects = Bundle("objects")
-    functions = Bundle("functions")
+    written = Bundle("written")
+    states = Bundle("states")
 
     def __init__(self) -> None:
         super().__init__()
-        self.model = load("modes")
-        self.decorated = 0
+        self.has_ended_a_thread = False
 
-    def model_word(self) -> tuple[bool, ...]:
-        bits, model = self.model.state.word(), self.model
-        order = (model.GRAD, model.INFERENCE, model.MULTITHREADING, model.VIEW_REPLAY, model.LAYOUT_POLICY)
-        return tuple(bool(bits & bit) for bit in order)
-
-    def compare(self) -> None:
-        for worker in self.workers:
-            got, want = worker.do(lambda: (word(), self.model_word()))
-            assert got == want
-
-    def both(self, thread: int, step: Callable[[Any], Any], pair: tuple[Any, Any]) -> tuple[Any, Any]:
-        results = self.workers[thread].do(lambda: (step(pair[0]), step(pair[1])))
-        self.compare()
-        return results
+    @initialize(
+        target=objects,
+        patient=st.sampled_from((False, False, True)),
+        first=st.lists(st.tuples(kinds, st.booleans()), min_size=1, max_size=2),
+    )
+    def start(self, patient: bool, first: list[tuple[str, bool]]) -> Any:
+        self.patient = patient
+        return multiple(*(self.make((0, ()), kind, mode) for kind, mode in first))
 
     @precondition(OnThreads.few_objects)
-    @rule(target=objects, thread=threads, kind=st.sampled_from(KINDS), mode=st.booleans())
-    def make(self, thread: int, kind: str, mode: bool) -> tuple[Any, Any]:
+    @rule(target=objects, place=places, kind=kinds, mode=st.booleans())
+    def make_another(self, place: Place, kind: str, mode: bool) -> Pair:
+        return self.make(place, kind, mode)
+
+    def make(self, place: Place, kind: str, mode: bool) -> Pair:
         self.made += 1
-        given = (mode,) if kind in TAKE_A_BOOL else ()
-        classes = (getattr(grad_mode, kind), getattr(self.model, kind))
-        ours, models = self.both(thread, lambda made: made(*given), classes)
+        given = () if kind in WITHOUT_A_MODE else (mode,)
+        ours, models = self.both(
+            place, lambda: getattr(grad_mode, kind)(*given), lambda: getattr(MODEL, kind)(*given)
+        )
         for name in ("mode", "prev"):
             if hasattr(models, name):
                 assert getattr(ours, name) == getattr(models, name)
-        return ours, models
+        return self.noted((ours, models))
+
+    def noted(self, made: Pair) -> Pair:
+        self.scopes.append(made[0])
+        return made
+
+    @rule(target=written, place=places, kind=setters, mode=st.booleans())
+    def write_without_a_scope(self, place: Place, kind: str, mode: bool) -> Pair:
+        return self.both(place, lambda: getattr(grad_mode, kind)(mode), lambda: getattr(MODEL, kind)(mode))
+
+    @rule(place=places, made=consumes(written), how=st.sampled_from(("decorate", "enter and leave", "leave")))
+    def take_the_write_back(self, place: Place, made: Pair, how: str) -> None:
+        def use(scope: Any) -> None:
+            if how == "decorate":
+                scope(lambda: None)
+                return
+            if how == "enter and leave":
+                scope.__enter__()
+            scope.__exit__(None, None, None)
+
+        self.both(place, lambda: use(made[0]), lambda: use(made[1]))
 
     @precondition(OnThreads.few_objects)
-    @rule(target=objects, thread=threads, made=objects)
-    def clone(self, thread: int, made: tuple[Any, Any]) -> tuple[Any, Any]:
+    @rule(target=objects, place=places, made=objects)
+    def clone(self, place: Place, made: Pair) -> Any:
+        if not hasattr(made[0], "clone"):
+            return multiple()  # the scope of a captured state has none
         self.made += 1
-        return self.both(thread, lambda scope: scope.clone(), made)
+        return self.noted(self.both(place, made[0].clone, made[1].clone))
 
-    @rule(thread=threads, made=objects)
-    def enter(self, thread: int, made: tuple[Any, Any]) -> None:
-        self.both(thread, lambda scope: scope.__enter__(), made)
+    @rule(place=places, made=st.lists(objects, min_size=1, max_size=4))
+    def enter(self, place: Place, made: list[Pair]) -> None:
+        self.entered += len(made)
+        self.both(
+            place,
+            lambda: [ours.__enter__() for ours, _ in made],
+            lambda: [models.__enter__() for _, models in made],
+        )
 
-    @rule(thread=threads, made=objects)
-    def leave(self, thread: int, made: tuple[Any, Any]) -> None:
-        self.both(thread, lambda scope: scope.__exit__(None, None, None), made)
+    @rule(place=places, made=st.lists(objects, min_size=1, max_size=2))
+    def leave(self, place: Place, made: list[Pair]) -> None:
+        self.both(
+            place,
+            lambda: [ours.__exit__(None, None, None) for ours, _ in made],
+            lambda: [models.__exit__(None, None, None) for _, models in made],
+        )
 
-    @rule(thread=threads, mode=st.booleans())
-    def write_without_a_scope(self, thread: int, mode: bool) -> None:
-        self.both(thread, lambda make: make(mode), (interlock.set_grad_enabled, self.model.set_grad_enabled))
+    @rule(
+        made=objects,
+        away=st.integers(1, THREADS - 1),
+        then=st.lists(objects, max_size=2),
+        kind=setters,
+        mode=st.booleans(),
+    )
+    def leave_elsewhere(self, made: Pair, away: int, then: list[Pair], kind: str, mode: bool) -> None:
+        """Leave on another thread, at which nobody looks until the one that entered enters or writes."""
+        entered_on = self.thread_that_entered(made)
+        self.unseen(
+            (entered_on + away) % THREADS,
+            lambda: made[0].__exit__(None, None, None),
+            lambda: made[1].__exit__(None, None, None),
+        )
+        if then:
+            self.enter((entered_on, ()), then)
+        else:
+            self.write_without_a_scope((entered_on, ()), kind, mode)
 
-    @precondition(lambda self: self.decorated < A_FEW)
-    @rule(target=functions, thread=threads, made=objects)
-    def decorate(self, thread: int, made: tuple[Any, Any]) -> tuple[Any, Any]:
-        self.decorated += 1
-        ours, models = made
-        decorated = self.workers[thread].do(lambda: (ours(word), models(self.model_word)))
-        self.compare()
-        return decorated
+    @rule(target=states, place=places)
+    def capture(self, place: Place) -> Pair:
+        return self.both(place, interlock.capture, modes_model.capture)
 
-    @rule(thread=threads, made=functions)
-    def call(self, thread: int, made: tuple[Any, Any]) -> None:
-        ours, models = self.both(thread, lambda function: function(), made)
+    @precondition(OnThreads.few_objects)
+    @rule(target=objects, state=states)
+    def apply(self, state: Pair) -> Pair:
+        self.made += 1
+        return self.noted((state[0].apply(), modes_model.Captured(state[1])))
+
+    @rule(place=places, state=states)
+    def install(self, place: Place, state: Pair) -> None:
+        self.both(place, state[0].install, lambda: modes_model.install(state[1]))
+
+    @precondition(lambda self: len(self.frames) <= A_FEW)
+    @rule(state=states, wrap=st.booleans())
+    def call_in_a_captured_state(self, state: Pair, wrap: bool) -> None:
+        ours, word = state
+        self.frames.append(
+            Frame(
+                "function",
+                frames.Call(ours.wrap(lambda action: action()) if wrap else ours.run),
+                frames.Call(lambda action: modes_model.run(word, action)),
+                0,
+            )
+        )
+
+    @precondition(lambda self: len(self.frames) <= A_FEW)
+    @rule(
+        place=places,
+        kind=st.sampled_from(frames.KINDS),
+        decorator=st.none() | objects,
+        held=st.none() | objects,
+    )
+    def begin(self, place: Place, kind: str, decorator: Pair | None, held: Pair | None) -> None:
+        self.entered += 1
+        # A loop that runs would also look after async generators that begin inside.
+        way = self.way_of(place, no_loop=kind in (*frames.OF_THE_LOOP, "async generator"))
+        our_decorator, model_decorator = decorator or (None, None)
+        our_held, model_held = held or (None, None)
+        begun = self.both(
+            place,
+            lambda: frames.frame(kind, our_decorator, our_held, self.loop),
+            lambda: model_frames.model_frame(kind, model_decorator, model_held),
+            way,
+        )
+        self.frames.append(Frame(kind, *begun, place[0]))
+
+    @precondition(lambda self: self.frames)
+    @rule(place=places, number=numbers, error=st.sampled_from((Handled, Finish, Unhandled)))
+    def throw(self, place: Place, number: int, error: type[Exception]) -> None:
+        frame = self.frames[number % len(self.frames)]
+
+        def throw_to_the_model() -> bool:
+            frame.ended = frame.models.throw(error())
+            return frame.ended
+
+        way = self.way_without(frame, place)
+        ours, models = self.both(place, lambda: frame.ours.throw(error()), throw_to_the_model, way)
         assert ours == models
+        if frame.ended:
+            self.frames.remove(frame)
+
+    @precondition(lambda self: self.frames)
+    @rule(place=places, number=numbers, how=st.sampled_from(("close", "drop", "collect")))
+    def end(self, place: Place, number: int, how: str) -> None:
+        frame = self.frames.pop(number % len(self.frames))
+        self.both(
+            place,
+            # The collector may come to a coroutine before it comes to what awaits it.
+            getattr(frame.ours, "drop" if frame.kind == "awaited task" and how == "collect" else how),
+            frame.models.close if how == "close" else frame.models.drop,
+            self.way_without(frame, place),
+        )
+
+    @precondition(lambda self: not self.has_ended_a_thread)
+    @rule(thread=threads)
+    def end_thread(self, thread: int) -> None:
+        self.has_ended_a_thread = True
+        self.workers[thread].stop()
+        self.workers[thread] = self.new_worker()
+        self.of_threads[thread] = modes_model.new_state()
+        self.both((thread, ()), lambda: None, lambda: None)
 
 
 def test_every_sequence_of_modes_agrees_with_the_model() -> None:
-    run_state_machine_as_test(ModesMachine, settings=SETTINGS)
+    with ModesMachine.ready():
+        run_state_machine_as_test(ModesMachine, settings=sequences(500))

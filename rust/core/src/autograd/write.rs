@@ -7,24 +7,21 @@ use crate::sync::SharedWord;
 ///
 /// `set_grad_enabled(False)` writes when it is made; where the object then turns out to be a context
 /// manager or a decorator, that write was not meant. The write is remembered with the place it went
-/// to, so that a place which has ended since is left alone.
+/// to, so that a place which has ended since, or is another thread's, is left alone.
 #[derive(Debug, Default)]
 pub(super) struct RevocableWrite {
     /// [`packed`], or 0 where there is nothing to take back.
     written: SharedWord,
-    /// The thread that wrote. Only it can take the write back: places are its own.
-    thread: SharedWord,
 }
 
 impl RevocableWrite {
     /// Writes where the innermost layer in force decides the mode, else to the base.
     pub(super) fn write(&self, decision: Masked<u8>) {
         let Some((place, old)) = state::write_modes(decision) else { return };
-        self.thread.set(state::this_thread().number());
         self.written.set(packed(place, old));
     }
 
-    /// Gives the place its old value again, once, if it still lives and is of this thread.
+    /// Gives the place its old value again, once, if it is among those in force on this thread.
     #[inline]
     pub(super) fn take_back(&self) {
         if self.written.get() != 0 {
@@ -35,7 +32,7 @@ impl RevocableWrite {
     #[cold]
     fn restore(&self) {
         let written = self.written.take();
-        if written != 0 && self.thread.get() == state::this_thread().number() {
+        if written != 0 {
             let (place, old) = unpacked(written);
             state::restore_modes(place, old);
         }

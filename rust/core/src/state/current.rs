@@ -16,11 +16,7 @@ use crate::sync::{SharedWord, thread_local};
 pub(crate) struct ThreadNumber(u64);
 
 impl ThreadNumber {
-    pub(super) const NONE: ThreadNumber = ThreadNumber(0);
-
-    pub(crate) fn number(self) -> u64 {
-        self.0
-    }
+    const NONE: ThreadNumber = ThreadNumber(0);
 }
 
 static THREADS: SharedWord = SharedWord::new(0);
@@ -56,13 +52,11 @@ pub(super) struct LiveState {
     pub(super) layers: Layers,
     /// Opened by the first enter of a scope that could be left elsewhere.
     pub(super) inbox: Option<Inbox>,
-    /// Whose numbers the layers have.
-    pub(super) numbered_by: ThreadNumber,
 }
 
 impl LiveState {
     pub(super) const fn new() -> Self {
-        LiveState { layers: Layers::new(mode::BASE), inbox: None, numbered_by: ThreadNumber::NONE }
+        LiveState { layers: Layers::new(mode::BASE), inbox: None }
     }
 
     /// Whether others have asked for layers to be dropped.

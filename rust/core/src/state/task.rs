@@ -193,7 +193,6 @@ mod tests {
         task.step(|| mode.enter()).unwrap();
         std::thread::scope(|threads| {
             threads.spawn(|| {
-                // Its layer has the number that the task's layer had on the other thread.
                 let guard = inference_mode(true);
                 task.step(|| drop(guard)).unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
@@ -203,6 +202,30 @@ mod tests {
             });
         });
         assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn a_task_that_goes_on_on_another_thread_takes_its_writes_back_there() {
+        let task = task();
+        let (to_the_base, to_a_layer) =
+            (ModeManager::new(Manager::SetGradEnabled), ModeManager::new(Manager::SetGradEnabled));
+        let mode = ModeManager::new(Manager::NoGrad);
+        task.step(|| {
+            to_the_base.tell(false);
+            mode.enter();
+            to_a_layer.tell(true);
+        })
+        .unwrap();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                task.step(|| to_a_layer.decorate()).unwrap();
+                task.step(|| assert!(!is_grad_enabled())).unwrap();
+                task.step(|| mode.leave()).unwrap();
+                task.step(|| assert!(!is_grad_enabled())).unwrap();
+                task.step(|| to_the_base.decorate()).unwrap();
+                task.step(|| assert!(is_grad_enabled())).unwrap();
+            });
+        });
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::captured::ThreadState;
-use super::current::{Current, LiveState, Owned, this_thread, with_current};
+use super::current::{Current, LiveState, Owned, with_current};
 use super::inbox::{self, Inbox, InboxNumber, Left};
 use super::layers::{LayerId, Removed};
 use super::{FlagId, FlagSlots, Masked, Slot};
@@ -217,11 +217,6 @@ pub(super) fn swap(other: &mut LiveState) -> bool {
     let swapped = with_layers(|current, owned| {
         if !owned.is_looked_after() {
             return false;
-        }
-        let thread = this_thread();
-        owned.state.numbered_by = thread;
-        if other.numbered_by != thread {
-            other.layers.renumber(&mut owned.ids);
         }
         let named_flags = owned.state.layers.name_flags() || other.layers.name_flags();
         std::mem::swap(&mut owned.state, other);

@@ -8,9 +8,11 @@ mod tests;
 use std::sync::Arc;
 
 use super::{FlagSlots, Masked};
+use crate::sync::SharedWord;
 pub(crate) use flags::any_flag_layer;
 
-/// Tells the layers of one thread apart, and what its states start from. Never 0.
+/// Tells apart the layers of all threads and tasks, and what their states start from: a task may go on on
+/// another thread. Never 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LayerId(u64);
 
@@ -25,19 +27,34 @@ impl LayerId {
     }
 }
 
-/// Gives out the numbers of one thread, none of them twice.
+/// Gives out the numbers of one thread: the one it gave last. Threads take them in blocks, so that no number
+/// is given out twice in a process and threads hardly meet.
 #[derive(Debug)]
 pub(super) struct LayerIds(u64);
 
+const BLOCK: u64 = 1 << 16;
+
+/// The last block that was taken. The first is left out, for the number 0.
+static BLOCKS: SharedWord = SharedWord::new(0);
+
 impl LayerIds {
     pub(super) const fn new() -> Self {
-        LayerIds(0)
+        LayerIds(BLOCK - 1)
     }
 
     #[inline]
     fn next(&mut self) -> LayerId {
         self.0 += 1;
+        if self.0.is_multiple_of(BLOCK) {
+            self.take_block();
+        }
         LayerId(self.0)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_block(&mut self) {
+        self.0 = BLOCKS.add(1) * BLOCK;
     }
 }
 
@@ -72,7 +89,7 @@ pub(super) struct Removed {
 /// What is in force below all layers.
 #[derive(Debug)]
 struct Base {
-    /// Told apart from layers and from the base of another task; none where no write went there yet.
+    /// Told apart from layers and from every other base; none where no write went there yet.
     id: LayerId,
     modes: u8,
     /// The flags that a captured state brought along. Flags that it does not name are the process's.
@@ -97,23 +114,13 @@ impl Layers {
         self.list.last().map_or(self.base.modes, in_force)
     }
 
-    /// Puts something else below all layers.
+    /// Puts something else below all layers. What was written to the old base is not there to be taken back.
     pub(super) fn start_from(&mut self, modes: u8, flags: Option<Arc<FlagSlots>>) {
         let before = self.flag_layer_count();
-        self.base.modes = modes;
-        self.base.flags = flags;
+        self.base = Base { id: LayerId::default(), modes, flags };
         flags::layers_began(self.flag_layer_count());
         flags::layers_ended(before);
         self.refresh_modes();
-    }
-
-    /// Numbers everything anew, for a list that comes to another thread: a number of the one may be
-    /// taken on the other.
-    pub(super) fn renumber(&mut self, ids: &mut LayerIds) {
-        self.base.id = ids.next();
-        for layer in &mut self.list {
-            layer.id = ids.next();
-        }
     }
 
     /// Whether the next push needs more memory first.

@@ -103,7 +103,6 @@ fn a_write_that_went_to_the_base_is_taken_back_there_only() {
     let mut thread = Thread::new();
     let (base, old) = thread.write(Masked::new(GRAD, 0));
     let mut other = Layers::new(GRAD);
-    other.renumber(&mut thread.ids);
     other.write_modes(&mut thread.ids, Masked::new(GRAD, 0));
     other.restore_modes(base, old);
     assert_eq!(other.modes(), 0);
@@ -119,6 +118,33 @@ fn another_base_shows_when_the_layers_over_it_end() {
     assert_eq!((thread.modes(), thread.layers.flag(FlagId(3))), (GRAD | OTHER, Some(1)));
     assert!(thread.remove_of(1));
     assert_eq!(thread.modes(), OTHER);
+}
+
+#[test]
+fn a_write_to_a_base_that_was_replaced_is_not_taken_back_from_the_new_one() {
+    let mut thread = Thread::new();
+    let (base, old) = thread.write(Masked::new(GRAD, 0));
+    thread.layers.start_from(0, None);
+    thread.layers.restore_modes(base, old);
+    assert_eq!(thread.modes(), 0);
+}
+
+#[test]
+fn the_numbers_of_two_threads_never_meet() {
+    let numbers_of = |thread: &mut Thread| -> Vec<u64> {
+        (0..BLOCK + 2)
+            .map(|_| {
+                let id = thread.push(1, GRAD, 0);
+                thread.remove_of(1);
+                id.number()
+            })
+            .collect()
+    };
+    let (mut one, mut other) = (Thread::new(), Thread::new());
+    let (first, second) = (numbers_of(&mut one), numbers_of(&mut other));
+    let all: std::collections::HashSet<u64> = first.iter().chain(&second).copied().collect();
+    assert_eq!(all.len(), first.len() + second.len());
+    assert!(!all.contains(&0));
 }
 
 #[test]

@@ -1,0 +1,255 @@
+"""What code can be inside of: calls, generators, coroutines and tasks that do what they are sent.
+
+Every frame that is not a call is suspended between the steps, perhaps in the middle of a block, and may be
+resumed by any thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import types
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from typing import Any
+
+from interlock import aio
+
+Action = Callable[[], Any]
+Wait = Callable[[Any], Awaitable[Action]]
+
+
+class Handled(Exception):
+    """Thrown in, and handled inside."""
+
+
+class Finish(Exception):
+    """Thrown in, and answered with a return from the middle of the block."""
+
+
+class Unhandled(Exception):
+    """Thrown in, and let through."""
+
+
+def generator(scope: Any, _wait: object = None) -> Generator[Any, Action, None]:
+    """Do what is sent, with `scope` open from the first step to the last."""
+    answer = None
+    with scope:
+        while True:
+            try:
+                answer = (yield answer)()
+            except Handled:
+                answer = None
+            except Finish:
+                return
+
+
+async def coroutine(scope: Any, wait: Wait) -> None:
+    """The same; `wait` hands over the answer and waits for what is sent."""
+    answer = None
+    with scope:
+        while True:
+            try:
+                answer = (await wait(answer))()
+            except Handled:
+                answer = None
+            except Finish:
+                return
+
+
+async def async_generator(scope: Any, _wait: object = None) -> AsyncGenerator[Any, Action]:
+    """The same."""
+    answer = None
+    with scope:
+        while True:
+            try:
+                answer = (yield answer)()
+            except Handled:
+                answer = None
+            except Finish:
+                return
+
+
+@types.coroutine
+def by_hand(answer: Any) -> Generator[Any, Action, Action]:
+    """What a coroutine that is driven by hand waits for."""
+    return (yield answer)
+
+
+class Call:
+    """A function that calls what it is given: there is nothing to suspend."""
+
+    def __init__(self, function: Callable[[Action], Any]) -> None:
+        self.function = function
+
+    def send(self, action: Action) -> Any:
+        return self.function(action)
+
+    def throw(self, error: Exception) -> bool:
+        def fail() -> None:
+            raise error
+
+        with contextlib.suppress(type(error)):
+            self.function(fail)
+        return False
+
+    def close(self) -> None:
+        """It is never open."""
+
+    drop = collect = close
+
+
+class Resumed:
+    """A generator or coroutine. This is the only reference to it, so that it can be dropped."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        inner.send(None)
+
+    def send(self, action: Action) -> Any:
+        return self.inner.send(action)
+
+    def throw(self, error: Exception) -> bool:
+        """Return whether that was the end of it."""
+        try:
+            self.inner.throw(error)
+        except (StopIteration, Unhandled):
+            return True
+        return False
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def drop(self) -> None:
+        """Let the last reference go, which closes it here."""
+        del self.inner
+
+    def collect(self) -> None:
+        """Let the collector find it in a cycle, which closes it here."""
+        cycle = [self.inner]
+        cycle.append(cycle)
+        del cycle
+        self.drop()
+        gc.collect()
+
+
+class ResumedAsync(Resumed):
+    """An async generator that waits for nobody."""
+
+    def __init__(self, inner: AsyncGenerator[Any, Any]) -> None:
+        self.inner = inner
+        self.result_of(inner.asend(None))
+
+    @staticmethod
+    def result_of(step: Awaitable[Any]) -> Any:
+        try:
+            next(step.__await__())
+        except StopIteration as end:
+            return end.value
+        raise AssertionError("it waits for something")
+
+    def send(self, action: Action) -> Any:
+        return self.result_of(self.inner.asend(action))
+
+    def throw(self, error: Exception) -> bool:
+        try:
+            self.result_of(self.inner.athrow(error))
+        except (StopAsyncIteration, Unhandled):
+            return True
+        return False
+
+    def close(self) -> None:
+        self.result_of(self.inner.aclose())
+
+
+class LoopTask(Resumed):
+    """A task of an event loop, which goes round once for each step, on whatever thread that is."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, factory: Any, body: Callable[[Wait], Any]) -> None:
+        self.loop = loop
+        loop.set_task_factory(factory)
+        self.inner = loop.create_task(body(self.wait))
+        self.go_round()
+
+    async def wait(self, answer: Any) -> Action:
+        self.answer = answer
+        self.sent: asyncio.Future[Action] = self.loop.create_future()
+        return await self.sent
+
+    def go_round(self) -> None:
+        self.loop.call_soon(self.loop.stop)
+        self.loop.run_forever()
+
+    def send(self, action: Action) -> Any:
+        self.sent.set_result(action)
+        self.go_round()
+        return self.answer
+
+    def throw(self, error: Exception) -> bool:
+        self.sent.set_exception(error)
+        self.go_round()
+        if ended := self.inner.done():
+            assert isinstance(self.inner.exception(), Unhandled | None)
+        return bool(ended)
+
+    def close(self) -> None:
+        self.inner.cancel()
+        self.go_round()
+
+    def drop(self) -> None:
+        # Task and future hold each other, so it takes the collector.
+        del self.inner, self.sent
+        gc.collect()
+
+    collect = drop
+
+
+def with_its_own_state(inner: Coroutine[Any, Any, Any]) -> Any:
+    """What asyncio would be given to drive."""
+    return aio.task_factory(lambda _loop, steps: steps)(None, inner)
+
+
+async def awaiting(steps: Awaitable[Any]) -> None:
+    """What a task factory may wrap a coroutine in."""
+    await steps
+
+
+KINDS = (
+    "function",
+    "generator",
+    "coroutine",
+    "async generator",
+    "task",
+    "awaited task",
+    "loop task",
+    "plain task",
+)
+WITH_A_STATE = ("task", "awaited task", "loop task")
+OF_THE_LOOP = ("loop task", "plain task")
+
+
+def frame(kind: str, decorator: Any, held: Any, loop: asyncio.AbstractEventLoop) -> Any:
+    """Begin one of interlock's side, decorated or not, that holds a scope or none."""
+    scope = held or contextlib.nullcontext()
+
+    def decorated(function: Any) -> Any:
+        return decorator(function) if decorator else function
+
+    match kind:
+        case "function":
+            return Call(decorated(lambda action: action()))
+        case "generator":
+            return Resumed(decorated(generator)(scope))
+        case "async generator":
+            return ResumedAsync(decorated(async_generator)(scope))
+    body = decorated(coroutine)
+    match kind:
+        case "coroutine":
+            return Resumed(body(scope, by_hand))
+        case "task":
+            return Resumed(with_its_own_state(body(scope, by_hand)))
+        case "awaited task":
+            return Resumed(awaiting(with_its_own_state(body(scope, by_hand))))
+        case "loop task":
+            return LoopTask(loop, aio.task_factory(), lambda wait: body(scope, wait))
+    return LoopTask(loop, None, lambda wait: body(scope, wait))
