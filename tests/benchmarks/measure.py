@@ -1,14 +1,17 @@
 """Time the Python interface of interlock, or of PyTorch, in this process and print nanoseconds as JSON.
 
 It is run by run.py, with either interpreter, so it uses the standard library only. What is compared within
-one library takes turns here, so that a busy moment of the machine hits all of it.
+one library takes turns here, so that a busy moment of the machine hits all of it. All is timed twice: alone,
+and with scopes open in another thread.
 """
 
 import contextlib
 import importlib
 import json
 import sys
+import threading
 import timeit
+from collections.abc import Iterator
 from typing import Any
 
 # A statement is repeated this often in the body of the loop, and the loop itself no longer counts.
@@ -24,6 +27,8 @@ STATEMENTS = {
     "decorated call": "decorated()",
     "bare call": "bare()",
 }
+# Added to the name of what was timed with scopes open in another thread.
+ELSEWHERE = "with scopes elsewhere"
 FLOORS = {
     "C getset": "floor_flags.enabled",
     "C context manager": "with floor_mode():\n    pass",
@@ -48,6 +53,26 @@ def floor_names(folder: str) -> dict[str, Any]:
     sys.path.append(folder)
     floor = importlib.import_module("interlock_floor")
     return {"floor_flags": floor.Flags("flags"), "floor_mode": floor.Mode}
+
+
+@contextlib.contextmanager
+def scopes_elsewhere(names: dict[str, Any]) -> Iterator[None]:
+    """Have a scope of the flag that is read, and a mode, open in another thread."""
+    opened, measured = threading.Event(), threading.Event()
+
+    def keep_open() -> None:
+        with names["flags"](enabled=False), names["no_grad"]():
+            opened.set()
+            measured.wait()
+
+    thread = threading.Thread(target=keep_open)
+    thread.start()
+    opened.wait()
+    try:
+        yield
+    finally:
+        measured.set()
+        thread.join()
 
 
 def timer(statement: str, names: dict[str, Any]) -> timeit.Timer:
@@ -81,7 +106,9 @@ def main() -> None:
         timers |= {key: timer(statement, beside) for key, statement in FLOORS.items()}
     with contextlib.redirect_stdout(sys.stderr):
         measured = best(timers)
-    print(json.dumps(measured))
+        with scopes_elsewhere(names):
+            beside_scopes = best(timers)
+    print(json.dumps(measured | {f"{key} {ELSEWHERE}": time for key, time in beside_scopes.items()}))
 
 
 if __name__ == "__main__":

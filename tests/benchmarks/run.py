@@ -15,16 +15,18 @@ from tests.benchmarks import native, startup
 from tests.benchmarks.floors import CannotMeasureError, extension
 from tests.benchmarks.report import PyTorch, Row, table
 
-MEASURE = Path(__file__).with_name("measure.py")
+HERE = Path(__file__).parent
 PROCESSES = 5
 PYTORCH_STARTUPS = 3
+# What a row says that was measured with a flag scope and a mode open in another thread.
+SCOPES_ELSEWHERE = ", scopes in another thread"
 
 Times = list[dict[str, float]]
 
 
-def measure(python: str, *arguments: str) -> dict[str, float]:
-    """Run measure.py in a fresh process."""
-    command = [python, "-I", str(MEASURE), *arguments]
+def measure(python: str, *arguments: str, program: str = "measure.py") -> dict[str, float]:
+    """Run a program of this folder in a fresh process."""
+    command = [python, "-I", str(HERE / program), *arguments]
     result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     times: dict[str, float] = json.loads(result.stdout)
     return times
@@ -61,12 +63,19 @@ def python_rows(ours: Times, theirs: Times) -> list[Row]:
     def row(what: str, name: str, floor: str, times: float | None, least: float) -> Row:
         return Row(what, middle(ours, name), middle(ours, floor), times=times, pytorch=slower(name, least))
 
+    def rows_that_scopes_elsewhere_leave_alone(note: str, key: str) -> list[Row]:
+        c_read, c_manager = f"C getset{key}", f"C context manager{key}"
+        return [
+            row(f"backends.cudnn.enabled, from Python{note}", f"flag{key}", c_read, 1.5, 6),
+            row(f"with no_grad(): pass{note}", f"mode{key}", c_manager, 1.8, 8),
+            row(f"with cudnn.flags(enabled=False): pass{note}", f"flag scope{key}", c_manager, None, 10),
+        ]
+
     calls = PyTorch(overhead(theirs) / overhead(ours) if theirs else None, 7)
     return [
-        row("backends.cudnn.enabled, from Python", "flag", "C getset", 1.5, 6),
+        *rows_that_scopes_elsewhere_leave_alone("", ""),
+        *rows_that_scopes_elsewhere_leave_alone(SCOPES_ELSEWHERE, " with scopes elsewhere"),
         row("backends.cuda.matmul.allow_tf32, from Python", "view", "C getset", None, 15),
-        row("with no_grad(): pass", "mode", "C context manager", 1.8, 8),
-        row("with cudnn.flags(enabled=False): pass", "flag scope", "C context manager", None, 10),
         Row(
             "overhead of a decorated call (floor: a bare call)",
             overhead(ours),
@@ -83,12 +92,41 @@ def rust_rows() -> list[Row]:
     load, cell, shared = program["flag/floor"], program["mode/floor"], library["bare_read"]
     return [
         Row("flag read, Rust, no scope alive", program["flag/read"], load, more=1.5),
+        Row(
+            f"flag read, Rust{SCOPES_ELSEWHERE}",
+            program["flag/read_with_scopes_elsewhere"],
+            load,
+        ),
         Row("flag read, Rust, beside a scope of another flag", program["flag/read_beside_a_scope"], load),
         Row("flag read, Rust, in a scope of this flag", program["flag/read_in_a_scope"], load),
         Row("mode read, Rust program", program["mode/read"], cell, more=1.5),
         Row("guard enter + exit, Rust program", program["mode/guard"], cell, more=4),
+        Row(
+            f"mode read, Rust program{SCOPES_ELSEWHERE}",
+            program["mode/read_with_scopes_elsewhere"],
+            cell,
+            more=1.5,
+        ),
+        Row(
+            f"guard enter + exit, Rust program{SCOPES_ELSEWHERE}",
+            program["mode/guard_with_scopes_elsewhere"],
+            cell,
+            more=4,
+        ),
         Row("mode read, cdylib", library["mode_read"], shared, more=3.5),
         Row("guard enter + exit, cdylib", library["guard"], shared, more=6),
+    ]
+
+
+def task_rows() -> list[Row]:
+    """Return the row of what a state of its own costs a task."""
+    times = [measure(sys.executable, program="task_step.py") for _ in range(PROCESSES)]
+    return [
+        Row(
+            "step of a task with a state of its own (floor: asyncio's)",
+            middle(times, "aio"),
+            middle(times, "asyncio"),
+        )
     ]
 
 
@@ -128,7 +166,8 @@ def main() -> int:
     """Measure, print the table, and say whether every target was met."""
     try:
         bench_python = python_with_pytorch()
-        rows = rust_rows() + python_rows(*python_times(bench_python)) + startup_rows(bench_python)
+        rows = rust_rows() + python_rows(*python_times(bench_python)) + task_rows()
+        rows += startup_rows(bench_python)
     except CannotMeasureError as error:
         print(error, file=sys.stderr)
         return 2

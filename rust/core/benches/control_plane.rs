@@ -1,10 +1,13 @@
-//! Reads of flags and modes, and guards, each beside the bare load that it can't be faster than.
+//! Reads of flags and modes, and guards, each beside the bare load that it can't be faster than; some with scopes
+//! of another thread alive, which are none of the reader's business.
 
 #![allow(clippy::expect_used, reason = "a benchmark of the wrong name must stop")]
 
 use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use interlock::autograd;
@@ -22,6 +25,23 @@ fn scope_of(name: &str, value: bool) -> FlagScope {
     FlagScope::new([(attribute, Given::Bool(value))], None).expect("a value of its type")
 }
 
+/// Runs `measure` while another thread has a scope of the flag that is read open, and a mode.
+fn with_scopes_elsewhere(measure: impl FnOnce()) {
+    let (opened, wait_until_opened) = mpsc::channel();
+    let (measured, wait_until_measured) = mpsc::channel::<()>();
+    thread::scope(|threads| {
+        threads.spawn(move || {
+            let (_flag, _mode) = (scope_of("cudnn.enabled", false).guard(), autograd::no_grad());
+            opened.send(()).ok();
+            // Told by the end of the channel.
+            wait_until_measured.recv().ok();
+        });
+        wait_until_opened.recv().ok();
+        measure();
+        drop(measured);
+    });
+}
+
 fn flag_reads(criterion: &mut Criterion) {
     BARE_WORD.store(2, Ordering::Relaxed);
     let mut group = criterion.benchmark_group("flag");
@@ -33,6 +53,9 @@ fn flag_reads(criterion: &mut Criterion) {
     let own = scope_of("cudnn.enabled", false).guard();
     group.bench_function("read_in_a_scope", |b| b.iter(|| flags::CUDNN_ENABLED.get()));
     drop(own);
+    with_scopes_elsewhere(|| {
+        group.bench_function("read_with_scopes_elsewhere", |b| b.iter(|| flags::CUDNN_ENABLED.get()));
+    });
     group.finish();
 }
 
@@ -41,14 +64,19 @@ fn modes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("mode");
     group.bench_function("floor", |b| b.iter(|| BARE_CELL.get()));
     group.bench_function("read", |b| b.iter(autograd::is_grad_enabled));
-    group.bench_function("guard", |b| {
-        b.iter(|| {
-            let _guard = autograd::no_grad();
-            // The block of the guard: whatever stands here may look at the mode.
-            black_box(())
-        })
+    group.bench_function("guard", |b| b.iter(enter_and_leave));
+    with_scopes_elsewhere(|| {
+        group.bench_function("read_with_scopes_elsewhere", |b| b.iter(autograd::is_grad_enabled));
+        group.bench_function("guard_with_scopes_elsewhere", |b| b.iter(enter_and_leave));
     });
     group.finish();
+}
+
+#[inline(always)]
+fn enter_and_leave() {
+    let _guard = autograd::no_grad();
+    // The block of the guard: whatever stands here may look at the mode.
+    black_box(())
 }
 
 criterion_group!(benches, flag_reads, modes);
