@@ -57,7 +57,6 @@ fn a_write_is_never_taken_back_on_another_thread() {
 }
 
 #[test]
-#[ignore = "fails while RevocableWrite keeps a write and its thread in two words"]
 fn of_two_writes_with_one_object_none_takes_back_the_other() {
     explore(|| {
         let object = Arc::new(ModeManager::new(Manager::SetGradEnabled));
