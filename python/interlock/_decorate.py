@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import sys
 import types
 import warnings
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Protocol, TypeVar, cast
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -107,9 +108,17 @@ def resuming(
             except BaseException as error:
                 # Also the GeneratorExit of `close`: before 3.13 closing a step of an async generator leaves
                 # its cleanup for later, and that would be outside of the scope.
+                if _has_ended(running):
+                    raise
                 resume, sent = running.throw, error
 
     return run
+
+
+def _has_ended(inner: Any) -> bool:
+    """Whether the collector has come to what is inside first; it would not take what is thrown in."""
+    frames = (getattr(inner, name, inner) for name in ("cr_frame", "gi_frame", "ag_frame"))
+    return any(frame is None for frame in frames)
 
 
 def _decorate_generator(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,7 +141,7 @@ def _decorate_async_generator(scope: Scope, function: Callable[..., Any]) -> Cal
     @functools.wraps(function)
     async def run(*arguments: Any, **named: Any) -> AsyncGenerator[Any, Any]:
         generator = function(*arguments, **named)
-        resume: Callable[[Any], Any] = generator.asend
+        resume: Callable[[Any], Any] = functools.partial(_first_step, generator)
         sent: Any = None
         while True:
             try:
@@ -144,9 +153,24 @@ def _decorate_async_generator(scope: Scope, function: Callable[..., Any]) -> Cal
             try:
                 resume, sent = generator.asend, (yield produced)
             except BaseException as error:
+                if _has_ended(generator):
+                    raise
                 resume, sent = generator.athrow, error
 
     return run
+
+
+def _first_step(generator: AsyncGenerator[Any, Any], sent: None) -> Awaitable[Any]:
+    """Return what a first `asend` returns, and keep the event loop from closing the generator.
+
+    The loop closes the one that wraps it, and would close both at once.
+    """
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        return generator.asend(sent)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
 
 
 def _decorate_construction(scope: Scope, decorated: type) -> type:

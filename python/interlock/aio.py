@@ -12,7 +12,7 @@ import contextlib
 import contextvars
 from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Never, Self, TypeVar
 
 from interlock._core.state import TaskState
 from interlock._decorate import resuming
@@ -33,13 +33,24 @@ class _Steps(Coroutine[Any, Any, _T]):
         self._state = TaskState()
 
     def send(self, value: Any, /) -> Any:
-        return self._state.step(self._coroutine.send, value)
+        with self._state:
+            return self._coroutine.send(value)
 
     def throw(self, *error: Any) -> Any:
-        return self._state.step(self._coroutine.throw, *error)
+        with self._state:
+            return self._coroutine.throw(*error)
 
     def close(self) -> None:
-        self._state.step(self._coroutine.close)
+        with self._state:
+            self._coroutine.close()
+
+    def __del__(self) -> None:
+        # The cleanup of a coroutine that is not done belongs to the task as well.
+        with self._state:
+            del self._coroutine
+
+    def __reduce__(self) -> Never:
+        raise TypeError("a coroutine can be neither copied nor pickled")
 
     def __await__(self) -> Generator[Any, Any, _T]:
         # For a factory that wraps what it is given in a coroutine of its own.
@@ -48,6 +59,8 @@ class _Steps(Coroutine[Any, Any, _T]):
 
     def __getattr__(self, name: str) -> Any:
         # `cr_frame` and its like, by which debuggers and asyncio itself tell where a task is.
+        if name in _Steps.__slots__:
+            raise AttributeError(name)
         return getattr(self._coroutine, name)
 
 

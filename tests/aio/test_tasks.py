@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
 import gc
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+import types
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from typing import Any
 
 import interlock
@@ -314,6 +316,41 @@ def test_a_step_of_a_task_inside_a_step_is_refused() -> None:
     from interlock._core.state import TaskState
 
     task = TaskState()
-    with pytest.raises(interlock.errors.TaskIsRunningError, match="in force already"):
-        task.step(task.step, is_grad_enabled)
-    assert task.step(is_grad_enabled)
+    with task:
+        with pytest.raises(interlock.errors.TaskIsRunningError, match="in force already"), task:
+            raise AssertionError("it must not begin")
+        task.__exit__()
+        task.__exit__()
+        with task:
+            assert is_grad_enabled()
+
+
+def test_what_an_unfinished_task_writes_in_its_cleanup_stays_with_it() -> None:
+    cleaned = []
+
+    @types.coroutine
+    def suspend() -> Generator[None, None, None]:
+        yield
+
+    async def wait() -> None:
+        with no_grad():
+            try:
+                await suspend()
+            finally:
+                cleaned.append(is_grad_enabled())
+                inference_mode().__enter__()
+
+    steps: Any = aio.task_factory(lambda _loop, steps: steps)(None, wait())
+    steps.send(None)
+    # In a cycle the collector may come to the coroutine first, and that is then closed here.
+    del steps
+    assert cleaned == [False]
+    assert not interlock.is_inference_mode_enabled()
+
+
+def test_what_the_factory_hands_on_is_copied_as_little_as_a_coroutine() -> None:
+    inner = seen_after_a_step()
+    steps = aio.task_factory(lambda _loop, steps: steps)(None, inner)
+    with pytest.raises(TypeError, match="neither copied nor pickled"):
+        copy.copy(steps)
+    steps.close()

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Generator
 from typing import Any
 
 import pytest
-from interlock import no_grad
+from interlock import is_grad_enabled, no_grad
 
 from tests.autograd.modes_table import BARE, MODES, START, Mode, State, now
 from tests.autograd.uses import Pause
@@ -148,3 +148,51 @@ def test_an_error_that_was_thrown_in_is_not_kept_alive() -> None:
         assert throw()() is None
     finally:
         gc.enable()
+
+
+def test_a_loop_that_ends_closes_a_decorated_async_generator_once_and_in_its_mode() -> None:
+    seen: list[object] = []
+
+    @no_grad()
+    async def numbers() -> AsyncIterator[int]:
+        try:
+            yield 1
+        finally:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            seen.append(is_grad_enabled())
+
+    async def main() -> object:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: seen.append(context))
+        generator = numbers()
+        await anext(generator)
+        return generator
+
+    asyncio.run(main())
+    assert seen == [False]
+
+
+def test_the_collector_may_come_to_a_decorated_async_generator_from_inside() -> None:
+    @no_grad()
+    async def numbers() -> AsyncIterator[int]:
+        yield 1
+
+    generator: Any = numbers()
+    with pytest.raises(StopIteration):
+        anext(generator).__await__().send(None)
+    with pytest.raises(StopIteration):
+        generator.ag_frame.f_locals["generator"].aclose().send(None)
+    with pytest.raises(StopIteration):
+        generator.aclose().send(None)
+
+
+def test_the_collector_may_come_to_a_decorated_coroutine_from_inside() -> None:
+    @no_grad()
+    async def wait() -> None:
+        await Pause()
+
+    coroutine: Any = wait()
+    coroutine.send(None)
+    coroutine.cr_await.gi_frame.f_locals["running"].close()
+    coroutine.close()
+    assert coroutine.cr_frame is None

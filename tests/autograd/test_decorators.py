@@ -232,3 +232,8 @@ def test_a_partial_object_and_an_object_with_call_can_be_decorated(mode: Mode) -
 
     assert mode.make()(functools.partial(lambda x: (x, now()), 3))() == (3, mode.inside)
     assert mode.make()(Callable_())(4) == (4, mode.inside)
+
+
+def test_no_named_arguments_are_none_also_as_an_empty_dict() -> None:
+    nothing: dict[str, Any] = {}
+    assert interlock.no_grad()(lambda: 3, **nothing)() == 3

@@ -73,3 +73,37 @@ def test_a_process_that_leaves_in_the_middle_of_scopes_keeps_its_exit_code(code:
         """
     )
     assert (done.code, done.stderr) == (code, "")
+
+
+# What a daemon thread does when the interpreter ends it.
+AT_WORK = {
+    "run": "interlock.capture().run(work)",
+    "wrap": "interlock.capture().wrap(work)()",
+    "a decorated function": "interlock.no_grad()(work)()",
+    "a task": "aio.run(task())",
+}
+
+
+@pytest.mark.parametrize("at_work", AT_WORK.values(), ids=AT_WORK.keys())
+def test_a_daemon_thread_is_ended_in_the_middle_of_its_work(at_work: str) -> None:
+    done = child.run(
+        f"""
+        import threading, time
+        import interlock
+        from interlock import aio
+
+        def work() -> None:
+            entered.set()
+            while True:
+                time.sleep(0.001)
+
+        async def task() -> None:
+            work()
+
+        entered = threading.Event()
+        threading.Thread(target=lambda: {at_work}, daemon=True).start()
+        entered.wait()
+        time.sleep(0.05)
+        """
+    )
+    assert (done.code, done.stderr) == (0, "")

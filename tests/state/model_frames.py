@@ -10,7 +10,7 @@ from tests.state.frames import Action, Call, Resumed, generator
 
 
 class InItsOwnState(Resumed):
-    """A task that has a state of its own: each step runs there, but not what a collector does."""
+    """A task that has a state of its own: each step runs there, and so does its cleanup."""
 
     def __init__(self, inner: Any) -> None:
         self.state = modes_model.new_state(modes_model.capture())
@@ -29,14 +29,15 @@ class InItsOwnState(Resumed):
         with modes_model.in_force(self.state):
             super().close()
 
-
-class Awaited(InItsOwnState):
-    """Such a task inside a coroutine, which is told of its own end and closes the task."""
-
     def drop(self) -> None:
         self.close()
 
-    collect = drop
+
+class Collected(InItsOwnState):
+    """Such a task in a cycle: the collector, coming to the coroutine first, ends it where it runs itself."""
+
+    def drop(self) -> None:
+        del self.inner
 
 
 def model_frame(kind: str, decorator: Any, held: Any) -> Any:
@@ -49,8 +50,8 @@ def model_frame(kind: str, decorator: Any, held: Any) -> Any:
         return Call(decorated(lambda action: action()))
     inner = decorated(generator)(held or contextlib.nullcontext())
     match kind:
-        case "task" | "loop task":
+        case "task" | "awaited task":
             return InItsOwnState(inner)
-        case "awaited task":
-            return Awaited(inner)
+        case "loop task":
+            return Collected(inner)
     return Resumed(inner)

@@ -72,9 +72,13 @@ class ModesOnThreads(OnThreads):
         cls.loop = asyncio.new_event_loop()
         cls.loop.set_exception_handler(lambda _loop, _context: None)  # it says which tasks are collected
         cls.defaults = interlock.capture()
+        # The collector comes to the parts of a cycle in the order in which they were made, unless it has run
+        # in between.
+        gc.disable()
         try:
             yield
         finally:
+            gc.enable()
             gc.unfreeze()
             cls.loop.close()
             while cls.clean_workers:

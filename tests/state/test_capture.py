@@ -208,21 +208,32 @@ def test_a_state_shows_its_modes_and_flags() -> None:
     )
 
 
-@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_a_state_stays_in_its_process(duplicate: Callable[[object], object]) -> None:
+def test_a_state_stays_in_its_process() -> None:
     with pytest.raises(TypeError, match=r"backends\.snapshot"):
-        duplicate(capture())
+        pickle.dumps(capture())
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_a_state_never_changes_and_is_its_own_copy(duplicate: Callable[[object], object]) -> None:
+    state = capture()
+    assert duplicate(state) is state
+
+
+def test_making_a_state_is_capturing_one() -> None:
+    with interlock.no_grad():
+        assert repr(interlock.ThreadState()) == repr(capture())
 
 
 @pytest.mark.parametrize(
     "call",
     [
         lambda: capture(True),  # type: ignore[misc]
+        lambda: capture(pin=1),  # type: ignore[arg-type]
         lambda: capture().run(),  # type: ignore[call-arg]
         lambda: capture().run(3),  # type: ignore[arg-type]
         lambda: capture().wrap(3),  # type: ignore[type-var]
         lambda: capture().install(3),  # type: ignore[call-arg]
-        lambda: interlock.ThreadState(),
+        lambda: interlock.ThreadState(3),  # type: ignore[call-arg]
     ],
 )
 def test_a_wrong_call_is_a_type_error(call: Callable[[], object]) -> None:

@@ -215,8 +215,8 @@ class ModesMachine(ModesOnThreads):
         frame = self.frames.pop(number % len(self.frames))
         self.both(
             place,
-            # The collector may come to a coroutine before it comes to what awaits it.
-            getattr(frame.ours, "drop" if frame.kind == "awaited task" and how == "collect" else how),
+            # The collector may come to a coroutine before or after what awaits it or has its state.
+            getattr(frame.ours, "drop" if "task" in frame.kind and how == "collect" else how),
             frame.models.close if how == "close" else frame.models.drop,
             self.way_without(frame, place),
         )

@@ -33,7 +33,7 @@ class Snapshot(tuple[SnapshotEntry, ...]):
         process. Where exactly these are assigned already it does nothing, so that a freeze which a forked
         worker has from its parent is no obstacle. Otherwise it is `restore`, and raises what that raises.
         """
-        if _assigned(snapshot()) != _assigned(self):
+        if _assigned(snapshot()) != _assigned(map(_checked, self)):
             restore(self)
 
 

@@ -4,7 +4,7 @@ use interlock::autograd::Mode;
 use interlock::state;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 
 use crate::autograd::decorated;
 use crate::errors::IntoPython;
@@ -16,21 +16,8 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ThreadState>()?;
     module.add_class::<StateScope>()?;
     module.add_class::<TaskState>()?;
-    module.add_function(wrap_pyfunction!(capture, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
     module.add("TRACED", trace::is_on())
-}
-
-/// Takes this thread's whole state: the gradient modes, and the flags that its open scopes decide.
-///
-/// Flags that no scope of this thread decides follow the process wherever the state is put in force. With
-/// `pin=True` every flag of the process is fixed as it is now.
-#[pyfunction]
-#[pyo3(signature = (*, pin=false))]
-fn capture(py: Python<'_>, pin: bool) -> PyResult<ThreadState> {
-    trace::look(py)?;
-    let captured = if pin { state::ThreadState::capture_pinned() } else { state::ThreadState::capture() };
-    Ok(ThreadState(captured))
 }
 
 /// Where each scope was entered that is open on any thread or task, the first first: `file:line`. Empty
@@ -40,29 +27,25 @@ fn open_scopes() -> Vec<String> {
     state::trace::open_scopes().iter().map(ToString::to_string).collect()
 }
 
-/// Everything that a thread decides for itself, as it was when it was captured. It never changes, and may be
-/// put in force on any thread, several times.
-#[pyclass(frozen, module = "interlock.state")]
+/// Everything that a thread decides for itself, as it was when it was captured.
+#[pyclass(frozen, subclass, module = "interlock._core.state")]
 struct ThreadState(state::ThreadState);
 
 #[pymethods]
 impl ThreadState {
+    /// Takes the state of this thread; with `pin` every flag of the process is fixed as it is now.
+    #[new]
+    #[pyo3(signature = (*, pin=false))]
+    fn new(py: Python<'_>, pin: bool) -> PyResult<Self> {
+        trace::look(py)?;
+        let captured = if pin { state::ThreadState::capture_pinned() } else { state::ThreadState::capture() };
+        Ok(ThreadState(captured))
+    }
+
     /// A context manager and decorator that puts the state in force on the thread that enters it, over
     /// whatever scopes are open there.
     fn apply(&self) -> StateScope {
         StateScope(state::StateScope::new(self.0.clone()))
-    }
-
-    /// Calls `function` with the state in force, and returns what it returns. A generator or coroutine that it
-    /// returns runs without the state: give `wrap` those.
-    #[pyo3(signature = (function, /, *arguments, **named))]
-    fn run<'py>(
-        &self,
-        function: &Bound<'py, PyAny>,
-        arguments: &Bound<'py, PyTuple>,
-        named: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.0.run(|| function.call(arguments, named))
     }
 
     /// `function` with the state in force during each call, wherever it is called; a generator, coroutine or
@@ -84,6 +67,15 @@ impl ThreadState {
         let modes = Mode::ALL.map(|mode| format!("{}={}", mode.name(), name(self.0.is_on(mode))));
         let flags = self.0.flags().into_iter().map(|(name, value)| format!("{name}={value}"));
         format!("ThreadState({})", modes.into_iter().chain(flags).collect::<Vec<_>>().join(", "))
+    }
+
+    /// It never changes, so a copy would be as good as it is.
+    fn __copy__<'a, 'py>(slf: &'a Bound<'py, Self>) -> &'a Bound<'py, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'a, 'py>(slf: &'a Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> &'a Bound<'py, Self> {
+        slf
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -132,14 +124,18 @@ impl TaskState {
         TaskState(state::TaskState::new(&state::ThreadState::capture()))
     }
 
-    /// Calls `function` with the task's state in the place of the thread's; what it enters and writes stays
-    /// with the task. Raises `TaskIsRunningError` within another step of the task.
-    #[pyo3(signature = (function, /, *arguments))]
-    fn step<'py>(
-        &self,
-        function: &Bound<'py, PyAny>,
-        arguments: &Bound<'py, PyTuple>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.0.step(|| function.call1(arguments)).into_python(function.py())?
+    /// Puts the task's state in the place of the thread's; what is entered and written then stays with the task.
+    /// Raises `TaskIsRunningError` within another step of the task.
+    ///
+    /// It is a context manager, so that no frame of Rust stands below the step: the interpreter ends a daemon
+    /// thread by unwinding its stack, which Rust takes for the end of the process.
+    fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.begin_step().into_python(py)
+    }
+
+    /// Puts the thread's state back.
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
+        self.0.end_step();
     }
 }

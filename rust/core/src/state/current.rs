@@ -17,6 +17,10 @@ pub(crate) struct ThreadNumber(u64);
 
 impl ThreadNumber {
     const NONE: ThreadNumber = ThreadNumber(0);
+
+    pub(super) fn as_word(self) -> u64 {
+        self.0
+    }
 }
 
 static THREADS: SharedWord = SharedWord::new(0);

@@ -8,66 +8,103 @@ use pin_project_lite::pin_project;
 use super::captured::ThreadState;
 use super::current::LiveState;
 use super::{thread, trace};
-use crate::sync::TryLock;
+use crate::sync::{SharedWord, TryLock};
 use crate::{Error, Result, env};
 
 /// The state of a task, put in force around each of its steps. What the task enters and writes stays with
 /// it; nothing flows back to the thread, or to the task that made it.
 #[derive(Debug)]
 pub struct TaskState {
-    /// During a step: the state that it takes the place of. Locked while a step runs.
-    parked: TryLock<LiveState>,
+    /// The number of the thread on which a step runs, else 0. Only that thread takes the lock.
+    runs_on: SharedWord,
+    parked: TryLock<Parked>,
+}
+
+#[derive(Debug)]
+struct Parked {
+    /// The task's state, or during a step the state that it takes the place of.
+    state: LiveState,
+    swapped: bool,
+}
+
+impl Parked {
+    fn begin(&mut self) {
+        self.swapped = thread::swap(&mut self.state);
+    }
+
+    fn end(&mut self) {
+        if std::mem::take(&mut self.swapped) {
+            thread::swap(&mut self.state);
+        }
+    }
 }
 
 impl TaskState {
     /// Begins as what was captured.
     pub fn new(start: &ThreadState) -> Self {
-        let mut parked = LiveState::new();
-        parked.layers.start_from(start.modes, start.flags.clone());
-        TaskState { parked: TryLock::new(parked) }
+        let mut state = LiveState::new();
+        state.layers.start_from(start.modes, start.flags.clone());
+        TaskState { runs_on: SharedWord::new(0), parked: TryLock::new(Parked { state, swapped: false }) }
     }
 
     /// Calls `action` with this state in force. Fails while another step of the task runs.
     pub fn step<R>(&self, action: impl FnOnce() -> R) -> Result<R> {
-        let mut parked = self.parked.try_lock().ok_or(Error::TaskIsRunning)?;
-        Ok(in_force(&mut parked, action))
+        self.begin_step()?;
+        let _end = Finally(|| self.end_step());
+        Ok(action())
     }
 
-    /// The same for who alone has the task.
+    /// Puts this state in force until [`end_step`](TaskState::end_step). Fails while a step of the task runs.
+    ///
+    /// For who can't keep a guard, because what runs in the step may be ended without a return to here.
+    /// Steps of several tasks on one thread must end in the reverse order.
+    pub fn begin_step(&self) -> Result<()> {
+        let here = super::this_thread().as_word();
+        // A step inside of a step finds its own number.
+        if self.runs_on.get() == here || self.runs_on.set_if(0, here) != here {
+            return Err(Error::TaskIsRunning);
+        }
+        if !self.do_parked(Parked::begin) {
+            self.runs_on.set(0);
+            return Err(Error::TaskIsRunning);
+        }
+        Ok(())
+    }
+
+    /// Puts back the state in whose place this one was put; nothing happens where this thread runs no step.
+    pub fn end_step(&self) {
+        if self.runs_on.get() == super::this_thread().as_word() {
+            self.do_parked(Parked::end);
+            self.runs_on.set(0);
+        }
+    }
+
+    fn do_parked(&self, action: impl FnOnce(&mut Parked)) -> bool {
+        self.parked.try_lock().map(|mut parked| action(&mut parked)).is_some()
+    }
+
+    /// A step for who alone has the task.
     fn only_step<R>(&mut self, action: impl FnOnce() -> R) -> R {
-        in_force(self.parked.get_mut(), action)
+        let parked = self.parked.get_mut();
+        parked.begin();
+        let _end = Finally(|| parked.end());
+        action()
     }
 }
 
-fn in_force<R>(parked: &mut LiveState, action: impl FnOnce() -> R) -> R {
-    let _swapped = Swapped::new(parked);
-    action()
+/// Calls the function when it is dropped.
+struct Finally<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Finally<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 impl Drop for TaskState {
     fn drop(&mut self) {
         if env::debug() {
-            trace::forget(self.parked.get_mut().inbox_number());
-        }
-    }
-}
-
-/// Puts back, when it is dropped, the state that was in force.
-struct Swapped<'a> {
-    parked: Option<&'a mut LiveState>,
-}
-
-impl<'a> Swapped<'a> {
-    fn new(parked: &'a mut LiveState) -> Self {
-        let swapped = thread::swap(parked);
-        Swapped { parked: swapped.then_some(parked) }
-    }
-}
-
-impl Drop for Swapped<'_> {
-    fn drop(&mut self) {
-        if let Some(parked) = &mut self.parked {
-            thread::swap(parked);
+            trace::forget(self.parked.get_mut().state.inbox_number());
         }
     }
 }

@@ -215,7 +215,7 @@ unsafe extern "C" fn init<C: Class>(
 }
 
 fn wrong_type<C: Class>(given: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
-    let class = given.get_type().name().map(|name| name.to_string()).unwrap_or_default();
+    let class = given.get_type().fully_qualified_name().map(|name| name.to_string()).unwrap_or_default();
     let (name, argument) = (C::NAME, C::ARGUMENT.0);
     PyTypeError::new_err(format!("{name}() takes {argument}, {allowed}, got a value of type {class}"))
 }

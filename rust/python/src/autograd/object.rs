@@ -199,15 +199,16 @@ unsafe extern "C" fn call(
 ) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: the interpreter lends an object of these classes, a tuple, and a dict or null.
-        let (scope, manager, arguments) = unsafe {
+        let (scope, manager, arguments, named) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, object),
                 manager(object),
                 Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
+                Bound::from_borrowed_ptr_or_opt(py, named),
             )
         };
         let function = match arguments.len() {
-            1 if named.is_null() => arguments.get_item(0)?,
+            1 if named.is_none_or(|named| named.is_empty().unwrap_or(false)) => arguments.get_item(0)?,
             _ => return Err(PyTypeError::new_err("a mode is called with one function to decorate")),
         };
         manager.decorate();
