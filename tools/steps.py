@@ -97,7 +97,7 @@ def steps(empty: Path) -> list[Step]:
             "mypy package",
             [
                 [PYTHON, "-m", "mypy", "--strict", "python/interlock", "tools"],
-                [PYTHON, "-m", "mypy", "--strict", "tests/benchmarks"],
+                [PYTHON, "-m", "mypy", "--strict", "tests/api", "tests/benchmarks"],
             ],
         ),
         Step("wheel", [[PYTHON, "tools/package.py", "install"]]),

@@ -1,0 +1,147 @@
+"""Print what each public name of a package is, as JSON; it runs with any Python that has the package.
+
+record.py PACKAGE NAMES.json
+
+NAMES.json holds a list of dotted names below the package, or what this program printed before. names.json
+is made by it: `record.py torch names.json` with a Python that has PyTorch and opt_einsum, by which
+PyTorch decides the values of `backends.opt_einsum`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+Facts = dict[str, Any]
+
+
+class Found(NamedTuple):
+    """What a name stands for."""
+
+    value: object
+    """What reading the name gives; what the class holds, where that is a property."""
+    owner: object
+    """What the name was read from."""
+
+
+def find(package: str, name: str) -> Found:
+    """Read a dotted name; raises ImportError or AttributeError where there is none."""
+    value: object = importlib.import_module(package)
+    owner: object = None
+    path = package
+    for part in name.split("."):
+        owner, path = value, f"{path}.{part}"
+        if isinstance(owner, type):
+            value = read_class(owner, part)
+        elif isinstance(owner, ModuleType) and not hasattr(owner, part):
+            value = importlib.import_module(path)
+        else:
+            value = getattr(owner, part)
+    return Found(value, owner)
+
+
+def read_class(owner: type, part: str) -> object:
+    """Read a name of a class without asking its properties, some of which answer on the class, too."""
+    members: dict[str, object] = getattr(owner, "__members__", {})
+    if part in members:
+        return members[part]
+    held = inspect.getattr_static(owner, part)
+    return held if is_property(held) else getattr(owner, part)
+
+
+def is_property(held: object) -> bool:
+    """Tell a property, of whatever class, from a method and a plain value."""
+    return hasattr(type(held), "__get__") and not callable(held) and not isinstance(held, classmethod)
+
+
+def is_member(value: object) -> bool:
+    """Tell a member of an enumeration; those of PyTorch are no `enum.Enum`."""
+    return hasattr(type(value), "__members__")
+
+
+def is_plain(value: object) -> bool:
+    """Tell a value that its repr describes."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return all(is_plain(each) for each in value)
+    return value is None or isinstance(value, bool | int | float | str) or type(value).__name__ == "dtype"
+
+
+def kind_of(found: Found) -> str:
+    """Name the kind of thing that a user of the name has to do with."""
+    value, owner = found
+    if isinstance(value, ModuleType):
+        return "module"
+    if isinstance(value, type):
+        return "class"
+    if is_member(value) or is_plain(value):
+        return "value"
+    if isinstance(owner, type):
+        return "method" if callable(value) else "property"
+    return "function" if inspect.isroutine(value) else "object"
+
+
+def text(value: Any, package: str) -> str:
+    """Describe a value the same for every package and in every process."""
+    if is_member(value):
+        return f"{value.name} = {value.value!r}"
+    if isinstance(value, set | frozenset):
+        return "{" + ", ".join(sorted(text(each, package) for each in value)) + "}"
+    return repr(value).replace(f"{package}.", "")
+
+
+def parameters_of(found: Found, name: str, package: str) -> list[Facts] | None:
+    """Describe the parameters that a caller gives, or None where nothing tells them."""
+    if not callable(found.value):
+        return None
+    try:
+        signature = inspect.signature(found.value)
+    except (TypeError, ValueError):
+        return None
+    described = []
+    for parameter in signature.parameters.values():
+        facts: Facts = {"name": parameter.name, "kind": parameter.kind.name.lower()}
+        if parameter.default is not parameter.empty:
+            facts["default"] = text(parameter.default, package)
+        described.append(facts)
+    return described[1:] if takes_self(found, name) else described
+
+
+def takes_self(found: Found, name: str) -> bool:
+    """Tell whether the first parameter is the object that a method is called on."""
+    if kind_of(found) != "method" or getattr(found.value, "__self__", None) is not None:
+        return False
+    return not isinstance(inspect.getattr_static(found.owner, name.rpartition(".")[2]), staticmethod)
+
+
+def facts_of(package: str, name: str) -> Facts:
+    """Describe one name, or tell the error that reading it gives."""
+    try:
+        found = find(package, name)
+        kind = kind_of(found)
+        if kind == "module":
+            importlib.import_module(f"{package}.{name}")
+    except Exception as error:
+        return {"error": type(error).__name__}
+    if kind == "value":
+        return {"kind": kind, "value": text(found.value, package)}
+    if kind in ("class", "function", "method"):
+        return {"kind": kind, "parameters": parameters_of(found, name, package)}
+    return {"kind": kind}
+
+
+def main(package: str, file: str) -> None:
+    listed = json.loads(Path(file).read_text())
+    names = list(listed if isinstance(listed, list) else listed["names"])
+    lines = [f"  {json.dumps(name)}: {json.dumps(facts_of(package, name))}" for name in names]
+    version = importlib.import_module(package).__version__
+    made = {"package": package, "version": str(version)}
+    print(json.dumps(made)[:-1] + ', "names": {\n' + ",\n".join(lines) + "\n}}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
