@@ -2,10 +2,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Never, Self, TypeVar, final
 
+from typing_extensions import disjoint_base
+
 __all__ = ["TRACED", "StateScope", "TaskState", "ThreadState", "open_scopes"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+@disjoint_base
 class ThreadState:
     def __new__(cls, *, pin: bool = False) -> Self: ...
     def apply(self) -> StateScope: ...
