@@ -35,20 +35,25 @@ impl Scope {
     /// Pushes a layer of this scope on this thread that decides mode bits.
     #[inline]
     pub(crate) fn enter_modes(&self, decided: Masked<u8>) {
-        thread::push_modes(self.serial, decided);
-        self.entered_on.set(thread::this_inbox().0);
+        self.note_enter(thread::push_modes(self.serial, decided));
     }
 
     /// Pushes a layer of this scope on this thread that decides flags.
     pub(crate) fn enter_flags(&self, flags: Arc<FlagSlots>) {
-        thread::push_flags(self.serial, flags);
-        self.entered_on.set(thread::this_inbox().0);
+        self.note_enter(thread::push_flags(self.serial, flags));
     }
 
     /// Pushes a layer of this scope on this thread that decides everything as it was captured.
     pub(super) fn enter_state(&self, captured: &ThreadState) {
-        thread::push_state(self.serial, captured);
-        self.entered_on.set(thread::this_inbox().0);
+        self.note_enter(thread::push_state(self.serial, captured));
+    }
+
+    /// Not where nothing was pushed, on a thread that ends: others may still have it open.
+    #[inline]
+    fn note_enter(&self, pushed: Option<LayerId>) {
+        if pushed.is_some() {
+            self.entered_on.set(thread::this_inbox().0);
+        }
     }
 
     /// Tells scopes apart.

@@ -1,5 +1,8 @@
-//! The layers in force on this thread. Everything here is defined while the thread ends, too: once its list is
-//! gone, enters, leaves and writes do nothing and reads see what was last in force.
+//! The layers in force on this thread.
+//!
+//! Everything here is defined while the thread ends, too. Once its layers have gone, the modes stay as they were
+//! last and flags are the process's: enters, leaves and writes of modes do nothing, and a write of a flag goes
+//! to the process.
 
 use std::sync::Arc;
 
@@ -10,11 +13,15 @@ use super::layers::{LayerId, Removed};
 use super::{FlagId, FlagSlots, Masked, Slot};
 use crate::backends::Site;
 
-/// Runs `action` on this thread's layers, after the leaves that other threads have asked for.
+/// Runs `action` on this thread's layers, after the leaves that other threads have asked for; does not where
+/// the thread's layers have gone.
 fn with_layers<R>(action: impl FnOnce(&Current, &mut Owned) -> R) -> Option<R> {
     with_current(|current| {
         // Never borrowed twice: nothing that runs below calls out of this module.
         let mut owned = current.owned.try_borrow_mut().ok()?;
+        if owned.ended {
+            return None;
+        }
         if owned.state.others_left() {
             drop_what_others_left(current, &mut owned);
         }
@@ -137,6 +144,9 @@ pub(super) fn leave_elsewhere(entered_on: InboxNumber, left: Left) {
 #[cold]
 #[inline(never)]
 fn remove_wherever(current: &Current, owned: &mut Owned, wanted: impl Fn(LayerId, u64) -> bool) -> bool {
+    if owned.ended {
+        return false;
+    }
     if owned.state.others_left() {
         drop_what_others_left(current, owned);
     }
