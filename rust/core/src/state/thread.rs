@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::captured::ThreadState;
 use super::current::{Current, LiveState, Owned, with_current};
 use super::inbox::{self, Inbox, InboxNumber, Left};
-use super::layers::{LayerId, Removed};
+use super::layers::{EVERYTHING, LayerId, Removed};
 use super::{FlagId, FlagSlots, Masked, Slot};
 use crate::backends::Site;
 
@@ -203,7 +203,7 @@ pub(super) fn push_state(owner: u64, captured: &ThreadState) -> Option<LayerId> 
             None if owned.state.layers.name_flags() => Some(Arc::new(FlagSlots::hiding())),
             flags => flags.clone(),
         };
-        let decided = Masked::new(u8::MAX, captured.modes);
+        let decided = Masked::new(EVERYTHING, captured.modes);
         let id = owned.state.layers.push(&mut owned.ids, owner, decided, below, flags)?;
         publish(current, owned);
         Some(id)

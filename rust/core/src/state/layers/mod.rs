@@ -27,6 +27,9 @@ impl LayerId {
     }
 }
 
+/// The mode bits of a layer that decides everything, flags as well. No mode decides those beyond its own.
+pub(super) const EVERYTHING: u8 = u8::MAX;
+
 /// Gives out the numbers of one thread: the one it gave last. Threads take them in blocks, so that no number
 /// is given out twice in a process and threads hardly meet.
 #[derive(Debug)]
@@ -118,6 +121,7 @@ impl Layers {
     pub(super) fn start_from(&mut self, modes: u8, flags: Option<Arc<FlagSlots>>) {
         let before = self.flag_layer_count();
         self.base = Base { id: LayerId::default(), modes, flags };
+        self.hide_base_flags();
         flags::layers_began(self.flag_layer_count());
         flags::layers_ended(before);
         self.refresh_modes();
