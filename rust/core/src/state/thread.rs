@@ -31,12 +31,16 @@ fn with_layers<R>(action: impl FnOnce(&Current, &mut Owned) -> R) -> Option<R> {
 
 #[cold]
 fn drop_what_others_left(current: &Current, owned: &mut Owned) {
-    for left in owned.state.inbox.as_ref().map(Inbox::take).unwrap_or_default() {
-        let removed = owned.state.layers.remove(|id, owner| match left {
-            Left::Owner(wanted) => owner == wanted,
-            Left::Layer(wanted) => id == wanted,
-        });
-        publish_removal(current, owned, removed);
+    for (left, times) in owned.state.inbox.as_ref().map(Inbox::take).unwrap_or_default() {
+        for _ in 0..times {
+            let removed = owned.state.layers.remove(|id, owner| match left {
+                Left::Owner(wanted) => owner == wanted,
+                Left::Layer(wanted) => id == wanted,
+            });
+            // There may have been more leaves than enters.
+            let Some(removed) = removed else { break };
+            publish_removal(current, owned, Some(removed));
+        }
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) use flags::any_flag_layer;
 
 /// Tells apart the layers of all threads and tasks, and what their states start from: a task may go on on
 /// another thread. Never 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LayerId(u64);
 
 impl LayerId {
