@@ -100,7 +100,7 @@ impl ModeManager {
         self.mode.set(mode);
         if self.manager.writes_when_made() {
             self.remember();
-            self.write.write(self.manager.decision(mode));
+            self.write.write(self.manager.remembered(), mode);
         }
     }
 

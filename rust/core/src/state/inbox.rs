@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::layers::LayerId;
+use super::layers::Left;
 use crate::sync::{ForkLock, SharedBool, SharedWord};
 
 /// Tells threads and tasks with a state of their own apart; 0 is none. Never used twice in a process.
@@ -20,15 +20,6 @@ static OPENED: SharedWord = SharedWord::new(0);
 /// Everybody who may be asked, from the first enter to the end. A forked child keeps those of the threads
 /// that it lacks: nobody looks into them.
 pub(crate) static INBOXES: ForkLock<Option<HashMap<u64, Letters>>> = ForkLock::new(None);
-
-/// Which layer shall be dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Left {
-    /// The innermost of this scope.
-    Owner(u64),
-    /// The one of a guard.
-    Layer(LayerId),
-}
 
 /// Leaves, and how often each was asked for: who is asked may not look for long, while one scope is left over
 /// and over.
@@ -116,7 +107,7 @@ mod tests {
     #[test]
     fn each_leave_elsewhere_drops_one_layer() {
         let (twice, once) = (ModeManager::new(Manager::NoGrad), ModeManager::new(Manager::NoGrad));
-        [&twice, &once, &twice, &twice].map(ModeManager::enter);
+        [&twice, &once, &twice, &twice].into_iter().for_each(ModeManager::enter);
         std::thread::scope(|threads| {
             threads.spawn(|| [&twice, &once, &twice].map(ModeManager::leave));
         });

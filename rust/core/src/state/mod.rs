@@ -30,4 +30,4 @@ pub(crate) use layers::{LayerId, any_flag_layer};
 pub(crate) use masked::Masked;
 pub use scope::{Scope, ScopeGuard};
 pub use task::{InState, TaskState};
-pub(crate) use thread::{held_flag, landed_writes, restore_modes, scoped_site, settle, write_modes};
+pub(crate) use thread::{held_flag, landed_writes, restore_mode, scoped_site, settle, write_mode};

@@ -2,7 +2,7 @@
 //! are traced (`INTERLOCK_DEBUG=1`): that language knows which frame entered, and says what is odd.
 
 use super::inbox::InboxNumber;
-use super::scope::Scope;
+use super::scope::{Scope, ScopeNumber};
 use super::thread;
 use crate::backends::Site;
 use crate::sync::ForkLock;
@@ -12,7 +12,7 @@ pub(crate) static OPEN: ForkLock<Vec<OpenLayer>> = ForkLock::new(Vec::new());
 
 pub(crate) struct OpenLayer {
     entered_on: InboxNumber,
-    scope: u64,
+    scope: ScopeNumber,
     site: Site,
     /// The address of the generator's or coroutine's frame that entered; none for a plain function's.
     frame: Option<usize>,
@@ -42,7 +42,7 @@ pub enum Leave {
 /// Notes that this thread has entered a scope.
 pub fn note_enter(scope: &Scope, site: Site, frame: Option<usize>) {
     let entered_on = thread::this_inbox();
-    OPEN.lock().push(OpenLayer { entered_on, scope: scope.serial(), site, frame, told: false });
+    OPEN.lock().push(OpenLayer { entered_on, scope: scope.number(), site, frame, told: false });
 }
 
 /// Notes that this thread has left a scope.
@@ -50,7 +50,7 @@ pub fn note_leave(scope: &Scope) -> Leave {
     let here = thread::this_inbox();
     let mut open = OPEN.lock();
     let innermost = |on: InboxNumber| {
-        open.iter().rposition(|layer| layer.scope == scope.serial() && layer.entered_on == on)
+        open.iter().rposition(|layer| layer.scope == scope.number() && layer.entered_on == on)
     };
     if let Some(index) = innermost(here) {
         let later = open.iter().skip(index + 1).rfind(|layer| layer.entered_on == here);
