@@ -13,7 +13,7 @@ use crate::sync::HeldAcrossFork;
 
 /// Every lock of the process, in the one order in which locks are taken: by a fork, and by whoever
 /// holds two.
-static LOCKS: [&dyn HeldAcrossFork; 3] = [&backends::PROCESS, &state::INBOXES, &state::trace::OPEN];
+static LOCKS: [&dyn HeldAcrossFork; 3] = [&backends::PROCESS, &state::INBOXES, &state::trace::TRACED];
 
 static WATCHING: AtomicBool = AtomicBool::new(false);
 

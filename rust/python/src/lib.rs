@@ -32,6 +32,7 @@ pub mod _core {
         accelerator::register(module)?;
         state::register(module)?;
         tensor::register(module)?;
+        trace::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -7,6 +7,22 @@ use interlock::state::trace::{self, Leave};
 use pyo3::prelude::*;
 
 use crate::site;
+use crate::submodule::submodule;
+
+pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let module = submodule(parent, "trace")?;
+    module.add_function(wrap_pyfunction!(never_left, &module)?)
+}
+
+/// Where scopes were entered that nobody has left, as `file:line`: those whose thread or task has ended (each
+/// place once, the first hundred), and those that are open. Empty unless the process was started with
+/// `INTERLOCK_DEBUG=1`.
+#[pyfunction]
+fn never_left() -> (Vec<String>, Vec<String>) {
+    let texts = |sites: Vec<Site>| sites.iter().map(ToString::to_string).collect();
+    let never_left = trace::never_left();
+    (texts(never_left.ended), texts(never_left.still_open))
+}
 
 /// Whether anything of this is to be done.
 #[inline]

@@ -4,8 +4,9 @@ from interlock._core import (
     backends as backends,
     state as state,
     tensor as tensor,
+    trace as trace,
 )
 
-__all__ = ["__version__", "accelerator", "autograd", "backends", "state", "tensor"]
+__all__ = ["__version__", "accelerator", "autograd", "backends", "state", "tensor", "trace"]
 
 __version__: str

@@ -7,8 +7,9 @@ use std::mem::ManuallyDrop;
 
 use super::inbox::{Inbox, InboxNumber};
 use super::layers::{LayerIds, Layers};
-use super::{FlagId, Masked};
+use super::{FlagId, Masked, trace};
 use crate::autograd::mode;
+use crate::env;
 use crate::sync::{SharedWord, thread_local};
 
 /// Tells threads apart; 0 is no thread. Never used twice in a process.
@@ -118,6 +119,9 @@ impl Drop for Janitor {
             current.tree.set(Masked::default());
             current.flags.set(0);
             current.changes.set(current.changes.get().wrapping_add(1));
+            if env::debug() {
+                trace::forget(owned.state.inbox_number());
+            }
             let ended = Owned { state: LiveState::new(), ids: LayerIds::new(), ended: true };
             drop(ManuallyDrop::into_inner(std::mem::replace(&mut *owned, ManuallyDrop::new(ended))));
         });

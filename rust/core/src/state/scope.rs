@@ -9,7 +9,7 @@ use super::thread;
 use super::{FlagSlots, LayerId, Masked, ThreadState};
 use crate::sync::SharedWord;
 
-/// Tells scopes apart; 0 is none. Never used twice in a process, as an address can be while a layer of the old
+/// Tells scopes apart; 0 is none. Never used twice in a process: an address can be, while a layer of the old
 /// scope is still open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ScopeNumber(pub(super) u64);

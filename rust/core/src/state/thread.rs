@@ -1,8 +1,8 @@
 //! The layers in force on this thread.
 //!
-//! Everything here is defined while the thread ends, too. Once its layers have gone, the modes stay as they were
-//! last and flags are the process's: enters, leaves and writes of modes do nothing, and a write of a flag goes
-//! to the process.
+//! Everything here is defined while the thread ends, too. Once its layers have gone, the modes stay as they
+//! were last and flags are the process's: enters, leaves and writes of modes do nothing, and a write of a flag
+//! goes to the process.
 
 use std::sync::Arc;
 

@@ -1,0 +1,3 @@
+__all__ = ["never_left"]
+
+def never_left() -> tuple[list[str], list[str]]: ...
