@@ -105,7 +105,7 @@ impl ModeManager {
     }
 
     fn remember(&self) {
-        // Another thread may have left one of this thread's scopes; what counts is the mode without it.
+        // What counts is the mode without the scopes that were left elsewhere.
         state::settle();
         self.previous.set(self.manager.remembered().is_on());
     }

@@ -1,5 +1,9 @@
-//! Leaves that happened on another thread or task than the enter: whoever entered is asked to drop the
-//! layer, which happens on its next enter, leave, write or capture.
+//! Leaves that happened on another thread or task than the enter: whoever entered is asked to drop the layer.
+//!
+//! Whoever is asked looks into its inbox before it next enters, leaves, writes a mode or flag, takes such a
+//! write back, explains a flag, captures or installs; and at both ends of a step of a task, into that of the
+//! state that goes and that of the state that comes. A read does not look, because it is one load: until then
+//! it sees the layer.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! The layers in force on this thread.
+//! The layers in force on this thread: its own, or during a step of a task that task's.
 //!
 //! Everything here is defined while the thread ends, too. Once its layers have gone, the modes stay as they
-//! were last and flags are the process's: enters, leaves and writes of modes do nothing, and a write of a flag
-//! goes to the process.
+//! were last and flags are the process's: enters, leaves and writes of modes do nothing, and a write of a
+//! flag goes to the process.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ use crate::backends::Site;
 /// the thread's layers have gone.
 fn with_layers<R>(action: impl FnOnce(&Current, &mut Owned) -> R) -> Option<R> {
     with_current(|current| {
-        // Never borrowed twice: nothing that runs below calls out of this module.
+        // Borrowed twice only if an action, or the closure that `landed_writes` is given, came back here for
+        // thread state. None does, nor do the locks of the inboxes and of the traces.
         let mut owned = current.owned.try_borrow_mut().ok()?;
         if owned.ended {
             return None;
@@ -260,9 +261,7 @@ pub(crate) fn restore_mode(place: LayerId, old: Masked<u8>) {
     });
 }
 
-/// What the innermost layer in force that names the flag holds.
-///
-/// A read changes nothing: what other threads have left goes with the next enter, leave or write.
+/// What the innermost layer in force that names the flag holds. A read does not look into the inbox.
 pub(crate) fn held_flag(id: FlagId) -> Option<u64> {
     with_current(|current| current.owned.try_borrow().ok()?.state.layers.flag(id))
 }
