@@ -1,7 +1,8 @@
 """The state that a thread decides for itself: taken whole, and put in force on other threads.
 
 With `INTERLOCK_DEBUG=1` in the environment, `ScopeWarning` tells of scopes that are open or were left where
-nobody expects it, and at the end of the process of each that is still open.
+nobody expects it, and at the end of the process of those that are still open or were when their thread or
+task ended.
 """
 
 from __future__ import annotations
@@ -57,19 +58,21 @@ def capture(*, pin: bool = False) -> ThreadState:
     return ThreadState(pin=pin)
 
 
-def _tell_what_is_open() -> None:
+def _tell_what_was_never_left() -> None:
     errors = []
-    for entered in open_scopes():
-        file, _, line = entered.rpartition(":")
-        message = "the scope entered here was still open when the process ended"
-        try:
-            warnings.warn_explicit(message, ScopeWarning, file, int(line))
-        except ScopeWarning as error:
-            # Warnings are errors here; the others shall be told, too.
-            errors.append(error)
+    ended, still_open = _native.never_left()
+    for places, end in ((ended, "its thread or task"), (still_open, "the process")):
+        for entered in places:
+            file, _, line = entered.rpartition(":")
+            message = f"the scope entered here was still open when {end} ended"
+            try:
+                warnings.warn_explicit(message, ScopeWarning, file, int(line))
+            except ScopeWarning as error:
+                # Warnings are errors here; the others shall be told, too.
+                errors.append(error)
     if errors:
-        raise ExceptionGroup("scopes that were still open when the process ended", errors)
+        raise ExceptionGroup("scopes that were never left", errors)
 
 
 if TRACED:
-    atexit.register(_tell_what_is_open)
+    atexit.register(_tell_what_was_never_left)

@@ -54,8 +54,8 @@ def new_state(word: int = MODEL.DEFAULT) -> Any:
 def in_force(state: Any) -> Iterator[None]:
     """Let the model's modes work on this state.
 
-    Whatever comes into force first drops what others have left there: interlock does so with the next enter,
-    leave, write or capture, and the machine captures at each step.
+    Whatever comes into force first drops what others have left there: interlock does so with a
+    capture, too, and the machine captures at each step.
     """
     before = MODEL.state
     MODEL.state = state

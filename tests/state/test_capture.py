@@ -131,6 +131,17 @@ def test_open_scopes_stay_in_force_over_what_is_installed(workers: tuple[Worker,
     assert worker.do(seen) == INSIDE
 
 
+def test_a_state_that_names_no_flag_hides_what_is_installed_below_it(workers: tuple[Worker, Worker]) -> None:
+    worker, state = workers[0], capture()
+
+    def install() -> list[Seen]:
+        without_cudnn().install()
+        return [seen(), state.run(seen)]
+
+    assert worker.do(lambda: state.run(install)) == [DEFAULT, DEFAULT]
+    assert worker.do(seen) == INSIDE
+
+
 def test_writes_last_as_long_as_the_state_that_decides_them() -> None:
     def write() -> Seen:
         interlock.set_grad_enabled(True)

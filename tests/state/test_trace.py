@@ -158,6 +158,35 @@ def test_a_scope_that_is_open_when_the_process_ends_is_told() -> None:
     assert done.stderr.count(f"child_script.py:{line}: ScopeWarning: ") == 2
 
 
+def test_scopes_of_threads_and_tasks_that_have_ended_are_open_no_longer_and_told_once_at_the_end() -> None:
+    code = PREAMBLE + textwrap.dedent("""\
+        def leaves_open():
+            for _ in range(3):
+                no_grad().__enter__()  # entered
+
+        async def work():
+            leaves_open()
+
+        on_a_thread(leaves_open)
+        aio.run(work())
+        caught.__exit__()
+
+        import gc, time
+        deadline = time.monotonic() + 30
+        while interlock.state.open_scopes() and time.monotonic() < deadline:
+            # Python's part of a thread is joined before the rest of it has ended.
+            gc.collect()
+            time.sleep(0.01)
+        print(interlock.state.open_scopes())
+        """)
+    done = child.run(code, env=TRACED)
+    assert (done.code, done.stdout) == (0, "[]\n")
+    line = code[: code.index("# entered")].count("\n") + 1
+    told = "the scope entered here was still open when its thread or task ended"
+    assert done.stderr.count("ScopeWarning: ") == 1
+    assert f"child_script.py:{line}: ScopeWarning: {told}" in done.stderr
+
+
 @pytest.mark.parametrize(
     "code",
     [

@@ -5,20 +5,19 @@
 //! taken by a thread that this process lacks.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::backends;
 use crate::state;
-use crate::sync::HeldAcrossFork;
+use crate::sync::{HeldAcrossFork, SharedBool, SharedWord};
 
 /// Every lock of the process, in the one order in which locks are taken: by a fork, and by whoever
 /// holds two.
-static LOCKS: [&dyn HeldAcrossFork; 3] = [&backends::PROCESS, &state::INBOXES, &state::trace::OPEN];
+static LOCKS: [&dyn HeldAcrossFork; 3] = [&backends::PROCESS, &state::INBOXES, &state::trace::TRACED];
 
-static WATCHING: AtomicBool = AtomicBool::new(false);
+static WATCHING: SharedBool = SharedBool::new(false);
 
 /// Raised in a child before any of its code runs, when it has one thread: nothing to order it with.
-static GENERATION: AtomicU32 = AtomicU32::new(0);
+static GENERATION: SharedWord = SharedWord::new(0);
 
 thread_local! {
     /// How many of the handlers of a fork that this thread is making have run.
@@ -30,14 +29,15 @@ thread_local! {
 #[inline]
 pub fn fork_generation() -> u32 {
     watch_forks();
-    GENERATION.load(Ordering::Relaxed)
+    // The lower half: no process has four billion ancestors.
+    GENERATION.get() as u32
 }
 
 /// Has the C library take every lock around each fork from now on; cheap to call again.
 #[inline]
 pub(crate) fn watch_forks() {
     // A model makes no forks.
-    if !cfg!(loom) && !WATCHING.load(Ordering::Relaxed) {
+    if !cfg!(loom) && !WATCHING.get() {
         start_watching();
     }
 }
@@ -50,7 +50,7 @@ fn start_watching() {
     // unloaded) and only touch memory of this crate, which the locks keep whole across the fork.
     // It fails only for want of memory, and then a fork is as unguarded as without this crate.
     unsafe { libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child)) };
-    WATCHING.store(true, Ordering::Relaxed);
+    WATCHING.set(true);
 }
 
 extern "C" fn before() {
@@ -66,7 +66,7 @@ extern "C" fn after_in_parent() {
 }
 
 extern "C" fn after_in_child() {
-    GENERATION.fetch_add(1, Ordering::Relaxed);
+    GENERATION.add(1);
     if after() {
         // What other threads froze won't be left any more. With the locks released, and one thread.
         backends::forget_other_threads();

@@ -97,7 +97,7 @@ fn a_scope_left_on_another_thread_ends_on_the_one_that_entered() {
     let shared = scope(&[("cudnn.enabled", Given::Bool(false))]);
     shared.enter();
     std::thread::scope(|threads| threads.spawn(|| shared.leave()).join().unwrap());
-    // A read stays one load, so the layer goes with this thread's next enter, leave or write.
+    // A read does not look into the inbox, a write does.
     CUDNN_DETERMINISTIC.set(false).unwrap();
     assert!(CUDNN_ENABLED.get());
 }

@@ -1,6 +1,7 @@
 //! A thread's whole state as an object, and states of their own for tasks.
 
 use interlock::autograd::Mode;
+use interlock::backends::Site;
 use interlock::state;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -17,6 +18,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StateScope>()?;
     module.add_class::<TaskState>()?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
+    module.add_function(wrap_pyfunction!(never_left, &module)?)?;
     module.add("TRACED", trace::is_on())
 }
 
@@ -25,6 +27,16 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn open_scopes() -> Vec<String> {
     state::trace::open_scopes().iter().map(ToString::to_string).collect()
+}
+
+/// Where scopes were entered that nobody has left, as `file:line`: those whose thread or task has ended (each
+/// place once, the first hundred), and those that are open. Empty unless the process was started with
+/// `INTERLOCK_DEBUG=1`.
+#[pyfunction]
+fn never_left() -> (Vec<String>, Vec<String>) {
+    let texts = |sites: Vec<Site>| sites.iter().map(ToString::to_string).collect();
+    let never_left = state::trace::never_left();
+    (texts(never_left.ended), texts(never_left.still_open))
 }
 
 /// Everything that a thread decides for itself, as it was when it was captured.

@@ -62,8 +62,8 @@ pub(crate) fn leave(py: Python<'_>, scope: &Scope) -> PyResult<()> {
         }
         Leave::Elsewhere { entered } => {
             let message = format!(
-                "the scope entered at {entered} is left at {here} by another thread or task; it stays open \
-                 where it was entered until a scope is next entered or left there"
+                "the scope entered at {entered} is left at {here} by another thread or task; it ends \
+                 where it was entered, with the next scope or write there"
             );
             warn(py, &message, &here)
         }

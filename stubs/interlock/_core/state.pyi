@@ -4,7 +4,7 @@ from typing import Any, Final, Never, Self, TypeVar, final
 
 from typing_extensions import disjoint_base
 
-__all__ = ["TRACED", "StateScope", "TaskState", "ThreadState", "open_scopes"]
+__all__ = ["TRACED", "StateScope", "TaskState", "ThreadState", "never_left", "open_scopes"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -38,3 +38,4 @@ class TaskState:
 TRACED: Final[bool]
 
 def open_scopes() -> list[str]: ...
+def never_left() -> tuple[list[str], list[str]]: ...

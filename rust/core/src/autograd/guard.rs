@@ -29,8 +29,14 @@ pub fn inference_mode(enabled: bool) -> ScopeGuard {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{is_grad_enabled, is_inference_mode_enabled};
+    use std::cell::RefCell;
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+
+    use super::super::{Manager, ModeManager, is_grad_enabled, is_inference_mode_enabled};
     use super::*;
+    use crate::backends::{FlagScope, Given, Node, find, flags};
+    use crate::state::ThreadState;
 
     #[test]
     fn guards_nest_and_bring_the_base_back() {
@@ -67,16 +73,83 @@ mod tests {
         assert_eq!(seen, (true, false));
     }
 
+    /// Runs `live` on a thread, and gives what it returned to `end` when the layers of the thread have gone.
+    fn as_a_thread_ends<T: 'static, R: Send + 'static>(
+        live: impl FnOnce() -> T + Send + 'static,
+        end: impl FnOnce(T) -> R + Send + 'static,
+    ) -> R {
+        #[derive(Default)]
+        struct Last(Option<Box<dyn FnOnce()>>);
+
+        impl Drop for Last {
+            fn drop(&mut self) {
+                self.0.take().unwrap()();
+            }
+        }
+
+        thread_local! {
+            static LAST: RefCell<Last> = RefCell::default();
+        }
+
+        let (told, was_told) = channel();
+        let thread = std::thread::spawn(move || {
+            // Older than the layers, so its destructor runs after theirs.
+            LAST.with(|_| ());
+            let lived = live();
+            LAST.with_borrow_mut(|last| last.0 = Some(Box::new(move || told.send(end(lived)).unwrap())));
+        });
+        thread.join().unwrap();
+        was_told.recv().unwrap()
+    }
+
+    /// Grad, a flag with a word of its own and a node of the precision tree.
+    fn seen() -> (bool, bool, &'static str) {
+        (is_grad_enabled(), flags::CUDNN_ENABLED.get(), Node::CudaConv.get().name())
+    }
+
+    fn two_flags() -> FlagScope {
+        let (enabled, precision) = ("cudnn.enabled", "cudnn.conv.fp32_precision");
+        let given = [(enabled, Given::Bool(false)), (precision, Given::Text("ieee".into()))];
+        FlagScope::new(given.map(|(name, value)| (find(name).unwrap(), value)), None).unwrap()
+    }
+
     #[test]
     fn a_guard_in_a_thread_local_may_outlive_the_layers() {
-        use std::cell::RefCell;
-        thread_local! {
-            static KEPT: RefCell<Option<ScopeGuard>> = const { RefCell::new(None) };
+        let without_grad = {
+            let _guard = no_grad();
+            ThreadState::capture()
+        };
+        for flags_are_scoped_elsewhere in [false, true] {
+            let _here = flags_are_scoped_elsewhere.then(|| two_flags().guard());
+            let state = without_grad.clone();
+            let live = move || {
+                state.install();
+                two_flags().enter();
+                let guard = no_grad();
+                assert_eq!(seen(), (false, false, "ieee"));
+                guard
+            };
+            let end = |guard| {
+                let at_first = seen();
+                drop(guard);
+                let after_a_leave = seen();
+                ModeManager::new(Manager::SetGradEnabled).tell(true);
+                let after_a_write = seen();
+                let _entered = (enable_grad(), two_flags().guard());
+                [at_first, after_a_leave, after_a_write, seen()]
+            };
+            assert_eq!(as_a_thread_ends(live, end), [(false, true, "tf32"); 4]);
         }
-        let ended = std::thread::spawn(|| {
-            KEPT.with(|kept| *kept.borrow_mut() = Some(no_grad()));
-            is_grad_enabled()
-        });
-        assert!(!ended.join().unwrap());
+    }
+
+    #[test]
+    fn an_object_that_a_thread_enters_as_it_ends_is_still_left_by_who_has_it_open() {
+        let object = Arc::new(ModeManager::new(Manager::NoGrad));
+        object.enter();
+        let entered_again = object.clone();
+        as_a_thread_ends(|| drop(no_grad()), move |()| entered_again.enter());
+        std::thread::scope(|threads| threads.spawn(|| object.leave()).join().unwrap());
+        drop(no_grad());
+        assert!(is_grad_enabled());
     }
 }

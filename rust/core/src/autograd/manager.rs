@@ -100,12 +100,12 @@ impl ModeManager {
         self.mode.set(mode);
         if self.manager.writes_when_made() {
             self.remember();
-            self.write.write(self.manager.decision(mode));
+            self.write.write(self.manager.remembered(), mode);
         }
     }
 
     fn remember(&self) {
-        // Another thread may have left one of this thread's scopes; what counts is the mode without it.
+        // What counts is the mode without the scopes that were left elsewhere.
         state::settle();
         self.previous.set(self.manager.remembered().is_on());
     }

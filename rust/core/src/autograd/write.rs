@@ -1,5 +1,6 @@
 //! Writing a mode without a scope, and taking that write back.
 
+use super::Mode;
 use crate::state::{self, LayerId, Masked};
 use crate::sync::SharedWord;
 
@@ -16,8 +17,8 @@ pub(super) struct RevocableWrite {
 
 impl RevocableWrite {
     /// Writes where the innermost layer in force decides the mode, else to the base.
-    pub(super) fn write(&self, decision: Masked<u8>) {
-        let Some((place, old)) = state::write_modes(decision) else { return };
+    pub(super) fn write(&self, mode: Mode, on: bool) {
+        let Some((place, old)) = state::write_mode(mode, on) else { return };
         self.written.set(packed(place, old));
     }
 
@@ -34,7 +35,7 @@ impl RevocableWrite {
         let written = self.written.take();
         if written != 0 {
             let (place, old) = unpacked(written);
-            state::restore_modes(place, old);
+            state::restore_mode(place, old);
         }
     }
 }
@@ -51,21 +52,20 @@ fn unpacked(word: u64) -> (LayerId, Masked<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mode::single;
-    use super::super::{Mode, is_grad_enabled, no_grad};
+    use super::super::{is_grad_enabled, no_grad};
     use super::*;
 
     #[test]
     fn a_write_is_taken_back_once() {
         let write = RevocableWrite::default();
-        write.write(single(Mode::Grad, false));
+        write.write(Mode::Grad, false);
         assert!(!is_grad_enabled());
         write.take_back();
         assert!(is_grad_enabled());
-        RevocableWrite::default().write(single(Mode::Grad, false));
+        RevocableWrite::default().write(Mode::Grad, false);
         write.take_back();
         assert!(!is_grad_enabled());
-        RevocableWrite::default().write(single(Mode::Grad, true));
+        RevocableWrite::default().write(Mode::Grad, true);
     }
 
     #[test]
@@ -73,7 +73,7 @@ mod tests {
         let write = RevocableWrite::default();
         {
             let _guard = no_grad();
-            write.write(single(Mode::Grad, true));
+            write.write(Mode::Grad, true);
             assert!(is_grad_enabled());
         }
         let _guard = no_grad();
@@ -84,10 +84,10 @@ mod tests {
     #[test]
     fn another_thread_cannot_take_it_back() {
         let write = RevocableWrite::default();
-        write.write(single(Mode::Grad, false));
+        write.write(Mode::Grad, false);
         std::thread::scope(|scope| scope.spawn(|| write.take_back()).join().unwrap());
         assert!(!is_grad_enabled());
-        RevocableWrite::default().write(single(Mode::Grad, true));
+        RevocableWrite::default().write(Mode::Grad, true);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{explore, explore_up_to, flag_scope, spawn};
-use crate::autograd::{Manager, Mode, ModeManager, enable_grad, is_grad_enabled, mode};
+use crate::autograd::{Manager, Mode, ModeManager, enable_grad, is_grad_enabled};
 use crate::backends::flags::CUDNN_ENABLED;
 use crate::state::{self, TaskState, ThreadState};
 
@@ -28,7 +28,7 @@ fn a_layer_left_elsewhere_is_dropped_whatever_its_thread_does_meanwhile() {
             assert!(is_grad_enabled());
         }
         let after_guard = is_grad_enabled();
-        state::write_modes(mode::single(Mode::Multithreading, false));
+        state::write_mode(Mode::Multithreading, false);
         let after_write = is_grad_enabled();
         leaver.join().unwrap();
         state::settle();

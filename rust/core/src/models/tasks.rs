@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{explore, flag_scope, spawn};
 use crate::Error;
-use crate::autograd::{Manager, Mode, ModeManager, is_grad_enabled, mode};
+use crate::autograd::{Manager, Mode, ModeManager, is_grad_enabled};
 use crate::backends::flags::CUDNN_ENABLED;
 use crate::state::{self, TaskState, ThreadState};
 
@@ -48,7 +48,7 @@ fn a_write_is_never_taken_back_on_another_thread() {
             })
         };
         // To the base, as the other's.
-        state::write_modes(mode::single(Mode::Grad, false));
+        state::write_mode(Mode::Grad, false);
         object.decorate();
         assert!(!is_grad_enabled());
         writer.join().unwrap()
@@ -63,7 +63,7 @@ fn of_two_writes_with_one_object_none_takes_back_the_other() {
         let other = {
             let object = object.clone();
             spawn(move || {
-                state::write_modes(mode::single(Mode::Grad, false));
+                state::write_mode(Mode::Grad, false);
                 object.tell(false);
                 object.decorate();
                 assert!(!is_grad_enabled());

@@ -188,6 +188,35 @@ mod tests {
     }
 
     #[test]
+    fn a_state_hides_flags_that_are_installed_below_it_while_it_is_in_force() {
+        let (follows, names) = {
+            let follows = ThreadState::capture();
+            let _flags = cudnn_enabled(false).guard();
+            (follows, ThreadState::capture())
+        };
+        let install_inside = |names: ThreadState| {
+            let inside = follows.run(|| {
+                names.install();
+                [seen(), follows.run(seen)]
+            });
+            // A mode that decides every mode hides no flags.
+            let _inference = inference_mode(true);
+            names.install();
+            (inside, seen())
+        };
+        let expected = ([(true, true, false); 2], (false, false, false));
+        let on_a_thread = std::thread::scope(|threads| {
+            let names = names.clone();
+            threads.spawn(|| install_inside(names)).join().unwrap()
+        });
+        assert_eq!(on_a_thread, expected);
+        let task = TaskState::new(&follows);
+        assert_eq!(task.step(|| install_inside(names)).unwrap(), expected);
+        drop(task);
+        assert!(!crate::state::any_flag_layer());
+    }
+
+    #[test]
     fn a_scope_of_a_state_may_be_entered_twice_and_left_out_of_order() {
         let scope = StateScope::new(no_grad_state());
         let other = enable_grad();

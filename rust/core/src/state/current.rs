@@ -7,8 +7,9 @@ use std::mem::ManuallyDrop;
 
 use super::inbox::{Inbox, InboxNumber};
 use super::layers::{LayerIds, Layers};
-use super::{FlagId, Masked};
+use super::{FlagId, Masked, trace};
 use crate::autograd::mode;
+use crate::env;
 use crate::sync::{SharedWord, thread_local};
 
 /// Tells threads apart; 0 is no thread. Never used twice in a process.
@@ -46,8 +47,8 @@ pub(super) struct Owned {
     /// In force: the thread's own, or that of the task which runs.
     pub(super) state: LiveState,
     pub(super) ids: LayerIds,
-    /// Whether the thread has begun to end: from then on nothing is pushed.
-    ended: bool,
+    /// Whether the thread has begun to end: from then on nothing is pushed, removed or written.
+    pub(super) ended: bool,
 }
 
 /// A state that can be in force: a thread has one, and each task that has one of its own.
@@ -117,8 +118,15 @@ impl Drop for Janitor {
         with_current(|current| {
             let Ok(mut owned) = current.owned.try_borrow_mut() else { return };
             current.inbox.set(InboxNumber::NONE);
+            // A later destructor reads flags as the process's: the layers that decided them go now. The modes
+            // stay as they were last, for there is nothing else that they could be.
+            current.tree.set(Masked::default());
+            current.flags.set(0);
+            current.changes.set(current.changes.get().wrapping_add(1));
+            if env::debug() {
+                trace::forget(owned.state.inbox_number());
+            }
             let ended = Owned { state: LiveState::new(), ids: LayerIds::new(), ended: true };
-            // The words stay as they were last: that is what a later destructor reads.
             drop(ManuallyDrop::into_inner(std::mem::replace(&mut *owned, ManuallyDrop::new(ended))));
         });
     }

@@ -1,10 +1,14 @@
-//! Leaves that happened on another thread or task than the enter: whoever entered is asked to drop the
-//! layer, which happens on its next enter, leave, write or capture.
+//! Leaves that happened on another thread or task than the enter: whoever entered is asked to drop the layer.
+//!
+//! Whoever is asked looks into its inbox before it next enters, leaves, writes a mode or flag, takes such a
+//! write back, explains a flag, captures or installs; and at both ends of a step of a task, into that of the
+//! state that goes and that of the state that comes. A read does not look, because it is one load: until then
+//! it sees the layer.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::layers::LayerId;
+use super::layers::Left;
 use crate::sync::{ForkLock, SharedBool, SharedWord};
 
 /// Tells threads and tasks with a state of their own apart; 0 is none. Never used twice in a process.
@@ -21,18 +25,13 @@ static OPENED: SharedWord = SharedWord::new(0);
 /// that it lacks: nobody looks into them.
 pub(crate) static INBOXES: ForkLock<Option<HashMap<u64, Letters>>> = ForkLock::new(None);
 
-/// Which layer shall be dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Left {
-    /// The innermost of this scope.
-    Owner(u64),
-    /// The one of a guard.
-    Layer(LayerId),
-}
+/// Leaves, and how often each was asked for: who is asked may not look for long, while one scope is left over
+/// and over.
+pub(super) type Leaves = BTreeMap<Left, u32>;
 
 /// What waits for one thread or task.
 pub(crate) struct Letters {
-    left: Vec<Left>,
+    left: Leaves,
     /// Written under the lock; who finds it set takes the lock before looking into the letters.
     waiting: Arc<SharedBool>,
 }
@@ -47,7 +46,7 @@ pub(super) struct Inbox {
 impl Inbox {
     pub(super) fn open() -> Self {
         let inbox = Inbox { number: InboxNumber(OPENED.add(1)), waiting: Arc::default() };
-        let letters = Letters { left: Vec::new(), waiting: inbox.waiting.clone() };
+        let letters = Letters { left: Leaves::new(), waiting: inbox.waiting.clone() };
         INBOXES.lock().get_or_insert_default().insert(inbox.number.0, letters);
         inbox
     }
@@ -61,7 +60,7 @@ impl Inbox {
         !self.waiting.get()
     }
 
-    pub(super) fn take(&self) -> Vec<Left> {
+    pub(super) fn take(&self) -> Leaves {
         let mut inboxes = INBOXES.lock();
         self.waiting.set(false);
         let letters = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&self.number.0));
@@ -80,7 +79,45 @@ impl Drop for Inbox {
 pub(super) fn ask(asked: InboxNumber, left: Left) {
     let mut inboxes = INBOXES.lock();
     if let Some(letters) = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&asked.0)) {
-        letters.left.push(left);
+        let times = letters.left.entry(left).or_default();
+        *times = times.saturating_add(1);
         letters.waiting.set(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::autograd::{Manager, ModeManager, is_grad_enabled, no_grad};
+    use crate::state::settle;
+
+    #[test]
+    fn a_scope_that_is_left_often_elsewhere_waits_once_and_loses_only_what_it_has_open() {
+        let object = ModeManager::new(Manager::NoGrad);
+        (0..3).for_each(|_| object.enter());
+        std::thread::scope(|threads| {
+            threads.spawn(|| (0..1000).for_each(|_| object.leave()));
+        });
+        let distinct = |letters: &Letters| letters.left.len();
+        assert_eq!(INBOXES.lock().as_ref().unwrap().values().map(distinct).max(), Some(1));
+        settle();
+        assert!(is_grad_enabled());
+        object.enter();
+        drop(no_grad());
+        assert!(!is_grad_enabled());
+        object.leave();
+    }
+
+    #[test]
+    fn each_leave_elsewhere_drops_one_layer() {
+        let (twice, once) = (ModeManager::new(Manager::NoGrad), ModeManager::new(Manager::NoGrad));
+        [&twice, &once, &twice, &twice].into_iter().for_each(ModeManager::enter);
+        std::thread::scope(|threads| {
+            threads.spawn(|| [&twice, &once, &twice].map(ModeManager::leave));
+        });
+        settle();
+        assert!(!is_grad_enabled());
+        twice.leave();
+        assert!(is_grad_enabled());
     }
 }

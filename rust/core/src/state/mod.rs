@@ -6,6 +6,9 @@
 //! twice, shared by threads and left out of order, and the state comes back. A write without a scope
 //! goes into the innermost layer that names the slot, else into the base.
 //!
+//! A task with a state of its own ([`TaskState`]) has such a list and base, too. They take the place of the
+//! thread's during each of its steps, so "this thread" means the task there.
+//!
 //! It lies in one thread-local without a destructor (`current`), so a read is one load. What owns
 //! memory is given back when the thread ends, and holds no Python object.
 
@@ -30,4 +33,4 @@ pub(crate) use layers::{LayerId, any_flag_layer};
 pub(crate) use masked::Masked;
 pub use scope::{Scope, ScopeGuard};
 pub use task::{InState, TaskState};
-pub(crate) use thread::{held_flag, landed_writes, restore_modes, scoped_site, settle, write_modes};
+pub(crate) use thread::{held_flag, landed_writes, restore_mode, scoped_site, settle, write_mode};

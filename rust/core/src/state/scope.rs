@@ -3,31 +3,36 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::inbox::{InboxNumber, Left};
+use super::inbox::InboxNumber;
+use super::layers::Left;
 use super::thread;
 use super::{FlagSlots, LayerId, Masked, ThreadState};
 use crate::sync::SharedWord;
 
-/// Serial numbers begin with 1; a guard removes its layer by the layer's own id.
-const NO_OWNER: u64 = 0;
+/// Tells scopes apart; 0 is none. Never used twice in a process: an address can be, while a layer of the old
+/// scope is still open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ScopeNumber(pub(super) u64);
 
-static SERIALS: SharedWord = SharedWord::new(0);
+impl ScopeNumber {
+    /// Of a guard, which removes its layer by the layer's own id.
+    pub(super) const NONE: ScopeNumber = ScopeNumber(0);
+}
+
+static MADE: SharedWord = SharedWord::new(0);
 
 /// Who enters and leaves. It may be entered again while it is open, by several threads, and left in
 /// any order.
-///
-/// Scopes are told apart by a serial number: an address can be used again while a layer of the old
-/// scope is still open, a number can't.
 #[derive(Debug)]
 pub struct Scope {
-    serial: u64,
+    number: ScopeNumber,
     /// The inbox of the thread or task that entered last.
     entered_on: SharedWord,
 }
 
 impl Default for Scope {
     fn default() -> Self {
-        Scope { serial: SERIALS.add(1), entered_on: SharedWord::new(0) }
+        Scope { number: ScopeNumber(MADE.add(1)), entered_on: SharedWord::new(0) }
     }
 }
 
@@ -35,25 +40,29 @@ impl Scope {
     /// Pushes a layer of this scope on this thread that decides mode bits.
     #[inline]
     pub(crate) fn enter_modes(&self, decided: Masked<u8>) {
-        thread::push_modes(self.serial, decided);
-        self.entered_on.set(thread::this_inbox().0);
+        self.note_enter(thread::push_modes(self.number, decided));
     }
 
     /// Pushes a layer of this scope on this thread that decides flags.
     pub(crate) fn enter_flags(&self, flags: Arc<FlagSlots>) {
-        thread::push_flags(self.serial, flags);
-        self.entered_on.set(thread::this_inbox().0);
+        self.note_enter(thread::push_flags(self.number, flags));
     }
 
     /// Pushes a layer of this scope on this thread that decides everything as it was captured.
     pub(super) fn enter_state(&self, captured: &ThreadState) {
-        thread::push_state(self.serial, captured);
-        self.entered_on.set(thread::this_inbox().0);
+        self.note_enter(thread::push_state(self.number, captured));
     }
 
-    /// Tells scopes apart.
-    pub(super) fn serial(&self) -> u64 {
-        self.serial
+    /// Not where nothing was pushed, on a thread that ends: others may still have it open.
+    #[inline]
+    fn note_enter(&self, pushed: Option<LayerId>) {
+        if pushed.is_some() {
+            self.entered_on.set(thread::this_inbox().0);
+        }
+    }
+
+    pub(super) fn number(&self) -> ScopeNumber {
+        self.number
     }
 
     pub(super) fn entered_on(&self) -> InboxNumber {
@@ -64,8 +73,9 @@ impl Scope {
     /// thread or task that entered last is asked to drop one; if it has none either, nothing happens.
     #[inline]
     pub fn leave(&self) {
-        if !thread::remove(|_, owner| owner == self.serial) {
-            thread::leave_elsewhere(self.entered_on(), Left::Owner(self.serial));
+        let left = Left::Scope(self.number);
+        if !thread::remove(left) {
+            thread::leave_elsewhere(self.entered_on(), left);
         }
     }
 }
@@ -84,17 +94,17 @@ impl ScopeGuard {
     /// Pushes a layer on this thread that decides mode bits.
     #[inline]
     pub(crate) fn of_modes(decided: Masked<u8>) -> Self {
-        ScopeGuard::of_layer(thread::push_modes(NO_OWNER, decided))
+        ScopeGuard::of_layer(thread::push_modes(ScopeNumber::NONE, decided))
     }
 
     /// Pushes a layer on this thread that decides flags.
     pub(crate) fn of_flags(flags: Arc<FlagSlots>) -> Self {
-        ScopeGuard::of_layer(thread::push_flags(NO_OWNER, flags))
+        ScopeGuard::of_layer(thread::push_flags(ScopeNumber::NONE, flags))
     }
 
     /// Pushes a layer on this thread that decides everything as it was captured.
     pub(super) fn of_state(captured: &ThreadState) -> Self {
-        ScopeGuard::of_layer(thread::push_state(NO_OWNER, captured))
+        ScopeGuard::of_layer(thread::push_state(ScopeNumber::NONE, captured))
     }
 
     #[inline]
@@ -107,7 +117,7 @@ impl Drop for ScopeGuard {
     #[inline]
     fn drop(&mut self) {
         if let Some(layer) = self.layer
-            && !thread::remove(|id, _| id == layer)
+            && !thread::remove(Left::Layer(layer))
         {
             thread::leave_elsewhere(self.made_on, Left::Layer(layer));
         }

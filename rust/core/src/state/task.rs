@@ -140,6 +140,7 @@ impl<F: Future> Future for InState<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
+        // There always is one: what is being dropped is not polled.
         let Some(future) = this.future.as_pin_mut() else { return Poll::Pending };
         this.state.only_step(|| future.poll(context))
     }

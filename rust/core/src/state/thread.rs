@@ -1,20 +1,30 @@
-//! The layers in force on this thread. Everything here is defined while the thread ends, too: once its list is
-//! gone, enters, leaves and writes do nothing and reads see what was last in force.
+//! The layers in force on this thread: its own, or during a step of a task that task's.
+//!
+//! Everything here is defined while the thread ends, too. Once its layers have gone, the modes stay as they
+//! were last and flags are the process's: enters, leaves and writes of modes do nothing, and a write of a
+//! flag goes to the process.
 
 use std::sync::Arc;
 
 use super::captured::ThreadState;
 use super::current::{Current, LiveState, Owned, with_current};
-use super::inbox::{self, Inbox, InboxNumber, Left};
-use super::layers::{LayerId, Removed};
+use super::inbox::{self, Inbox, InboxNumber};
+use super::layers::{EVERYTHING, LayerId, Left, Removed};
+use super::scope::ScopeNumber;
 use super::{FlagId, FlagSlots, Masked, Slot};
+use crate::autograd::Mode;
 use crate::backends::Site;
 
-/// Runs `action` on this thread's layers, after the leaves that other threads have asked for.
+/// Runs `action` on this thread's layers, after the leaves that other threads have asked for; does not where
+/// the thread's layers have gone.
 fn with_layers<R>(action: impl FnOnce(&Current, &mut Owned) -> R) -> Option<R> {
     with_current(|current| {
-        // Never borrowed twice: nothing that runs below calls out of this module.
+        // Borrowed twice only if an action, or the closure that `landed_writes` is given, came back here for
+        // thread state. None does, nor do the locks of the inboxes and of the traces.
         let mut owned = current.owned.try_borrow_mut().ok()?;
+        if owned.ended {
+            return None;
+        }
         if owned.state.others_left() {
             drop_what_others_left(current, &mut owned);
         }
@@ -24,12 +34,12 @@ fn with_layers<R>(action: impl FnOnce(&Current, &mut Owned) -> R) -> Option<R> {
 
 #[cold]
 fn drop_what_others_left(current: &Current, owned: &mut Owned) {
-    for left in owned.state.inbox.as_ref().map(Inbox::take).unwrap_or_default() {
-        let removed = owned.state.layers.remove(|id, owner| match left {
-            Left::Owner(wanted) => owner == wanted,
-            Left::Layer(wanted) => id == wanted,
-        });
-        publish_removal(current, owned, removed);
+    for (left, times) in owned.state.inbox.as_ref().map(Inbox::take).unwrap_or_default() {
+        for _ in 0..times {
+            // There may have been more leaves than enters.
+            let Some(removed) = owned.state.layers.remove(left) else { break };
+            publish_removal(current, owned, Some(removed));
+        }
     }
 }
 
@@ -52,16 +62,15 @@ fn publish_flags(current: &Current, owned: &Owned) {
     current.changes.set(current.changes.get().wrapping_add(1));
 }
 
-/// Pushes a layer that decides mode bits; none where the thread has begun to end. `owner` 0 means that
-/// only the holder of its id can remove it.
+/// Pushes a layer that decides mode bits; none where the thread has begun to end.
 #[inline]
-pub(super) fn push_modes(owner: u64, decided: Masked<u8>) -> Option<LayerId> {
+pub(super) fn push_modes(scope: ScopeNumber, decided: Masked<u8>) -> Option<LayerId> {
     with_current(move |current| {
         let mut owned = current.owned.try_borrow_mut().ok()?;
         if owned.state.layers.is_full() || owned.state.others_left() {
-            return push_modes_after_care(current, &mut owned, owner, decided);
+            return push_modes_after_care(current, &mut owned, scope, decided);
         }
-        push_modes_at_once(current, &mut owned, owner, decided)
+        push_modes_at_once(current, &mut owned, scope, decided)
     })
 }
 
@@ -69,11 +78,11 @@ pub(super) fn push_modes(owner: u64, decided: Masked<u8>) -> Option<LayerId> {
 fn push_modes_at_once(
     current: &Current,
     owned: &mut Owned,
-    owner: u64,
+    scope: ScopeNumber,
     decided: Masked<u8>,
 ) -> Option<LayerId> {
     let below = current.modes.get();
-    let id = owned.state.layers.push(&mut owned.ids, owner, decided, below, None)?;
+    let id = owned.state.layers.push(&mut owned.ids, scope, decided, below, None)?;
     current.modes.set(decided.applied_to(below));
     Some(id)
 }
@@ -83,23 +92,23 @@ fn push_modes_at_once(
 fn push_modes_after_care(
     current: &Current,
     owned: &mut Owned,
-    owner: u64,
+    scope: ScopeNumber,
     decided: Masked<u8>,
 ) -> Option<LayerId> {
     if owned.state.others_left() {
         drop_what_others_left(current, owned);
     }
     owned.make_room();
-    push_modes_at_once(current, owned, owner, decided)
+    push_modes_at_once(current, owned, scope, decided)
 }
 
 /// Pushes a layer that decides flags; none where the thread has begun to end.
-pub(super) fn push_flags(owner: u64, flags: Arc<FlagSlots>) -> Option<LayerId> {
+pub(super) fn push_flags(scope: ScopeNumber, flags: Arc<FlagSlots>) -> Option<LayerId> {
     with_layers(|current, owned| {
         owned.make_room();
         let id = owned.state.layers.push(
             &mut owned.ids,
-            owner,
+            scope,
             Masked::default(),
             current.modes.get(),
             Some(flags),
@@ -110,19 +119,18 @@ pub(super) fn push_flags(owner: u64, flags: Arc<FlagSlots>) -> Option<LayerId> {
     .flatten()
 }
 
-/// Removes the innermost wanted layer; false where this thread has none. A layer is told by its id and
-/// its owner.
+/// Removes a layer; false where this thread has none such.
 #[inline]
-pub(super) fn remove(wanted: impl Fn(LayerId, u64) -> bool) -> bool {
+pub(super) fn remove(left: Left) -> bool {
     with_current(|current| {
         let Ok(mut owned) = current.owned.try_borrow_mut() else { return false };
         if !owned.state.others_left()
-            && let Some(below) = owned.state.layers.pop_plain(&wanted)
+            && let Some(below) = owned.state.layers.pop_plain(left)
         {
             current.modes.set(below);
             return true;
         }
-        remove_wherever(current, &mut owned, wanted)
+        remove_wherever(current, &mut owned, left)
     })
 }
 
@@ -136,11 +144,14 @@ pub(super) fn leave_elsewhere(entered_on: InboxNumber, left: Left) {
 
 #[cold]
 #[inline(never)]
-fn remove_wherever(current: &Current, owned: &mut Owned, wanted: impl Fn(LayerId, u64) -> bool) -> bool {
+fn remove_wherever(current: &Current, owned: &mut Owned, left: Left) -> bool {
+    if owned.ended {
+        return false;
+    }
     if owned.state.others_left() {
         drop_what_others_left(current, owned);
     }
-    let removed = owned.state.layers.remove(wanted);
+    let removed = owned.state.layers.remove(left);
     publish_removal(current, owned, removed);
     removed.is_some()
 }
@@ -185,7 +196,7 @@ pub(super) fn capture() -> ThreadState {
 }
 
 /// Pushes a layer that decides everything as it was captured; none where the thread has begun to end.
-pub(super) fn push_state(owner: u64, captured: &ThreadState) -> Option<LayerId> {
+pub(super) fn push_state(scope: ScopeNumber, captured: &ThreadState) -> Option<LayerId> {
     with_layers(|current, owned| {
         owned.make_room();
         let below = current.modes.get();
@@ -193,8 +204,8 @@ pub(super) fn push_state(owner: u64, captured: &ThreadState) -> Option<LayerId> 
             None if owned.state.layers.name_flags() => Some(Arc::new(FlagSlots::hiding())),
             flags => flags.clone(),
         };
-        let decided = Masked::new(u8::MAX, captured.modes);
-        let id = owned.state.layers.push(&mut owned.ids, owner, decided, below, flags)?;
+        let decided = Masked::new(EVERYTHING, captured.modes);
+        let id = owned.state.layers.push(&mut owned.ids, scope, decided, below, flags)?;
         publish(current, owned);
         Some(id)
     })
@@ -233,26 +244,24 @@ pub(super) fn swap(other: &mut LiveState) -> bool {
     swapped.unwrap_or(false)
 }
 
-/// Writes mode bits without a scope; returns where they went and what was there.
-pub(crate) fn write_modes(bits: Masked<u8>) -> Option<(LayerId, Masked<u8>)> {
+/// Writes a mode without a scope; returns where it went and what was there.
+pub(crate) fn write_mode(mode: Mode, on: bool) -> Option<(LayerId, Masked<u8>)> {
     with_layers(|current, owned| {
-        let written = owned.state.layers.write_modes(&mut owned.ids, bits);
+        let written = owned.state.layers.write_mode(&mut owned.ids, mode, on);
         current.modes.set(owned.state.layers.modes());
         written
     })
 }
 
 /// Takes such a write back.
-pub(crate) fn restore_modes(place: LayerId, old: Masked<u8>) {
+pub(crate) fn restore_mode(place: LayerId, old: Masked<u8>) {
     with_layers(|current, owned| {
-        owned.state.layers.restore_modes(place, old);
+        owned.state.layers.restore_mode(place, old);
         current.modes.set(owned.state.layers.modes());
     });
 }
 
-/// What the innermost layer in force that names the flag holds.
-///
-/// A read changes nothing: what other threads have left goes with the next enter, leave or write.
+/// What the innermost layer in force that names the flag holds. A read does not look into the inbox.
 pub(crate) fn held_flag(id: FlagId) -> Option<u64> {
     with_current(|current| current.owned.try_borrow().ok()?.state.layers.flag(id))
 }

@@ -2,17 +2,23 @@
 //! are traced (`INTERLOCK_DEBUG=1`): that language knows which frame entered, and says what is odd.
 
 use super::inbox::InboxNumber;
-use super::scope::Scope;
+use super::scope::{Scope, ScopeNumber};
 use super::thread;
 use crate::backends::Site;
 use crate::sync::ForkLock;
 
-/// Every traced layer of all threads and tasks that is open, in order of entry.
-pub(crate) static OPEN: ForkLock<Vec<OpenLayer>> = ForkLock::new(Vec::new());
+pub(crate) static TRACED: ForkLock<Traced> = ForkLock::new(Traced { open: Vec::new(), ended: Vec::new() });
 
-pub(crate) struct OpenLayer {
+pub(crate) struct Traced {
+    /// Every traced layer of all threads and tasks that is open, in order of entry.
+    open: Vec<OpenLayer>,
+    /// See [`NeverLeft::ended`].
+    ended: Vec<Site>,
+}
+
+struct OpenLayer {
     entered_on: InboxNumber,
-    scope: u64,
+    scope: ScopeNumber,
     site: Site,
     /// The address of the generator's or coroutine's frame that entered; none for a plain function's.
     frame: Option<usize>,
@@ -42,15 +48,19 @@ pub enum Leave {
 /// Notes that this thread has entered a scope.
 pub fn note_enter(scope: &Scope, site: Site, frame: Option<usize>) {
     let entered_on = thread::this_inbox();
-    OPEN.lock().push(OpenLayer { entered_on, scope: scope.serial(), site, frame, told: false });
+    // Nothing was entered on a thread that ends.
+    if entered_on != InboxNumber::NONE {
+        let layer = OpenLayer { entered_on, scope: scope.number(), site, frame, told: false };
+        TRACED.lock().open.push(layer);
+    }
 }
 
 /// Notes that this thread has left a scope.
 pub fn note_leave(scope: &Scope) -> Leave {
     let here = thread::this_inbox();
-    let mut open = OPEN.lock();
+    let open = &mut TRACED.lock().open;
     let innermost = |on: InboxNumber| {
-        open.iter().rposition(|layer| layer.scope == scope.serial() && layer.entered_on == on)
+        open.iter().rposition(|layer| layer.scope == scope.number() && layer.entered_on == on)
     };
     if let Some(index) = innermost(here) {
         let later = open.iter().skip(index + 1).rfind(|layer| layer.entered_on == here);
@@ -68,7 +78,7 @@ pub fn note_leave(scope: &Scope) -> Leave {
 /// coroutines that are suspended or have ended. Each is told once.
 pub fn newly_suspended(running: &[usize]) -> Vec<Site> {
     let here = thread::this_inbox();
-    let mut open = OPEN.lock();
+    let open = &mut TRACED.lock().open;
     let suspended = open.iter_mut().filter(|layer| {
         let waits = layer.frame.is_some_and(|frame| !running.contains(&frame));
         layer.entered_on == here && !layer.told && waits
@@ -83,12 +93,45 @@ pub fn newly_suspended(running: &[usize]) -> Vec<Site> {
 
 /// Where each scope was entered that is open on any thread, the first first.
 pub fn open_scopes() -> Vec<Site> {
-    OPEN.lock().iter().map(|layer| layer.site.clone()).collect()
+    TRACED.lock().sites()
 }
 
-/// The task whose inbox this was has ended.
-pub(super) fn forget(ended: InboxNumber) {
-    OPEN.lock().retain(|layer| layer.entered_on != ended);
+/// Where scopes were entered that nobody has left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NeverLeft {
+    /// Those of threads and tasks that have ended: each place once, the first hundred.
+    pub ended: Vec<Site>,
+    /// Those that are open: what [`open_scopes`] returns.
+    pub still_open: Vec<Site>,
+}
+
+/// What a process has to tell when it ends. Each scope is in one of the lists: a thread may end meanwhile.
+pub fn never_left() -> NeverLeft {
+    let traced = TRACED.lock();
+    NeverLeft { ended: traced.ended.clone(), still_open: traced.sites() }
+}
+
+/// Who had this inbox has ended, and what it has open with it.
+pub(super) fn forget(inbox: InboxNumber) {
+    if inbox != InboxNumber::NONE {
+        TRACED.lock().end_layers_of(inbox);
+    }
+}
+
+impl Traced {
+    fn sites(&self) -> Vec<Site> {
+        self.open.iter().map(|layer| layer.site.clone()).collect()
+    }
+
+    fn end_layers_of(&mut self, ended: InboxNumber) {
+        // A program that makes thread after thread would fill the memory.
+        const PLACES: usize = 100;
+        for layer in self.open.extract_if(.., |layer| layer.entered_on == ended) {
+            if self.ended.len() < PLACES && !self.ended.contains(&layer.site) {
+                self.ended.push(layer.site);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::{FlagId, FlagSlots, Masked, Slot};
-use super::Layers;
+use super::{EVERYTHING, Layers};
 use crate::sync::SharedWord;
 
 /// How many layers of all threads and tasks name flags. While it is zero no read of a flag looks
@@ -41,6 +41,17 @@ impl Layers {
     /// Whether any layer names flags.
     pub(in crate::state) fn name_flags(&self) -> bool {
         self.flag_layers().next().is_some()
+    }
+
+    /// Has layers that decide everything hide the flags of the base, where there were none to hide when they
+    /// were pushed.
+    pub(super) fn hide_base_flags(&mut self) {
+        if self.base.flags.is_some() {
+            let whole = self.list.iter_mut().filter(|layer| layer.modes.decided.mask == EVERYTHING);
+            for layer in whole {
+                layer.flags.get_or_insert_with(|| Arc::new(FlagSlots::hiding()));
+            }
+        }
     }
 
     /// Those that count: down to the first that hides what lies below it.

@@ -7,13 +7,15 @@ mod tests;
 
 use std::sync::Arc;
 
+use super::scope::ScopeNumber;
 use super::{FlagSlots, Masked};
+use crate::autograd::{Mode, mode};
 use crate::sync::SharedWord;
 pub(crate) use flags::any_flag_layer;
 
 /// Tells apart the layers of all threads and tasks, and what their states start from: a task may go on on
 /// another thread. Never 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LayerId(u64);
 
 impl LayerId {
@@ -26,6 +28,9 @@ impl LayerId {
         LayerId(number)
     }
 }
+
+/// The mode bits of a layer that decides everything, flags as well. No mode decides those beyond its own.
+pub(super) const EVERYTHING: u8 = u8::MAX;
 
 /// Gives out the numbers of one thread: the one it gave last. Threads take them in blocks, so that no number
 /// is given out twice in a process and threads hardly meet.
@@ -64,8 +69,8 @@ impl LayerIds {
 #[repr(C)]
 struct Layer {
     id: LayerId,
-    /// The scope that pushed it; 0 where only the guard that holds its id can remove it.
-    owner: u64,
+    /// The scope that pushed it; none where only the guard that holds its id can remove it.
+    scope: ScopeNumber,
     modes: LayerModes,
     /// Shared with the scope's other layers until a write lands in this one.
     flags: Option<Arc<FlagSlots>>,
@@ -78,6 +83,25 @@ struct LayerModes {
     /// All mode bits as they are without this layer and those above it. Worked out again whenever
     /// something below changes, so that what is put in force when this layer ends is never stale.
     below: u8,
+}
+
+/// Which layer shall be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Left {
+    /// The innermost of this scope.
+    Scope(ScopeNumber),
+    /// The one of a guard.
+    Layer(LayerId),
+}
+
+impl Layer {
+    #[inline]
+    fn is(&self, left: Left) -> bool {
+        match left {
+            Left::Scope(scope) => self.scope == scope,
+            Left::Layer(id) => self.id == id,
+        }
+    }
 }
 
 /// A layer that has gone.
@@ -118,6 +142,7 @@ impl Layers {
     pub(super) fn start_from(&mut self, modes: u8, flags: Option<Arc<FlagSlots>>) {
         let before = self.flag_layer_count();
         self.base = Base { id: LayerId::default(), modes, flags };
+        self.hide_base_flags();
         flags::layers_began(self.flag_layer_count());
         flags::layers_ended(before);
         self.refresh_modes();
@@ -141,7 +166,7 @@ impl Layers {
     pub(super) fn push(
         &mut self,
         ids: &mut LayerIds,
-        owner: u64,
+        scope: ScopeNumber,
         decided: Masked<u8>,
         below: u8,
         flags: Option<Arc<FlagSlots>>,
@@ -153,7 +178,7 @@ impl Layers {
         }
         let id = ids.next();
         // Written where it stays: `Vec::push` makes a layer elsewhere and copies it.
-        place.write(Layer { id, owner, modes: LayerModes { decided, below }, flags });
+        place.write(Layer { id, scope, modes: LayerModes { decided, below }, flags });
         // SAFETY: the element after the last one has just been written.
         unsafe { self.list.set_len(depth + 1) };
         Some(id)
@@ -162,9 +187,9 @@ impl Layers {
     /// Removes the innermost layer if it is the wanted one and names no flags; returns the mode bits
     /// that are in force without it.
     #[inline]
-    pub(super) fn pop_plain(&mut self, wanted: impl Fn(LayerId, u64) -> bool) -> Option<u8> {
+    pub(super) fn pop_plain(&mut self, left: Left) -> Option<u8> {
         let last = self.list.last()?;
-        if !wanted(last.id, last.owner) || last.flags.is_some() {
+        if !last.is(left) || last.flags.is_some() {
             return None;
         }
         let below = last.modes.below;
@@ -173,8 +198,8 @@ impl Layers {
     }
 
     /// Removes the innermost wanted layer, wherever it lies.
-    pub(super) fn remove(&mut self, wanted: impl Fn(LayerId, u64) -> bool) -> Option<Removed> {
-        let index = self.list.iter().rposition(|layer| wanted(layer.id, layer.owner))?;
+    pub(super) fn remove(&mut self, left: Left) -> Option<Removed> {
+        let index = self.list.iter().rposition(|layer| layer.is(left))?;
         let layer = self.list.remove(index);
         let named_flags = layer.flags.is_some();
         flags::layers_ended(u64::from(named_flags));
@@ -190,8 +215,9 @@ impl Layers {
         }
     }
 
-    /// Writes one mode bit where the innermost layer decides it; returns that place and its old bit.
-    pub(super) fn write_modes(&mut self, ids: &mut LayerIds, bit: Masked<u8>) -> (LayerId, Masked<u8>) {
+    /// Writes a mode where the innermost layer decides it; returns that place and its old bit.
+    pub(super) fn write_mode(&mut self, ids: &mut LayerIds, mode: Mode, on: bool) -> (LayerId, Masked<u8>) {
+        let bit = mode::single(mode, on);
         let innermost = self.list.iter_mut().rev().find(|layer| layer.modes.decided.mask & bit.mask != 0);
         let (place, old) = match innermost {
             Some(layer) => {
@@ -213,7 +239,7 @@ impl Layers {
     }
 
     /// Gives a place its old bit again, if it is still there.
-    pub(super) fn restore_modes(&mut self, place: LayerId, old: Masked<u8>) {
+    pub(super) fn restore_mode(&mut self, place: LayerId, old: Masked<u8>) {
         if place == self.base.id {
             self.base.modes = old.applied_to(self.base.modes);
         } else if let Some(layer) = self.list.iter_mut().find(|layer| layer.id == place) {

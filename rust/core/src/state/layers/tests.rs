@@ -1,8 +1,8 @@
 use super::super::{FlagId, Slot};
 use super::*;
 
-const GRAD: u8 = 0b01;
-const OTHER: u8 = 0b10;
+const GRAD: u8 = Mode::Grad.bit();
+const OTHER: u8 = Mode::Inference.bit();
 
 /// A list with the numbers of its thread.
 struct Thread {
@@ -15,28 +15,28 @@ impl Thread {
         Thread { layers: Layers::new(GRAD), ids: LayerIds::new() }
     }
 
-    fn push(&mut self, owner: u64, mask: u8, value: u8) -> LayerId {
-        self.push_layer(owner, Masked::new(mask, value), None)
+    fn push(&mut self, scope: u64, mask: u8, value: u8) -> LayerId {
+        self.push_layer(scope, Masked::new(mask, value), None)
     }
 
-    fn push_flags(&mut self, owner: u64, flags: &Arc<FlagSlots>) -> LayerId {
-        self.push_layer(owner, Masked::default(), Some(flags.clone()))
+    fn push_flags(&mut self, scope: u64, flags: &Arc<FlagSlots>) -> LayerId {
+        self.push_layer(scope, Masked::default(), Some(flags.clone()))
     }
 
-    fn push_layer(&mut self, owner: u64, decided: Masked<u8>, flags: Option<Arc<FlagSlots>>) -> LayerId {
+    fn push_layer(&mut self, scope: u64, decided: Masked<u8>, flags: Option<Arc<FlagSlots>>) -> LayerId {
         if self.layers.is_full() {
             self.layers.grow();
         }
         let below = self.layers.modes();
-        self.layers.push(&mut self.ids, owner, decided, below, flags).unwrap()
+        self.layers.push(&mut self.ids, ScopeNumber(scope), decided, below, flags).unwrap()
     }
 
-    fn write(&mut self, bit: Masked<u8>) -> (LayerId, Masked<u8>) {
-        self.layers.write_modes(&mut self.ids, bit)
+    fn write_grad(&mut self, on: bool) -> (LayerId, Masked<u8>) {
+        self.layers.write_mode(&mut self.ids, Mode::Grad, on)
     }
 
-    fn remove_of(&mut self, owner: u64) -> bool {
-        self.layers.remove(|_, its_owner| its_owner == owner).is_some()
+    fn remove_of(&mut self, scope: u64) -> bool {
+        self.layers.remove(Left::Scope(ScopeNumber(scope))).is_some()
     }
 
     fn modes(&self) -> u8 {
@@ -63,13 +63,13 @@ fn layers_left_out_of_order_bring_the_base_back() {
 }
 
 #[test]
-fn an_owner_that_entered_twice_leaves_its_inner_layer_first() {
+fn a_scope_that_entered_twice_leaves_its_inner_layer_first() {
     let mut thread = Thread::new();
     let outer = thread.push(1, GRAD, 0);
     let inner = thread.push(1, GRAD, 0);
     assert!(thread.remove_of(1));
-    assert!(thread.layers.remove(|id, _| id == inner).is_none());
-    assert!(thread.layers.pop_plain(|id, _| id == outer).is_some());
+    assert!(thread.layers.remove(Left::Layer(inner)).is_none());
+    assert!(thread.layers.pop_plain(Left::Layer(outer)).is_some());
     assert!(!thread.remove_of(1));
 }
 
@@ -78,11 +78,11 @@ fn a_write_lasts_as_long_as_the_layer_that_decides_its_bit() {
     let mut thread = Thread::new();
     let layer = thread.push(1, GRAD, 0);
     thread.push(2, OTHER, OTHER);
-    let (place, old) = thread.write(Masked::new(GRAD, GRAD));
+    let (place, old) = thread.write_grad(true);
     assert_eq!((place, old.value, thread.modes()), (layer, 0, GRAD | OTHER));
-    thread.layers.restore_modes(place, old);
+    thread.layers.restore_mode(place, old);
     assert_eq!(thread.modes(), OTHER);
-    thread.write(Masked::new(GRAD, GRAD));
+    thread.write_grad(true);
     assert!(thread.remove_of(2));
     assert!(thread.remove_of(1));
     assert_eq!(thread.modes(), GRAD);
@@ -92,21 +92,21 @@ fn a_write_lasts_as_long_as_the_layer_that_decides_its_bit() {
 fn restoring_a_place_that_ended_changes_nothing() {
     let mut thread = Thread::new();
     thread.push(1, GRAD, 0);
-    let (place, _) = thread.write(Masked::new(GRAD, GRAD));
+    let (place, _) = thread.write_grad(true);
     assert!(thread.remove_of(1));
-    thread.layers.restore_modes(place, Masked::new(GRAD, 0));
+    thread.layers.restore_mode(place, Masked::new(GRAD, 0));
     assert_eq!(thread.modes(), GRAD);
 }
 
 #[test]
 fn a_write_that_went_to_the_base_is_taken_back_there_only() {
     let mut thread = Thread::new();
-    let (base, old) = thread.write(Masked::new(GRAD, 0));
+    let (base, old) = thread.write_grad(false);
     let mut other = Layers::new(GRAD);
-    other.write_modes(&mut thread.ids, Masked::new(GRAD, 0));
-    other.restore_modes(base, old);
+    other.write_mode(&mut thread.ids, Mode::Grad, false);
+    other.restore_mode(base, old);
     assert_eq!(other.modes(), 0);
-    thread.layers.restore_modes(base, old);
+    thread.layers.restore_mode(base, old);
     assert_eq!(thread.modes(), GRAD);
 }
 
@@ -123,9 +123,9 @@ fn another_base_shows_when_the_layers_over_it_end() {
 #[test]
 fn a_write_to_a_base_that_was_replaced_is_not_taken_back_from_the_new_one() {
     let mut thread = Thread::new();
-    let (base, old) = thread.write(Masked::new(GRAD, 0));
+    let (base, old) = thread.write_grad(false);
     thread.layers.start_from(0, None);
-    thread.layers.restore_modes(base, old);
+    thread.layers.restore_mode(base, old);
     assert_eq!(thread.modes(), 0);
 }
 

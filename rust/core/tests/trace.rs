@@ -1,0 +1,44 @@
+//! What a traced process remembers of scopes that nobody left. One test: it changes the environment.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::thread;
+
+use interlock::autograd::{Manager, ModeManager};
+use interlock::backends::Site;
+use interlock::state::trace::{NeverLeft, never_left, note_enter, open_scopes};
+use interlock::state::{TaskState, ThreadState};
+
+fn site(line: u32) -> Site {
+    Site::Foreign { file: "program".into(), line }
+}
+
+fn enter(line: u32) {
+    let manager = ModeManager::new(Manager::NoGrad);
+    manager.enter();
+    note_enter(manager.scope(), site(line), None);
+}
+
+#[test]
+fn scopes_of_threads_and_tasks_that_have_ended_are_not_open_but_remembered() {
+    // SAFETY: no other thread runs that could read the environment.
+    unsafe { std::env::set_var("INTERLOCK_DEBUG", "1") };
+    enter(1);
+    thread::spawn(|| [2, 2].map(enter)).join().unwrap();
+    assert_eq!(open_scopes(), [site(1)]);
+
+    let task = TaskState::new(&ThreadState::capture());
+    task.step(|| [3, 2].map(enter)).unwrap();
+    assert_eq!(open_scopes(), [site(1), site(3), site(2)]);
+    drop(task);
+    // A task that entered nothing.
+    drop(TaskState::new(&ThreadState::capture()));
+    let still_open = vec![site(1)];
+    assert_eq!(never_left(), NeverLeft { ended: vec![site(2), site(3)], still_open: still_open.clone() });
+
+    for line in 4..1000 {
+        thread::spawn(move || enter(line)).join().unwrap();
+    }
+    let kept = never_left();
+    assert_eq!((kept.ended.len(), kept.still_open), (100, still_open));
+}
