@@ -39,6 +39,14 @@ class NoAcceleratorError(InterlockError, RuntimeError):
     """An operation needs an accelerator and this process has none."""
 
 
+class LibraryError(InterlockError, RuntimeError, AssertionError):
+    """A vendor library did not do what it was asked."""
+
+
+class LibraryNotFoundError(LibraryError):
+    """An operation needs a vendor library that this process does not find or can't use."""
+
+
 class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
     """A device has no room for what was asked."""
 

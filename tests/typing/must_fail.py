@@ -23,6 +23,9 @@ cudnn.flags(enabled="yes")  # error: arg-type
 cudnn.flags(bogus=True)  # error: call-arg
 mkldnn.set_flags(_fp32_precision="half")  # error: arg-type
 interlock.set_float32_matmul_precision("low")  # error: arg-type
+backends.mkl.verbose("loud")  # error: arg-type
+backends.mkl.verbos  # error: attr-defined
+backends.mps.is_macos_or_newer(13)  # error: call-arg
 set_grad_enabled("no")  # error: arg-type
 set_grad_enabled()  # error: call-arg
 inference_mode(mode="yes")  # error: call-overload

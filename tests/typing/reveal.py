@@ -120,6 +120,16 @@ assert_type(mkldnn.allow_tf32, bool | None)
 assert_type(interlock.get_float32_matmul_precision(), Literal["highest", "high", "medium"])
 assert_type(interlock.device("cuda").index, int | None)
 assert_type(interlock.accelerator.why_unavailable(), str | None)
+assert_type(backends.cpu.get_cpu_capability(), str)
+assert_type(backends.mps.is_available(), bool)
+assert_type(cudnn.is_available(), bool)
+assert_type(cudnn.version(), int | None)
+assert_type(cudnn.is_acceptable(interlock.ones(1)), bool)
+assert_type(cudnn.CUDNN_TENSOR_DTYPES, set[interlock.dtype])
+assert_type(backends.cusparselt.get_max_alg_id(), int | None)
+with mkldnn.verbose(mkldnn.VERBOSE_OFF) as scope:
+    assert_type(scope, mkldnn.verbose)
+    assert_type(scope.level, int)
 with no_grad() as nothing, cudnn.flags() as as_little:
     assert nothing is None
     assert as_little is None

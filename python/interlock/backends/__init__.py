@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from interlock._core import backends as _native
 from interlock._core.backends import disable_global_flags, epoch, flags_frozen
-from interlock.backends import cuda, cudnn, mkldnn
+from interlock.backends import cpu, cuda, cudnn, cusparselt, kleidiai, mkl, mkldnn, mps, openmp
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 from interlock.backends._explain import Explanation, Level, explain
 from interlock.backends._snapshot import Snapshot, SnapshotEntry, reset, restore, snapshot
@@ -27,15 +27,21 @@ __all__ = [
     "Level",
     "Snapshot",
     "SnapshotEntry",
+    "cpu",
     "cuda",
     "cudnn",
+    "cusparselt",
     "disable_global_flags",
     "epoch",
     "explain",
     "flags",
     "flags_frozen",
     "frozen",
+    "kleidiai",
+    "mkl",
     "mkldnn",
+    "mps",
+    "openmp",
     "override",
     "reset",
     "restore",

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal
+import warnings
+from typing import TYPE_CHECKING, Any, Literal
 
 from interlock._core import backends as _native
+from interlock._core.tensor import float32 as _float32, float64 as _float64
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 
-__all__ = ["conv", "flags", "rnn", "set_flags"]
+if TYPE_CHECKING:
+    from interlock._core.tensor import Tensor, dtype
+
+__all__ = [
+    "CUDNN_TENSOR_DTYPES",
+    "conv",
+    "flags",
+    "is_acceptable",
+    "is_available",
+    "rnn",
+    "set_flags",
+    "version",
+]
 
 # <flags of cudnn>
 enabled: bool
@@ -22,6 +36,9 @@ allow_tf32: bool
 
 conv = _native.CudnnConvFlags()
 rnn = _native.CudnnRnnFlags()
+
+#: The types of elements that cuDNN computes with and tensors have.
+CUDNN_TENSOR_DTYPES: set[dtype] = {_float64, _float32}
 
 # In the order of the arguments of `flags` and `set_flags`.
 _ARGUMENTS = (
@@ -79,6 +96,33 @@ def set_flags(
         _fp32_precision,
         _depthwise_kernel,
     )
+
+
+def is_available() -> bool:
+    """Return whether cuDNN is loaded or would be found. Looking does not load it."""
+    return _native.library_is_available("cudnn")
+
+
+def version() -> int | None:
+    """Return the version in cuDNN's own counting, or None without the library. The first call loads it."""
+    return _native.library_version("cudnn")
+
+
+def is_acceptable(tensor: Tensor) -> bool:
+    """Return whether operations on this tensor may run on cuDNN.
+
+    They may where cuDNN is enabled on this thread and can be loaded, and the tensor is on cuda and has one
+    of `CUDNN_TENSOR_DTYPES`. Where nothing but cuDNN is missing, a UserWarning says so.
+    """
+    if not _native.read("cudnn.enabled"):
+        return False
+    if tensor.device.type != "cuda" or tensor.dtype not in CUDNN_TENSOR_DTYPES:
+        return False
+    if version() is None:
+        found = "was found and can't be loaded" if is_available() else "was not found"
+        warnings.warn(f"the tensor would suit cuDNN, but cuDNN {found}", stacklevel=2)
+        return False
+    return True
 
 
 sys.modules[__name__].__class__ = _native.CudnnModule

@@ -7,8 +7,21 @@ from typing import Any, Literal
 
 from interlock._core import backends as _native
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
+from interlock.backends._verbose import VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION, VerboseScope
 
-__all__ = ["conv", "flags", "matmul", "rnn", "set_flags"]
+__all__ = [
+    "VERBOSE_OFF",
+    "VERBOSE_ON",
+    "VERBOSE_ON_CREATION",
+    "conv",
+    "flags",
+    "is_acl_available",
+    "is_available",
+    "matmul",
+    "rnn",
+    "set_flags",
+    "verbose",
+]
 
 # <flags of mkldnn>
 enabled: bool
@@ -57,6 +70,34 @@ def set_flags(
     flags are frozen; then nothing has changed.
     """
     return _set_flags(_ARGUMENTS, _enabled, _deterministic, _allow_tf32, _fp32_precision)
+
+
+def is_available() -> bool:
+    """Return whether oneDNN is loaded or would be found. Looking does not load it."""
+    return _native.library_is_available("mkldnn")
+
+
+def is_acl_available() -> bool:
+    """Return False: whether a oneDNN was built with Arm's Compute Library it does not tell."""
+    return False
+
+
+class verbose(VerboseScope):
+    """Have oneDNN print a line for each of its calls while the scope is open.
+
+    The level belongs to the process, so calls of other threads are printed, too. Leaving brings back what
+    was before: what another open scope asks for, else what `ONEDNN_VERBOSE` or `DNNL_VERBOSE` says. What a
+    program tells oneDNN behind interlock's back is not known and not brought back.
+
+    `VERBOSE_OFF` does nothing. `VERBOSE_ON` and `VERBOSE_ON_CREATION`, which also reports what oneDNN
+    prepares, load oneDNN when the scope is entered, and raise `LibraryNotFoundError` (a RuntimeError and
+    AssertionError) where there is none. Making a scope raises `FlagTypeError` or `FlagValueError` for any
+    other level.
+    """
+
+    def __init__(self, level: int) -> None:
+        super().__init__("mkldnn", level)
+        self.level = level
 
 
 sys.modules[__name__].__class__ = _native.MkldnnModule

@@ -1,9 +1,31 @@
 //! The environment variables that this crate reads, each named once.
 
+use std::path::PathBuf;
+
 use once_cell::race::OnceBool;
 
 /// `1` makes writes of flags remember where they came from.
 const DEBUG: &str = "INTERLOCK_DEBUG";
+
+/// Lowers the vector instructions that PyTorch's kernels use.
+pub(crate) const CPU_CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
+
+/// Folders in which the system's loader looks before its own.
+pub(crate) const LIBRARY_PATH: &str =
+    if cfg!(target_os = "macos") { "DYLD_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
+
+/// Where a CUDA toolkit is installed, under two names.
+pub(crate) const CUDA_HOME: &str = "CUDA_HOME";
+pub(crate) const CUDA_PATH: &str = "CUDA_PATH";
+
+/// Where the conda environment in use is installed.
+pub(crate) const CONDA_PREFIX: &str = "CONDA_PREFIX";
+
+/// How much MKL tells of its calls.
+pub(crate) const MKL_VERBOSE: &str = "MKL_VERBOSE";
+
+/// How much oneDNN tells of its calls, the stronger first.
+pub(crate) const ONEDNN_VERBOSE: [&str; 2] = ["ONEDNN_VERBOSE", "DNNL_VERBOSE"];
 
 /// Whether `INTERLOCK_DEBUG=1` was set when it was first asked.
 pub(crate) fn debug() -> bool {
@@ -20,4 +42,15 @@ pub(crate) fn variable_of_flag(name: &str) -> String {
 /// The value of a variable, if it is set and is text.
 pub(crate) fn read(variable: &str) -> Option<String> {
     std::env::var(variable).ok()
+}
+
+/// The folders of an environment variable that lists some; empty entries name none.
+pub(crate) fn paths(variable: &str) -> Vec<PathBuf> {
+    let listed = std::env::var_os(variable).unwrap_or_default();
+    std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
+/// The folder that a variable names.
+pub(crate) fn path(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

@@ -66,6 +66,24 @@ pub enum Error {
         /// What was looked for and not found.
         reason: String,
     },
+    /// An operation needs a vendor library that is absent or can't be used.
+    LibraryNotFound {
+        /// The library, as its makers write it.
+        library: &'static str,
+        /// What was to be done.
+        operation: String,
+        /// Where it was looked for, or why what was found is of no use.
+        reason: String,
+    },
+    /// A vendor library did not do what it was asked.
+    LibraryRefused {
+        /// The library, as its makers write it.
+        library: &'static str,
+        /// What was to be done.
+        operation: String,
+        /// What its function returned.
+        status: i32,
+    },
     /// A step of a task was begun while another one runs.
     TaskIsRunning,
     /// An allocator could not serve a request.
@@ -102,6 +120,12 @@ impl fmt::Display for Error {
             ),
             Error::NoAccelerator { operation, reason } => {
                 write!(f, "{operation} needs an accelerator and there is none: {reason}")
+            }
+            Error::LibraryNotFound { library, operation, reason } => {
+                write!(f, "{operation} needs {library}: {reason}")
+            }
+            Error::LibraryRefused { library, operation, status } => {
+                write!(f, "{operation} failed: {library} returned {status}")
             }
             Error::TaskIsRunning => f.write_str("the state of this task is in force already"),
             Error::OutOfMemory { device, requested } => {

@@ -9,7 +9,7 @@ pub mod autograd;
 pub mod backends;
 mod env;
 mod error;
-mod libraries;
+pub mod libraries;
 pub mod lifecycle;
 #[cfg(loom)]
 #[cfg(test)]

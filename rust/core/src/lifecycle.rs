@@ -7,12 +7,14 @@
 use std::cell::Cell;
 
 use crate::backends;
+use crate::libraries;
 use crate::state;
 use crate::sync::{HeldAcrossFork, SharedBool, SharedWord};
 
 /// Every lock of the process, in the one order in which locks are taken: by a fork, and by whoever
 /// holds two.
-static LOCKS: [&dyn HeldAcrossFork; 3] = [&backends::PROCESS, &state::INBOXES, &state::trace::TRACED];
+static LOCKS: [&dyn HeldAcrossFork; 4] =
+    [&backends::PROCESS, &state::INBOXES, &state::trace::TRACED, &libraries::LEVELS];
 
 static WATCHING: SharedBool = SharedBool::new(false);
 
@@ -68,8 +70,9 @@ extern "C" fn after_in_parent() {
 extern "C" fn after_in_child() {
     GENERATION.add(1);
     if after() {
-        // What other threads froze won't be left any more. With the locks released, and one thread.
+        // What other threads opened won't be left any more. With the locks released, and one thread.
         backends::forget_other_threads();
+        libraries::forget_other_threads();
     }
 }
 

@@ -14,6 +14,8 @@ fn class_name(error: &Error) -> &'static str {
         Error::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
         Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => "DeviceError",
         Error::NoAccelerator { .. } => "NoAcceleratorError",
+        Error::LibraryNotFound { .. } => "LibraryNotFoundError",
+        Error::LibraryRefused { .. } => "LibraryError",
         Error::TaskIsRunning => "TaskIsRunningError",
         Error::OutOfMemory { .. } => "OutOfMemoryError",
         _ => "InterlockError",

@@ -58,10 +58,22 @@ def flags_frozen() -> bool: ...
 def environment_problems() -> list[tuple[str, str]]: ...
 def get_float32_matmul_precision() -> Literal["highest", "high", "medium"]: ...
 def set_float32_matmul_precision(precision: Literal["highest", "high", "medium"]) -> None: ...
+def get_cpu_capability() -> str: ...
+def library_is_available(module: Literal["cudnn", "cusparselt", "mkl", "mkldnn", "openmp"]) -> bool: ...
+def library_version(module: Literal["cudnn", "cusparselt"]) -> int | None: ...
+
+@final
+class VerboseScope:
+    def __new__(cls, module: Literal["mkl", "mkldnn"], level: int, /) -> VerboseScope: ...
+    def __reduce__(self) -> tuple[type[VerboseScope], tuple[str, int]]: ...
+    def enter(self) -> None: ...
+    def leave(self) -> None: ...
 
 # <classes of flags>
 class BackendsModule(ModuleType):
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+
+class CpuModule(ModuleType): ...
 
 class CudaMatmulFlags:
     @property
@@ -101,6 +113,10 @@ class CudnnModule(ModuleType):
 class CudnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32"]
 
+class CusparseltModule(ModuleType): ...
+class KleidiaiModule(ModuleType): ...
+class MklModule(ModuleType): ...
+
 class MkldnnConvFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
@@ -116,27 +132,40 @@ class MkldnnModule(ModuleType):
 class MkldnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
+class MpsModule(ModuleType): ...
+class OpenmpModule(ModuleType): ...
+
 __all__ = [
     "BackendsModule",
+    "CpuModule",
     "CudaMatmulFlags",
     "CudaModule",
     "CudnnConvFlags",
     "CudnnModule",
     "CudnnRnnFlags",
+    "CusparseltModule",
     "FlagArguments",
     "FlagScope",
     "FreezeScope",
+    "KleidiaiModule",
+    "MklModule",
     "MkldnnConvFlags",
     "MkldnnMatmulFlags",
     "MkldnnModule",
     "MkldnnRnnFlags",
+    "MpsModule",
+    "OpenmpModule",
+    "VerboseScope",
     "assign",
     "disable_global_flags",
     "environment_problems",
     "epoch",
     "explain",
     "flags_frozen",
+    "get_cpu_capability",
     "get_float32_matmul_precision",
+    "library_is_available",
+    "library_version",
     "read",
     "reset",
     "restore",

@@ -4,6 +4,7 @@
 //! holds; what was assigned for the process; the environment, read once; the default.
 
 mod attribute;
+mod cpu;
 mod effect;
 mod environment;
 mod explain;
@@ -22,6 +23,7 @@ mod value;
 mod write;
 
 pub use attribute::Attribute;
+pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
 pub use environment::problems as environment_problems;
 pub use explain::{Explanation, Level};

@@ -51,7 +51,7 @@ fn unusual<'a>(value: &Bound<'_, PyAny>) -> PyResult<Given<'a>> {
 }
 
 /// The value and its type, for a message.
-fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(super) fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match value.repr().map(|repr| repr.to_string()) {
         Ok(repr) if repr.chars().count() <= LONGEST_SHOWN => {
             Ok(format!("{repr} ({})", value.get_type().name()?))

@@ -1,7 +1,9 @@
 //! Flags: the classes that give modules their attributes, scopes, and functions.
 
 mod convert;
+mod cpu;
 mod functions;
+mod libraries;
 mod namespace;
 mod scopes;
 
@@ -15,5 +17,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scopes::FlagScope>()?;
     module.add_class::<scopes::FlagArguments>()?;
     module.add_class::<scopes::FreezeScope>()?;
+    cpu::register(&module)?;
+    libraries::register(&module)?;
     functions::register(&module)
 }

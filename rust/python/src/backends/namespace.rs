@@ -15,7 +15,8 @@ use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 use crate::site;
 
 /// The modules, whether they have flags of their own or only objects that do; other owners are objects.
-const MODULES: [&str; 4] = ["", "cuda", "cudnn", "mkldnn"];
+const MODULES: [&str; 10] =
+    ["", "cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mkl", "mkldnn", "mps", "openmp"];
 
 /// The flags of one owner.
 struct Namespace {

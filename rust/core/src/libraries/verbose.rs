@@ -1,0 +1,314 @@
+//! How much MKL and oneDNN tell of their calls: a level of the process, decided by scopes.
+//!
+//! Neither library tells its level, and both have one for all threads. So the scopes that are open in the
+//! process are listed, of all threads, and the level is that of the innermost, or what it was before the
+//! first of them. A scope may be entered twice, shared by threads and left out of order.
+
+use std::ffi::{CStr, c_int};
+
+use super::{Library, MKL, ONEDNN};
+use crate::state::{self, ThreadNumber};
+use crate::sync::{ForkLock, SharedWord};
+use crate::{Error, Result, env};
+
+/// A library that can be told to report its calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerboseLibrary {
+    /// MKL: levels 0 and 1.
+    Mkl,
+    /// oneDNN: levels 0, 1 and 2, which also reports what it prepares.
+    OneDnn,
+}
+
+use VerboseLibrary::{Mkl, OneDnn};
+
+impl VerboseLibrary {
+    /// The library of which the module `backends.MODULE` speaks.
+    pub fn of_module(module: &str) -> Option<Self> {
+        [Mkl, OneDnn].into_iter().find(|each| each.module() == module)
+    }
+
+    /// The name of that module.
+    pub fn module(self) -> &'static str {
+        self.library().module
+    }
+
+    fn library(self) -> &'static Library {
+        match self {
+            Mkl => &MKL,
+            OneDnn => &ONEDNN,
+        }
+    }
+
+    /// The levels, each by the name it has in the module.
+    const fn levels(self) -> &'static [&'static str] {
+        match self {
+            Mkl => &["VERBOSE_OFF", "VERBOSE_ON"],
+            OneDnn => &["VERBOSE_OFF", "VERBOSE_ON", "VERBOSE_ON_CREATION"],
+        }
+    }
+
+    /// What a level may be, in words.
+    pub fn allowed(self) -> String {
+        let named = self.levels().iter().enumerate().map(|(level, name)| format!("{name} ({level})"));
+        named.collect::<Vec<_>>().join(", ")
+    }
+
+    /// What a program calls the scope.
+    pub const fn operation(self) -> &'static str {
+        match self {
+            Mkl => "backends.mkl.verbose(...)",
+            OneDnn => "backends.mkldnn.verbose(...)",
+        }
+    }
+
+    /// `int function(int level)`. MKL's other spelling, in lower case, is Fortran's and takes a pointer.
+    const fn function(self) -> &'static CStr {
+        match self {
+            Mkl => c"MKL_Verbose",
+            OneDnn => c"dnnl_set_verbose",
+        }
+    }
+
+    /// Whether the function did what it was asked: MKL returns the level or -1, oneDNN 0 or a status.
+    const fn accepted(self, status: c_int) -> bool {
+        match self {
+            Mkl => status >= 0,
+            OneDnn => status == 0,
+        }
+    }
+
+    /// The level that the environment gave the library when it started.
+    fn in_environment(self) -> c_int {
+        let text = match self {
+            Mkl => env::read(env::MKL_VERBOSE),
+            OneDnn => env::ONEDNN_VERBOSE.iter().find_map(|variable| env::read(variable)),
+        };
+        text.map_or(0, |text| level_of(&text))
+    }
+
+    fn levels_of_process(self, all: &mut [Levels; 2]) -> &mut Levels {
+        let [mkl, onednn] = all;
+        match self {
+            Mkl => mkl,
+            OneDnn => onednn,
+        }
+    }
+}
+
+/// The level of a variable's text: a number, or oneDNN's words for what its levels report.
+fn level_of(text: &str) -> c_int {
+    let levels = text.split(',').map(|word| match word.trim() {
+        "2" | "all" | "profile" | "profile_create" => 2,
+        "1" | "profile_exec" => 1,
+        _ => 0,
+    });
+    levels.max().unwrap_or(0)
+}
+
+/// What the process knows of both libraries, MKL first.
+pub(crate) static LEVELS: ForkLock<[Levels; 2]> = ForkLock::new([Levels::new(), Levels::new()]);
+
+static SERIALS: SharedWord = SharedWord::new(0);
+
+/// The scopes that decide the level of one library.
+pub(crate) struct Levels {
+    /// Before the first scope; read when that is entered.
+    before: Option<c_int>,
+    /// In the order in which they were entered.
+    open: Vec<OpenScope>,
+    /// Counts the changes of all this.
+    changes: u64,
+}
+
+struct OpenScope {
+    serial: u64,
+    entered_on: ThreadNumber,
+    level: c_int,
+}
+
+impl Levels {
+    const fn new() -> Self {
+        Levels { before: None, open: Vec::new(), changes: 0 }
+    }
+
+    fn current(&self) -> c_int {
+        self.open.last().map_or(self.before.unwrap_or(0), |scope| scope.level)
+    }
+
+    fn push(&mut self, scope: OpenScope, environment: c_int) {
+        self.before.get_or_insert(environment);
+        self.open.push(scope);
+        self.changes += 1;
+    }
+
+    /// Removes the innermost entry of a scope; whether there was one.
+    fn remove(&mut self, serial: u64) -> bool {
+        let index = self.open.iter().rposition(|scope| scope.serial == serial);
+        let removed = index.map(|index| self.open.remove(index));
+        self.changes += u64::from(removed.is_some());
+        removed.is_some()
+    }
+}
+
+/// In a forked child: scopes of other threads will not be left any more. The library hears of it with the
+/// next scope that is entered or left, as it may not be called while a process forks.
+pub(crate) fn forget_other_threads() {
+    let thread = state::this_thread();
+    for levels in LEVELS.lock().iter_mut() {
+        levels.open.retain(|scope| scope.entered_on == thread);
+        levels.changes += 1;
+    }
+}
+
+/// Has a library report its calls while it is open, for the whole process.
+#[derive(Debug)]
+pub struct VerboseScope {
+    library: VerboseLibrary,
+    level: c_int,
+    serial: u64,
+}
+
+impl VerboseScope {
+    /// A scope that is not open yet. `Error::FlagValue` for a level that the library does not have.
+    pub fn new(library: VerboseLibrary, level: i64) -> Result<Self> {
+        match c_int::try_from(level) {
+            Ok(small) if (0..).zip(library.levels()).any(|(known, _)| known == small) => {
+                Ok(VerboseScope { library, level: small, serial: SERIALS.add(1) })
+            }
+            _ => Err(Error::FlagValue {
+                name: library.operation().to_owned(),
+                given: level.to_string(),
+                allowed: library.allowed(),
+            }),
+        }
+    }
+
+    /// The library.
+    pub fn library(&self) -> VerboseLibrary {
+        self.library
+    }
+
+    /// The level that it asks for.
+    pub fn level(&self) -> i32 {
+        self.level
+    }
+
+    /// Sets the level, which loads the library. Level 0 does nothing, so that it needs no library. Where
+    /// this fails the scope is not open.
+    pub fn enter(&self) -> Result<()> {
+        if self.level == 0 {
+            return Ok(());
+        }
+        let set = Set::of(self.library)?;
+        let scope = OpenScope { serial: self.serial, entered_on: state::this_thread(), level: self.level };
+        let environment = self.library.in_environment();
+        self.library.levels_of_process(&mut LEVELS.lock()).push(scope, environment);
+        set.settle().inspect_err(|_| self.leave())
+    }
+
+    /// Ends what this scope began last: the level is that of the innermost scope left, or what it was
+    /// before all of them. Nothing happens if it began nothing.
+    pub fn leave(&self) {
+        let removed = self.library.levels_of_process(&mut LEVELS.lock()).remove(self.serial);
+        if removed && let Ok(set) = Set::of(self.library) {
+            // What it refuses here it has accepted before, or its own variable has asked for.
+            let _ = set.settle();
+        }
+    }
+}
+
+/// A library's function that sets the level.
+struct Set {
+    library: VerboseLibrary,
+    function: unsafe extern "C" fn(c_int) -> c_int,
+}
+
+impl Set {
+    fn of(library: VerboseLibrary) -> Result<Self> {
+        // SAFETY: every release of the two libraries that has the function declares it so.
+        let function = unsafe { library.library().function(library.function(), library.operation())? };
+        Ok(Set { library, function })
+    }
+
+    /// Calls the library until what it was told is what the scopes say.
+    ///
+    /// The lock is not held over the call, which may take long. Who finds the list changed after the call
+    /// calls again, so the last call that anybody makes has the level of the last change.
+    fn settle(&self) -> Result<()> {
+        let wanted = || {
+            let mut all = LEVELS.lock();
+            let levels = self.library.levels_of_process(&mut all);
+            (levels.changes, levels.current())
+        };
+        let (mut changes, mut level) = wanted();
+        loop {
+            // SAFETY: it takes any int and may be called by any thread at any time.
+            let status = unsafe { (self.function)(level) };
+            let (changes_now, level_now) = wanted();
+            if changes_now == changes {
+                return if self.library.accepted(status) {
+                    Ok(())
+                } else {
+                    let operation = self.library.operation().to_owned();
+                    let library = self.library.library().name();
+                    Err(Error::LibraryRefused { library, operation, status })
+                };
+            }
+            (changes, level) = (changes_now, level_now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope(serial: u64, level: c_int) -> OpenScope {
+        OpenScope { serial, entered_on: state::this_thread(), level }
+    }
+
+    #[test]
+    fn the_innermost_scope_that_is_left_decides() {
+        let mut levels = Levels::new();
+        levels.push(scope(1, 1), 0);
+        levels.push(scope(2, 2), 0);
+        assert_eq!(levels.current(), 2);
+        assert!(levels.remove(1));
+        assert_eq!(levels.current(), 2);
+        assert!(levels.remove(2));
+        assert_eq!(levels.current(), 0);
+        assert!(!levels.remove(2));
+    }
+
+    #[test]
+    fn a_scope_entered_twice_is_left_twice() {
+        let mut levels = Levels::new();
+        levels.push(scope(1, 1), 2);
+        levels.push(scope(1, 1), 2);
+        assert!(levels.remove(1));
+        assert_eq!(levels.current(), 1);
+        assert!(levels.remove(1));
+        assert_eq!(levels.current(), 2, "what the environment asked for");
+    }
+
+    #[test]
+    fn levels_of_the_environment_are_numbers_or_words() {
+        for (text, level) in
+            [("0", 0), ("1", 1), ("2", 2), ("profile_exec", 1), ("1,all", 2), ("", 0), ("x", 0)]
+        {
+            assert_eq!(level_of(text), level, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_level_that_a_library_lacks_is_refused() {
+        for (library, most) in [(Mkl, 1), (OneDnn, 2)] {
+            assert!(VerboseScope::new(library, most).is_ok());
+            for wrong in [-1, most + 1, 1 << 32] {
+                let error = VerboseScope::new(library, wrong).unwrap_err();
+                assert!(matches!(error, Error::FlagValue { .. }), "{error}");
+            }
+        }
+    }
+}
