@@ -5,6 +5,7 @@ two marking comments the rest of a file is left as it is.
 """
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -44,6 +45,12 @@ def sentence(flag: "Flag") -> str:
     return " ".join(flag["doc"].split())
 
 
+def source_of(module: str) -> Path:
+    """Return the file of a module below `backends`, which may be a package."""
+    package = PACKAGE / module / "__init__.py"
+    return package if package.exists() else PACKAGE / f"{module}.py"
+
+
 def annotations(wanted: str) -> Iterator[str]:
     """Yield the annotations that tell type checkers of the flags of a module."""
     for flag in of(wanted):
@@ -65,7 +72,7 @@ def stub_attribute(flag: "Flag") -> Iterator[str]:
 
 def class_name(wanted: str) -> str:
     """Return the name of an owner's class, without the ending that says what it is."""
-    return "".join(word[:1].upper() + word[1:] for word in (wanted or "backends").split("."))
+    return "".join(word[:1].upper() + word[1:] for word in re.split("[._]", wanted or "backends"))
 
 
 def class_stubs() -> Iterator[str]:
@@ -165,10 +172,12 @@ def generated() -> dict[Path, str]:
     }
     parts = {
         PACKAGE / "__init__.py": ("flags of backends", annotations("")),
-        PACKAGE / "cudnn.py": ("flags of cudnn", annotations("cudnn")),
-        PACKAGE / "mkldnn.py": ("flags of mkldnn", annotations("mkldnn")),
         STUBS / "backends.pyi": ("classes of flags", class_stubs()),
     }
+    for module in sorted({owner(flag) for flag in FLAGS} - {""}):
+        path = source_of(module)
+        if path.exists():  # else the owner is an object
+            parts[path] = (f"flags of {module}", annotations(module))
     texts = {path: "".join(f"{line}\n" for line in lines) for path, lines in whole.items()}
     texts |= {path: between(path, title, lines) for path, (title, lines) in parts.items()}
     return {path: formatted(path, text) for path, text in texts.items()}

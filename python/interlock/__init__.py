@@ -57,6 +57,11 @@ from interlock.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from interlock.backends._deterministic import (
+    are_deterministic_algorithms_enabled,
+    is_deterministic_algorithms_warn_only_enabled,
+    use_deterministic_algorithms,
+)
 from interlock.state import ThreadState, capture
 
 __all__ = [
@@ -69,6 +74,7 @@ __all__ = [
     "_unsafe_preserve_version_counter",
     "accelerator",
     "arange",
+    "are_deterministic_algorithms_enabled",
     "argmax",
     "as_tensor",
     "autograd",
@@ -91,6 +97,7 @@ __all__ = [
     "get_float32_matmul_precision",
     "inference_mode",
     "int64",
+    "is_deterministic_algorithms_warn_only_enabled",
     "is_grad_enabled",
     "is_inference",
     "is_inference_mode_enabled",
@@ -114,6 +121,7 @@ __all__ = [
     "state",
     "sum",
     "tensor",
+    "use_deterministic_algorithms",
     "zeros",
     "zeros_like",
 ]

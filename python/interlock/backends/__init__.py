@@ -13,7 +13,23 @@ from typing import TYPE_CHECKING, Literal
 
 from interlock._core import backends as _native
 from interlock._core.backends import disable_global_flags, epoch, flags_frozen
-from interlock.backends import cpu, cuda, cudnn, cusparselt, kleidiai, mkl, mkldnn, mps, openmp
+from interlock.backends import (
+    cpu,
+    cuda,
+    cudnn,
+    cusparselt,
+    kleidiai,
+    mha,
+    miopen,
+    mkl,
+    mkldnn,
+    mps,
+    nnpack,
+    openmp,
+    opt_einsum,
+    quantized,
+    xnnpack,
+)
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 from interlock.backends._explain import Explanation, Level, explain
 from interlock.backends._snapshot import Snapshot, SnapshotEntry, reset, restore, snapshot
@@ -38,18 +54,26 @@ __all__ = [
     "flags_frozen",
     "frozen",
     "kleidiai",
+    "mha",
+    "miopen",
     "mkl",
     "mkldnn",
     "mps",
+    "nnpack",
     "openmp",
+    "opt_einsum",
     "override",
+    "quantized",
     "reset",
     "restore",
     "set_flags",
     "snapshot",
+    "xnnpack",
 ]
 
 # <flags of backends>
+deterministic_algorithms: bool
+deterministic_algorithms_warn_only: bool
 fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 # </flags of backends>
 

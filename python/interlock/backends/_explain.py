@@ -27,7 +27,11 @@ class Explanation(NamedTuple):
     level: Level
     """What decides it."""
     set_by: str | None
-    """`file:line` of the code that set it, under `INTERLOCK_DEBUG=1`."""
+    """The environment variable, or under `INTERLOCK_DEBUG=1` the `file:line` of the code, that set it."""
+    effective: Any
+    """What operations obey: the value, unless something else overrules it."""
+    overruled_by: str | None
+    """The flag or environment variable that overrules the value."""
     acts_on: str
     """What obeys the flag, and whether that is in this process."""
 
@@ -41,5 +45,5 @@ def explain(name: str) -> Explanation:
     >>> backends.explain("cudnn.benchmark_limit")[:3]
     ('cudnn.benchmark_limit', 10, <Level.DEFAULT: 'default'>)
     """
-    value, level, set_by, acts_on = _native.explain(name)
-    return Explanation(name, value, Level(level), set_by, acts_on)
+    value, level, set_by, effective, overruled_by, acts_on = _native.explain(name)
+    return Explanation(name, value, Level(level), set_by, effective, overruled_by, acts_on)

@@ -1,11 +1,22 @@
 //! The environment variables that this crate reads, each named once.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use once_cell::race::OnceBool;
 
-/// `1` makes writes of flags remember where they came from.
+/// What the names of our own variables begin with.
+pub(crate) const PREFIX: &str = "INTERLOCK_";
+
+/// A switch: writes of flags remember where they came from, and scopes where they were entered.
 const DEBUG: &str = "INTERLOCK_DEBUG";
+
+/// Our own variables besides those of flags; switches.
+pub(crate) const OURS: [&str; 1] = [DEBUG];
+
+/// `0` keeps NVIDIA's libraries from TensorFloat-32, whatever a program asks for.
+pub(crate) const TF32_OVERRIDE: &str = "NVIDIA_TF32_OVERRIDE";
 
 /// Lowers the vector instructions that PyTorch's kernels use.
 pub(crate) const CPU_CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
@@ -27,16 +38,38 @@ pub(crate) const MKL_VERBOSE: &str = "MKL_VERBOSE";
 /// How much oneDNN tells of its calls, the stronger first.
 pub(crate) const ONEDNN_VERBOSE: [&str; 2] = ["ONEDNN_VERBOSE", "DNNL_VERBOSE"];
 
-/// Whether `INTERLOCK_DEBUG=1` was set when it was first asked.
+/// Whether `INTERLOCK_DEBUG` was on when it was first asked.
 pub(crate) fn debug() -> bool {
     // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
     static DEBUG_ENABLED: OnceBool = OnceBool::new();
-    DEBUG_ENABLED.get_or_init(|| std::env::var(DEBUG).is_ok_and(|value| value == "1"))
+    DEBUG_ENABLED.get_or_init(|| read(DEBUG).and_then(|text| parse_switch(&text)).unwrap_or(false))
 }
 
 /// The variable that sets a flag: `cudnn.allow_tf32` is `INTERLOCK_CUDNN_ALLOW_TF32`.
 pub(crate) fn variable_of_flag(name: &str) -> String {
-    format!("INTERLOCK_{}", name.replace('.', "_").to_uppercase())
+    format!("{PREFIX}{}", name.replace('.', "_").to_uppercase())
+}
+
+/// How a switch is written in the environment.
+pub(crate) const SWITCH_WORDS: &str = "0, 1, false or true";
+
+/// Reads a switch of the environment.
+pub(crate) fn parse_switch(text: &str) -> Option<bool> {
+    match text.trim().to_lowercase().as_str() {
+        "0" | "false" => Some(false),
+        "1" | "true" => Some(true),
+        _ => None,
+    }
+}
+
+/// Variables with their values; `None` for a value that is no text.
+pub(crate) type Variables = BTreeMap<String, Option<String>>;
+
+/// Every variable whose name is text.
+pub(crate) fn all() -> Variables {
+    let named =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()));
+    std::env::vars_os().filter_map(named).collect()
 }
 
 /// The value of a variable, if it is set and is text.

@@ -44,6 +44,13 @@ pub enum Error {
         /// The flag that was probably meant.
         near: Option<&'static str>,
     },
+    /// No environment variable of ours has this name.
+    UnknownVariable {
+        /// The name.
+        name: String,
+        /// The variable that was probably meant, and what it takes.
+        meant: Option<(String, String)>,
+    },
     /// The name can only be read.
     ReadOnlyFlag {
         /// The flag, as a program names it.
@@ -108,6 +115,12 @@ impl fmt::Display for Error {
                 write!(f, "there is no flag backends.{name}; did you mean backends.{near}?")
             }
             Error::UnknownFlag { name, near: None } => write!(f, "there is no flag backends.{name}"),
+            Error::UnknownVariable { name, meant: Some((near, allowed)) } => {
+                write!(f, "there is no variable {name}; did you mean {near}, which takes {allowed}?")
+            }
+            Error::UnknownVariable { name, meant: None } => {
+                write!(f, "there is no variable {name}, and the prefix is interlock's own")
+            }
             Error::ReadOnlyFlag { name } => write!(f, "{name} can only be read"),
             Error::UnknownDeviceType { given } => {
                 let known: Vec<_> = DeviceType::ALL.iter().map(|kind| kind.name()).collect();

@@ -170,6 +170,10 @@ fn given(value: Value) -> Given<'static> {
         Value::Integer(number) => Given::Integer(number),
         Value::Name(name) => Given::Text(name.into()),
         Value::Pair(one, other) => Given::List(vec![Given::Bool(one), Given::Bool(other)]),
+        Value::Ranking(names, ranking) => {
+            Given::List(ranking.names(names).map(|name| Given::Text(name.into())).collect())
+        }
+        Value::Names(names) => Given::Other(format!("{names:?}, which can only be read")),
         Value::None => Given::None,
     }
 }

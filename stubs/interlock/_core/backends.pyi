@@ -47,7 +47,7 @@ class FreezeScope:
 
 def assign(values: dict[str, Any]) -> None: ...
 def read(name: str) -> Any: ...
-def explain(name: str) -> tuple[Any, str, str | None, str]: ...
+def explain(name: str) -> tuple[Any, str, str | None, Any, str | None, str]: ...
 def table() -> list[Flag]: ...
 def snapshot() -> list[tuple[str, Any, str]]: ...
 def restore(assigned: dict[str, Any]) -> None: ...
@@ -71,6 +71,8 @@ class VerboseScope:
 
 # <classes of flags>
 class BackendsModule(ModuleType):
+    deterministic_algorithms: bool
+    deterministic_algorithms_warn_only: bool
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
 class CpuModule(ModuleType): ...
@@ -96,7 +98,37 @@ class CudaMatmulFlags:
     @property
     def allow_bf16_reduced_precision_reduction_split_k(self) -> bool: ...
 
-class CudaModule(ModuleType): ...
+class CudaModule(ModuleType):
+    flash_sdp: bool
+    mem_efficient_sdp: bool
+    math_sdp: bool
+    cudnn_sdp: bool
+    fp16_bf16_reduction_math_sdp: bool
+    @property
+    def sdp_priority(
+        self,
+    ) -> tuple[
+        Literal["math", "flash_attention", "efficient_attention", "cudnn_attention", "overrideable"], ...
+    ]: ...
+    @sdp_priority.setter
+    def sdp_priority(
+        self,
+        value: tuple[
+            Literal["math", "flash_attention", "efficient_attention", "cudnn_attention", "overrideable"], ...
+        ]
+        | list[Literal["math", "flash_attention", "efficient_attention", "cudnn_attention", "overrideable"]],
+        /,
+    ) -> None: ...
+    linalg_library: Literal["default", "cusolver", "magma"]
+    @property
+    def blas_library(self) -> Literal["default", "cublas", "cublaslt", "ck"]: ...
+    @blas_library.setter
+    def blas_library(
+        self, value: Literal["default", "cublas", "cublaslt", "ck", "hipblas", "hipblaslt"], /
+    ) -> None: ...
+    rocm_fa_library: Literal["default", "aotriton", "ck"]
+    cublas_workspace: int
+    cublaslt_workspace: int
 
 class CudnnConvFlags:
     fp32_precision: Literal["none", "ieee", "tf32"]
@@ -115,6 +147,13 @@ class CudnnRnnFlags:
 
 class CusparseltModule(ModuleType): ...
 class KleidiaiModule(ModuleType): ...
+
+class MhaModule(ModuleType):
+    fastpath: bool
+
+class MiopenModule(ModuleType):
+    immediate: bool
+
 class MklModule(ModuleType): ...
 
 class MkldnnConvFlags:
@@ -133,7 +172,24 @@ class MkldnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
 class MpsModule(ModuleType): ...
+
+class NnpackModule(ModuleType):
+    enabled: bool
+
 class OpenmpModule(ModuleType): ...
+
+class OptEinsumModule(ModuleType):
+    enabled: bool
+    strategy: Literal["auto", "greedy", "optimal"]
+
+class QuantizedModule(ModuleType):
+    engine: Literal["none"]
+    @property
+    def supported_engines(self) -> list[str]: ...
+
+class XnnpackModule(ModuleType):
+    @property
+    def enabled(self) -> bool: ...
 
 __all__ = [
     "BackendsModule",
@@ -148,14 +204,20 @@ __all__ = [
     "FlagScope",
     "FreezeScope",
     "KleidiaiModule",
+    "MhaModule",
+    "MiopenModule",
     "MklModule",
     "MkldnnConvFlags",
     "MkldnnMatmulFlags",
     "MkldnnModule",
     "MkldnnRnnFlags",
     "MpsModule",
+    "NnpackModule",
     "OpenmpModule",
+    "OptEinsumModule",
+    "QuantizedModule",
     "VerboseScope",
+    "XnnpackModule",
     "assign",
     "disable_global_flags",
     "environment_problems",

@@ -2,13 +2,15 @@
 
 use super::effect::Effect;
 use super::flag::FlagWord;
-use super::kind::{Refusal, SWITCH_WORDS, parse_switch};
+use super::kind::Refusal;
 use super::precision::{Node, Precision};
 use super::scope::Purpose;
+use super::variable::{Reading, Said, Variable};
 use super::write::{Held, Writes};
 use super::{Given, Value};
+use crate::env::{self, SWITCH_WORDS, parse_switch};
 use crate::state::Slot;
-use crate::{Error, Result, env};
+use crate::{Error, Result};
 
 /// A flag, a node of the precision tree, or an older name that is a view of them.
 #[derive(Debug)]
@@ -16,8 +18,8 @@ pub struct Attribute {
     pub(super) name: &'static str,
     pub(super) target: Target,
     pub(super) effect: &'static Effect,
-    /// Variables that PyTorch reads for it, besides our own.
-    pub(super) variables: &'static [&'static str],
+    /// Variables that PyTorch and the vendors read for it, besides our own.
+    pub(super) variables: &'static [Variable],
     pub(super) doc: &'static str,
 }
 
@@ -30,6 +32,8 @@ pub(super) enum Target {
     Node(Node),
     /// True while all these nodes read tf32.
     Tf32(&'static [Node]),
+    /// What is always so.
+    Constant(Value),
 }
 
 /// How much of a flag's value a name stands for.
@@ -82,7 +86,7 @@ impl Attribute {
 
     /// Whether it can't be written.
     pub fn is_read_only(&self) -> bool {
-        matches!(self.target, Target::Word(_, Part::Second))
+        matches!(self.target, Target::Word(_, Part::Second) | Target::Constant(_))
     }
 
     /// The type that a read gives, as a stub writes it.
@@ -90,28 +94,43 @@ impl Attribute {
         match &self.target {
             Target::Word(word, Part::Whole) => word.kind.annotation(),
             Target::Node(node) => node.annotation(),
-            Target::Tf32(_) | Target::Word(..) => "bool".to_owned(),
+            Target::Constant(Value::Names(_)) => "list[str]".to_owned(),
+            Target::Constant(_) | Target::Tf32(_) | Target::Word(..) => "bool".to_owned(),
         }
     }
 
     /// The type that a write takes, as a stub writes it; `None` where it can't be written.
     pub fn accepted_annotation(&self) -> Option<String> {
         match &self.target {
-            Target::Word(_, Part::Second) => None,
-            Target::Word(_, Part::First) => {
-                Some("bool | tuple[bool] | tuple[bool, bool] | list[bool]".to_owned())
-            }
-            Target::Word(_, Part::Whole) | Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
+            Target::Word(_, Part::Second) | Target::Constant(_) => None,
+            Target::Word(word, _) => Some(word.kind.accepted_annotation()),
+            Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
         }
     }
 
     /// The environment variables that decide it, the strongest first.
     pub fn variables(&self) -> Vec<String> {
+        self.readings().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// The same, each with how its text is read.
+    pub(super) fn readings(&self) -> Vec<(String, Reading)> {
         if self.is_read_only() {
             return Vec::new();
         }
-        let own = env::variable_of_flag(self.name);
-        std::iter::once(own).chain(self.variables.iter().map(|&name| name.to_owned())).collect()
+        let own = (env::variable_of_flag(self.name), Reading::AsFlag);
+        let others = self.variables.iter().map(|variable| (variable.name.to_owned(), variable.reading));
+        std::iter::once(own).chain(others).collect()
+    }
+
+    /// What it reads and writes.
+    pub(super) fn slots(&self) -> Vec<Slot> {
+        match &self.target {
+            Target::Word(word, _) => vec![Slot::Flag(word.id)],
+            Target::Node(node) => vec![Slot::Node(*node)],
+            Target::Tf32(nodes) => nodes.iter().copied().map(Slot::Node).collect(),
+            Target::Constant(_) => Vec::new(),
+        }
     }
 
     /// The value in force on this thread.
@@ -121,6 +140,7 @@ impl Attribute {
             Target::Word(word, part) => part.of(word.kind.decode(word.payload())),
             Target::Node(node) => Value::Name(node.get().name()),
             Target::Tf32(nodes) => Value::Bool(Node::all_read(nodes, Precision::Tf32)),
+            Target::Constant(value) => *value,
         }
     }
 
@@ -130,6 +150,7 @@ impl Attribute {
             Target::Word(word, part) => part.of(word.kind.decode(word.kind.default())),
             Target::Node(node) => Value::Name(node.default().name()),
             Target::Tf32(nodes) => Value::Bool(nodes.iter().all(|node| node.default() == Precision::Tf32)),
+            Target::Constant(value) => *value,
         }
     }
 
@@ -140,7 +161,7 @@ impl Attribute {
     /// and assigning `ieee` to it would cut it off from what it inherits.
     pub fn to_put_back(&self) -> Option<Value> {
         match &self.target {
-            Target::Word(_, Part::Second) => None,
+            Target::Word(_, Part::Second) | Target::Constant(_) => None,
             Target::Word(word, _) => match word.held()? {
                 // A bool is read as allowing split sums; only a pair says otherwise.
                 Value::Pair(first, true) => Some(Value::Bool(first)),
@@ -173,13 +194,12 @@ impl Attribute {
 
     fn add_to_every_slot(&self, held: Held, writes: &mut impl Writes) {
         match &self.target {
-            Target::Word(word, _) => {
-                writes.add(self.name, Slot::Flag(word.id), held);
-            }
+            Target::Word(word, _) => writes.add(self.name, Slot::Flag(word.id), held),
             Target::Node(node) => writes.add(self.name, Slot::Node(*node), held),
             Target::Tf32(nodes) => {
                 nodes.iter().for_each(|node| writes.add(self.name, Slot::Node(*node), held));
             }
+            Target::Constant(_) => {}
         }
     }
 
@@ -196,7 +216,7 @@ impl Attribute {
             (Target::Tf32(_), Given::Bool(allowed)) => {
                 Ok(Held::Value(if *allowed { Precision::Tf32 } else { Precision::Ieee } as u64))
             }
-            (Target::Node(_) | Target::Tf32(_), _) => Err(Refusal::Type),
+            (Target::Node(_) | Target::Tf32(_) | Target::Constant(_), _) => Err(Refusal::Type),
         }
     }
 
@@ -205,6 +225,7 @@ impl Attribute {
             Target::Word(word, _) => word.kind.allowed(),
             Target::Node(node) => node.allowed(),
             Target::Tf32(_) => "a bool".to_owned(),
+            Target::Constant(_) => "nothing".to_owned(),
         }
     }
 
@@ -216,20 +237,52 @@ impl Attribute {
         }
     }
 
-    /// Adds what the text of an environment variable stands for.
-    pub(super) fn add_text(&self, text: &str, writes: &mut impl Writes) -> Result<()> {
-        let (given, allowed) = match &self.target {
-            Target::Word(word, _) => (word.kind.parse(text), word.kind.allowed_text()),
-            Target::Node(node) => (Given::Text(text.trim().to_lowercase().into()), node.allowed()),
-            Target::Tf32(_) => {
-                let given = parse_switch(text).map_or_else(|| Given::Text(text.into()), Given::Bool);
-                (given, SWITCH_WORDS.to_owned())
+    /// Adds what an environment variable stands for, whose value is `None` where it is no text; false where it
+    /// says nothing.
+    pub(super) fn add_variable(
+        &self,
+        reading: Reading,
+        value: &Option<String>,
+        writes: &mut impl Writes,
+    ) -> Result<bool> {
+        let Some(text) = value else {
+            return Err(self.refusal(
+                Refusal::Value,
+                &Given::Other("no text".to_owned()),
+                self.allowed_text(),
+            ));
+        };
+        let (given, allowed) = match reading.of(text) {
+            Some(Said::Nothing) => return Ok(false),
+            Some(Said::Value(given)) => (given, self.allowed()),
+            Some(Said::Unclear(allowed)) => {
+                let text = Given::Text(text.into());
+                return Err(self.refusal(Refusal::Value, &text, allowed.to_owned()));
             }
+            None => (self.parsed(text), self.allowed_text()),
         };
         let held = self
             .held_for(&given, Purpose::Named)
             .map_err(|refusal| self.refusal(refusal, &given, allowed))?;
         self.add_to_every_slot(held, writes);
-        Ok(())
+        Ok(true)
+    }
+
+    /// What is allowed in the environment.
+    pub(super) fn allowed_text(&self) -> String {
+        match &self.target {
+            Target::Word(word, _) => word.kind.allowed_text(),
+            Target::Tf32(_) => SWITCH_WORDS.to_owned(),
+            Target::Node(_) | Target::Constant(_) => self.allowed(),
+        }
+    }
+
+    /// The value that a text spells; what can't be read stays text and is then refused.
+    fn parsed<'a>(&self, text: &'a str) -> Given<'a> {
+        match &self.target {
+            Target::Word(word, _) => word.kind.parse(text),
+            Target::Tf32(_) => parse_switch(text).map_or_else(|| Given::Text(text.into()), Given::Bool),
+            Target::Node(_) | Target::Constant(_) => Given::Text(text.trim().to_lowercase().into()),
+        }
     }
 }

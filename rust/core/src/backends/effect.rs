@@ -21,7 +21,9 @@ impl Effect {
     pub fn in_this_process(&self) -> String {
         let (loaded, missing): (Vec<&Library>, Vec<&Library>) =
             self.libraries.iter().partition(|library| library.is_loaded());
-        if loaded.is_empty() {
+        if self.libraries.is_empty() {
+            format!("{}: no effect here", self.what)
+        } else if loaded.is_empty() {
             format!("{}: no effect here, {} not loaded", self.what, names(&missing))
         } else {
             format!("{} through {}", self.what, names(&loaded))
@@ -32,4 +34,45 @@ impl Effect {
 fn names(libraries: &[&Library]) -> String {
     let names: Vec<&str> = libraries.iter().map(|library| library.name()).collect();
     names.join(", ")
+}
+
+/// What there is to obey flags, in PyTorch or here.
+pub(super) mod consumers {
+    use super::Effect;
+    use crate::libraries::{CUBLAS, CUDNN, ONEDNN};
+
+    pub(in super::super) static CUDNN_OPERATIONS: Effect = Effect {
+        what: "convolutions, recurrent layers and batch normalisation on cuda",
+        libraries: &[&CUDNN],
+    };
+    pub(in super::super) static CUDNN_CONVOLUTIONS: Effect =
+        Effect { what: "convolutions on cuda", libraries: &[&CUDNN] };
+    pub(in super::super) static CUDNN_RECURRENT: Effect =
+        Effect { what: "recurrent layers on cuda", libraries: &[&CUDNN] };
+    pub(in super::super) static CUBLAS_PRODUCTS: Effect =
+        Effect { what: "matrix products on cuda", libraries: &[&CUBLAS] };
+    pub(in super::super) static ONEDNN_OPERATIONS: Effect =
+        Effect { what: "matrix products, convolutions and recurrent layers on cpu", libraries: &[&ONEDNN] };
+    pub(in super::super) static FLOAT32_OF_CUDA: Effect =
+        Effect { what: "float32 operations on cuda", libraries: &[&CUBLAS, &CUDNN] };
+    pub(in super::super) static FLOAT32_OF_ALL: Effect =
+        Effect { what: "float32 operations of every backend", libraries: &[&CUBLAS, &CUDNN, &ONEDNN] };
+    pub(in super::super) static CUDNN_ATTENTION: Effect =
+        Effect { what: "scaled-dot-product attention on cuda", libraries: &[&CUDNN] };
+    pub(in super::super) static CUDA_ATTENTION: Effect = unknown("scaled-dot-product attention on cuda");
+    pub(in super::super) static ROCM_ATTENTION: Effect = unknown("scaled-dot-product attention on ROCm");
+    pub(in super::super) static CUDA_LINEAR_ALGEBRA: Effect = unknown("decompositions and solvers on cuda");
+    pub(in super::super) static MIOPEN_CONVOLUTIONS: Effect = unknown("convolutions on ROCm");
+    pub(in super::super) static ATTENTION_LAYERS: Effect = unknown("layers of multi-head attention");
+    pub(in super::super) static CPU_CONVOLUTIONS: Effect = unknown("convolutions on cpu");
+    pub(in super::super) static CPU_OPERATIONS: Effect = unknown("operations on cpu");
+    pub(in super::super) static EINSUM: Effect = unknown("einsum");
+    pub(in super::super) static QUANTIZED_OPERATIONS: Effect = unknown("quantized operations");
+    pub(in super::super) static ALL_OPERATIONS: Effect =
+        unknown("operations that have no fixed order of sums");
+
+    /// Nothing of it is here yet.
+    const fn unknown(what: &'static str) -> Effect {
+        Effect { what, libraries: &[] }
+    }
 }

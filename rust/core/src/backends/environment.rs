@@ -3,19 +3,24 @@
 use once_cell::race::OnceBox;
 
 use super::attribute::Attribute;
-use super::table;
-use crate::state::{FlagId, FlagSlots};
-use crate::{Error, env};
+use super::{nearest, table};
+use crate::Error;
+use crate::env::{self, SWITCH_WORDS, Variables};
+use crate::state::{FlagId, FlagSlots, Slot};
 
+/// What the environment says.
 struct Environment {
     flags: FlagSlots,
+    /// Which variable said what.
+    sources: Vec<(Slot, String)>,
     problems: Vec<(String, Error)>,
+    forbids_tf32: bool,
 }
 
 fn environment() -> &'static Environment {
     // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
     static ENVIRONMENT: OnceBox<Environment> = OnceBox::new();
-    ENVIRONMENT.get_or_init(|| Box::new(read_from(env::read)))
+    ENVIRONMENT.get_or_init(|| Box::new(read_from(&env::all())))
 }
 
 /// What the environment says of a flag.
@@ -28,48 +33,80 @@ pub(super) fn tree() -> u64 {
     environment().flags.tree.value
 }
 
-/// The variables whose value was not understood, each with the reason; they count as unset.
+/// The variable that says something of a slot.
+pub(super) fn source(slot: Slot) -> Option<&'static str> {
+    let sources = &environment().sources;
+    sources.iter().rfind(|(known, _)| *known == slot).map(|(_, name)| name.as_str())
+}
+
+/// Whether NVIDIA's libraries are kept from TensorFloat-32, whatever they are asked for.
+pub(super) fn forbids_tf32() -> bool {
+    environment().forbids_tf32
+}
+
+/// The variables that were not understood, each with the reason; they count as unset.
 pub fn problems() -> &'static [(String, Error)] {
     &environment().problems
 }
 
-fn read_from(variable: impl Fn(&str) -> Option<String>) -> Environment {
-    let mut problems = Vec::new();
-    let mut flags = FlagSlots::default();
+fn read_from(variables: &Variables) -> Environment {
+    let forbids_tf32 = variables.get(env::TF32_OVERRIDE).is_some_and(|value| value.as_deref() == Some("0"));
+    let mut read =
+        Environment { flags: FlagSlots::default(), sources: Vec::new(), problems: Vec::new(), forbids_tf32 };
     // Views come first, so that a variable that names a node itself is stronger.
     for attribute in table::views_first() {
-        read_strongest(attribute, &variable, &mut flags, &mut problems);
+        read.take_strongest(attribute, variables);
     }
-    Environment { flags, problems }
+    read.problems.extend(unknown(variables));
+    read
 }
 
-/// Reads the first variable of an attribute that is set and understood.
-fn read_strongest(
-    attribute: &Attribute,
-    variable: impl Fn(&str) -> Option<String>,
-    flags: &mut FlagSlots,
-    problems: &mut Vec<(String, Error)>,
-) {
-    for name in attribute.variables() {
-        let Some(text) = variable(&name) else { continue };
-        match attribute.add_text(&text, flags) {
-            Ok(()) => return,
-            Err(error) => problems.push((name, error)),
+impl Environment {
+    /// Takes in the first variable of an attribute that is set, understood and says something.
+    fn take_strongest(&mut self, attribute: &Attribute, variables: &Variables) {
+        for (name, reading) in attribute.readings() {
+            let Some(value) = variables.get(&name) else { continue };
+            match attribute.add_variable(reading, value, &mut self.flags) {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.sources.extend(attribute.slots().into_iter().map(|slot| (slot, name.clone())));
+                    return;
+                }
+                Err(error) => self.problems.push((name, error)),
+            }
         }
     }
 }
 
+/// The variables that begin like ours and are none of them.
+fn unknown(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
+    let of_flags = table::attributes().filter(|attribute| !attribute.is_read_only());
+    let mut known: Vec<(String, String)> = of_flags
+        .map(|attribute| (env::variable_of_flag(attribute.name()), attribute.allowed_text()))
+        .collect();
+    known.extend(env::OURS.map(|name| (name.to_owned(), SWITCH_WORDS.to_owned())));
+    variables.keys().filter(|name| name.starts_with(env::PREFIX)).filter_map(move |name| {
+        let is_known = known.iter().any(|(known, _)| known == name);
+        (!is_known).then(|| {
+            let near = nearest(name, known.iter().map(|(known, _)| known.as_str()));
+            let meant = known.iter().find(|(known, _)| Some(known.as_str()) == near).cloned();
+            (name.clone(), Error::UnknownVariable { name: name.clone(), meant })
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::flags::CUDNN_ENABLED;
-    use super::super::{Node, Precision};
+    use super::super::flags::{
+        CUDA_BLAS_LIBRARY, CUDA_CUBLAS_WORKSPACE, CUDA_CUBLASLT_WORKSPACE, CUDNN_ENABLED,
+    };
+    use super::super::{BlasLibrary, FlagValue, Node, Precision};
     use super::*;
     use crate::state::Masked;
 
     fn read(variables: &[(&str, &str)]) -> Environment {
-        read_from(|name| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-        })
+        let named = |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).to_owned()));
+        read_from(&variables.iter().map(named).collect())
     }
 
     fn held(node: Node, precision: Precision) -> Masked<u64> {
@@ -106,5 +143,44 @@ mod tests {
             read(&[("INTERLOCK_CUDNN_ALLOW_TF32", "0"), ("INTERLOCK_CUDNN_CONV_FP32_PRECISION", "tf32")]);
         let expected = held(Node::CudaConv, Precision::Tf32).over(held(Node::CudaRnn, Precision::Ieee));
         assert_eq!(environment.flags.tree, expected);
+    }
+
+    #[test]
+    fn variables_of_others_ask_for_a_value_or_say_nothing() {
+        let library = |text| {
+            let environment = read(&[("TORCH_BLAS_PREFER_CUBLASLT", text)]);
+            assert!(environment.problems.is_empty());
+            environment.flags.word(CUDA_BLAS_LIBRARY.word.id)
+        };
+        assert_eq!(library("1"), Some(BlasLibrary::Cublaslt.payload()));
+        assert_eq!(library("0"), None);
+        let sizes = read(&[("CUBLAS_WORKSPACE_CONFIG", ":16:8"), ("CUBLASLT_WORKSPACE_SIZE", "2")]);
+        assert_eq!(sizes.flags.word(CUDA_CUBLAS_WORKSPACE.word.id), Some(16 * 8 * 1024));
+        assert_eq!(sizes.flags.word(CUDA_CUBLASLT_WORKSPACE.word.id), Some(2048));
+        let unclear = read(&[("CUBLAS_WORKSPACE_CONFIG", "much")]);
+        assert!(unclear.problems[0].1.to_string().contains(":SIZE:COUNT"));
+    }
+
+    #[test]
+    fn it_is_known_which_variable_said_it() {
+        let environment = read(&[("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1")]);
+        let slot = Slot::Node(Node::CudaMatmul);
+        assert_eq!(environment.sources, [(slot, "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE".to_owned())]);
+    }
+
+    #[test]
+    fn a_name_that_is_none_of_ours_is_told_with_the_near_one_and_what_that_takes() {
+        let environment = read(&[("INTERLOCK_CUDNN_ENABELD", "1"), ("INTERLOCK_DEBUG", "1"), ("OTHER", "1")]);
+        let [(variable, error)] = environment.problems.as_slice() else { panic!("one problem") };
+        assert_eq!(variable, "INTERLOCK_CUDNN_ENABELD");
+        let message = error.to_string();
+        assert!(message.contains("INTERLOCK_CUDNN_ENABLED") && message.contains(SWITCH_WORDS), "{message}");
+    }
+
+    #[test]
+    fn a_value_that_is_no_text_is_told() {
+        let environment = read_from(&[("INTERLOCK_CUDNN_ENABLED".to_owned(), None)].into());
+        assert_eq!(environment.problems.len(), 1);
+        assert_eq!(environment.flags.word(CUDNN_ENABLED.word.id), None);
     }
 }

@@ -1,9 +1,11 @@
 //! Where the value of a flag comes from.
 
+use std::fmt;
+
 use super::attribute::{Attribute, Target};
 use super::precision::{Node, Precision};
 use super::process::PROCESS;
-use super::{Site, Value, table};
+use super::{Site, Value, environment, table};
 use crate::state::{self, Slot};
 
 /// What decides a value, the weakest first.
@@ -40,6 +42,24 @@ impl Level {
     }
 }
 
+/// Who said what a value is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetBy {
+    /// A line of a program, where writes are traced (`INTERLOCK_DEBUG=1`).
+    Line(Site),
+    /// An environment variable.
+    Variable(&'static str),
+}
+
+impl fmt::Display for SetBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetBy::Line(site) => site.fmt(f),
+            SetBy::Variable(name) => f.write_str(name),
+        }
+    }
+}
+
 /// The value of a flag and where it comes from.
 #[derive(Clone, Debug)]
 pub struct Explanation {
@@ -47,8 +67,12 @@ pub struct Explanation {
     pub value: Value,
     /// What decides it.
     pub level: Level,
-    /// Who set it, where writes are traced (`INTERLOCK_DEBUG=1`).
-    pub set_by: Option<Site>,
+    /// Who said so, as far as that is known.
+    pub set_by: Option<SetBy>,
+    /// What operations obey: another value where something else overrules the flag.
+    pub effective: Value,
+    /// What overrules it.
+    pub overruled_by: Option<&'static str>,
     /// What obeys it, and whether that is in this process.
     pub acts_on: String,
 }
@@ -59,7 +83,16 @@ impl Attribute {
         // What other threads have left is taken away before anything is looked at, not in between.
         state::settle();
         let (level, set_by) = self.deciding_slot().map_or((Level::Default, None), source);
-        Explanation { value: self.read(), level, set_by, acts_on: self.effect.in_this_process() }
+        let value = self.read();
+        let overruled = self.overruled();
+        Explanation {
+            value,
+            level,
+            set_by,
+            effective: overruled.map_or(value, |overruled| overruled.value),
+            overruled_by: overruled.map(|overruled| overruled.by),
+            acts_on: self.effect.in_this_process(),
+        }
     }
 
     /// The slot that makes the value what it is; `None` where nothing is held anywhere.
@@ -67,6 +100,7 @@ impl Attribute {
         match &self.target {
             Target::Word(word, _) => Some(Slot::Flag(word.id)),
             Target::Node(node) => node.decided_by().map(Slot::Node),
+            Target::Constant(_) => None,
             // One node that does not read tf32 makes a view false; else the first is as good as any.
             Target::Tf32(nodes) => {
                 let refusing = nodes.iter().find(|node| node.get() != Precision::Tf32);
@@ -76,14 +110,18 @@ impl Attribute {
     }
 }
 
-fn source(slot: Slot) -> (Level, Option<Site>) {
+fn source(slot: Slot) -> (Level, Option<SetBy>) {
     if let Some(site) = state::scoped_site(slot) {
-        return (Level::Scope, site);
+        return (Level::Scope, site.map(SetBy::Line));
     }
     let level = match slot {
         Slot::Flag(id) => table::word(id).map_or(Level::Default, |word| word.in_process().1),
         Slot::Node(node) => node.in_process().1,
     };
-    let site = if level == Level::Process { PROCESS.lock().site(slot) } else { None };
-    (level, site)
+    let set_by = match level {
+        Level::Process => PROCESS.lock().site(slot).map(SetBy::Line),
+        Level::Environment => environment::source(slot).map(SetBy::Variable),
+        Level::Default | Level::Scope => None,
+    };
+    (level, set_by)
 }

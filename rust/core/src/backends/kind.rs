@@ -1,6 +1,8 @@
 //! What a flag's word may hold, and how it is written in a word of 62 bits (the payload).
 
+use super::ranking::Ranking;
 use super::value::{Given, Value};
+use crate::env::{SWITCH_WORDS, parse_switch};
 
 /// The kind of value that a flag takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,10 +14,15 @@ pub(crate) enum Kind {
     /// A whole number from 0 to `max`.
     Count { default: u64, max: u64 },
     /// One of some names; the payload is its position.
-    Choice { names: &'static [&'static str], default: u64 },
+    Choice { names: &'static [&'static str], aliases: Aliases, default: u64 },
+    /// All of some names, in an order of preference.
+    Ranking { names: &'static [&'static str], default: Ranking },
     /// Whether a sum may be reduced in lower precision, and in split parts.
     Reduction,
 }
+
+/// Further names of a choice, each with the name that it stands for.
+pub(super) type Aliases = &'static [(&'static str, &'static str)];
 
 /// Why a value is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +39,7 @@ impl Kind {
             Kind::Switch { default } => default as u64,
             Kind::OptionalSwitch => UNSAID,
             Kind::Count { default, .. } | Kind::Choice { default, .. } => default,
+            Kind::Ranking { default, .. } => default.payload(),
             Kind::Reduction => Reduction::ALLOWED.payload(),
         }
     }
@@ -45,8 +53,15 @@ impl Kind {
             (Kind::Count { max, .. }, Given::Integer(number)) => {
                 u64::try_from(*number).ok().filter(|number| *number <= max).ok_or(Refusal::Value)
             }
-            (Kind::Choice { names, .. }, Given::Text(text)) => {
-                names.iter().position(|name| name == text).map(|index| index as u64).ok_or(Refusal::Value)
+            (Kind::Choice { names, aliases, .. }, Given::Text(text)) => {
+                let alias = aliases.iter().find(|(alias, _)| alias == text);
+                let wanted = alias.map_or(&**text, |(_, name)| name);
+                names.iter().position(|name| *name == wanted).map(|index| index as u64).ok_or(Refusal::Value)
+            }
+            // Where names stand for numbers elsewhere, a number is a wrong one of them.
+            (Kind::Choice { .. }, Given::Integer(_) | Given::HugeInteger(_)) => Err(Refusal::Value),
+            (Kind::Ranking { names, .. }, Given::List(items)) => {
+                Ranking::of(names, items).map(Ranking::payload).ok_or(Refusal::Value)
             }
             (Kind::Reduction, given) => Reduction::of(given).map(Reduction::payload),
             _ => Err(Refusal::Type),
@@ -63,6 +78,7 @@ impl Kind {
             Kind::Choice { names, .. } => {
                 names.get(payload as usize).map_or(Value::None, |name| Value::Name(name))
             }
+            Kind::Ranking { names, .. } => Value::Ranking(names, Ranking::decode(payload)),
             Kind::Reduction => {
                 let reduction = Reduction::decode(payload);
                 Value::Pair(reduction.allowed, reduction.split)
@@ -76,7 +92,8 @@ impl Kind {
             Kind::Switch { .. } => "a bool".to_owned(),
             Kind::OptionalSwitch => "a bool or None".to_owned(),
             Kind::Count { max, .. } => format!("an int from 0 to {max}"),
-            Kind::Choice { names, .. } => one_of(names),
+            Kind::Choice { names, aliases, .. } => one_of(&all_names(names, aliases)),
+            Kind::Ranking { names, .. } => format!("each of {} once, in a tuple or list", one_of(names)),
             Kind::Reduction => "a bool, or one or two bools in a tuple or list, of which the second \
                                 (split reductions) is not False when the first is True"
                 .to_owned(),
@@ -90,7 +107,21 @@ impl Kind {
             Kind::OptionalSwitch => "bool | None".to_owned(),
             Kind::Count { .. } => "int".to_owned(),
             Kind::Choice { names, .. } => literal(names),
+            Kind::Ranking { names, .. } => format!("tuple[{}, ...]", literal(names)),
             Kind::Reduction => "tuple[bool, bool]".to_owned(),
+        }
+    }
+
+    /// The type of what may be written, as a stub writes it.
+    pub(super) fn accepted_annotation(self) -> String {
+        match self {
+            Kind::Choice { names, aliases, .. } => literal(&all_names(names, aliases)),
+            Kind::Ranking { names, .. } => {
+                let name = literal(names);
+                format!("tuple[{name}, ...] | list[{name}]")
+            }
+            Kind::Reduction => "bool | tuple[bool] | tuple[bool, bool] | list[bool]".to_owned(),
+            _ => self.annotation(),
         }
     }
 
@@ -101,6 +132,10 @@ impl Kind {
             Kind::Switch { .. } | Kind::OptionalSwitch => parse_switch(text).map_or_else(unread, Given::Bool),
             Kind::Count { .. } => text.trim().parse().map_or_else(|_| unread(), Given::Integer),
             Kind::Choice { .. } => Given::Text(text.trim().to_lowercase().into()),
+            Kind::Ranking { .. } => {
+                let names = text.split(',').map(|name| Given::Text(name.trim().to_lowercase().into()));
+                Given::List(names.collect())
+            }
             Kind::Reduction => {
                 let parts: Option<Vec<Given>> =
                     text.split(',').map(|part| parse_switch(part).map(Given::Bool)).collect();
@@ -114,21 +149,14 @@ impl Kind {
         match self {
             Kind::Switch { .. } | Kind::OptionalSwitch => SWITCH_WORDS.to_owned(),
             Kind::Reduction => format!("{SWITCH_WORDS}, or two of them with a comma between"),
+            Kind::Ranking { names, .. } => format!("each of {} once, with commas between", one_of(names)),
             _ => self.allowed(),
         }
     }
 }
 
-/// How a switch is written in the environment.
-pub(super) const SWITCH_WORDS: &str = "0, 1, false or true";
-
-/// Reads a switch of the environment.
-pub(super) fn parse_switch(text: &str) -> Option<bool> {
-    match text.trim().to_lowercase().as_str() {
-        "0" | "false" => Some(false),
-        "1" | "true" => Some(true),
-        _ => None,
-    }
+fn all_names(names: &[&'static str], aliases: Aliases) -> Vec<&'static str> {
+    names.iter().copied().chain(aliases.iter().map(|(alias, _)| *alias)).collect()
 }
 
 /// `'a', 'b' or 'c'`.
@@ -178,6 +206,18 @@ impl FlagValue for Option<bool> {
 }
 
 /// How many; the flag says up to which number.
+impl FlagValue for u64 {
+    fn payload(self) -> u64 {
+        self
+    }
+
+    #[inline]
+    fn decode(payload: u64) -> Self {
+        payload
+    }
+}
+
+/// How many; the flag says up to which number.
 impl FlagValue for u32 {
     fn payload(self) -> u64 {
         u64::from(self)
@@ -186,36 +226,6 @@ impl FlagValue for u32 {
     #[inline]
     fn decode(payload: u64) -> Self {
         payload as u32
-    }
-}
-
-/// Which kernel serves a depthwise convolution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DepthwiseKernel {
-    /// Whichever is thought faster.
-    Auto,
-    /// cuDNN's.
-    Cudnn,
-    /// The runtime's own.
-    Native,
-}
-
-impl DepthwiseKernel {
-    pub(super) const NAMES: &[&str] = &["auto", "cudnn", "native"];
-}
-
-impl FlagValue for DepthwiseKernel {
-    fn payload(self) -> u64 {
-        self as u64
-    }
-
-    #[inline]
-    fn decode(payload: u64) -> Self {
-        match payload {
-            1 => DepthwiseKernel::Cudnn,
-            2 => DepthwiseKernel::Native,
-            _ => DepthwiseKernel::Auto,
-        }
     }
 }
 

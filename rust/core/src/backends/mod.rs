@@ -4,6 +4,7 @@
 //! holds; what was assigned for the process; the environment, read once; the default.
 
 mod attribute;
+mod choice;
 mod cpu;
 mod effect;
 mod environment;
@@ -13,28 +14,36 @@ mod freeze;
 mod kind;
 mod matmul_precision;
 mod near;
+mod overruled;
 mod precision;
 mod process;
+mod ranking;
 mod scope;
 mod site;
 mod snapshot;
 mod table;
 mod value;
+mod variable;
+mod views;
 mod write;
 
 pub use attribute::Attribute;
+pub use choice::{
+    BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, QuantizedEngine, RocmFaLibrary,
+};
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
 pub use environment::problems as environment_problems;
-pub use explain::{Explanation, Level};
+pub use explain::{Explanation, Level, SetBy};
 pub use flag::Flag;
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
-pub use kind::{DepthwiseKernel, FlagValue, Reduction};
+pub use kind::{FlagValue, Reduction};
 pub use matmul_precision::MatmulPrecision;
 pub use near::nearest;
 pub use precision::{Node, Precision};
 pub(crate) use process::PROCESS;
 pub use process::{epoch, layer_epoch};
+pub use ranking::Ranking;
 pub(crate) use scope::values_of;
 pub use scope::{FlagScope, FlagScopeBuilder, Purpose};
 pub use site::Site;

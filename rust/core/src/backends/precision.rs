@@ -98,8 +98,12 @@ impl Node {
         }
     }
 
+    pub(super) const fn is_of_cuda(self) -> bool {
+        matches!(self.backend(), Node::Cuda)
+    }
+
     const fn supports(self, precision: Precision) -> bool {
-        !(matches!(self.backend(), Node::Cuda) && matches!(precision, Precision::Bf16))
+        !(self.is_of_cuda() && matches!(precision, Precision::Bf16))
     }
 
     const fn shift(self) -> u64 {

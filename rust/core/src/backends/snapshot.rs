@@ -37,7 +37,7 @@ fn entry(attribute: &'static Attribute) -> Option<SnapshotEntry> {
             let (held, level) = node.in_process();
             (held.map_or(Value::None, |precision| Value::Name(precision.name())), level)
         }
-        Target::Tf32(_) | Target::Word(_, Part::Second) => return None,
+        Target::Tf32(_) | Target::Constant(_) | Target::Word(_, Part::Second) => return None,
     };
     Some(SnapshotEntry { name: attribute.name, value, level })
 }

@@ -2,28 +2,22 @@
 //! documentation all come from here; to add a flag, add it here and let something obey it.
 
 use super::attribute::{Attribute, Part, Target};
-use super::effect::Effect;
+use super::choice::{
+    BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, QuantizedEngine, RocmFaLibrary,
+};
+use super::effect::consumers::*;
 use super::flag::{Flag, FlagWord};
-use super::kind::{DepthwiseKernel, Kind, Reduction};
-use super::precision::Node;
-use crate::libraries::{CUBLAS, CUDNN, ONEDNN};
+use super::kind::{Kind, Reduction};
+use super::ranking::Ranking;
+use super::variable::{Reading, Variable};
+use super::views::VIEWS;
 use crate::state::FlagId;
-
-static CUDNN_OPERATIONS: Effect =
-    Effect { what: "convolutions, recurrent layers and batch normalisation on cuda", libraries: &[&CUDNN] };
-static CUDNN_CONVOLUTIONS: Effect = Effect { what: "convolutions on cuda", libraries: &[&CUDNN] };
-static CUDNN_RECURRENT: Effect = Effect { what: "recurrent layers on cuda", libraries: &[&CUDNN] };
-static CUBLAS_PRODUCTS: Effect = Effect { what: "matrix products on cuda", libraries: &[&CUBLAS] };
-static ONEDNN_OPERATIONS: Effect =
-    Effect { what: "matrix products, convolutions and recurrent layers on cpu", libraries: &[&ONEDNN] };
-static FLOAT32_OF_CUDA: Effect = Effect { what: "float32 operations on cuda", libraries: &[&CUBLAS, &CUDNN] };
-static FLOAT32_OF_ALL: Effect =
-    Effect { what: "float32 operations of every backend", libraries: &[&CUBLAS, &CUDNN, &ONEDNN] };
 
 macro_rules! flags {
     ($(
         $(#[doc = $doc:literal])+
-        $word:ident: $type:ty = $kind:expr, $name:literal, $part:ident, $effect:ident;
+        $word:ident: $type:ty = $kind:expr, $name:literal, $part:ident, $effect:ident
+            $(, $reading:ident $(($asked:literal))? of $variable:literal)?;
     )+) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the words")]
         #[repr(u16)]
@@ -45,7 +39,9 @@ macro_rules! flags {
                 name: $name,
                 target: Target::Word(&words::$word.word, Part::$part),
                 effect: &$effect,
-                variables: &[],
+                variables: &[$(
+                    Variable { name: $variable, reading: Reading::$reading $(($asked))? }
+                )?],
                 doc: concat!($($doc, "\n"),+),
             },
         )+];
@@ -54,19 +50,45 @@ macro_rules! flags {
     };
 }
 
+const fn on_or_off(default: bool) -> Kind {
+    Kind::Switch { default }
+}
+
+const fn bytes(default: u64) -> Kind {
+    Kind::Count { default, max: 1 << 60 }
+}
+
+const fn one_of(names: &'static [&'static str]) -> Kind {
+    Kind::Choice { names, aliases: &[], default: 0 }
+}
+
+/// What ROCm calls the same things.
+const HIP_NAMES: &[(&str, &str)] = &[("hipblas", "cublas"), ("hipblaslt", "cublaslt")];
+
+/// The kernels of attention, in the order of their numbers in PyTorch.
+const ATTENTION_KERNELS: &[&str] =
+    &["math", "flash_attention", "efficient_attention", "cudnn_attention", "overrideable"];
+
 flags! {
+    /// Whether operations that have a deterministic form run in that, and others are refused. It decides what
+    /// `deterministic` of each library comes to, whatever that holds itself.
+    DETERMINISTIC_ALGORITHMS: bool = on_or_off(false), "deterministic_algorithms", Whole, ALL_OPERATIONS;
+    /// Whether operations without a deterministic form warn under `deterministic_algorithms`, instead of being
+    /// refused.
+    DETERMINISTIC_ALGORITHMS_WARN_ONLY: bool = on_or_off(false),
+        "deterministic_algorithms_warn_only", Whole, ALL_OPERATIONS;
     /// Whether operations may run on cuDNN.
-    CUDNN_ENABLED: bool = Kind::Switch { default: true }, "cudnn.enabled", Whole, CUDNN_OPERATIONS;
+    CUDNN_ENABLED: bool = on_or_off(true), "cudnn.enabled", Whole, CUDNN_OPERATIONS;
     /// Whether cuDNN tries several algorithms and keeps the fastest for each shape.
-    CUDNN_BENCHMARK: bool = Kind::Switch { default: false }, "cudnn.benchmark", Whole, CUDNN_CONVOLUTIONS;
+    CUDNN_BENCHMARK: bool = on_or_off(false), "cudnn.benchmark", Whole, CUDNN_CONVOLUTIONS;
     /// How many algorithms `benchmark` tries at most; 0 means all.
     CUDNN_BENCHMARK_LIMIT: u32 = Kind::Count { default: 10, max: i32::MAX as u64 },
         "cudnn.benchmark_limit", Whole, CUDNN_CONVOLUTIONS;
     /// Whether cuDNN is restricted to algorithms that give the same bits every time.
-    CUDNN_DETERMINISTIC: bool = Kind::Switch { default: false },
+    CUDNN_DETERMINISTIC: bool = on_or_off(false),
         "cudnn.deterministic", Whole, CUDNN_OPERATIONS;
     /// Which kernel serves a depthwise convolution.
-    CUDNN_DEPTHWISE_KERNEL: DepthwiseKernel = Kind::Choice { names: DepthwiseKernel::NAMES, default: 0 },
+    CUDNN_DEPTHWISE_KERNEL: DepthwiseKernel = one_of(DepthwiseKernel::NAMES),
         "cudnn.depthwise_kernel", Whole, CUDNN_CONVOLUTIONS;
     /// Whether float16 products may sum in float16. Written as a bool, or as a tuple whose second
     /// item says whether the sum may be split into parts; reads as the first.
@@ -77,78 +99,62 @@ flags! {
     CUDA_MATMUL_BF16_REDUCTION: Reduction = Kind::Reduction,
         "cuda.matmul.allow_bf16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
     /// Whether float16 products may accumulate in float16 throughout.
-    CUDA_MATMUL_FP16_ACCUMULATION: bool = Kind::Switch { default: false },
+    CUDA_MATMUL_FP16_ACCUMULATION: bool = on_or_off(false),
         "cuda.matmul.allow_fp16_accumulation", Whole, CUBLAS_PRODUCTS;
+    /// Whether scaled-dot-product attention may run on the flash kernel.
+    CUDA_FLASH_SDP: bool = on_or_off(true), "cuda.flash_sdp", Whole, CUDA_ATTENTION;
+    /// Whether scaled-dot-product attention may run on the memory-efficient kernel.
+    CUDA_MEM_EFFICIENT_SDP: bool = on_or_off(true), "cuda.mem_efficient_sdp", Whole, CUDA_ATTENTION;
+    /// Whether scaled-dot-product attention may run as plain matrix products.
+    CUDA_MATH_SDP: bool = on_or_off(true), "cuda.math_sdp", Whole, CUDA_ATTENTION;
+    /// Whether scaled-dot-product attention may run on cuDNN.
+    CUDA_CUDNN_SDP: bool = on_or_off(true), "cuda.cudnn_sdp", Whole, CUDNN_ATTENTION;
+    /// Whether scaled-dot-product attention that runs as plain matrix products may sum float16 and bfloat16 in
+    /// these types.
+    CUDA_FP16_BF16_REDUCTION_MATH_SDP: bool = on_or_off(false),
+        "cuda.fp16_bf16_reduction_math_sdp", Whole, CUDA_ATTENTION;
+    /// In which order the kernels of scaled-dot-product attention are tried.
+    CUDA_SDP_PRIORITY: Ranking =
+        Kind::Ranking { names: ATTENTION_KERNELS, default: Ranking::new(&[1, 2, 0, 3, 4]) },
+        "cuda.sdp_priority", Whole, CUDA_ATTENTION;
+    /// Which library serves linear algebra on cuda.
+    CUDA_LINALG_LIBRARY: LinalgLibrary = one_of(LinalgLibrary::NAMES),
+        "cuda.linalg_library", Whole, CUDA_LINEAR_ALGEBRA, AsksFor("cusolver") of "TORCH_LINALG_PREFER_CUSOLVER";
+    /// Which library serves matrix products on cuda. The default is cuBLAS.
+    CUDA_BLAS_LIBRARY: BlasLibrary =
+        Kind::Choice { names: BlasLibrary::NAMES, aliases: HIP_NAMES, default: 0 },
+        "cuda.blas_library", Whole, CUBLAS_PRODUCTS, AsksFor("cublaslt") of "TORCH_BLAS_PREFER_CUBLASLT";
+    /// Which library serves flash attention on ROCm.
+    CUDA_ROCM_FA_LIBRARY: RocmFaLibrary = one_of(RocmFaLibrary::NAMES),
+        "cuda.rocm_fa_library", Whole, ROCM_ATTENTION, AsksFor("ck") of "TORCH_ROCM_FA_PREFER_CK";
+    /// How many bytes of working memory cuBLAS gets for each stream. The default is two pieces of 4 MiB and
+    /// eight of 16 KiB.
+    CUDA_CUBLAS_WORKSPACE: u64 = bytes(8_519_680), "cuda.cublas_workspace", Whole, CUBLAS_PRODUCTS,
+        WorkspaceConfiguration of "CUBLAS_WORKSPACE_CONFIG";
+    /// How many bytes of working memory cuBLASLt gets for each stream.
+    CUDA_CUBLASLT_WORKSPACE: u64 = bytes(1 << 20), "cuda.cublaslt_workspace", Whole, CUBLAS_PRODUCTS,
+        Kibibytes of "CUBLASLT_WORKSPACE_SIZE";
     /// Whether operations may run on oneDNN.
-    MKLDNN_ENABLED: bool = Kind::Switch { default: true }, "mkldnn.enabled", Whole, ONEDNN_OPERATIONS;
+    MKLDNN_ENABLED: bool = on_or_off(true), "mkldnn.enabled", Whole, ONEDNN_OPERATIONS;
     /// Whether oneDNN is restricted to algorithms that give the same bits every time.
-    MKLDNN_DETERMINISTIC: bool = Kind::Switch { default: false },
+    MKLDNN_DETERMINISTIC: bool = on_or_off(false),
         "mkldnn.deterministic", Whole, ONEDNN_OPERATIONS;
     /// Whether oneDNN may use TensorFloat-32 on Intel GPUs; None while nobody has said.
     MKLDNN_ALLOW_TF32: Option<bool> = Kind::OptionalSwitch, "mkldnn.allow_tf32", Whole, ONEDNN_OPERATIONS;
-}
-
-/// The nodes of the precision tree, the names that are views, and what can only be read.
-static VIEWS: [Attribute; 13] = [
-    node(
-        Node::Generic,
-        &FLOAT32_OF_ALL,
-        "The float32 precision of every backend that holds none of its own.",
-    ),
-    node(
-        Node::Cuda,
-        &FLOAT32_OF_CUDA,
-        "The float32 precision of operations on cuda that hold none of their own.",
-    ),
-    node(
-        Node::Mkldnn,
-        &ONEDNN_OPERATIONS,
-        "The float32 precision of oneDNN's operations that hold none of their own.",
-    ),
-    node(Node::CudaMatmul, &CUBLAS_PRODUCTS, "The float32 precision of matrix products on cuda."),
-    node(Node::CudaConv, &CUDNN_CONVOLUTIONS, "The float32 precision of convolutions on cuda."),
-    node(Node::CudaRnn, &CUDNN_RECURRENT, "The float32 precision of recurrent layers on cuda."),
-    node(Node::MkldnnMatmul, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's matrix products."),
-    node(Node::MkldnnConv, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's convolutions."),
-    node(Node::MkldnnRnn, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's recurrent layers."),
-    Attribute {
-        name: "cudnn.allow_tf32",
-        target: Target::Tf32(&[Node::CudaConv, Node::CudaRnn]),
-        effect: &CUDNN_OPERATIONS,
-        variables: &[],
-        doc: "Whether convolutions and recurrent layers on cuda use TensorFloat-32: a view of their fp32_precision.",
-    },
-    Attribute {
-        name: "cuda.matmul.allow_tf32",
-        target: Target::Tf32(&[Node::CudaMatmul]),
-        effect: &CUBLAS_PRODUCTS,
-        variables: &["TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"],
-        doc: "Whether matrix products on cuda use TensorFloat-32: a view of their fp32_precision.",
-    },
-    split(
-        "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k",
-        &words::CUDA_MATMUL_FP16_REDUCTION.word,
-        "Whether the sums of float16 products may be split into parts; written with the flag it belongs to.",
-    ),
-    split(
-        "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k",
-        &words::CUDA_MATMUL_BF16_REDUCTION.word,
-        "Whether the sums of bfloat16 products may be split into parts; written with the flag it belongs to.",
-    ),
-];
-
-const fn node(node: Node, effect: &'static Effect, doc: &'static str) -> Attribute {
-    Attribute { name: node.name(), target: Target::Node(node), effect, variables: &[], doc }
-}
-
-const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -> Attribute {
-    Attribute {
-        name,
-        target: Target::Word(word, Part::Second),
-        effect: &CUBLAS_PRODUCTS,
-        variables: &[],
-        doc,
-    }
+    /// Whether MIOpen takes the first algorithm that works instead of looking for the fastest.
+    MIOPEN_IMMEDIATE: bool = on_or_off(false), "miopen.immediate", Whole, MIOPEN_CONVOLUTIONS;
+    /// Whether layers of multi-head attention may take their fast path while they only infer.
+    MHA_FASTPATH: bool = on_or_off(true), "mha.fastpath", Whole, ATTENTION_LAYERS;
+    /// Whether convolutions may run on NNPACK.
+    NNPACK_ENABLED: bool = on_or_off(true), "nnpack.enabled", Whole, CPU_CONVOLUTIONS;
+    /// Whether the order of an einsum's products is looked for; without the package opt_einsum they are made
+    /// from left to right.
+    OPT_EINSUM_ENABLED: bool = on_or_off(true), "opt_einsum.enabled", Whole, EINSUM;
+    /// How the order of an einsum's products is looked for.
+    OPT_EINSUM_STRATEGY: EinsumStrategy = one_of(EinsumStrategy::NAMES), "opt_einsum.strategy", Whole, EINSUM;
+    /// Which engine runs quantized operations; of those that `supported_engines` names.
+    QUANTIZED_ENGINE: QuantizedEngine = one_of(QuantizedEngine::NAMES),
+        "quantized.engine", Whole, QUANTIZED_OPERATIONS;
 }
 
 /// Every name below `backends` that is a flag, a node or a view.

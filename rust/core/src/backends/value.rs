@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::ranking::Ranking;
+
 /// What somebody wants to write, not checked yet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given<'a> {
@@ -70,6 +72,10 @@ pub enum Value {
     Name(&'static str),
     /// Two truth values.
     Pair(bool, bool),
+    /// Some names.
+    Names(&'static [&'static str]),
+    /// All of these names in an order of preference.
+    Ranking(&'static [&'static str], Ranking),
 }
 
 impl fmt::Display for Value {
@@ -79,6 +85,8 @@ impl fmt::Display for Value {
             Value::Bool(value) => Given::Bool(*value).fmt(f),
             Value::Integer(number) => write!(f, "{number}"),
             Value::Name(name) => f.write_str(name),
+            Value::Names(names) => write!(f, "{names:?}"),
+            Value::Ranking(names, ranking) => ranking.show(names, f),
             Value::Pair(first, second) => write!(f, "({}, {})", Given::Bool(*first), Given::Bool(*second)),
         }
     }

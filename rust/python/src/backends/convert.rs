@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::IntoPython;
+use crate::object::or_null;
 
 /// How much of an unsuitable value a message shows.
 const LONGEST_SHOWN: usize = 60;
@@ -103,6 +104,11 @@ pub(super) fn new_reference(value: Value) -> *mut ffi::PyObject {
                 ffi::PyUnicode_FromStringAndSize(name.as_ptr().cast(), name.len() as ffi::Py_ssize_t)
             }
             Value::Pair(first, second) => ffi::PyTuple_Pack(2, switch(first), switch(second)),
+            Value::Names(names) => or_null(|py| Ok(PyList::new(py, names)?.into_any().into_ptr())),
+            Value::Ranking(names, ranking) => {
+                let ranked: Vec<&str> = ranking.names(names).collect();
+                or_null(|py| Ok(PyTuple::new(py, ranked)?.into_any().into_ptr()))
+            }
         }
     }
 }

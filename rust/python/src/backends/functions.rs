@@ -39,16 +39,22 @@ fn read<'py>(name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
     object(name.py(), named(name)?.read())
 }
 
-/// Value, level, who set it or None, and what it acts on.
+/// Value, level, who said so or None, what operations obey, what overrules it or None, and what it acts on.
 #[pyfunction]
-fn explain<'py>(
-    name: &Bound<'py, PyString>,
-) -> PyResult<(Bound<'py, PyAny>, &'static str, Option<String>, String)> {
+fn explain<'py>(name: &Bound<'py, PyString>) -> PyResult<Explained<'py>> {
     let explanation = named(name)?.explain();
-    let set_by = explanation.set_by.map(|site| site.to_string());
-    let value = object(name.py(), explanation.value)?;
-    Ok((value, explanation.level.name(), set_by, explanation.acts_on))
+    Ok((
+        object(name.py(), explanation.value)?,
+        explanation.level.name(),
+        explanation.set_by.map(|set_by| set_by.to_string()),
+        object(name.py(), explanation.effective)?,
+        explanation.overruled_by,
+        explanation.acts_on,
+    ))
 }
+
+type Explained<'py> =
+    (Bound<'py, PyAny>, &'static str, Option<String>, Bound<'py, PyAny>, Option<&'static str>, String);
 
 /// What the table says of every flag: `name`; `reads` and `takes`, the types as a stub writes them
 /// (`takes` is None for what can only be read); `default`; `variables` of the environment; `acts_on`; `doc`.

@@ -15,8 +15,24 @@ use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 use crate::site;
 
 /// The modules, whether they have flags of their own or only objects that do; other owners are objects.
-const MODULES: [&str; 10] =
-    ["", "cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mkl", "mkldnn", "mps", "openmp"];
+const MODULES: [&str; 16] = [
+    "",
+    "cpu",
+    "cuda",
+    "cudnn",
+    "cusparselt",
+    "kleidiai",
+    "mha",
+    "miopen",
+    "mkl",
+    "mkldnn",
+    "mps",
+    "nnpack",
+    "openmp",
+    "opt_einsum",
+    "quantized",
+    "xnnpack",
+];
 
 /// The flags of one owner.
 struct Namespace {
@@ -46,7 +62,7 @@ fn class_name(owner: &str) -> String {
             .unwrap_or_default()
     };
     let owner_or_package = if owner.is_empty() { "backends" } else { owner };
-    let words: String = owner_or_package.split('.').map(capitalised).collect();
+    let words: String = owner_or_package.split(['.', '_']).map(capitalised).collect();
     format!("{words}{}", if MODULES.contains(&owner) { "Module" } else { "Flags" })
 }
 

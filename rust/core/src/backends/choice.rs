@@ -1,0 +1,98 @@
+//! The flags that hold one of a few names, each as an enum.
+
+use super::kind::FlagValue;
+
+macro_rules! choices {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident { #[doc = $first_doc:literal] $first:ident = $first_name:literal,
+            $(#[doc = $other_doc:literal] $other:ident = $other_name:literal,)* }
+    )+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            #[doc = $first_doc]
+            $first,
+            $(#[doc = $other_doc] $other,)*
+        }
+
+        impl $name {
+            /// In the order of the payloads.
+            pub(super) const NAMES: &[&str] = &[$first_name $(, $other_name)*];
+        }
+
+        impl FlagValue for $name {
+            fn payload(self) -> u64 {
+                self as u64
+            }
+
+            #[inline]
+            fn decode(payload: u64) -> Self {
+                match payload {
+                    $(other if other == $name::$other as u64 => $name::$other,)*
+                    _ => $name::$first,
+                }
+            }
+        }
+    )+};
+}
+
+choices! {
+    /// Which kernel serves a depthwise convolution.
+    DepthwiseKernel {
+        /// Whichever is thought faster.
+        Auto = "auto",
+        /// cuDNN's.
+        Cudnn = "cudnn",
+        /// The runtime's own.
+        Native = "native",
+    }
+
+    /// Which library serves linear algebra on cuda.
+    LinalgLibrary {
+        /// Whichever is thought faster.
+        Default = "default",
+        /// NVIDIA's.
+        Cusolver = "cusolver",
+        /// The University of Tennessee's.
+        Magma = "magma",
+    }
+
+    /// Which library serves matrix products on cuda.
+    BlasLibrary {
+        /// cuBLAS, as things are.
+        Default = "default",
+        /// cuBLAS; on ROCm hipBLAS.
+        Cublas = "cublas",
+        /// cuBLASLt; on ROCm hipBLASLt.
+        Cublaslt = "cublaslt",
+        /// Composable Kernel, on ROCm.
+        Ck = "ck",
+    }
+
+    /// Which library serves flash attention on ROCm.
+    RocmFaLibrary {
+        /// Whichever is thought faster.
+        Default = "default",
+        /// AOTriton.
+        AOTriton = "aotriton",
+        /// Composable Kernel.
+        Ck = "ck",
+    }
+
+    /// How the order of an einsum's products is looked for.
+    EinsumStrategy {
+        /// Thoroughly for few operands, quickly for many.
+        Auto = "auto",
+        /// Always the next best pair.
+        Greedy = "greedy",
+        /// All orders.
+        Optimal = "optimal",
+    }
+
+    /// Which engine runs quantized operations.
+    QuantizedEngine {
+        /// None: no operation is quantized yet.
+        None = "none",
+    }
+}

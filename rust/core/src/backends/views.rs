@@ -1,0 +1,90 @@
+//! The attributes without a word of their own: nodes of the precision tree, older names that are views of
+//! them, parts of a flag, and what can only be read.
+
+use super::attribute::{Attribute, Part, Target};
+use super::choice::QuantizedEngine;
+use super::effect::Effect;
+use super::effect::consumers::*;
+use super::flag::FlagWord;
+use super::precision::Node;
+use super::table::words;
+use super::value::Value;
+use super::variable::{Reading, Variable};
+
+pub(super) static VIEWS: [Attribute; 15] = [
+    node(
+        Node::Generic,
+        &FLOAT32_OF_ALL,
+        "The float32 precision of every backend that holds none of its own.",
+    ),
+    node(
+        Node::Cuda,
+        &FLOAT32_OF_CUDA,
+        "The float32 precision of operations on cuda that hold none of their own.",
+    ),
+    node(
+        Node::Mkldnn,
+        &ONEDNN_OPERATIONS,
+        "The float32 precision of oneDNN's operations that hold none of their own.",
+    ),
+    node(Node::CudaMatmul, &CUBLAS_PRODUCTS, "The float32 precision of matrix products on cuda."),
+    node(Node::CudaConv, &CUDNN_CONVOLUTIONS, "The float32 precision of convolutions on cuda."),
+    node(Node::CudaRnn, &CUDNN_RECURRENT, "The float32 precision of recurrent layers on cuda."),
+    node(Node::MkldnnMatmul, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's matrix products."),
+    node(Node::MkldnnConv, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's convolutions."),
+    node(Node::MkldnnRnn, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's recurrent layers."),
+    Attribute {
+        name: "cudnn.allow_tf32",
+        target: Target::Tf32(&[Node::CudaConv, Node::CudaRnn]),
+        effect: &CUDNN_OPERATIONS,
+        variables: &[],
+        doc: "Whether convolutions and recurrent layers on cuda use TensorFloat-32: a view of their fp32_precision.",
+    },
+    Attribute {
+        name: "cuda.matmul.allow_tf32",
+        target: Target::Tf32(&[Node::CudaMatmul]),
+        effect: &CUBLAS_PRODUCTS,
+        variables: &[Variable { name: "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", reading: Reading::AsFlag }],
+        doc: "Whether matrix products on cuda use TensorFloat-32: a view of their fp32_precision.",
+    },
+    split(
+        "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k",
+        &words::CUDA_MATMUL_FP16_REDUCTION.word,
+        "Whether the sums of float16 products may be split into parts; written with the flag it belongs to.",
+    ),
+    split(
+        "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k",
+        &words::CUDA_MATMUL_BF16_REDUCTION.word,
+        "Whether the sums of bfloat16 products may be split into parts; written with the flag it belongs to.",
+    ),
+    constant(
+        "quantized.supported_engines",
+        Value::Names(QuantizedEngine::NAMES),
+        &QUANTIZED_OPERATIONS,
+        "The engines that can run quantized operations here.",
+    ),
+    constant(
+        "xnnpack.enabled",
+        Value::Bool(false),
+        &CPU_OPERATIONS,
+        "Whether operations may run on XNNPACK: they never do here.",
+    ),
+];
+
+const fn constant(name: &'static str, value: Value, effect: &'static Effect, doc: &'static str) -> Attribute {
+    Attribute { name, target: Target::Constant(value), effect, variables: &[], doc }
+}
+
+const fn node(node: Node, effect: &'static Effect, doc: &'static str) -> Attribute {
+    Attribute { name: node.name(), target: Target::Node(node), effect, variables: &[], doc }
+}
+
+const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -> Attribute {
+    Attribute {
+        name,
+        target: Target::Word(word, Part::Second),
+        effect: &CUBLAS_PRODUCTS,
+        variables: &[],
+        doc,
+    }
+}
