@@ -18,7 +18,7 @@ test: test-environment ## build the wheel, install it and run every check
 	@$(VENV_PYTHON) tools/check.py
 
 test-long: test-environment ## the same checks with many more examples where examples are drawn
-	@INTERLOCK_TEST_LONG=1 $(VENV_PYTHON) tools/check.py
+	@LONG_TESTS=1 $(VENV_PYTHON) tools/check.py
 
 bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
 	@$(VENV_PYTHON) tools/package.py install

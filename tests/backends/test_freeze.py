@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,34 +10,27 @@ import pytest
 from interlock import backends, errors
 
 from tests import child
-from tests.flag_table import FLAGS, STORED, WRONG, Flag, ids, read_all
+from tests.flag_functions import FUNCTIONS, MODULES, module_named, own_flags
+from tests.flag_table import BY_NAME, read_all
 
 pytestmark = pytest.mark.usefixtures("restored")
 
-ALL = pytest.mark.parametrize("flag", FLAGS, ids=ids)
 STARTING = backends.snapshot()
 OTHER_WRITERS: dict[str, Callable[[], Any]] = {
     "set_float32_matmul_precision": lambda: interlock.set_float32_matmul_precision("high"),
-    "backends.set_flags": lambda: backends.set_flags("ieee"),
-    "cudnn.set_flags": lambda: backends.cudnn.set_flags(_benchmark=True),
-    "mkldnn.set_flags": lambda: backends.mkldnn.set_flags(_enabled=False),
+    **{
+        f"{module or 'backends'}.set_flags": lambda module=module: module_named(module).set_flags(
+            *(flag.other for flag in own_flags(module))
+        )
+        for module in MODULES
+    },
+    **{
+        name: lambda function=function, names=names: function(*(BY_NAME[each].other for each in names))
+        for name, (function, names) in FUNCTIONS.items()
+    },
     "reset": lambda: backends.reset(),
     "restore": lambda: backends.restore(STARTING),
 }
-
-
-@ALL
-def test_a_frozen_flag_can_not_be_assigned(flag: Flag) -> None:
-    before, values = backends.snapshot(), read_all()
-    with backends.frozen():
-        with pytest.raises(errors.FlagsFrozenError) as caught:
-            flag.set(flag.other)
-        assert flag.name in str(caught.value)
-        with pytest.raises(errors.FlagsFrozenError, match=flag.name):
-            flag.delete()
-        assert (backends.snapshot(), read_all()) == (before, values)
-    flag.set(flag.other)
-    assert flag.get() == flag.other
 
 
 @pytest.mark.parametrize("write", OTHER_WRITERS.values(), ids=OTHER_WRITERS.keys())
@@ -52,35 +44,9 @@ def test_a_freeze_stops_every_other_writer(write: Callable[[], Any]) -> None:
     assert backends.snapshot() != before
 
 
-@ALL
-def test_a_freeze_never_stops_a_scope(flag: Flag) -> None:
-    with backends.frozen():
-        with backends.override(**{flag.name: flag.other}):
-            assert flag.get() == flag.other
-        assert flag.get() != flag.other
-        with backends.cudnn.flags(enabled=False), backends.mkldnn.flags(), backends.flags("ieee"):
-            assert (backends.cudnn.enabled, backends.fp32_precision) == (False, "ieee")
-        assert backends.cudnn.enabled is True
-
-
-@pytest.mark.parametrize("flag", STORED, ids=ids)
-def test_a_freeze_stops_a_write_that_would_land_in_a_scope(flag: Flag) -> None:
-    with backends.override(**{flag.name: flag.base}), backends.frozen():
-        with pytest.raises(errors.FlagsFrozenError, match=flag.name):
-            flag.set(flag.other)
-        assert flag.get() == flag.base
-
-
 def test_the_message_says_where_the_freeze_was_called() -> None:
     with backends.frozen(), pytest.raises(errors.FlagsFrozenError, match=r"test_freeze\.py:\d+"):
         backends.cudnn.enabled = False
-
-
-@pytest.mark.parametrize(("flag", "wrong"), WRONG[::5], ids=ids)
-def test_a_wrong_value_is_named_as_such_even_when_frozen(flag: Flag, wrong: object) -> None:
-    with backends.frozen(), pytest.raises((errors.FlagTypeError, errors.FlagValueError)):
-        flag.set(wrong)
-    assert flag.get() == flag.default
 
 
 def test_scoped_freezes_are_counted() -> None:
@@ -148,30 +114,3 @@ ONE_WAY = """
 
 def test_disable_global_flags_is_for_good_and_names_its_caller() -> None:
     assert child.value(ONE_WAY) == [True, True, True, True, False, True, True, True]
-
-
-def test_loops_of_scopes_on_two_threads_let_no_write_through() -> None:
-    done, refused, wrote = threading.Event(), 0, 0
-
-    def loop() -> None:
-        while not done.is_set():
-            with backends.cudnn.flags(enabled=False), backends.frozen():
-                pass
-
-    with backends.frozen():
-        threads = [threading.Thread(target=loop) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for _ in range(2000):
-            try:
-                backends.cudnn.benchmark = True
-                wrote += 1
-            except errors.FlagsFrozenError:
-                refused += 1
-        done.set()
-        for thread in threads:
-            thread.join(timeout=20)
-        assert backends.flags_frozen() is True
-    assert (refused, wrote) == (2000, 0)
-    assert backends.flags_frozen() is False
-    assert backends.cudnn.benchmark is False

@@ -2,47 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 from unittest import mock
 
 import pytest
 from interlock import backends
 
-from tests.flag_table import FLAGS, Flag, ids
-
 pytestmark = pytest.mark.usefixtures("restored")
-
-ALL = pytest.mark.parametrize("flag", FLAGS, ids=ids)
-STARTS = pytest.mark.parametrize("start", ["default", "other"])
-
-
-def values(flag: Flag, start: str) -> tuple[Any, Any]:
-    """The value to start from, which is assigned, and another."""
-    first, second = (flag.default, flag.other) if start == "default" else (flag.other, flag.base)
-    if start == "other":
-        flag.set(first)
-    return first, second
-
-
-@ALL
-@STARTS
-def test_mock_patch_object_puts_the_value_back(flag: Flag, start: str) -> None:
-    first, second = values(flag, start)
-    with mock.patch.object(flag.owner, flag.attribute, second):
-        assert flag.get() == second
-    assert flag.get() == first
-    flag.set(second)
-    assert flag.get() == second, "nothing shadows the flag"
-
-
-@ALL
-@STARTS
-def test_mock_patch_object_leaves_the_whole_state_as_it_was(flag: Flag, start: str) -> None:
-    _, second = values(flag, start)
-    before = backends.snapshot()
-    with mock.patch.object(flag.owner, flag.attribute, second):
-        assert flag.get() == second
-    assert backends.snapshot() == before, "value and level of every flag"
 
 
 def test_a_patched_node_inherits_again_afterwards() -> None:
@@ -68,16 +33,6 @@ def test_both_halves_of_a_patched_reduction_come_back(pair: tuple[bool, bool]) -
         matmul.allow_fp16_reduced_precision_reduction_split_k,
     )
     assert read == pair
-
-
-@ALL
-@STARTS
-def test_monkeypatch_puts_the_value_back(flag: Flag, start: str) -> None:
-    first, second = values(flag, start)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flag.owner, flag.attribute, second)
-        assert flag.get() == second
-    assert flag.get() == first
 
 
 def test_monkeypatch_can_delete_an_assigned_flag_and_put_it_back() -> None:

@@ -10,40 +10,29 @@ from typing import Any
 import pytest
 from interlock import backends
 
-from tests.flag_table import BY_NAME, FLAGS, WRONG, Flag, ids, read_all
+from tests.flag_functions import MODULES as NAMED, module_named, own_flags
+from tests.flag_table import BY_NAME, read_all
 
 pytestmark = pytest.mark.usefixtures("restored")
 
-ALL = pytest.mark.parametrize("flag", FLAGS, ids=ids)
 MODULES = {
-    "": {"fp32_precision": ("ieee", "bogus")},
-    "cudnn": {
-        "enabled": (False, 1),
-        "benchmark": (True, "x"),
-        "benchmark_limit": (5, "x"),
-        "deterministic": (True, None),
-        "allow_tf32": (False, "x"),
-        "fp32_precision": ("ieee", "bf16"),
-        "depthwise_kernel": ("native", "x"),
-    },
-    "mkldnn": {
-        "enabled": (False, 1),
-        "deterministic": (True, "x"),
-        "allow_tf32": (True, 0),
-        "fp32_precision": ("bf16", 3),
-    },
+    module: {
+        flag.attribute: (flag.other, next(wrong for wrong in reversed(flag.wrong) if wrong is not None))
+        for flag in own_flags(module)
+    }
+    for module in NAMED
 }
+"""A good and a bad value for each argument of `flags`."""
 DEFAULTS = {
     "": "fp32_precision='none'",
     "cudnn": "enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, "
     "fp32_precision='none', depthwise_kernel='auto'",
     "mkldnn": "enabled=False, deterministic=False, allow_tf32=True, fp32_precision='none'",
+    "miopen": "immediate=False",
+    "nnpack": "enabled=False",
+    "opt_einsum": "enabled=None, strategy=None",
 }
 EACH = pytest.mark.parametrize("module", MODULES, ids=lambda name: name or "generic")
-
-
-def module_named(name: str) -> Any:
-    return getattr(backends, name) if name else backends
 
 
 def reads(module: str) -> dict[str, object]:
@@ -156,17 +145,6 @@ def test_leaving_a_scope_that_was_not_entered_does_nothing() -> None:
     assert read_all() == before
 
 
-@ALL
-def test_override_names_only_what_is_given(flag: Flag) -> None:
-    process, before = backends.snapshot(), read_all()
-    untouched = [each for each in FLAGS if "32" not in each.name and each is not flag]
-    with backends.override(**{flag.name: flag.other}):
-        assert flag.get() == flag.other
-        assert all(each.get() == before[each.name] for each in untouched)
-        assert backends.snapshot() == process
-    assert read_all() == before
-
-
 def test_override_does_not_switch_cudnn_off_as_flags_does() -> None:
     backends.cudnn.benchmark = True
     before = reads("cudnn")
@@ -182,40 +160,12 @@ def test_override_takes_several_flags_of_several_modules() -> None:
     assert [BY_NAME[name].get() for name in names] == [BY_NAME[name].default for name in names]
 
 
-@pytest.mark.parametrize(("flag", "wrong"), WRONG, ids=ids)
-def test_override_refuses_a_wrong_value_with_the_name_and_changes_nothing(flag: Flag, wrong: object) -> None:
-    before = read_all()
-    good = "mkldnn.enabled" if flag.name != "mkldnn.enabled" else "cudnn.enabled"
-    given: dict[str, Any] = {good: False, flag.name: wrong}
-    with pytest.raises(RuntimeError, match=flag.name), backends.override(**given):
-        raise AssertionError("the scope was entered")
-    assert read_all() == before
-
-
 def test_override_suggests_the_near_name_of_one_it_does_not_know() -> None:
     with (
         pytest.raises((AttributeError, LookupError, ValueError), match=r"cudnn\.benchmark\b"),
         backends.override(**{"cudnn.benchmrak": True}),
     ):
         raise AssertionError("the scope was entered")
-
-
-@ALL
-def test_a_write_inside_a_scope_that_names_the_flag_ends_with_the_scope(flag: Flag) -> None:
-    process = backends.snapshot()
-    with backends.override(**{flag.name: flag.base}):
-        flag.set(flag.other)
-        assert flag.get() == flag.other
-        assert backends.snapshot() == process
-    assert flag.get() == flag.default
-
-
-@ALL
-def test_a_write_inside_a_scope_that_does_not_name_the_flag_is_for_the_process(flag: Flag) -> None:
-    other = "mkldnn.deterministic" if flag.name != "mkldnn.deterministic" else "mkldnn.enabled"
-    with backends.override(**{other: True}):
-        flag.set(flag.other)
-    assert flag.get() == flag.other
 
 
 def test_deleting_inside_a_scope_unsets_only_there() -> None:

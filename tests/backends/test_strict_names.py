@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 import sys
 import types
 from typing import Any
@@ -11,36 +10,12 @@ from typing import Any
 import pytest
 from interlock import backends
 
-from tests.flag_table import FLAGS, Flag, ids
+from tests.flag_table import FLAGS
 
 pytestmark = pytest.mark.usefixtures("restored")
 
-ALL = pytest.mark.parametrize("flag", FLAGS, ids=ids)
 OWNERS = {flag.name.rpartition(".")[0]: flag.owner for flag in FLAGS} | {"cuda": backends.cuda}
 EACH = pytest.mark.parametrize("owner", OWNERS.values(), ids=[name or "backends" for name in OWNERS])
-
-
-def one_edit(word: str) -> set[str]:
-    """Some words one slip away: a letter dropped, doubled, swapped with the next, changed."""
-    dropped = {word[:i] + word[i + 1 :] for i in range(1, len(word))}
-    doubled = {word[:i] + word[i] + word[i:] for i in range(len(word))}
-    swapped = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)}
-    changed = {word[:-1] + letter for letter in string.ascii_lowercase[::5]}
-    return {each for each in dropped | doubled | swapped | changed if each != word and each.isidentifier()}
-
-
-@ALL
-def test_a_name_one_slip_away_is_refused_with_the_right_one(flag: Flag) -> None:
-    owner = flag.owner
-    for typo in sorted(one_edit(flag.attribute) - set(dir(owner))):
-        with pytest.raises(AttributeError) as caught:
-            setattr(owner, typo, flag.default)
-        near = {flag.attribute} | {
-            flag.attribute.replace("fp16", "bf16"),
-            flag.attribute.replace("bf16", "fp16"),
-        }
-        assert any(re.search(rf"(?<!\w){name}(?!\w)", str(caught.value)) for name in near), typo
-        assert not hasattr(owner, typo)
 
 
 @EACH
@@ -108,25 +83,6 @@ def test_the_import_system_may_set_a_submodule_and_nobody_else_under_its_name(
     assert backends.plugged_in is module
     del backends.plugged_in
     assert not hasattr(backends, "plugged_in")
-
-
-@ALL
-def test_a_flag_shows_in_dir_and_where_it_holds_a_value_in_vars(flag: Flag) -> None:
-    assert flag.attribute in dir(flag.owner)
-    assert flag.attribute not in vars(flag.owner), "a default is put back by dropping what was assigned"
-    flag.set(flag.other)
-    assert flag.attribute in dir(flag.owner)
-    assert vars(flag.owner)[flag.attribute] == flag.other
-    with backends.override(**{flag.name: flag.base}):
-        assert vars(flag.owner)[flag.attribute] == flag.base
-    flag.delete()
-    assert flag.attribute not in vars(flag.owner)
-
-
-@ALL
-def test_reading_a_flag_through_hasattr_and_getattr_is_total(flag: Flag) -> None:
-    assert hasattr(flag.owner, flag.attribute)
-    assert getattr(flag.owner, flag.attribute, None) == flag.default
 
 
 def test_modules_are_still_modules() -> None:

@@ -13,7 +13,7 @@ from tests.worker import Worker
 def sequences(number: int) -> settings:
     """Try this many sequences, or 2000 where time does not matter."""
     return settings(
-        max_examples=2_000 if os.environ.get("INTERLOCK_TEST_LONG") == "1" else number,
+        max_examples=2_000 if os.environ.get("LONG_TESTS") == "1" else number,
         stateful_step_count=40,
         deadline=None,
         print_blob=True,

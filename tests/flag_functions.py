@@ -1,0 +1,42 @@
+"""The functions that write flags: `flags` and `set_flags` of the modules that have them, and others."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+from interlock import backends
+
+from tests.flag_kinds import Flag
+from tests.flag_table import BY_NAME
+
+MODULES = ("", "cudnn", "mkldnn", "miopen", "nnpack", "opt_einsum")
+"""The modules that have `flags` and `set_flags`, by their name below `backends`."""
+NAMES_WHAT_IS_GIVEN = ("opt_einsum",)
+"""Those whose `flags` decides only what is given; it is given where it is not None."""
+
+FUNCTIONS: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {
+    "use_deterministic_algorithms": (
+        lambda mode, warn_only: interlock.use_deterministic_algorithms(mode, warn_only=warn_only),
+        ("deterministic_algorithms", "deterministic_algorithms_warn_only"),
+    ),
+    "mha.set_fastpath_enabled": (backends.mha.set_fastpath_enabled, ("mha.fastpath",)),
+}
+"""Functions that assign flags, each with the flags that take its arguments."""
+
+
+def module_named(name: str) -> Any:
+    return getattr(backends, name) if name else backends
+
+
+def own_flags(module: str) -> list[Flag]:
+    """The flags that the module's `flags` and `set_flags` take, in their order: those that PyTorch's take."""
+    prefix = f"{module}." if module else ""
+    return [BY_NAME[prefix + name] for name in inspect.signature(module_named(module).flags).parameters]
+
+
+def by_attribute(values: dict[str, object]) -> dict[str, Any]:
+    """Values by dotted name as the arguments of a module's `flags`."""
+    return {name.rpartition(".")[2]: value for name, value in values.items()}
