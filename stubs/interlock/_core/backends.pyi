@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType, TracebackType
 from typing import Any, Literal, TypedDict, TypeVar, final, type_check_only
 
@@ -49,6 +49,15 @@ def assign(values: dict[str, Any]) -> None: ...
 def read(name: str) -> Any: ...
 def explain(name: str) -> tuple[Any, str, str | None, Any, str | None, str]: ...
 def table() -> list[Flag]: ...
+def register_flag(
+    name: str,
+    default: object,
+    doc: str,
+    choices: Sequence[str] | None = None,
+    maximum: int | None = None,
+) -> list[tuple[str, str]]: ...
+def drop_assigned(name: str) -> None: ...
+def written() -> list[tuple[str, Any, str]]: ...
 def snapshot() -> list[tuple[str, Any, str]]: ...
 def restore(assigned: dict[str, Any]) -> None: ...
 def reset() -> None: ...
@@ -220,6 +229,7 @@ __all__ = [
     "XnnpackModule",
     "assign",
     "disable_global_flags",
+    "drop_assigned",
     "environment_problems",
     "epoch",
     "explain",
@@ -229,10 +239,12 @@ __all__ = [
     "library_is_available",
     "library_version",
     "read",
+    "register_flag",
     "reset",
     "restore",
     "set_float32_matmul_precision",
     "snapshot",
     "table",
+    "written",
 ]
 # </classes of flags>

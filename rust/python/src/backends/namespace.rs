@@ -3,7 +3,7 @@
 
 use std::ffi::{CString, c_int, c_void};
 
-use interlock::backends::{self, Attribute, Given};
+use interlock::backends::{self, Attribute, Given, MODULES};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -14,26 +14,6 @@ use crate::errors::{IntoPython, raised};
 use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 use crate::site;
 
-/// The modules, whether they have flags of their own or only objects that do; other owners are objects.
-const MODULES: [&str; 16] = [
-    "",
-    "cpu",
-    "cuda",
-    "cudnn",
-    "cusparselt",
-    "kleidiai",
-    "mha",
-    "miopen",
-    "mkl",
-    "mkldnn",
-    "mps",
-    "nnpack",
-    "openmp",
-    "opt_einsum",
-    "quantized",
-    "xnnpack",
-];
-
 /// The flags of one owner.
 struct Namespace {
     attributes: Vec<&'static Attribute>,
@@ -41,7 +21,7 @@ struct Namespace {
 
 /// Makes the class of every module and of every owner in the table, and adds them to `module`.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let in_table = backends::attributes().map(|attribute| attribute.owner_and_leaf().0);
+    let in_table = backends::own_attributes().map(|attribute| attribute.owner_and_leaf().0);
     let mut owners: Vec<&str> = in_table.chain(MODULES).collect();
     owners.sort_unstable();
     owners.dedup();
@@ -69,7 +49,7 @@ fn class_name(owner: &str) -> String {
 fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'py, PyType>> {
     let py = module.py();
     let attributes: Vec<_> =
-        backends::attributes().filter(|attribute| attribute.owner_and_leaf().0 == owner).collect();
+        backends::own_attributes().filter(|attribute| attribute.owner_and_leaf().0 == owner).collect();
     let mut class = HeapType::new(&format!("{}.{}", module.name()?, class_name(owner)), 0)?;
     for attribute in &attributes {
         let closure = std::ptr::from_ref::<Attribute>(attribute).cast_mut().cast();
@@ -242,13 +222,13 @@ fn place(owner: &Bound<'_, PyAny>) -> PyResult<String> {
         return Ok(module.name()?.to_string());
     }
     let class = owner.get_type().name()?.to_string();
-    let mut owners = backends::attributes().map(|attribute| attribute.owner_and_leaf().0);
+    let mut owners = backends::own_attributes().map(|attribute| attribute.owner_and_leaf().0);
     let found = owners.find(|owner| class_name(owner) == class);
     Ok(found.map_or(class, |owner| format!("interlock.backends.{owner}")))
 }
 
 /// The flag of this very name that another owner has.
 fn elsewhere(name: &str) -> Option<&'static str> {
-    let mut attributes = backends::attributes();
+    let mut attributes = backends::own_attributes();
     attributes.find(|attribute| attribute.owner_and_leaf().1 == name).map(|attribute| attribute.name())
 }
