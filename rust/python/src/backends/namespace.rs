@@ -4,10 +4,10 @@
 use std::ffi::{CString, c_int, c_void};
 
 use interlock::backends::{self, Attribute, Given, MODULES};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyType};
+use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 
 use super::convert;
 use crate::errors::{IntoPython, raised};
@@ -71,7 +71,50 @@ fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'
         return class.build(py, &py.get_type::<PyAny>());
     }
     let reduce = c"A module travels as its name.";
-    class.method(c"__reduce__", reduce, Method::Plain(imported)).build(py, &py.get_type::<PyModule>())
+    let signature = format!(
+        "{}(m, name)\n--\n\nA module called `name` that has what the module `m` has, and these flags.",
+        class_name(owner)
+    );
+    // SAFETY: `init_module` is an initproc.
+    class = unsafe { class.slot(ffi::Py_tp_init, init_module as ffi::initproc as *mut c_void) };
+    class
+        .doc(&zero_ended(&signature)?)
+        .method(c"__reduce__", reduce, Method::Plain(imported))
+        .build(py, &py.get_type::<PyModule>())
+}
+
+/// As PyTorch makes its modules; ours are modules already when they get their class.
+unsafe extern "C" fn init_module(
+    module: *mut ffi::PyObject,
+    arguments: *mut ffi::PyObject,
+    named: *mut ffi::PyObject,
+) -> c_int {
+    or_minus_one(|py| {
+        // SAFETY: the interpreter lends a new module, a tuple, and a dict or null.
+        let (module, arguments, named) = unsafe {
+            (
+                Bound::from_borrowed_ptr(py, module),
+                Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
+                Bound::from_borrowed_ptr_or_opt(py, named).map(|named| named.cast_into_unchecked::<PyDict>()),
+            )
+        };
+        let argument = |place: usize, name: &str| match &named {
+            Some(named) if named.contains(name)? => named.get_item(name),
+            _ => Ok(arguments.get_item(place).ok()),
+        };
+        let given = arguments.len() + named.as_ref().map_or(0, |named| named.len());
+        let (Some(like), Some(name), 2) = (argument(0, "m")?, argument(1, "name")?, given) else {
+            return Err(PyTypeError::new_err(format!(
+                "a module of flags takes m and name, got {given} arguments"
+            )));
+        };
+        let like = like.cast_into::<PyModule>()?;
+        let name = name.cast_into::<PyString>()?;
+        py.get_type::<PyModule>().getattr("__init__")?.call1((&module, &name))?;
+        let dict = module.cast::<PyModule>()?.dict();
+        dict.update(like.dict().as_mapping())?;
+        dict.set_item("__name__", name)
+    })
 }
 
 fn zero_ended(text: &str) -> PyResult<CString> {
