@@ -80,7 +80,7 @@ impl Environment {
 
 /// The variables that begin like ours and are none of them.
 fn unknown(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
-    let of_flags = table::attributes().filter(|attribute| !attribute.is_read_only());
+    let of_flags = table::own_attributes().filter(|attribute| !attribute.is_read_only());
     let mut known: Vec<(String, String)> = of_flags
         .map(|attribute| (env::variable_of_flag(attribute.name()), attribute.allowed_text()))
         .collect();
