@@ -83,7 +83,6 @@ def test_a_name_that_is_no_text_is_unknown_like_any_other() -> None:
     ("entries", "kind"),
     [
         ([("nope", 1, "process")], errors.UnknownFlagError),
-        ([("nope", 1, "default")], errors.UnknownFlagError),
         ([("cudnn.enabled", False, "proces")], errors.FlagValueError),
         ([("cudnn.enabled", False)], errors.FlagTypeError),
         ([5], errors.FlagTypeError),

@@ -1,7 +1,7 @@
 """The model of flags with what it leaves out.
 
 That is: the flags of all modules, scopes that name a few flags, freezes that are counted, `del`, restoring,
-and leaving a scope on another thread.
+leaving a scope on another thread, and what overrules what.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.flag_table import BY_NAME, DEPTHWISE, Flag
+from tests.flag_functions import NAMES_WHAT_IS_GIVEN
+from tests.flag_kinds import Flag
+from tests.flag_table import FLAGS
 from tests.state.model_loader import load
 
 base = load("flags")
@@ -17,6 +19,29 @@ tree_model = base.precision
 
 NODES = {"": "generic", "cudnn": "cuda", "cudnn.conv": "cuda.conv", "cudnn.rnn": "cuda.rnn"}
 VIEWS = {"cudnn.allow_tf32": ("cuda.conv", "cuda.rnn"), "cuda.matmul.allow_tf32": ("cuda.matmul",)}
+COUNTS = {
+    "cudnn.benchmark_limit": 2**31 - 1,
+    "cuda.cublas_workspace": 2**60,
+    "cuda.cublaslt_workspace": 2**60,
+}
+CHOICES: dict[str, dict[object, str]] = {
+    "cudnn.depthwise_kernel": {name: name for name in base.DEPTHWISE},
+    "cuda.linalg_library": {name: name for name in ("default", "cusolver", "magma")},
+    "cuda.blas_library": {
+        **{name: name for name in ("default", "cublas", "cublaslt", "ck")},
+        **{"hipblas": "cublas", "hipblaslt": "cublaslt"},
+    },
+    "cuda.rocm_fa_library": {name: name for name in ("default", "aotriton", "ck")},
+    "opt_einsum.strategy": {name: name for name in ("auto", "greedy", "optimal")},
+    "quantized.engine": {"none": "none"},
+}
+KERNELS = {"math", "flash_attention", "efficient_attention", "cudnn_attention", "overrideable"}
+ORDER = {**base.ORDER, "": ("fp32_precision",), "nnpack": ("enabled",)}
+DEFAULTS = {flag.name: flag.default for flag in FLAGS}
+SPLIT = {
+    f"{name}_split_k": name
+    for name in (f"cuda.matmul.allow_{half}_reduced_precision_reduction" for half in ("fp16", "bf16"))
+}
 
 
 class Refused(Exception):
@@ -35,35 +60,41 @@ def slots_of(name: str) -> tuple[str, ...]:
     return (node,) if node is not None else VIEWS.get(name, (name,))
 
 
+def fits(name: str, value: Any) -> bool:
+    """Whether a flag that is no node takes the value."""
+    if name in COUNTS:
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNTS[name]
+    if name in CHOICES:
+        return isinstance(value, str) and value in CHOICES[name]
+    if name == "cuda.sdp_priority":
+        is_list = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
+        return is_list and len(value) == len(KERNELS) and set(value) == KERNELS
+    if name in SPLIT.values():
+        given = value if isinstance(value, tuple | list) else [value]
+        return tuple(given) in {(True,), (False,), (True, True), (False, True), (False, False)} and all(
+            isinstance(each, bool) for each in given
+        )
+    return isinstance(value, bool) or (name == "mkldnn.allow_tf32" and value is None)
+
+
 def checked(name: str, value: Any) -> dict[str, Any]:
     """The slots that assigning `value` to the flag fills."""
     node = node_of(name)
     if node is not None:
-        tree = tree_model.Tree()
         try:
-            tree.write(node, value)
+            tree_model.Tree().write(node, value)
         except (TypeError, RuntimeError):
             raise Refused("value") from None
         return {node: value}
-    if "reduced_precision" in name:
-        given = list(value) if isinstance(value, tuple | list) else [value]
-        if not 1 <= len(given) <= 2 or not all(isinstance(each, bool) for each in given):
-            raise Refused("value")
-        allowed, split_k = (*given, True)[:2]
-        if allowed and not split_k:
-            raise Refused("value")
-        return {name: (allowed, split_k)}
-    if name == "cudnn.benchmark_limit":
-        fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    elif name == "cudnn.depthwise_kernel":
-        fits = value in DEPTHWISE
-    else:
-        fits = isinstance(value, bool)
-    if not fits:
+    if not fits(name, value):
         raise Refused("value")
     if name in VIEWS:
         return dict.fromkeys(VIEWS[name], "tf32" if value else "ieee")
-    return {name: value}
+    if name in CHOICES:
+        return {name: CHOICES[name][value]}
+    if name in SPLIT.values():
+        return {name: (*value, True)[:2] if isinstance(value, tuple | list) else (value, True)}
+    return {name: tuple(value) if isinstance(value, list) else value}
 
 
 class State(base.State):  # type: ignore[misc, name-defined]
@@ -87,23 +118,44 @@ class State(base.State):  # type: ignore[misc, name-defined]
     def frozen(self, value: bool) -> None:
         assert not value, "the one-way freeze is tested in a process of its own"
 
-    def read(self, name: str) -> object:
-        """What a flag or view reads as on the current thread."""
-        tree = tree_model.Tree()
-        tree.held = {node: self.held(node) for node in tree_model.NODES}
-        if (node := node_of(name)) is not None:
-            return tree.read(node)
-        if name in VIEWS:
-            return all(tree.read(node) == "tf32" for node in VIEWS[name])
-        value = self.held(name)
-        if value is base.UNSET:
-            return BY_NAME[name].default
-        return value[0] if isinstance(value, tuple) else value
-
-    def matmul_precision(self) -> str:
+    def read_all(self) -> dict[str, object]:
+        """What every flag and view, and the precision of matrix products, reads as on the current thread."""
+        held: dict[str, Any] = dict(self.process)
+        for layer in self.layers:
+            held.update(layer.slots)
         package = tree_model.Package()
-        package._tree.held.update({node: self.held(node) for node in tree_model.NODES})
-        return str(package.get_float32_matmul_precision())
+        tree = package._tree
+        tree.held = {node: held.get(node) for node in tree_model.NODES}
+        reads: dict[str, object] = {"float32_matmul_precision": package.get_float32_matmul_precision()}
+        for name, default in DEFAULTS.items():
+            value = held.get(name)
+            if (node := node_of(name)) is not None:
+                reads[name] = tree.read(node)
+            elif name in VIEWS:
+                reads[name] = all(tree.read(node) == "tf32" for node in VIEWS[name])
+            elif name in SPLIT.values():
+                reads[name] = default if value is base.UNSET else value[0]
+            else:
+                reads[name] = default if value is base.UNSET else value
+        for name, of in SPLIT.items():
+            reads[name] = True if held.get(of) is base.UNSET else held[of][1]
+        return reads
+
+    def level(self, slot: str) -> str:
+        """What decides a flag that is no node."""
+        if any(slot in layer.slots for layer in self.layers):
+            return "scope"
+        return "default" if self.process.get(slot) is base.UNSET else "process"
+
+    def effective(self, name: str) -> tuple[object, str | None]:
+        """What a flag comes to, and what overrules it."""
+        reads = self.read_all()
+        overruling = [by for by in ("cudnn.deterministic", "deterministic_algorithms") if reads[by]]
+        if name == "cudnn.benchmark" and reads[name] and overruling:
+            return False, overruling[0]
+        if name in ("cudnn.deterministic", "mkldnn.deterministic") and not reads[name]:
+            return (True, "deterministic_algorithms") if reads["deterministic_algorithms"] else (False, None)
+        return reads[name], None
 
     def put(self, slots: Mapping[str, object]) -> None:
         """Write checked slots, unless that is frozen."""
@@ -151,11 +203,12 @@ class Scope:
 
 
 def flags_slots(module: str, given: Mapping[str, object]) -> dict[str, object]:
-    """The slots of `module.flags(**given)`: every one of the module."""
-    order = base.ORDER.get(module, ("fp32_precision",))
+    """The slots of `module.flags(**given)`: every one of the module, if it is not one that takes None."""
     prefix = f"{module}." if module else ""
+    if module in NAMES_WHAT_IS_GIVEN:
+        return given_slots({prefix + name: value for name, value in given.items() if value is not None})
     slots: dict[str, object] = {}
-    for name in order:
+    for name in ORDER[module]:
         slots |= checked(prefix + name, given.get(name, base.SCOPE_DEFAULT[name]))
     if given.get("allow_tf32", True):
         slots |= dict.fromkeys(VIEWS.get(f"{prefix}allow_tf32", ()), base.UNSET)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -20,41 +19,34 @@ from hypothesis.stateful import (
 )
 from interlock import backends, errors
 
+from tests.flag_functions import FUNCTIONS, MODULES, by_attribute, module_named, own_flags
 from tests.flag_table import BY_NAME, FLAGS, Flag, read_all
 from tests.state import flag_model
 from tests.state.flag_model import Refused, Scope, State
 from tests.state.machine import A_FEW, THREADS, OnThreads, sequences, threads
 
 ALL_NAMES = [flag.name for flag in FLAGS]
-MODULES = ("", "cudnn", "mkldnn")
+PLAIN_NAMES = [name for name in ALL_NAMES if "32" not in name]
+SPLIT = [name.rpartition(".")[2] for name in flag_model.SPLIT]
 
 
 def values_of(flag: Flag) -> st.SearchStrategy[object]:
     """Legal values, now and then a wrong one."""
-    good = st.sampled_from(flag.legal)
-    return st.one_of(good, good, good, good, good, st.sampled_from(flag.wrong))
+    good = [given for given, _ in flag.accepted]
+    return st.one_of(*[st.sampled_from(good)] * 5, st.sampled_from(flag.wrong))
 
 
-def own_flags(module: str) -> list[str]:
-    """The flags that the module's own `flags` and `set_flags` take: those that PyTorch's take."""
-    taken = inspect.signature(module_named(module).flags).parameters
-    prefix = f"{module}." if module else ""
-    return [f"{prefix}{name}" for name in taken]
+VALUES = {flag.name: values_of(flag) for flag in FLAGS}
 
 
-def module_named(name: str) -> Any:
-    return getattr(backends, name) if name else backends
-
-
-def last_part(given: dict[str, object]) -> dict[str, Any]:
-    return {name.rpartition(".")[2]: value for name, value in given.items()}
-
-
-def caught_up() -> tuple[dict[str, object], str, bool]:
+def caught_up() -> tuple[dict[str, object], bool]:
     """This thread's flags, once it has looked for scopes that another thread has left for it."""
     with interlock.no_grad():
         pass
-    return read_all(), interlock.get_float32_matmul_precision(), backends.flags_frozen()
+    reads = {"float32_matmul_precision": interlock.get_float32_matmul_precision(), **read_all()}
+    for name, attribute in zip(flag_model.SPLIT, SPLIT, strict=True):
+        reads[name] = getattr(backends.cuda.matmul, attribute)
+    return reads, backends.flags_frozen()
 
 
 class FlagsMachine(OnThreads):
@@ -70,7 +62,7 @@ class FlagsMachine(OnThreads):
         self.open_freezes: list[Any] = []
         self.freezes_made = 0
         self.names: list[str] = []
-        self.modules: list[str] = []
+        self.module = self.function = ""
         self.start = backends.snapshot()
 
     def teardown(self) -> None:
@@ -100,23 +92,29 @@ class FlagsMachine(OnThreads):
     def compare(self) -> None:
         for number, worker in enumerate(self.workers):
             self.state.current = number
-            want = {name: self.state.read(name) for name in ALL_NAMES}
-            assert worker.do(caught_up) == (want, self.state.matmul_precision(), self.state.frozen)
+            assert worker.do(caught_up) == (self.state.read_all(), self.state.frozen)
 
-    @initialize(names=st.lists(st.sampled_from(ALL_NAMES), min_size=2, max_size=4, unique=True))
-    def choose_flags(self, names: list[str]) -> None:
-        self.names = names
-        self.modules = sorted({module for name in names if (module := name.rpartition(".")[0]) in MODULES})
+    @initialize(
+        names=st.lists(st.sampled_from(ALL_NAMES), min_size=1, max_size=3, unique=True),
+        module=st.sampled_from(MODULES),
+        function=st.sampled_from(list(FUNCTIONS)),
+        data=st.data(),
+    )
+    def choose_flags(self, names: list[str], module: str, function: str, data: st.DataObject) -> None:
+        """Choose what this sequence uses: few flags, so that its steps meet."""
+        self.module, self.function = module, function
+        of_module = data.draw(st.sampled_from(own_flags(module))).name
+        self.names = list(dict.fromkeys([*names, of_module, *FUNCTIONS[function][1]]))
 
     def drawn_from(self, data: st.DataObject, names: list[str]) -> dict[str, object]:
         """Values for some of the flags, now and then a wrong one."""
         chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
-        return {name: data.draw(values_of(BY_NAME[name])) for name in chosen}
+        return {name: data.draw(VALUES[name]) for name in chosen}
 
     @rule(thread=threads, data=st.data())
     def assign(self, thread: int, data: st.DataObject) -> None:
         flag = BY_NAME[data.draw(st.sampled_from(self.names))]
-        value = data.draw(values_of(flag))
+        value = data.draw(VALUES[flag.name])
         self.both(
             thread,
             lambda: flag.set(value),
@@ -128,19 +126,25 @@ class FlagsMachine(OnThreads):
         flag = BY_NAME[data.draw(st.sampled_from(self.names))]
         self.both(thread, flag.delete, lambda: self.state.delete(flag))
 
-    @precondition(lambda self: self.modules)
     @rule(thread=threads, data=st.data())
     def set_flags(self, thread: int, data: st.DataObject) -> None:
-        module = data.draw(st.sampled_from(self.modules))
-        values = self.drawn_from(data, own_flags(module))
-        arguments = {f"_{name}": value for name, value in last_part(values).items()}
-        known = {name: value for name, value in values.items() if value is not None}  # None: not given
-        if not known:
-            return
+        values = self.drawn_from(data, [flag.name for flag in own_flags(self.module)])
+        arguments = {f"_{name}": value for name, value in by_attribute(values).items()}
+        given = {name: value for name, value in values.items() if value is not None}
         self.both(
             thread,
-            lambda: module_named(module).set_flags(**arguments),
-            lambda: self.state.put(flag_model.given_slots(known)),
+            lambda: module_named(self.module).set_flags(**arguments),
+            lambda: self.state.put(flag_model.given_slots(given)),
+        )
+
+    @rule(thread=threads, data=st.data())
+    def call(self, thread: int, data: st.DataObject) -> None:
+        function, names = FUNCTIONS[self.function]
+        values = {name: data.draw(VALUES[name]) for name in names}
+        self.both(
+            thread,
+            lambda: function(*values.values()),
+            lambda: self.state.put(flag_model.given_slots(values)),
         )
 
     @rule(thread=threads, precision=st.sampled_from(("highest", "high", "medium", "bogus")))
@@ -152,14 +156,14 @@ class FlagsMachine(OnThreads):
         )
 
     @precondition(OnThreads.few_objects)
-    @rule(target=scopes, thread=threads, module=st.sampled_from(MODULES), data=st.data())
-    def make_flags(self, thread: int, module: str, data: st.DataObject) -> Any:
-        values = self.drawn_from(data, own_flags(module))
+    @rule(target=scopes, thread=threads, data=st.data())
+    def make_flags(self, thread: int, data: st.DataObject) -> Any:
+        values = by_attribute(self.drawn_from(data, [flag.name for flag in own_flags(self.module)]))
         self.made += 1
         return self.both(
             thread,
-            lambda: module_named(module).flags(**last_part(values)),
-            lambda: Scope(self.state, flag_model.flags_slots(module, last_part(values))),
+            lambda: module_named(self.module).flags(**values),
+            lambda: Scope(self.state, flag_model.flags_slots(self.module, values)),
         )
 
     @precondition(OnThreads.few_objects)
@@ -205,6 +209,17 @@ class FlagsMachine(OnThreads):
         self.both(thread, lambda: frozen.__exit__(None, None, None), count)
         self.open_freezes.remove(frozen)
 
+    @rule(thread=threads, data=st.data())
+    def explain(self, thread: int, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from([*self.names, "cudnn.benchmark", "mkldnn.deterministic"]))
+        self.state.current = thread
+        effective, overruled_by = self.state.effective(name)
+        explained = self.workers[thread].do(lambda: backends.explain(name))
+        assert explained.value == self.state.read_all()[name]
+        assert (explained.effective, explained.overruled_by) == (effective, overruled_by)
+        if name in PLAIN_NAMES:
+            assert explained.level == self.state.level(name)
+
     @rule(target=snapshots, thread=threads)
     def take_snapshot(self, thread: int) -> Any:
         return self.both(thread, backends.snapshot, lambda: dict(self.state.process))
@@ -224,4 +239,4 @@ class FlagsMachine(OnThreads):
 
 @pytest.mark.usefixtures("restored")
 def test_every_sequence_of_flags_agrees_with_the_model() -> None:
-    run_state_machine_as_test(FlagsMachine, settings=sequences(200))
+    run_state_machine_as_test(FlagsMachine, settings=sequences(500))
