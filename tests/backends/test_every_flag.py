@@ -70,7 +70,7 @@ def test_a_wrong_value_is_refused_and_changes_nothing(flag: Flag, wrong: object)
 
 
 @EACH_WRONG
-def test_the_message_names_the_flag_what_was_given_and_what_is_allowed(flag: Flag, wrong: object) -> None:
+def test_row_47_the_message_names_flag_value_and_what_is_allowed(flag: Flag, wrong: object) -> None:
     with pytest.raises(RuntimeError) as caught:
         flag.set(wrong)
     message = str(caught.value)
@@ -167,7 +167,7 @@ for each in FLAGS:
 
 
 @EACH
-def test_every_name_one_slip_away_is_refused_with_the_right_one(flag: Flag) -> None:
+def test_row_45_every_name_one_slip_away_is_refused_with_the_right_one(flag: Flag) -> None:
     owner = flag.owner
     siblings = [name for name in dir(owner) if not name.startswith("_")]
     slips = {slip for slip in one_edit(flag.attribute) if not slip.startswith("_")} - set(siblings)

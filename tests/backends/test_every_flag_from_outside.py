@@ -64,7 +64,7 @@ def read_with(number: int, *, views: bool) -> Any:
 
 
 @EACH
-def test_its_variable_decides_it_where_nobody_else_does(flag: Flag) -> None:
+def test_row_43_its_variable_decides_it_where_nobody_else_does(flag: Flag) -> None:
     for number, (_, reads) in enumerate(spelled(flag)):
         values, warned = read_with(number, views=flag.is_view)
         assert values[flag.name] == [
@@ -110,7 +110,7 @@ def start_and_other(flag: Flag, start: str) -> tuple[Any, Any]:
 
 @EACH
 @FROM
-def test_mock_patch_object_leaves_the_whole_state_as_it_was(flag: Flag, start: str) -> None:
+def test_row_46_mock_patch_object_leaves_the_whole_state_as_it_was(flag: Flag, start: str) -> None:
     first, second = start_and_other(flag, start)
     before = backends.snapshot()
     with mock.patch.object(flag.owner, flag.attribute, second):
@@ -123,7 +123,7 @@ def test_mock_patch_object_leaves_the_whole_state_as_it_was(flag: Flag, start: s
 
 @EACH
 @FROM
-def test_monkeypatch_puts_the_value_back(flag: Flag, start: str) -> None:
+def test_row_46_monkeypatch_puts_the_value_back(flag: Flag, start: str) -> None:
     """It assigns what it has read, so what was unset is assigned afterwards: see `ARCHITECTURE.md`."""
     first, second = start_and_other(flag, start)
     before = backends.snapshot()

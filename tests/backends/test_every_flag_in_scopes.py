@@ -94,7 +94,7 @@ def test_a_write_inside_a_scope_that_does_not_name_it_is_for_the_process(flag: F
 
 @EACH
 @FROM
-def test_a_freeze_refuses_every_way_to_write_it(flag: Flag, start: str) -> None:
+def test_row_07_a_freeze_refuses_every_way_to_write_it(flag: Flag, start: str) -> None:
     begin(flag, start)
     before, values, epoch = backends.snapshot(), read_all(), backends.epoch()
     with backends.frozen():
@@ -112,7 +112,7 @@ def test_a_freeze_refuses_every_way_to_write_it(flag: Flag, start: str) -> None:
 
 @EACH
 @FROM
-def test_scopes_open_and_close_under_a_freeze(flag: Flag, start: str) -> None:
+def test_row_07_scopes_open_and_close_under_a_freeze(flag: Flag, start: str) -> None:
     before = begin(flag, start)
     with backends.frozen():
         for given, reads in flag.accepted:

@@ -9,27 +9,12 @@ from typing import Any
 import pytest
 from interlock import backends
 
-from tests.flag_table import CHANGEABLE, Flag, ids, read_all
+from tests.flag_table import read_all
 from tests.worker import Worker
 
 pytestmark = pytest.mark.usefixtures("restored")
 
 Pair = tuple[Worker, Worker]
-ALL = pytest.mark.parametrize("flag", CHANGEABLE, ids=ids)
-
-
-@ALL
-def test_staggered_scopes_on_two_threads_leave_every_flag_as_it_was(flag: Flag, workers: Pair) -> None:
-    first, second = workers
-    before = read_all()
-    scopes = [backends.override(**{flag.name: flag.other}) for _ in workers]
-    first.do(scopes[0].__enter__)
-    assert (first.do(flag.get), second.do(flag.get)) == (flag.other, flag.default)
-    second.do(scopes[1].__enter__)
-    first.do(lambda: scopes[0].__exit__(None, None, None))
-    assert (first.do(flag.get), second.do(flag.get)) == (flag.default, flag.other)
-    second.do(lambda: scopes[1].__exit__(None, None, None))
-    assert first.do(read_all) == second.do(read_all) == read_all() == before
 
 
 @pytest.mark.parametrize(

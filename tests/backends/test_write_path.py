@@ -15,19 +15,6 @@ pytestmark = pytest.mark.usefixtures("restored")
 HALVES = ("fp16", "bf16")
 
 
-def test_the_older_views_never_raise_whatever_is_held() -> None:
-    for conv in ("none", "ieee", "tf32"):
-        for rnn in ("none", "ieee", "tf32"):
-            for generic in ("none", "ieee", "tf32", "bf16"):
-                backends.cudnn.conv.fp32_precision = conv
-                backends.cudnn.rnn.fp32_precision = rnn
-                backends.fp32_precision = generic
-                assert hasattr(backends.cudnn, "allow_tf32")
-                reads = (backends.cudnn.conv.fp32_precision, backends.cudnn.rnn.fp32_precision)
-                assert backends.cudnn.allow_tf32 is (reads == ("tf32", "tf32"))
-                assert get_float32_matmul_precision() in ("highest", "high", "medium")
-
-
 def test_an_older_view_holds_a_value_on_the_nodes_it_covers() -> None:
     backends.fp32_precision = "tf32"
     backends.cudnn.allow_tf32 = False
@@ -105,7 +92,7 @@ def test_set_flags_leaves_what_is_not_given() -> None:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda name: name or "generic")
-def test_one_wrong_argument_of_set_flags_leaves_everything_as_it_was(module: str) -> None:
+def test_row_10_one_wrong_argument_of_set_flags_leaves_everything_as_it_was(module: str) -> None:
     flags, set_flags = own_flags(module), module_named(module).set_flags
     good = {f"_{flag.attribute}": flag.other for flag in flags}
     before, values, epoch = backends.snapshot(), read_all(), backends.epoch()

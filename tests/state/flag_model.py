@@ -54,6 +54,9 @@ def node_of(name: str) -> str | None:
     return NODES.get(path, path) if attribute == "fp32_precision" else None
 
 
+NODE_OF = {flag.name: node for flag in FLAGS if (node := node_of(flag.name)) is not None}
+
+
 def slots_of(name: str) -> tuple[str, ...]:
     """The slots that a flag or view stands for."""
     node = node_of(name)
@@ -129,8 +132,8 @@ class State(base.State):  # type: ignore[misc, name-defined]
         reads: dict[str, object] = {"float32_matmul_precision": package.get_float32_matmul_precision()}
         for name, default in DEFAULTS.items():
             value = held.get(name)
-            if (node := node_of(name)) is not None:
-                reads[name] = tree.read(node)
+            if name in NODE_OF:
+                reads[name] = tree.read(NODE_OF[name])
             elif name in VIEWS:
                 reads[name] = all(tree.read(node) == "tf32" for node in VIEWS[name])
             elif name in SPLIT.values():

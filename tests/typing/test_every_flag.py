@@ -1,0 +1,46 @@
+"""Row 50 of the list of PyTorch's known defects: type checkers refuse flags that exist, and take others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.flag_table import FLAGS, READ_ONLY, Flag
+from tests.typing.test_typing import mypy
+
+HEAD = "from interlock import backends\n"
+
+
+def right_lines(flag: Flag) -> Iterator[str]:
+    """Every right use of a flag."""
+    yield f"print(backends.{flag.name})"
+    for given, reads in flag.accepted:
+        yield f"backends.override({{{flag.name!r}: {given!r}}})"
+        # A module's attribute has one type for both, so what reads as something else is left to `override`.
+        if given == reads or "matmul" in flag.name:
+            yield f"backends.{flag.name} = {given!r}"
+    yield f"del backends.{flag.name}"
+
+
+def wrong_lines(flag: Flag) -> Iterator[str]:
+    """One wrong type and one misspelt name, for the attribute and for the dict of `override`."""
+    wrong, right = flag.wrong_types[0], flag.legal[0]
+    yield f"backends.{flag.name} = {wrong!r}"
+    yield f"backends.{flag.name}x = {right!r}"
+    yield f"backends.override({{{flag.name!r}: {wrong!r}}})"
+    yield f"backends.override({{{flag.name + 'x'!r}: {right!r}}})"
+
+
+def test_row_50_every_right_use_of_every_flag_passes_and_every_wrong_one_fails(tmp_path: Path) -> None:
+    right = [line for flag in FLAGS for line in right_lines(flag)]
+    right += [f"print(backends.{name})" for name in READ_ONLY]
+    wrong = [line for flag in FLAGS for line in wrong_lines(flag)]
+    for name, lines in (("right", right), ("wrong", wrong)):
+        (tmp_path / f"{name}.py").write_text(HEAD + "\n".join(lines) + "\n")
+    done = mypy([str(tmp_path / "right.py"), str(tmp_path / "wrong.py")], tmp_path)
+    found = re.findall(r"(right|wrong)\.py:(\d+): error: ", done.stdout, re.MULTILINE)
+    text = {"right": right, "wrong": wrong}
+    refused = [(file, text[file][int(number) - 2]) for file, number in found]
+    assert [line for file, line in refused if file == "right"] == []
+    assert sorted({line for _, line in refused}) == sorted(wrong)
