@@ -27,6 +27,12 @@ from tests.state.machine import A_FEW, THREADS, OnThreads, sequences, threads
 
 ALL_NAMES = [flag.name for flag in FLAGS]
 PLAIN_NAMES = [name for name in ALL_NAMES if "32" not in name]
+# Flags that come to something together.
+RELATED = [
+    (),
+    ("cudnn.benchmark", "cudnn.deterministic", "deterministic_algorithms"),
+    ("fp32_precision", "cudnn.conv.fp32_precision", "cudnn.allow_tf32"),
+]
 SPLIT = [name.rpartition(".")[2] for name in flag_model.SPLIT]
 
 
@@ -71,7 +77,7 @@ class FlagsMachine(OnThreads):
         super().teardown()
         backends.restore(self.start)
 
-    def both(self, thread: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
+    def step(self, thread: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
         """Do a step on both sides; either both refuse it for the same reason or neither does."""
         self.state.current = thread
         try:
@@ -86,40 +92,53 @@ class FlagsMachine(OnThreads):
             assert refusal == "value"
         else:
             assert refusal is None, f"it must be refused: {refusal}"
-        self.compare()
         return multiple() if refusal else (got, expected)
 
+    def both(self, thread: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
+        """Do a step on both sides and look everywhere."""
+        came = self.step(thread, ours, models)
+        self.compare()
+        return came
+
     def compare(self) -> None:
+        unscoped: dict[str, object] = {}
         for number, worker in enumerate(self.workers):
             self.state.current = number
-            assert worker.do(caught_up) == (self.state.read_all(), self.state.frozen)
+            want = self.state.read_all() if self.state.layers or not unscoped else unscoped
+            if not self.state.layers:
+                unscoped = want
+            assert worker.do(caught_up) == (want, self.state.frozen)
 
     @initialize(
         names=st.lists(st.sampled_from(ALL_NAMES), min_size=1, max_size=3, unique=True),
+        related=st.sampled_from(RELATED),
         module=st.sampled_from(MODULES),
         function=st.sampled_from(list(FUNCTIONS)),
         data=st.data(),
     )
-    def choose_flags(self, names: list[str], module: str, function: str, data: st.DataObject) -> None:
-        """Choose what this sequence uses: few flags, so that its steps meet."""
+    def choose_flags(
+        self, names: list[str], related: tuple[str, ...], module: str, function: str, data: st.DataObject
+    ) -> None:
+        """Choose what this sequence uses: few flags, so that its steps meet, and what they start from."""
         self.module, self.function = module, function
         of_module = data.draw(st.sampled_from(own_flags(module))).name
-        self.names = list(dict.fromkeys([*names, of_module, *FUNCTIONS[function][1]]))
+        self.names = list(dict.fromkeys([*names, *related, of_module, *FUNCTIONS[function][1]]))
+        for name in self.names:
+            self.step(0, *self.assignment(BY_NAME[name], data.draw(VALUES[name])))
+        self.compare()
 
     def drawn_from(self, data: st.DataObject, names: list[str]) -> dict[str, object]:
         """Values for some of the flags, now and then a wrong one."""
         chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
         return {name: data.draw(VALUES[name]) for name in chosen}
 
+    def assignment(self, flag: Flag, value: object) -> tuple[Callable[[], None], Callable[[], None]]:
+        return lambda: flag.set(value), lambda: self.state.put(flag_model.checked(flag.name, value))
+
     @rule(thread=threads, data=st.data())
     def assign(self, thread: int, data: st.DataObject) -> None:
-        flag = BY_NAME[data.draw(st.sampled_from(self.names))]
-        value = data.draw(VALUES[flag.name])
-        self.both(
-            thread,
-            lambda: flag.set(value),
-            lambda: self.state.put(flag_model.checked(flag.name, value)),
-        )
+        name = data.draw(st.sampled_from(self.names))
+        self.both(thread, *self.assignment(BY_NAME[name], data.draw(VALUES[name])))
 
     @rule(thread=threads, data=st.data())
     def delete(self, thread: int, data: st.DataObject) -> None:
@@ -211,7 +230,7 @@ class FlagsMachine(OnThreads):
 
     @rule(thread=threads, data=st.data())
     def explain(self, thread: int, data: st.DataObject) -> None:
-        name = data.draw(st.sampled_from([*self.names, "cudnn.benchmark", "mkldnn.deterministic"]))
+        name = data.draw(st.sampled_from([*self.names, "mkldnn.deterministic"]))
         self.state.current = thread
         effective, overruled_by = self.state.effective(name)
         explained = self.workers[thread].do(lambda: backends.explain(name))
