@@ -2,7 +2,8 @@
 //! it finds it again, and `explain` tells both.
 
 use super::attribute::{Attribute, Target};
-use super::flag::Flag;
+use super::flag::{Flag, FlagWord};
+use super::kind::FlagValue;
 use super::precision::{Node, Precision};
 use super::table::words::*;
 use super::{Value, environment};
@@ -14,8 +15,6 @@ pub(super) struct Overruled {
     pub(super) by: &'static str,
 }
 
-const DETERMINISTIC: &str = "deterministic_algorithms";
-
 impl Attribute {
     /// What operations obey: the value in force, unless something overrules it.
     pub fn effective(&self) -> Value {
@@ -24,7 +23,7 @@ impl Attribute {
 
     pub(super) fn overruled(&self) -> Option<Overruled> {
         match &self.target {
-            Target::Word(word, _) => overruled_switch(word.name),
+            Target::Word(word, _) => overruled_switch(word),
             Target::Node(node) => overruled_precision(*node)
                 .map(|by| Overruled { value: Value::Name(Precision::Ieee.name()), by }),
             Target::Tf32(nodes) => {
@@ -36,32 +35,24 @@ impl Attribute {
     }
 }
 
-/// Whether a library is held to deterministic algorithms, and by what if not by its own flag.
-fn is_deterministic(own: &Flag<bool>) -> (bool, Option<&'static str>) {
-    if own.get() {
-        (true, None)
-    } else if DETERMINISTIC_ALGORITHMS.get() {
-        (true, Some(DETERMINISTIC))
-    } else {
-        (false, None)
+fn overruled_switch(word: &FlagWord) -> Option<Overruled> {
+    let is = |flag: &Flag<bool>| word.id == flag.word.id;
+    if is(&CUDNN_DETERMINISTIC) || is(&MKLDNN_DETERMINISTIC) {
+        let own = FlagValue::decode(word.payload());
+        return by_all_algorithms(own).map(|by| Overruled { value: Value::Bool(true), by });
     }
+    if is(&CUDNN_BENCHMARK) && CUDNN_BENCHMARK.get() {
+        // The fastest algorithm is not the same one each time.
+        let own = CUDNN_DETERMINISTIC.get();
+        let by = own.then(|| CUDNN_DETERMINISTIC.name()).or_else(|| by_all_algorithms(own));
+        return by.map(|by| Overruled { value: Value::Bool(false), by });
+    }
+    None
 }
 
-fn overruled_switch(name: &str) -> Option<Overruled> {
-    let on = |by| Overruled { value: Value::Bool(true), by };
-    match name {
-        "cudnn.deterministic" => is_deterministic(&CUDNN_DETERMINISTIC).1.map(on),
-        "mkldnn.deterministic" => is_deterministic(&MKLDNN_DETERMINISTIC).1.map(on),
-        // The fastest algorithm is not the same one each time.
-        "cudnn.benchmark" => match is_deterministic(&CUDNN_DETERMINISTIC) {
-            (true, by) if CUDNN_BENCHMARK.get() => {
-                let by = by.unwrap_or(CUDNN_DETERMINISTIC.name());
-                Some(Overruled { value: Value::Bool(false), by })
-            }
-            _ => None,
-        },
-        _ => None,
-    }
+/// What holds a library to deterministic algorithms where its own flag does not.
+fn by_all_algorithms(own: bool) -> Option<&'static str> {
+    (!own && DETERMINISTIC_ALGORITHMS.get()).then(|| DETERMINISTIC_ALGORITHMS.name())
 }
 
 /// The variable with which NVIDIA's libraries are forbidden TensorFloat-32, where it does so.
