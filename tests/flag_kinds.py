@@ -95,12 +95,12 @@ class Flag:
 
 
 def switch(name: str, default: bool, *, is_view: bool = False) -> Flag:
-    wrong = (1, 0, "yes", None, 1.5, [], b"1")
+    wrong: tuple[object, ...] = (1, 0, "yes", None, 1.5, [], b"1")
     return Flag(name, default, (not default,), wrong, (), ("a bool",), is_view=is_view)
 
 
 def count(name: str, default: int, most: int = 2**60) -> Flag:
-    wrong = ("x", 1.5, None, [], True)
+    wrong: tuple[object, ...] = ("x", 1.5, None, [], True)
     return Flag(name, default, (3, 0, most), wrong, (-1, most + 1, 10**30), (f"an int from 0 to {most}",))
 
 

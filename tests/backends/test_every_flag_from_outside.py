@@ -27,9 +27,21 @@ READ_ALL = """
         warnings.simplefilter("always")
         from interlock import backends, errors
     assert all(issubclass(each.category, errors.FlagEnvironmentWarning) for each in caught)
-    read = {name: backends.explain(name)[1:4] for name in %r}
-    answer = [read, [str(each.message) for each in caught]]
+    table = %r
+    def read():
+        return {name: backends.explain(name)[1:4] for name in table}
+    first = read()
+    for name, value in table.items():
+        *path, attribute = name.split(".")
+        owner = backends
+        for part in path:
+            owner = getattr(owner, part)
+        setattr(owner, attribute, value)
+        delattr(owner, attribute)
+        assert backends.explain(name)[1:4] == first[name], name
+    answer = [first, [str(each.message) for each in caught]]
 """
+"""Reads every flag, and again after it was assigned and deleted: then it is what the environment says."""
 NOT_UNDERSTOOD = ("maybe", "", "-1", "1;0")
 """No flag takes any of these."""
 
@@ -60,7 +72,7 @@ def read_with(number: int, *, views: bool) -> Any:
     """Every value, and the warnings, of a process in which each variable has its text of this number."""
     flags = [flag for flag in FLAGS if flag.is_view is views]
     variables = {flag.variable: spelled(flag)[number % len(spelled(flag))][0] for flag in flags}
-    return child.value(READ_ALL % [flag.name for flag in flags], env=variables)
+    return child.value(READ_ALL % {flag.name: flag.legal[-1] for flag in flags}, env=variables)
 
 
 @EACH
@@ -78,7 +90,9 @@ def test_row_43_its_variable_decides_it_where_nobody_else_does(flag: Flag) -> No
 @functools.cache
 def read_with_text(text: str) -> Any:
     """The same of a process in which every variable has this text."""
-    return child.value(READ_ALL % [flag.name for flag in FLAGS], env={flag.variable: text for flag in FLAGS})
+    return child.value(
+        READ_ALL % {flag.name: flag.legal[-1] for flag in FLAGS}, env={flag.variable: text for flag in FLAGS}
+    )
 
 
 def allowed_in_the_environment(flag: Flag) -> tuple[str, ...]:

@@ -103,14 +103,14 @@ LOOPS = """
     import threading, time
     from interlock import backends, errors
 
-    backends.disable_global_flags()
+    {freeze}
     done = threading.Event()
     scopes = [0, 0]
     refused = through = 0
 
     def loop(number):
         while not done.is_set():
-            with backends.cudnn.flags(enabled=False), backends.override({"cudnn.benchmark": True}):
+            with backends.cudnn.flags(enabled=False), backends.override({{"cudnn.benchmark": True}}):
                 scopes[number] += 1
 
     def write():
@@ -136,8 +136,9 @@ LOOPS = """
 """
 
 
-def test_row_08_loops_of_scopes_on_two_threads_let_no_assignment_of_a_third_through() -> None:
-    assert child.value(LOOPS, seconds=30) == [0, True, True, True, [True, False, False]]
+@pytest.mark.parametrize("freeze", ["backends.disable_global_flags()", "backends.frozen().__enter__()"])
+def test_row_08_loops_of_scopes_on_two_threads_let_no_assignment_of_a_third_through(freeze: str) -> None:
+    assert child.value(LOOPS.format(freeze=freeze), seconds=30) == [0, True, True, True, [True, False, False]]
 
 
 # Row 9: what is not given to `flags()` is reset to fixed values; one of them switches the library off.

@@ -100,6 +100,16 @@ def checked(name: str, value: Any) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value}
 
 
+def effective(name: str, reads: Mapping[str, object]) -> tuple[object, str | None]:
+    """What a flag comes to where these are read, and what overrules it."""
+    overruling = [by for by in ("cudnn.deterministic", "deterministic_algorithms") if reads[by]]
+    if name == "cudnn.benchmark" and reads[name] and overruling:
+        return False, overruling[0]
+    if name.endswith("nn.deterministic") and not reads[name] and reads["deterministic_algorithms"]:
+        return True, "deterministic_algorithms"
+    return reads[name], None
+
+
 class State(base.State):  # type: ignore[misc, name-defined]
     """The model's state with threads that are told apart by a number."""
 
@@ -141,7 +151,8 @@ class State(base.State):  # type: ignore[misc, name-defined]
             else:
                 reads[name] = default if value is base.UNSET else value
         for name, of in SPLIT.items():
-            reads[name] = True if held.get(of) is base.UNSET else held[of][1]
+            pair: Any = held.get(of)
+            reads[name] = True if pair is base.UNSET else pair[1]
         return reads
 
     def level(self, slot: str) -> str:
@@ -149,16 +160,6 @@ class State(base.State):  # type: ignore[misc, name-defined]
         if any(slot in layer.slots for layer in self.layers):
             return "scope"
         return "default" if self.process.get(slot) is base.UNSET else "process"
-
-    def effective(self, name: str) -> tuple[object, str | None]:
-        """What a flag comes to, and what overrules it."""
-        reads = self.read_all()
-        overruling = [by for by in ("cudnn.deterministic", "deterministic_algorithms") if reads[by]]
-        if name == "cudnn.benchmark" and reads[name] and overruling:
-            return False, overruling[0]
-        if name in ("cudnn.deterministic", "mkldnn.deterministic") and not reads[name]:
-            return (True, "deterministic_algorithms") if reads["deterministic_algorithms"] else (False, None)
-        return reads[name], None
 
     def put(self, slots: Mapping[str, object]) -> None:
         """Write checked slots, unless that is frozen."""

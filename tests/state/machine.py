@@ -10,11 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine
 from tests.worker import Worker
 
 
-def sequences(number: int) -> settings:
-    """Try this many sequences, or 2000 where time does not matter."""
+def sequences(number: int, steps: int = 40) -> settings:
+    """Try this many sequences of so many steps at most, or 2000 where time does not matter."""
     return settings(
         max_examples=2_000 if os.environ.get("LONG_TESTS") == "1" else number,
-        stateful_step_count=40,
+        stateful_step_count=steps,
         deadline=None,
         print_blob=True,
         database=None,

@@ -23,17 +23,18 @@ from tests.flag_functions import FUNCTIONS, MODULES, by_attribute, module_named,
 from tests.flag_table import BY_NAME, FLAGS, Flag, read_all
 from tests.state import flag_model
 from tests.state.flag_model import Refused, Scope, State
-from tests.state.machine import A_FEW, THREADS, OnThreads, sequences, threads
+from tests.state.machine import THREADS, OnThreads, sequences, threads
 
 ALL_NAMES = [flag.name for flag in FLAGS]
 PLAIN_NAMES = [name for name in ALL_NAMES if "32" not in name]
-# Flags that come to something together.
+DETERMINISTIC = ("cudnn.benchmark", "cudnn.deterministic", "mkldnn.deterministic")
 RELATED = [
     (),
-    ("cudnn.benchmark", "cudnn.deterministic", "deterministic_algorithms"),
+    ("deterministic_algorithms", *DETERMINISTIC[:2]),
     ("fp32_precision", "cudnn.conv.fp32_precision", "cudnn.allow_tf32"),
 ]
-SPLIT = [name.rpartition(".")[2] for name in flag_model.SPLIT]
+"""Flags that come to something together."""
+FEW_FREEZES = 2
 
 
 def values_of(flag: Flag) -> st.SearchStrategy[object]:
@@ -45,14 +46,19 @@ def values_of(flag: Flag) -> st.SearchStrategy[object]:
 VALUES = {flag.name: values_of(flag) for flag in FLAGS}
 
 
-def caught_up() -> tuple[dict[str, object], bool]:
-    """This thread's flags, once it has looked for scopes that another thread has left for it."""
+def caught_up() -> tuple[object, ...]:
+    """What is read on this thread, once it has looked for scopes that another thread has left for it."""
     with interlock.no_grad():
         pass
     reads = {"float32_matmul_precision": interlock.get_float32_matmul_precision(), **read_all()}
-    for name, attribute in zip(flag_model.SPLIT, SPLIT, strict=True):
-        reads[name] = getattr(backends.cuda.matmul, attribute)
+    for name in flag_model.SPLIT:
+        reads[name] = getattr(backends.cuda.matmul, name.rpartition(".")[2])
     return reads, backends.flags_frozen()
+
+
+def come_to() -> list[tuple[object, str | None]]:
+    """What flags come to that others overrule, and by what."""
+    return [backends.explain(name)[4:6] for name in DETERMINISTIC]
 
 
 class FlagsMachine(OnThreads):
@@ -60,7 +66,6 @@ class FlagsMachine(OnThreads):
 
     scopes = Bundle("scopes")
     freezes = Bundle("freezes")
-    snapshots = Bundle("snapshots")
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,6 +73,7 @@ class FlagsMachine(OnThreads):
         self.open_freezes: list[Any] = []
         self.freezes_made = 0
         self.names: list[str] = []
+        self.snapshots: list[tuple[Any, dict[str, object]]] = []
         self.module = self.function = ""
         self.start = backends.snapshot()
 
@@ -97,20 +103,24 @@ class FlagsMachine(OnThreads):
     def both(self, thread: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
         """Do a step on both sides and look everywhere."""
         came = self.step(thread, ours, models)
-        self.compare()
+        self.compare(thread)
         return came
 
-    def compare(self) -> None:
+    def compare(self, thread: int) -> None:
         unscoped: dict[str, object] = {}
         for number, worker in enumerate(self.workers):
             self.state.current = number
             want = self.state.read_all() if self.state.layers or not unscoped else unscoped
             if not self.state.layers:
                 unscoped = want
-            assert worker.do(caught_up) == (want, self.state.frozen)
+            if number != thread:
+                assert worker.do(caught_up) == (want, self.state.frozen)
+                continue
+            effective = [flag_model.effective(name, want) for name in DETERMINISTIC]
+            assert worker.do(lambda: (caught_up(), come_to())) == ((want, self.state.frozen), effective)
 
     @initialize(
-        names=st.lists(st.sampled_from(ALL_NAMES), min_size=1, max_size=3, unique=True),
+        names=st.lists(st.sampled_from(ALL_NAMES), min_size=1, max_size=2, unique=True),
         related=st.sampled_from(RELATED),
         module=st.sampled_from(MODULES),
         function=st.sampled_from(list(FUNCTIONS)),
@@ -125,7 +135,7 @@ class FlagsMachine(OnThreads):
         self.names = list(dict.fromkeys([*names, *related, of_module, *FUNCTIONS[function][1]]))
         for name in self.names:
             self.step(0, *self.assignment(BY_NAME[name], data.draw(VALUES[name])))
-        self.compare()
+        self.compare(0)
 
     def drawn_from(self, data: st.DataObject, names: list[str]) -> dict[str, object]:
         """Values for some of the flags, now and then a wrong one."""
@@ -145,41 +155,51 @@ class FlagsMachine(OnThreads):
         flag = BY_NAME[data.draw(st.sampled_from(self.names))]
         self.both(thread, flag.delete, lambda: self.state.delete(flag))
 
-    @rule(thread=threads, data=st.data())
-    def set_flags(self, thread: int, data: st.DataObject) -> None:
+    def set_flags(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
         values = self.drawn_from(data, [flag.name for flag in own_flags(self.module)])
         arguments = {f"_{name}": value for name, value in by_attribute(values).items()}
         given = {name: value for name, value in values.items() if value is not None}
-        self.both(
-            thread,
+        return (
             lambda: module_named(self.module).set_flags(**arguments),
             lambda: self.state.put(flag_model.given_slots(given)),
         )
 
-    @rule(thread=threads, data=st.data())
-    def call(self, thread: int, data: st.DataObject) -> None:
+    def set_matmul_precision(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
+        precision = data.draw(st.sampled_from(("highest", "high", "medium", "bogus")))
+        return (
+            lambda: interlock.set_float32_matmul_precision(precision),
+            lambda: self.state.set_matmul_precision(precision),
+        )
+
+    def other_function(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
         function, names = FUNCTIONS[self.function]
         values = {name: data.draw(VALUES[name]) for name in names}
-        self.both(
-            thread,
+        return (
             lambda: function(*values.values()),
             lambda: self.state.put(flag_model.given_slots(values)),
         )
 
-    @rule(thread=threads, precision=st.sampled_from(("highest", "high", "medium", "bogus")))
-    def set_matmul_precision(self, thread: int, precision: str) -> None:
-        self.both(
-            thread,
-            lambda: interlock.set_float32_matmul_precision(precision),
-            lambda: self.state.set_matmul_precision(precision),
-        )
+    @rule(
+        thread=threads,
+        which=st.sampled_from((set_flags, set_matmul_precision, other_function)),
+        data=st.data(),
+    )
+    def call(self, thread: int, which: Callable[..., Any], data: st.DataObject) -> None:
+        self.both(thread, *which(self, data))
+
+    def make(self, thread: int, ours: Callable[[], Any], models: Callable[[], Scope]) -> Any:
+        """Make a scope and enter it."""
+        self.made += 1
+        made = self.step(thread, ours, models)
+        if isinstance(made, tuple):
+            self.enter(thread, made)
+        return made
 
     @precondition(OnThreads.few_objects)
     @rule(target=scopes, thread=threads, data=st.data())
     def make_flags(self, thread: int, data: st.DataObject) -> Any:
         values = by_attribute(self.drawn_from(data, [flag.name for flag in own_flags(self.module)]))
-        self.made += 1
-        return self.both(
+        return self.make(
             thread,
             lambda: module_named(self.module).flags(**values),
             lambda: Scope(self.state, flag_model.flags_slots(self.module, values)),
@@ -192,8 +212,7 @@ class FlagsMachine(OnThreads):
         slots = [slot for name in given for slot in flag_model.slots_of(name)]
         if len(slots) > len(set(slots)):
             return multiple()  # which of two values for one slot would win is nobody's promise
-        self.made += 1
-        return self.both(
+        return self.make(
             thread,
             lambda: backends.override(**given),
             lambda: Scope(self.state, flag_model.given_slots(given)),
@@ -207,7 +226,7 @@ class FlagsMachine(OnThreads):
     def leave(self, thread: int, made: tuple[Any, Scope]) -> None:
         self.both(thread, lambda: made[0].__exit__(None, None, None), made[1].leave)
 
-    @precondition(lambda self: self.freezes_made < A_FEW)
+    @precondition(lambda self: self.freezes_made < FEW_FREEZES)
     @rule(target=freezes, thread=threads)
     def freeze(self, thread: int) -> Any:
         frozen = backends.frozen()
@@ -230,32 +249,32 @@ class FlagsMachine(OnThreads):
 
     @rule(thread=threads, data=st.data())
     def explain(self, thread: int, data: st.DataObject) -> None:
-        name = data.draw(st.sampled_from([*self.names, "mkldnn.deterministic"]))
+        name = data.draw(st.sampled_from(self.names))
         self.state.current = thread
-        effective, overruled_by = self.state.effective(name)
         explained = self.workers[thread].do(lambda: backends.explain(name))
-        assert explained.value == self.state.read_all()[name]
-        assert (explained.effective, explained.overruled_by) == (effective, overruled_by)
+        reads = self.state.read_all()
+        assert explained.value == reads[name]
         if name in PLAIN_NAMES:
             assert explained.level == self.state.level(name)
+            assert explained[4:6] == flag_model.effective(name, reads)
 
-    @rule(target=snapshots, thread=threads)
-    def take_snapshot(self, thread: int) -> Any:
-        return self.both(thread, backends.snapshot, lambda: dict(self.state.process))
+    @rule(thread=threads, which=st.sampled_from(("take", "restore", "reset")), data=st.data())
+    def whole_state(self, thread: int, which: str, data: st.DataObject) -> None:
+        """Take a snapshot, restore one that was taken, or drop all that is assigned."""
+        if which == "reset":
+            self.both(thread, backends.reset, lambda: self.state.process_write(dict.clear))
+        elif which == "take" or not self.snapshots:
+            self.snapshots.append((self.workers[thread].do(backends.snapshot), dict(self.state.process)))
+        else:
+            ours, models = data.draw(st.sampled_from(self.snapshots))
 
-    @rule(thread=threads, taken=snapshots)
-    def restore(self, thread: int, taken: tuple[Any, dict[str, object]]) -> None:
-        def change(process: dict[str, object]) -> None:
-            process.clear()
-            process.update(taken[1])
+            def change(process: dict[str, object]) -> None:
+                process.clear()
+                process.update(models)
 
-        self.both(thread, lambda: backends.restore(taken[0]), lambda: self.state.process_write(change))
-
-    @rule(thread=threads)
-    def reset(self, thread: int) -> None:
-        self.both(thread, backends.reset, lambda: self.state.process_write(dict.clear))
+            self.both(thread, lambda: backends.restore(ours), lambda: self.state.process_write(change))
 
 
 @pytest.mark.usefixtures("restored")
 def test_every_sequence_of_flags_agrees_with_the_model() -> None:
-    run_state_machine_as_test(FlagsMachine, settings=sequences(500))
+    run_state_machine_as_test(FlagsMachine, settings=sequences(500, steps=30))
