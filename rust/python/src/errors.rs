@@ -12,7 +12,9 @@ fn class_name(error: &Error) -> &'static str {
         Error::FlagsFrozen { .. } => "FlagsFrozenError",
         Error::UnknownFlag { .. } => "UnknownFlagError",
         Error::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
-        Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => "DeviceError",
+        Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } | Error::NoSuchDevice { .. } => {
+            "DeviceError"
+        }
         Error::NoAccelerator { .. } => "NoAcceleratorError",
         Error::LibraryNotFound { .. } => "LibraryNotFoundError",
         Error::LibraryRefused { .. } => "LibraryError",
