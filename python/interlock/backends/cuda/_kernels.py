@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import cast
 
 from interlock._core import backends as _native
 from interlock.backends.cuda._enums import NumberedEnum
@@ -51,12 +52,9 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
     >>> cuda.flash_sdp_enabled()
     True
     """
-    kernels = _checked(backends)
-    if not isinstance(set_priority, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-        kind = type(set_priority).__name__
-        raise FlagTypeError(f"set_priority of sdpa_kernel takes a bool, got a value of type {kind}")
+    kernels, with_order = _checked(backends), _bool(set_priority)
     decided: dict[str, object] = {name: kernel in kernels for kernel, name in _FLAGS.items()}
-    if set_priority:
+    if with_order:
         first = [kernel.name.lower() for kernel in kernels]
         in_force: tuple[str, ...] = _native.read("cuda.sdp_priority")
         decided["cuda.sdp_priority"] = [*first, *(name for name in in_force if name not in first)]
@@ -81,13 +79,19 @@ def _checked(backends: object) -> list[SDPBackend]:
 def _listed(backends: object) -> list[object]:
     if not isinstance(backends, list):
         raise _no_kernel(backends)
-    items: list[object] = [*backends]  # pyright: ignore[reportUnknownVariableType]
-    return items
+    return cast("list[object]", backends)
 
 
 def _no_kernel(given: object) -> AttentionKernelError:
     wanted = "backends of sdpa_kernel takes an SDPBackend or a list of them"
     return AttentionKernelError(f"{wanted}, got a value of type {type(given).__name__}")
+
+
+def _bool(set_priority: object) -> bool:
+    if not isinstance(set_priority, bool):
+        kind = type(set_priority).__name__
+        raise FlagTypeError(f"set_priority of sdpa_kernel takes a bool, got a value of type {kind}")
+    return set_priority
 
 
 def sdp_kernel(
