@@ -11,9 +11,9 @@ from tests.flag_table import read_all
 
 
 def state() -> dict[str, object]:
-    """The process's flags, the flags as this thread sees them, and this thread's modes."""
+    """What is assigned for the process, the flags as this thread sees them, and this thread's modes."""
     return {
-        "process": interlock.backends.snapshot(),
+        "assigned": [entry for entry in interlock.backends.snapshot() if entry.level == "process"],
         "frozen": interlock.backends.flags_frozen(),
         "grad": interlock.is_grad_enabled(),
         "inference": interlock.is_inference_mode_enabled(),

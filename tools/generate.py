@@ -82,7 +82,9 @@ def class_stubs() -> Iterator[str]:
         for ending, base in (("Module", "(ModuleType)"), ("Flags", "")):
             if name.endswith(ending):
                 flags = of(owners.get(name.removesuffix(ending), name))
-                yield f"class {name}{base}:{'' if flags else ' ...'}"
+                yield f"class {name}{base}:{'' if flags or base else ' ...'}"
+                if base:
+                    yield "    def __init__(self, m: ModuleType, name: str) -> None: ..."
                 for flag in flags:
                     yield from stub_attribute(flag)
                 yield ""

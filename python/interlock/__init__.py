@@ -45,6 +45,7 @@ from interlock._tensor import (
     zeros,
     zeros_like,
 )
+from interlock._typename import typename
 from interlock.autograd.grad_mode import (
     _enter_inference_mode,
     _exit_inference_mode,
@@ -121,6 +122,7 @@ __all__ = [
     "state",
     "sum",
     "tensor",
+    "typename",
     "use_deterministic_algorithms",
     "zeros",
     "zeros_like",

@@ -19,6 +19,10 @@ class FlagValueError(InterlockError, ValueError, RuntimeError):
     """A flag was given a value that it does not take."""
 
 
+class FlagRegistrationError(InterlockError, ValueError):
+    """A flag of a library that can't be registered under its name, or with its default."""
+
+
 class FlagsFrozenError(InterlockError, RuntimeError):
     """A flag was to be written while flags are frozen."""
 

@@ -10,8 +10,10 @@ Facts = Mapping[str, Any]
 
 def mismatch(want: Facts, got: Facts) -> str | None:
     """Return the first thing in which a name is not as wanted, or None."""
-    if "error" in got:
-        return f"reading it raises {got['error']}"
+    if want.get("error") != got.get("error"):
+        return f"reading it raises {got.get('error', 'nothing')}"
+    if "error" in want:
+        return None
     if got["kind"] != want["kind"]:
         return f"want a {want['kind']}, got a {got['kind']}"
     if want.get("value") != got.get("value"):

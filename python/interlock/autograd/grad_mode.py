@@ -92,7 +92,7 @@ class _unsafe_preserve_version_counter:
         self.prev_versions = self._versions()
         self._at_each_enter.append(self.prev_versions)
 
-    def __exit__(self, *exc_info: object) -> None:
+    def __exit__(self, *args: object) -> None:
         if not self._at_each_enter:
             return
         for tensor, version in zip(self.tensors, self._at_each_enter.pop(), strict=True):

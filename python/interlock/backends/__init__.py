@@ -32,7 +32,10 @@ from interlock.backends import (
 )
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 from interlock.backends._explain import Explanation, Level, explain
+from interlock.backends._precision import _FP32Precision
+from interlock.backends._register import Flag, register
 from interlock.backends._snapshot import Snapshot, SnapshotEntry, reset, restore, snapshot
+from interlock.backends._writes import Write, writes
 from interlock.errors import FlagEnvironmentWarning
 
 if TYPE_CHECKING:
@@ -40,9 +43,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Explanation",
+    "Flag",
+    "GenericModule",
     "Level",
     "Snapshot",
     "SnapshotEntry",
+    "Write",
+    "_FP32Precision",
     "cpu",
     "cuda",
     "cudnn",
@@ -64,10 +71,12 @@ __all__ = [
     "opt_einsum",
     "override",
     "quantized",
+    "register",
     "reset",
     "restore",
     "set_flags",
     "snapshot",
+    "writes",
     "xnnpack",
 ]
 
@@ -126,4 +135,5 @@ def frozen() -> _native.FreezeScope:
 for _variable, _problem in _native.environment_problems():
     warnings.warn(f"{_variable} is ignored: {_problem}", FlagEnvironmentWarning, stacklevel=2)
 
-sys.modules[__name__].__class__ = _native.BackendsModule
+GenericModule = _native.BackendsModule
+sys.modules[__name__].__class__ = GenericModule

@@ -64,7 +64,8 @@ def _checked(entry: Sequence[Any]) -> SnapshotEntry:
     if not (isinstance(entry, list | tuple) and len(entry) == 3 and isinstance(entry[0], str)):
         raise FlagTypeError(f"an entry of a snapshot is (name, value, level), got {entry!r}")
     name, value, level = entry
-    _native.read(name)
+    if level == Level.PROCESS:
+        _native.read(name)  # what holds nothing may be a flag of a library that is not imported here
     if level not in (Level.PROCESS, Level.ENVIRONMENT, Level.DEFAULT):
         raise FlagValueError(
             f"the level of {name} in a snapshot is process, environment or default, got {level!r}"

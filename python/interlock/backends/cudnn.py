@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from interlock._core import backends as _native
 from interlock._core.tensor import float32 as _float32, float64 as _float64
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
+from interlock.backends._precision import _FP32Precision
 
 if TYPE_CHECKING:
     from interlock._core.tensor import Tensor, dtype
 
 __all__ = [
     "CUDNN_TENSOR_DTYPES",
+    "CudnnModule",
+    "_FP32Precision",
     "conv",
     "flags",
     "is_acceptable",
@@ -125,4 +128,5 @@ def is_acceptable(tensor: Tensor) -> bool:
     return True
 
 
-sys.modules[__name__].__class__ = _native.CudnnModule
+CudnnModule = _native.CudnnModule
+sys.modules[__name__].__class__ = CudnnModule

@@ -7,12 +7,15 @@ from typing import Any, Literal
 
 from interlock._core import backends as _native
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
+from interlock.backends._precision import _FP32Precision
 from interlock.backends._verbose import VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION, VerboseScope
 
 __all__ = [
     "VERBOSE_OFF",
     "VERBOSE_ON",
     "VERBOSE_ON_CREATION",
+    "MkldnnModule",
+    "_FP32Precision",
     "conv",
     "flags",
     "is_acl_available",
@@ -100,4 +103,5 @@ class verbose(VerboseScope):
         self.level = level
 
 
-sys.modules[__name__].__class__ = _native.MkldnnModule
+MkldnnModule = _native.MkldnnModule
+sys.modules[__name__].__class__ = MkldnnModule

@@ -47,7 +47,12 @@ pub(crate) fn debug() -> bool {
 
 /// The variable that sets a flag: `cudnn.allow_tf32` is `INTERLOCK_CUDNN_ALLOW_TF32`.
 pub(crate) fn variable_of_flag(name: &str) -> String {
-    format!("{PREFIX}{}", name.replace('.', "_").to_uppercase())
+    format!("{PREFIX}{}", in_capitals(name))
+}
+
+/// A dotted name as variables are written.
+pub(crate) fn in_capitals(name: &str) -> String {
+    name.replace('.', "_").to_uppercase()
 }
 
 /// How a switch is written in the environment.

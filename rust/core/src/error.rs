@@ -44,6 +44,13 @@ pub enum Error {
         /// The flag that was probably meant.
         near: Option<&'static str>,
     },
+    /// A flag can't be registered.
+    FlagRegistration {
+        /// Its dotted name.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
     /// No environment variable of ours has this name.
     UnknownVariable {
         /// The name.
@@ -126,6 +133,9 @@ impl fmt::Display for Error {
                 write!(f, "there is no flag backends.{name}; did you mean backends.{near}?")
             }
             Error::UnknownFlag { name, near: None } => write!(f, "there is no flag backends.{name}"),
+            Error::FlagRegistration { name, reason } => {
+                write!(f, "the flag {name:?} can't be registered: {reason}")
+            }
             Error::UnknownVariable { name, meant: Some((near, allowed)) } => {
                 write!(f, "there is no variable {name}; did you mean {near}, which takes {allowed}?")
             }

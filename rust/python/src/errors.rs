@@ -10,6 +10,7 @@ fn class_name(error: &Error) -> &'static str {
         Error::FlagType { .. } => "FlagTypeError",
         Error::FlagValue { .. } => "FlagValueError",
         Error::FlagsFrozen { .. } => "FlagsFrozenError",
+        Error::FlagRegistration { .. } => "FlagRegistrationError",
         Error::UnknownFlag { .. } => "UnknownFlagError",
         Error::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
         Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } | Error::NoSuchDevice { .. } => {

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType, TracebackType
 from typing import Any, Literal, TypedDict, TypeVar, final, type_check_only
 
@@ -51,6 +51,15 @@ def assign(values: dict[str, Any]) -> None: ...
 def read(name: str) -> Any: ...
 def explain(name: str) -> tuple[Any, str, str | None, Any, str | None, str]: ...
 def table() -> list[Flag]: ...
+def register_flag(
+    name: str,
+    default: object,
+    doc: str,
+    choices: Sequence[str] | None = None,
+    maximum: int | None = None,
+) -> list[tuple[str, str]]: ...
+def drop_assigned(name: str) -> None: ...
+def written() -> list[tuple[str, Any, str]]: ...
 def snapshot() -> list[tuple[str, Any, str]]: ...
 def restore(assigned: dict[str, Any]) -> None: ...
 def reset() -> None: ...
@@ -79,11 +88,13 @@ class VerboseScope:
 
 # <classes of flags>
 class BackendsModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
     deterministic_algorithms: bool
     deterministic_algorithms_warn_only: bool
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
-class CpuModule(ModuleType): ...
+class CpuModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class CudaMatmulFlags:
     @property
@@ -107,6 +118,7 @@ class CudaMatmulFlags:
     def allow_bf16_reduced_precision_reduction_split_k(self) -> bool: ...
 
 class CudaModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
     flash_sdp: bool
     mem_efficient_sdp: bool
     math_sdp: bool
@@ -142,6 +154,7 @@ class CudnnConvFlags:
     fp32_precision: Literal["none", "ieee", "tf32"]
 
 class CudnnModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
     benchmark: bool
     benchmark_limit: int
@@ -153,16 +166,22 @@ class CudnnModule(ModuleType):
 class CudnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32"]
 
-class CusparseltModule(ModuleType): ...
-class KleidiaiModule(ModuleType): ...
+class CusparseltModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
+
+class KleidiaiModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class MhaModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
     fastpath: bool
 
 class MiopenModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
     immediate: bool
 
-class MklModule(ModuleType): ...
+class MklModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class MkldnnConvFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
@@ -171,6 +190,7 @@ class MkldnnMatmulFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
 class MkldnnModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
     deterministic: bool
     allow_tf32: bool | None
@@ -179,23 +199,29 @@ class MkldnnModule(ModuleType):
 class MkldnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
-class MpsModule(ModuleType): ...
+class MpsModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class NnpackModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
 
-class OpenmpModule(ModuleType): ...
+class OpenmpModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class OptEinsumModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
     strategy: Literal["auto", "greedy", "optimal"]
 
 class QuantizedModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
     engine: Literal["none"]
     @property
     def supported_engines(self) -> list[str]: ...
 
 class XnnpackModule(ModuleType):
+    def __init__(self, m: ModuleType, name: str) -> None: ...
     @property
     def enabled(self) -> bool: ...
 
@@ -230,6 +256,7 @@ __all__ = [
     "clear_plan_cache",
     "current_plan_cache_index",
     "disable_global_flags",
+    "drop_assigned",
     "environment_problems",
     "epoch",
     "explain",
@@ -242,11 +269,13 @@ __all__ = [
     "plan_cache_max_size",
     "plan_cache_size",
     "read",
+    "register_flag",
     "reset",
     "restore",
     "set_float32_matmul_precision",
     "set_plan_cache_max_size",
     "snapshot",
     "table",
+    "written",
 ]
 # </classes of flags>

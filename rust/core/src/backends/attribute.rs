@@ -7,7 +7,7 @@ use super::precision::{Node, Precision};
 use super::scope::Purpose;
 use super::variable::{Reading, Said, Variable};
 use super::write::{Held, Writes};
-use super::{Given, Value};
+use super::{Given, Value, registry, table};
 use crate::env::{self, SWITCH_WORDS, parse_switch};
 use crate::state::Slot;
 use crate::{Error, Result};
@@ -60,7 +60,11 @@ impl Part {
 
 /// The dotted name as a program writes it.
 pub(super) fn qualified(name: &str) -> String {
-    format!("backends.{name}")
+    if registry::attributes().any(|attribute| attribute.name == name) {
+        name.to_owned()
+    } else {
+        format!("backends.{name}")
+    }
 }
 
 impl Attribute {
@@ -118,9 +122,19 @@ impl Attribute {
         if self.is_read_only() {
             return Vec::new();
         }
-        let own = (env::variable_of_flag(self.name), Reading::AsFlag);
+        let own = (self.own_variable(), Reading::AsFlag);
         let others = self.variables.iter().map(|variable| (variable.name.to_owned(), variable.reading));
         std::iter::once(own).chain(others).collect()
+    }
+
+    /// The variable that is called like the flag.
+    pub(super) fn own_variable(&self) -> String {
+        if self.is_registered() { env::in_capitals(self.name) } else { env::variable_of_flag(self.name) }
+    }
+
+    /// Whether another library has registered it.
+    pub fn is_registered(&self) -> bool {
+        matches!(self.target, Target::Word(word, _) if word.id.0 >= table::first_free())
     }
 
     /// What it reads and writes.

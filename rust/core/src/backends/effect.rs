@@ -12,6 +12,11 @@ pub struct Effect {
 }
 
 impl Effect {
+    /// Obeyed by what interlock knows nothing of.
+    pub(super) const fn elsewhere(what: &'static str) -> Self {
+        Effect { what, libraries: &[] }
+    }
+
     /// The operations that obey the flag.
     pub fn what(&self) -> &'static str {
         self.what

@@ -3,9 +3,9 @@
 use once_cell::race::OnceBox;
 
 use super::attribute::Attribute;
-use super::{nearest, table};
+use super::{Given, nearest, table};
 use crate::Error;
-use crate::env::{self, SWITCH_WORDS, Variables};
+use crate::env::{self, SWITCH_WORDS, Variables, parse_switch};
 use crate::state::{FlagId, FlagSlots, Slot};
 
 /// What the environment says.
@@ -57,6 +57,7 @@ fn read_from(variables: &Variables) -> Environment {
     for attribute in table::views_first() {
         read.take_strongest(attribute, variables);
     }
+    read.problems.extend(unclear_switches(variables));
     read.problems.extend(unknown(variables));
     read
 }
@@ -78,9 +79,19 @@ impl Environment {
     }
 }
 
+/// Our switches that are no flags, where they are set to something else than on or off.
+fn unclear_switches(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
+    env::OURS.into_iter().filter_map(|name| {
+        let text = variables.get(name)?.as_deref().unwrap_or("no text");
+        let given = Given::Text(text.into()).to_string();
+        let error = Error::FlagValue { name: name.to_owned(), given, allowed: SWITCH_WORDS.to_owned() };
+        parse_switch(text).is_none().then(|| (name.to_owned(), error))
+    })
+}
+
 /// The variables that begin like ours and are none of them.
 fn unknown(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
-    let of_flags = table::attributes().filter(|attribute| !attribute.is_read_only());
+    let of_flags = table::own_attributes().filter(|attribute| !attribute.is_read_only());
     let mut known: Vec<(String, String)> = of_flags
         .map(|attribute| (env::variable_of_flag(attribute.name()), attribute.allowed_text()))
         .collect();
@@ -175,6 +186,16 @@ mod tests {
         assert_eq!(variable, "INTERLOCK_CUDNN_ENABELD");
         let message = error.to_string();
         assert!(message.contains("INTERLOCK_CUDNN_ENABLED") && message.contains(SWITCH_WORDS), "{message}");
+    }
+
+    #[test]
+    fn a_switch_of_ours_that_is_no_flag_is_looked_at_too() {
+        assert!(read(&[("INTERLOCK_DEBUG", "true")]).problems.is_empty());
+        let [(variable, error)] = &read(&[("INTERLOCK_DEBUG", "yes")]).problems[..] else {
+            panic!("one problem")
+        };
+        assert_eq!(variable, "INTERLOCK_DEBUG");
+        assert_eq!(error.to_string(), "INTERLOCK_DEBUG takes 0, 1, false or true, got 'yes'");
     }
 
     #[test]

@@ -120,8 +120,16 @@ fn source(slot: Slot) -> (Level, Option<SetBy>) {
     };
     let set_by = match level {
         Level::Process => PROCESS.lock().site(slot).map(SetBy::Line),
-        Level::Environment => environment::source(slot).map(SetBy::Variable),
+        Level::Environment => variable(slot).map(SetBy::Variable),
         Level::Default | Level::Scope => None,
     };
     (level, set_by)
+}
+
+fn variable(slot: Slot) -> Option<&'static str> {
+    let said = match slot {
+        Slot::Flag(id) => table::word(id).and_then(|word| word.said),
+        Slot::Node(_) => None,
+    };
+    said.map(|said| said.variable).or_else(|| environment::source(slot))
 }

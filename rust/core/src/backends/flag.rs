@@ -17,7 +17,16 @@ pub(crate) struct FlagWord {
     pub(super) name: &'static str,
     pub(super) id: FlagId,
     pub(super) kind: Kind,
+    /// Of a registered flag; what it says of our own is read once for all of them.
+    pub(super) said: Option<FromEnvironment>,
     bits: SharedWord,
+}
+
+/// What the environment says of one flag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FromEnvironment {
+    pub(super) payload: u64,
+    pub(super) variable: &'static str,
 }
 
 const LEVEL_SHIFT: u32 = 62;
@@ -29,7 +38,16 @@ const fn levelled(level: Level, payload: u64) -> u64 {
 
 impl FlagWord {
     pub(super) const fn new(name: &'static str, id: u16, kind: Kind) -> Self {
-        FlagWord { name, id: FlagId(id), kind, bits: SharedWord::new(0) }
+        FlagWord::registered(name, id, kind, None)
+    }
+
+    pub(super) const fn registered(
+        name: &'static str,
+        id: u16,
+        kind: Kind,
+        said: Option<FromEnvironment>,
+    ) -> Self {
+        FlagWord { name, id: FlagId(id), kind, said, bits: SharedWord::new(0) }
     }
 
     /// What is in force on this thread.
@@ -58,7 +76,7 @@ impl FlagWord {
 
     /// The environment's value, else the default, each with its level.
     fn fallback(&self) -> u64 {
-        match environment::of_flag(self.id) {
+        match self.said.map(|said| said.payload).or_else(|| environment::of_flag(self.id)) {
             Some(payload) => levelled(Level::Environment, payload),
             None => levelled(Level::Default, self.kind.default()),
         }

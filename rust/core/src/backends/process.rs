@@ -2,6 +2,7 @@
 
 use super::Site;
 use super::freeze::Freeze;
+use super::log::Log;
 use crate::state::{self, Slot};
 use crate::sync::{ChangeCounter, ForkLock};
 
@@ -14,11 +15,12 @@ pub(crate) struct Process {
     pub(super) freeze: Freeze,
     /// Who last assigned each slot; filled only where writes are traced.
     pub(super) sites: Vec<(Slot, Site)>,
+    pub(super) log: Log,
 }
 
 impl Process {
     const fn new() -> Self {
-        Process { freeze: Freeze::new(), sites: Vec::new() }
+        Process { freeze: Freeze::new(), sites: Vec::new(), log: Log::new() }
     }
 
     pub(super) fn note_change(&self) {

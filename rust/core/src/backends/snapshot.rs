@@ -90,6 +90,7 @@ impl Batch {
             put_in_process(slot, held);
             if let (Held::Value(_), Some(site)) = (held, &site) {
                 process.sites.push((slot, site.clone()));
+                process.log.note(slot, held, site);
             }
         }
         process.note_change();

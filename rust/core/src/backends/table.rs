@@ -9,6 +9,7 @@ use super::effect::consumers::*;
 use super::flag::{Flag, FlagWord};
 use super::kind::{Kind, Reduction};
 use super::ranking::Ranking;
+use super::registry;
 use super::variable::{Reading, Variable};
 use super::views::VIEWS;
 use crate::state::FlagId;
@@ -157,9 +158,40 @@ flags! {
         "quantized.engine", Whole, QUANTIZED_OPERATIONS;
 }
 
-/// Every name below `backends` that is a flag, a node or a view.
+/// The modules of flags, whether they have some of their own or only objects that do, or only questions; `""` is
+/// the one that holds the others.
+pub static MODULES: [&str; 16] = [
+    "",
+    "cpu",
+    "cuda",
+    "cudnn",
+    "cusparselt",
+    "kleidiai",
+    "mha",
+    "miopen",
+    "mkl",
+    "mkldnn",
+    "mps",
+    "nnpack",
+    "openmp",
+    "opt_einsum",
+    "quantized",
+    "xnnpack",
+];
+
+/// Every name below `backends` that is a flag, a node or a view, and every registered flag.
 pub fn attributes() -> impl Iterator<Item = &'static Attribute> {
+    own_attributes().chain(registry::attributes())
+}
+
+/// The same without what others have registered.
+pub fn own_attributes() -> impl Iterator<Item = &'static Attribute> {
     FLAGS.iter().chain(&VIEWS)
+}
+
+/// The number of the first registered flag.
+pub(super) const fn first_free() -> u16 {
+    Number::HowMany as u16
 }
 
 /// The attribute with this dotted name.
@@ -173,12 +205,13 @@ pub fn find(name: &str) -> crate::Result<&'static Attribute> {
 /// Views before the slots that they are views of.
 pub(super) fn views_first() -> impl Iterator<Item = &'static Attribute> {
     let is_view = |attribute: &&Attribute| matches!(attribute.target, Target::Tf32(_));
-    attributes().filter(is_view).chain(attributes().filter(move |attribute| !is_view(attribute)))
+    own_attributes().filter(is_view).chain(own_attributes().filter(move |attribute| !is_view(attribute)))
 }
 
 /// The word of a flag.
 pub(super) fn word(id: FlagId) -> Option<&'static FlagWord> {
-    WORDS.get(usize::from(id.0)).copied()
+    let number = usize::from(id.0);
+    WORDS.get(number).copied().or_else(|| registry::word(number.checked_sub(WORDS.len())?))
 }
 
 #[cfg(test)]
@@ -190,6 +223,14 @@ mod tests {
     fn every_word_is_found_by_its_number() {
         for (index, word) in WORDS.iter().enumerate() {
             assert_eq!(usize::from(word.id.0), index, "{}", word.name);
+        }
+    }
+
+    #[test]
+    fn every_owner_is_a_module_or_an_object_of_one() {
+        for attribute in own_attributes() {
+            let owner = attribute.owner_and_leaf().0;
+            assert!(MODULES.contains(&owner.split('.').next().unwrap()), "{}", attribute.name());
         }
     }
 

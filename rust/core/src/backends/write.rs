@@ -17,6 +17,15 @@ pub(crate) enum Held {
     Unset,
 }
 
+impl Held {
+    pub(super) fn payload(self) -> Option<u64> {
+        match self {
+            Held::Value(payload) => Some(payload),
+            Held::Unset => None,
+        }
+    }
+}
+
 /// Checked writes that belong together.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
@@ -42,6 +51,9 @@ impl Batch {
                 flags.note_site(slot, site.clone());
             }
         });
+        if let Some(site) = &site {
+            self.writes.iter().for_each(|(_, slot, held)| process.log.note(*slot, *held, site));
+        }
         for slot in &outside {
             put_in_process(*slot, self.held(*slot));
             process.sites.retain(|(noted, _)| noted != slot);

@@ -48,7 +48,7 @@ pub(crate) fn begin_execution() {
 
 impl<T> Objects<T> {
     /// More than any model uses; each costs a little in every execution.
-    const MANY: usize = 32;
+    const MANY: usize = 64;
 
     fn new(make: impl Fn() -> T) -> Self {
         Objects { all: (0..Self::MANY).map(|_| make()).collect(), given_out: Cell::new(0) }

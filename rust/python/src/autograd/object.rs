@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
-use crate::object::{HeapType, Method, hot, or_null};
+use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 use crate::trace;
 
 #[repr(C)]
@@ -21,11 +21,11 @@ struct ModeObject {
 /// A class of such objects, without `__new__` and `__init__`.
 pub(super) fn class(module: &str, name: &str, manager: Manager) -> PyResult<HeapType> {
     let mut class = HeapType::new(&format!("{module}.{name}"), size_of::<ModeObject>())?
-        .method(c"__enter__", c"The mode holds on this thread until `__exit__`.", Method::Plain(enter))
+        .method(c"__enter__", c"__enter__($self)\n--\n\nThe mode holds on this thread until `__exit__`.", Method::Plain(enter))
         .method(
             c"__exit__",
-            c"__exit__($self, kind, error, traceback, /)\n--\n\nThe innermost layer of this object ends.",
-            Method::Fast(exit),
+            c"__exit__($self, exc_type, exc_value, traceback)\n--\n\nThe innermost layer of this object ends.",
+            Method::FastAndNamed(exit),
         )
         .method(c"__getstate__", c"What a copy must be told, and its attributes.", Method::Plain(get_state))
         .method(c"__setstate__", c"Takes that back; nothing is written.", Method::Fast(set_state))
@@ -116,15 +116,16 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
 
 unsafe extern "C" fn exit(
     object: *mut ffi::PyObject,
-    _arguments: *mut *mut ffi::PyObject,
+    _arguments: *const *mut ffi::PyObject,
     count: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    if count != 3 {
-        return or_null(|_| {
-            Err(PyTypeError::new_err(format!(
-                "__exit__() takes 3 arguments (kind, error, traceback), got {count}"
-            )))
-        });
+    if count != 3 || !names.is_null() {
+        // SAFETY: the interpreter lends a tuple of names or null.
+        let checked = or_minus_one(|py| unsafe { check_exit(py, count, names) });
+        if checked != 0 {
+            return std::ptr::null_mut();
+        }
     }
     // SAFETY: as for `enter`.
     hot(|| unsafe {
@@ -135,6 +136,32 @@ unsafe extern "C" fn exit(
         manager.leave();
         ffi::Py_NewRef(ffi::Py_None())
     })
+}
+
+/// Refuses arguments of `__exit__` that are not its three.
+///
+/// # Safety
+/// `names` is a tuple of str, or null.
+#[cold]
+unsafe fn check_exit(py: Python<'_>, count: ffi::Py_ssize_t, names: *mut ffi::PyObject) -> PyResult<()> {
+    const NAMES: [&str; 3] = ["exc_type", "exc_value", "traceback"];
+    let positional = usize::try_from(count).unwrap_or(0);
+    // SAFETY: as the caller says.
+    let named: Vec<String> = match unsafe { Bound::from_borrowed_ptr_or_opt(py, names) } {
+        Some(names) => names.extract()?,
+        None => Vec::new(),
+    };
+    // What is not given in its place must be named, in any order, and nothing else may be.
+    let missing = NAMES.iter().skip(positional);
+    if positional + named.len() == NAMES.len()
+        && missing.into_iter().all(|name| named.iter().any(|one| one == name))
+    {
+        return Ok(());
+    }
+    let given = positional + named.len();
+    Err(PyTypeError::new_err(format!(
+        "__exit__() takes exc_type, exc_value and traceback, got {given} arguments"
+    )))
 }
 
 #[cold]

@@ -1,6 +1,7 @@
 //! The functions of `interlock._core.backends`.
 
-use interlock::backends::{self, MatmulPrecision};
+use interlock::Error;
+use interlock::backends::{self, Declaration, Given, MatmulPrecision, Takes, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -10,9 +11,12 @@ use crate::site;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(assign, module)?)?;
+    module.add_function(wrap_pyfunction!(drop_assigned, module)?)?;
     module.add_function(wrap_pyfunction!(read, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(table, module)?)?;
+    module.add_function(wrap_pyfunction!(register_flag, module)?)?;
+    module.add_function(wrap_pyfunction!(written, module)?)?;
     module.add_function(wrap_pyfunction!(snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(restore, module)?)?;
     module.add_function(wrap_pyfunction!(reset, module)?)?;
@@ -31,6 +35,13 @@ fn assign(values: &Bound<'_, PyDict>) -> PyResult<()> {
     let writes: Vec<_> =
         named_values(values)?.into_iter().map(|(attribute, given)| (attribute, Some(given))).collect();
     backends::assign(&writes, site::if_traced(py)).into_python(py)
+}
+
+/// Drops what is assigned to the flag with this dotted name.
+#[pyfunction]
+fn drop_assigned(name: &Bound<'_, PyString>) -> PyResult<()> {
+    let py = name.py();
+    backends::assign(&[(named(name)?, None)], site::if_traced(py)).into_python(py)
 }
 
 /// The value of the flag with this dotted name, as it is in force on this thread.
@@ -60,7 +71,7 @@ type Explained<'py> =
 /// (`takes` is None for what can only be read); `default`; `variables` of the environment; `acts_on`; `doc`.
 #[pyfunction]
 fn table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    backends::attributes()
+    backends::own_attributes()
         .map(|attribute| {
             let row = PyDict::new(py);
             row.set_item("name", attribute.name())?;
@@ -71,6 +82,46 @@ fn table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
             row.set_item("acts_on", attribute.effect().what())?;
             row.set_item("doc", attribute.doc().trim())?;
             Ok(row)
+        })
+        .collect()
+}
+
+/// Adds a flag of another library: dotted name, default, documentation, and the choices of a text or the largest
+/// of a number. Returns the environment variables that were not understood, each with the reason.
+#[pyfunction]
+#[pyo3(signature = (name, default, doc, choices=None, maximum=None))]
+fn register_flag(
+    py: Python<'_>,
+    name: String,
+    default: &Bound<'_, PyAny>,
+    doc: String,
+    choices: Option<Vec<String>>,
+    maximum: Option<u64>,
+) -> PyResult<Vec<(String, String)>> {
+    let takes = match (given(default)?, choices) {
+        (Given::Bool(default), None) => Takes::Switch { default },
+        (Given::Integer(default), None) if default >= 0 => Takes::Count {
+            default: default.unsigned_abs(),
+            maximum: maximum.unwrap_or(backends::LARGEST_COUNT),
+        },
+        (Given::Text(default), Some(names)) => Takes::Choice { default: default.into_owned(), names },
+        (other, _) => {
+            let name = format!("the default of {name}");
+            let allowed = "a bool, an int from 0 on, or a str together with choices".to_owned();
+            return Err(Error::FlagType { name, given: other.to_string(), allowed }).into_python(py);
+        }
+    };
+    let (_, problems) = backends::register(Declaration { name, takes, doc }).into_python(py)?;
+    Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
+}
+
+/// The last writes without a scope, the oldest first: name, value or None where it was dropped, `file:line`.
+#[pyfunction]
+fn written(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, PyAny>, String)>> {
+    backends::written()
+        .into_iter()
+        .map(|write| {
+            Ok((write.name, object(py, write.value.unwrap_or(Value::None))?, write.site.to_string()))
         })
         .collect()
 }

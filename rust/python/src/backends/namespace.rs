@@ -3,36 +3,16 @@
 
 use std::ffi::{CString, c_int, c_void};
 
-use interlock::backends::{self, Attribute, Given};
-use pyo3::exceptions::PyValueError;
+use interlock::backends::{self, Attribute, Given, MODULES};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyType};
+use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 
 use super::convert;
 use crate::errors::{IntoPython, raised};
 use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 use crate::site;
-
-/// The modules, whether they have flags of their own or only objects that do; other owners are objects.
-const MODULES: [&str; 16] = [
-    "",
-    "cpu",
-    "cuda",
-    "cudnn",
-    "cusparselt",
-    "kleidiai",
-    "mha",
-    "miopen",
-    "mkl",
-    "mkldnn",
-    "mps",
-    "nnpack",
-    "openmp",
-    "opt_einsum",
-    "quantized",
-    "xnnpack",
-];
 
 /// The flags of one owner.
 struct Namespace {
@@ -41,7 +21,7 @@ struct Namespace {
 
 /// Makes the class of every module and of every owner in the table, and adds them to `module`.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let in_table = backends::attributes().map(|attribute| attribute.owner_and_leaf().0);
+    let in_table = backends::own_attributes().map(|attribute| attribute.owner_and_leaf().0);
     let mut owners: Vec<&str> = in_table.chain(MODULES).collect();
     owners.sort_unstable();
     owners.dedup();
@@ -69,7 +49,7 @@ fn class_name(owner: &str) -> String {
 fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'py, PyType>> {
     let py = module.py();
     let attributes: Vec<_> =
-        backends::attributes().filter(|attribute| attribute.owner_and_leaf().0 == owner).collect();
+        backends::own_attributes().filter(|attribute| attribute.owner_and_leaf().0 == owner).collect();
     let mut class = HeapType::new(&format!("{}.{}", module.name()?, class_name(owner)), 0)?;
     for attribute in &attributes {
         let closure = std::ptr::from_ref::<Attribute>(attribute).cast_mut().cast();
@@ -91,7 +71,50 @@ fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'
         return class.build(py, &py.get_type::<PyAny>());
     }
     let reduce = c"A module travels as its name.";
-    class.method(c"__reduce__", reduce, Method::Plain(imported)).build(py, &py.get_type::<PyModule>())
+    let signature = format!(
+        "{}(m, name)\n--\n\nA module called `name` that has what the module `m` has, and these flags.",
+        class_name(owner)
+    );
+    // SAFETY: `init_module` is an initproc.
+    class = unsafe { class.slot(ffi::Py_tp_init, init_module as ffi::initproc as *mut c_void) };
+    class
+        .doc(&zero_ended(&signature)?)
+        .method(c"__reduce__", reduce, Method::Plain(imported))
+        .build(py, &py.get_type::<PyModule>())
+}
+
+/// As PyTorch makes its modules; ours are modules already when they get their class.
+unsafe extern "C" fn init_module(
+    module: *mut ffi::PyObject,
+    arguments: *mut ffi::PyObject,
+    named: *mut ffi::PyObject,
+) -> c_int {
+    or_minus_one(|py| {
+        // SAFETY: the interpreter lends a new module, a tuple, and a dict or null.
+        let (module, arguments, named) = unsafe {
+            (
+                Bound::from_borrowed_ptr(py, module),
+                Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
+                Bound::from_borrowed_ptr_or_opt(py, named).map(|named| named.cast_into_unchecked::<PyDict>()),
+            )
+        };
+        let argument = |place: usize, name: &str| match &named {
+            Some(named) if named.contains(name)? => named.get_item(name),
+            _ => Ok(arguments.get_item(place).ok()),
+        };
+        let given = arguments.len() + named.as_ref().map_or(0, |named| named.len());
+        let (Some(like), Some(name), 2) = (argument(0, "m")?, argument(1, "name")?, given) else {
+            return Err(PyTypeError::new_err(format!(
+                "a module of flags takes m and name, got {given} arguments"
+            )));
+        };
+        let like = like.cast_into::<PyModule>()?;
+        let name = name.cast_into::<PyString>()?;
+        py.get_type::<PyModule>().getattr("__init__")?.call1((&module, &name))?;
+        let dict = module.cast::<PyModule>()?.dict();
+        dict.update(like.dict().as_mapping())?;
+        dict.set_item("__name__", name)
+    })
 }
 
 fn zero_ended(text: &str) -> PyResult<CString> {
@@ -242,13 +265,13 @@ fn place(owner: &Bound<'_, PyAny>) -> PyResult<String> {
         return Ok(module.name()?.to_string());
     }
     let class = owner.get_type().name()?.to_string();
-    let mut owners = backends::attributes().map(|attribute| attribute.owner_and_leaf().0);
+    let mut owners = backends::own_attributes().map(|attribute| attribute.owner_and_leaf().0);
     let found = owners.find(|owner| class_name(owner) == class);
     Ok(found.map_or(class, |owner| format!("interlock.backends.{owner}")))
 }
 
 /// The flag of this very name that another owner has.
 fn elsewhere(name: &str) -> Option<&'static str> {
-    let mut attributes = backends::attributes();
+    let mut attributes = backends::own_attributes();
     attributes.find(|attribute| attribute.owner_and_leaf().1 == name).map(|attribute| attribute.name())
 }

@@ -18,6 +18,8 @@ pub(crate) enum Method {
     Plain(ffi::PyCFunction),
     /// Positional ones in an array.
     Fast(ffi::PyCFunctionFast),
+    /// The same, and behind them those that are named in a tuple.
+    FastAndNamed(ffi::PyCFunctionFastWithKeywords),
 }
 
 /// A class to be. What it is made of lives as long as the process, as the class itself does.
@@ -37,8 +39,9 @@ impl HeapType {
     }
 
     /// The docstring; a first line `name(arguments)` and `--` give the signature.
-    pub(crate) fn doc(mut self, doc: &'static CStr) -> Self {
-        self.slots.push(ffi::PyType_Slot { slot: ffi::Py_tp_doc, pfunc: doc.as_ptr().cast_mut().cast() });
+    pub(crate) fn doc(mut self, doc: &CStr) -> Self {
+        let doc = CString::into_raw(doc.to_owned());
+        self.slots.push(ffi::PyType_Slot { slot: ffi::Py_tp_doc, pfunc: doc.cast() });
         self
     }
 
@@ -78,6 +81,10 @@ impl HeapType {
             Method::Fast(function) => {
                 (ffi::PyMethodDefPointer { PyCFunctionFast: function }, ffi::METH_FASTCALL)
             }
+            Method::FastAndNamed(function) => (
+                ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: function },
+                ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+            ),
         };
         self.methods.push(ffi::PyMethodDef {
             ml_name: name.as_ptr(),

@@ -1,0 +1,31 @@
+"""The objects that show the float32 precision of one kind of operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlock._core import backends as _native
+from interlock.errors import FlagValueError
+
+_CLASSES = {
+    ("cuda", "matmul"): _native.CudaMatmulFlags,
+    ("cuda", "conv"): _native.CudnnConvFlags,
+    ("cuda", "rnn"): _native.CudnnRnnFlags,
+    ("mkldnn", "matmul"): _native.MkldnnMatmulFlags,
+    ("mkldnn", "conv"): _native.MkldnnConvFlags,
+    ("mkldnn", "rnn"): _native.MkldnnRnnFlags,
+}
+
+
+class _FP32Precision:
+    """Makes the object whose `fp32_precision` is that of `op` on `backend`.
+
+    `_FP32Precision("cuda", "conv")` shows what `cudnn.conv` shows. Raises `FlagValueError` for other pairs.
+    """
+
+    def __new__(cls, backend: str, op: str) -> Any:
+        made = _CLASSES.get((backend, op))
+        if made is None:
+            known = ", ".join(f"({one!r}, {other!r})" for one, other in _CLASSES)
+            raise FlagValueError(f"backend and op are one of {known}, got ({backend!r}, {op!r})")
+        return made()

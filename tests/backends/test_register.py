@@ -1,0 +1,140 @@
+"""Flags of other libraries. What is registered stays for the process, so each test has names of its own."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+import pytest
+from interlock import backends, capture, errors
+from interlock.backends import Flag, Level, register
+
+from tests import child
+
+REFUSED = errors.FlagRegistrationError
+
+
+def test_a_registered_flag_is_read_assigned_and_dropped(restored: None) -> None:
+    verbose = register("register_test.verbose", False, doc="Whether it prints.")
+    assert verbose.value is False
+    verbose.value = True
+    assert verbose.value is True
+    assert backends.explain(verbose.name).level is Level.PROCESS
+    del verbose.value
+    assert verbose.value is False
+
+
+def test_each_type_of_default_says_what_the_flag_takes(restored: None) -> None:
+    retries = register("register_test.retries", 3, doc="How often it tries again.", maximum=10)
+    color = register("register_test.color", "auto", doc="Which colors.", choices=("auto", "never"))
+    retries.value = 10
+    color.value = "never"
+    assert (retries.value, color.value) == (10, "never")
+    with pytest.raises(errors.FlagValueError, match=r"^register_test\.retries takes .* 10, got 11"):
+        retries.value = 11
+    with pytest.raises(errors.FlagValueError, match="'auto' or 'never', got 'always'"):
+        color.value = "always"
+    with pytest.raises(errors.FlagTypeError, match="takes an int"):
+        retries.value = True
+    assert (retries.value, color.value) == (10, "never")
+
+
+def test_scopes_freezes_and_captured_states_know_it() -> None:
+    verbose = register("register_test.scoped", False, doc="Whether it prints.")
+    with verbose.override(True):
+        state = capture()
+        assert verbose.value
+    with backends.override(**{verbose.name: True}):
+        assert verbose.value
+    assert state.run(lambda: verbose.value)
+    with (
+        backends.frozen(),
+        pytest.raises(errors.FlagsFrozenError, match=r"^register_test\.scoped"),
+    ):
+        verbose.value = True
+    assert not verbose.value
+
+
+def test_a_snapshot_brings_it_back_and_reset_drops_it(restored: None) -> None:
+    verbose = register("register_test.kept", False, doc="Whether it prints.")
+    verbose.value = True
+    taken = pickle.loads(pickle.dumps(backends.snapshot()))
+    backends.reset()
+    assert not verbose.value
+    backends.restore(taken)
+    assert verbose.value
+
+
+def test_a_snapshot_without_a_value_for_it_is_taken_where_nobody_has_registered_it(restored: None) -> None:
+    backends.restore([*backends.snapshot(), ("elsewhere.flag", False, "default")])
+    with pytest.raises(errors.UnknownFlagError, match=r"elsewhere\.flag"):
+        backends.restore([("elsewhere.flag", True, "process")])
+
+
+def test_to_register_the_same_again_gives_the_same_flag() -> None:
+    first, again = (register("register_test.again", 1, doc="A number.") for _ in range(2))
+    assert (first.name, first.value) == (again.name, again.value)
+    with pytest.raises(REFUSED, match="registered already, and differently"):
+        register("register_test.again", 2, doc="A number.")
+
+
+def test_a_flag_is_pickled_as_its_name() -> None:
+    verbose = register("register_test.pickled", False, doc="Whether it prints.")
+    copied = pickle.loads(pickle.dumps(verbose))
+    assert isinstance(copied, Flag)
+    assert repr(copied) == repr(verbose) == "Flag('register_test.pickled')"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: register("cudnn.mine", False, doc="x"), REFUSED, "begin with cudnn"),
+        (lambda: register("verbose", False, doc="x"), REFUSED, "dotted name"),
+        (lambda: register("a.B", False, doc="x"), REFUSED, "lower-case"),
+        (
+            lambda: register("a.b", 3, doc="x", maximum=2),
+            errors.FlagRegistrationError,
+            "at most the maximum 2",
+        ),
+        (
+            lambda: register("a.b", "x", doc="x", choices=["y"]),
+            errors.FlagRegistrationError,
+            "none of the choices",
+        ),
+        (lambda: register("a.b", "x", doc="x"), errors.FlagTypeError, "choices"),  # type: ignore[call-overload]
+        (lambda: register("a.b", 1.5, doc="x"), errors.FlagTypeError, "1.5"),  # type: ignore[call-overload]
+        (lambda: register("a.b", -1, doc="x"), errors.FlagTypeError, "from 0 on, .* got -1"),
+        (lambda: register("a.b", "x", doc="x", choices="xy"), errors.FlagTypeError, "sequence of str"),
+        (lambda: register("a.b", True, doc="x", maximum=1), errors.FlagTypeError, "for numbers"),
+        (lambda: register(3, True, doc="x"), errors.FlagTypeError, "name, a str"),  # type: ignore[call-overload]
+    ],
+)
+def test_what_can_not_be_registered_is_refused(
+    call: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        call()
+    with pytest.raises(errors.UnknownFlagError):
+        backends.explain("a.b")
+
+
+def test_the_environment_sets_it_under_the_name_of_its_library() -> None:
+    done = child.run(
+        """
+        import warnings
+        from interlock import backends
+
+        good = backends.register("mylib.good", 1, doc="x")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            bad = backends.register("mylib.bad", 1, doc="x")
+        print(good.value, *backends.explain("mylib.good")[2:4], bad.value)
+        print([str(warning.message) for warning in caught], caught[0].filename == __file__)
+        """,
+        env={"MYLIB_GOOD": "7", "MYLIB_BAD": "many"},
+    )
+    assert done.code == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first == "7 environment MYLIB_GOOD 1"
+    assert "MYLIB_BAD is ignored: mylib.bad takes an int" in second
+    assert "'many'" in second
