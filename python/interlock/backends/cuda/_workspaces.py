@@ -40,9 +40,11 @@ def blas_workspace_size(
     """
     library = _meant(backend)
     if library is _BlasBackend.Ck:
-        allowed = "the workspaces are cublas's and cublaslt's"
+        allowed = "takes 'cublas' or 'cublaslt'"
         how = "preferred" if backend is None else "given"
-        raise FlagValueError(f"blas_workspace_size: {allowed}; the library {how} is ck, which has none")
+        raise FlagValueError(
+            f"blas_workspace_size {allowed}; the library {how} is ck, which has no workspace"
+        )
     return (cublaslt_workspace_size if library is _BlasBackend.Cublaslt else cublas_workspace_size)(size)
 
 

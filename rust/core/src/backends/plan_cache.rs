@@ -9,6 +9,8 @@ use crate::accelerator::{self, Device, DeviceType};
 use crate::sync::SharedWord;
 use crate::{Error, Result};
 
+const NAME: &str = "cuda.cufft_plan_cache";
+const WANTED: &str = "a cuda device with its index, or an index";
 /// As in PyTorch.
 const DEFAULT: u64 = 4096;
 const PLANS: Kind = Kind::Count { default: DEFAULT, max: i64::MAX as u64 };
@@ -30,9 +32,7 @@ impl PlanCache {
         match given {
             Given::Integer(index) => Self::among(device_count()?, *index),
             Given::Text(text) => Self::of(text.parse()?),
-            _ => {
-                Err(no_such_device(given.to_string(), "a cuda device with its index, or an index".to_owned()))
-            }
+            _ => Err(no_such_device(given.to_string(), WANTED.to_owned())),
         }
     }
 
@@ -40,10 +40,7 @@ impl PlanCache {
     pub fn of(device: Device) -> Result<Self> {
         match (device.kind(), device.index()) {
             (DeviceType::Cuda, Some(index)) => Self::among(device_count()?, i64::from(index)),
-            _ => Err(no_such_device(
-                format!("the device {device}"),
-                "a cuda device with its index, or an index".to_owned(),
-            )),
+            _ => Err(no_such_device(format!("the device {device}"), WANTED.to_owned())),
         }
     }
 
@@ -96,8 +93,7 @@ impl PlanCache {
     pub fn clear(&self) {}
 }
 
-const NAME: &str = "cuda.cufft_plan_cache";
-
+/// How many cuda devices there are; an error where there is no device of any type.
 fn device_count() -> Result<u32> {
     let accelerator = accelerator::required("backends.cuda.cufft_plan_cache")?;
     Ok(if accelerator.kind() == DeviceType::Cuda { accelerator::device_count() } else { 0 })
