@@ -23,6 +23,14 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {
         ("deterministic_algorithms", "deterministic_algorithms_warn_only"),
     ),
     "mha.set_fastpath_enabled": (backends.mha.set_fastpath_enabled, ("mha.fastpath",)),
+    "cuda.enable_flash_sdp": (backends.cuda.enable_flash_sdp, ("cuda.flash_sdp",)),
+    "cuda.enable_mem_efficient_sdp": (backends.cuda.enable_mem_efficient_sdp, ("cuda.mem_efficient_sdp",)),
+    "cuda.enable_math_sdp": (backends.cuda.enable_math_sdp, ("cuda.math_sdp",)),
+    "cuda.enable_cudnn_sdp": (backends.cuda.enable_cudnn_sdp, ("cuda.cudnn_sdp",)),
+    "cuda.allow_fp16_bf16_reduction_math_sdp": (
+        backends.cuda.allow_fp16_bf16_reduction_math_sdp,
+        ("cuda.fp16_bf16_reduction_math_sdp",),
+    ),
 }
 """Functions that assign flags, each with the flags that take its arguments."""
 

@@ -31,12 +31,16 @@ class UnknownFlagError(InterlockError, AttributeError):
     """No flag has this name."""
 
 
-class ReadOnlyFlagError(InterlockError, AttributeError):
-    """A flag that can only be read was to be written."""
+class AttentionKernelError(FlagTypeError, AssertionError):
+    """Something else was given where kernels of attention are chosen."""
+
+
+class ReadOnlyFlagError(InterlockError, AttributeError, RuntimeError):
+    """A flag, or a number that a library keeps, was to be written and can only be read."""
 
 
 class DeviceError(InterlockError, ValueError, RuntimeError):
-    """Text or a number that names no device."""
+    """Text or a number that names no device, or a device that does not fit."""
 
 
 class NoAcceleratorError(InterlockError, RuntimeError):
@@ -77,3 +81,11 @@ class ScopeWarning(RuntimeWarning):
 
 class FlagEnvironmentWarning(UserWarning):
     """An environment variable has a value that its flag does not take; it counts as unset."""
+
+
+class FlagDeprecationWarning(FutureWarning):
+    """A name that still works, and that has a successor."""
+
+
+class AttentionKernelWarning(UserWarning):
+    """Why a kernel of attention can't run; told only where it is asked for."""

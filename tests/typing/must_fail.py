@@ -17,6 +17,15 @@ cudnn.conv.precision = "ieee"  # error: attr-defined
 backends.cuda.matmul.allow_tf32 = 1.5  # error: assignment
 backends.cuda.matmul.allow_fp16_reduced_precision_reduction = "no"  # error: assignment
 backends.cuda.matmul.allow_fp16_reduced_precision_reduction_split_k = True  # error: misc
+backends.cuda.flash_sdp_enabled = 3  # error: assignment
+backends.cuda.enable_flash_sdp("yes")  # error: arg-type
+backends.cuda.sdpa_kernel("MATH")  # error: arg-type
+backends.cuda.SDPBackend.FLASH  # error: attr-defined
+backends.cuda.preferred_blas_library("magma")  # error: arg-type
+backends.cuda.cublas_workspace_size("1 MiB")  # error: arg-type
+backends.cuda.cufft_plan_cache.max_size = "7"  # error: assignment
+backends.cuda.cufft_plan_cache.max_sise = 7  # error: attr-defined
+backends.cuda.cufft_plan_cache[1.5]  # error: index
 mkldnn.enable = False  # error: attr-defined
 mkldnn.matmul.fp32_precision = 3  # error: assignment
 cudnn.flags(enabled="yes")  # error: arg-type

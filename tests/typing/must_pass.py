@@ -33,6 +33,8 @@ def set_up(precision: Precision = "ieee") -> None:
     backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     backends.cuda.matmul.allow_bf16_reduced_precision_reduction = (False, True)
     backends.cuda.matmul.fp32_precision = "ieee"
+    library = backends.cuda.preferred_blas_library("cublaslt")
+    backends.cuda.blas_workspace_size(2 * backends.cuda.cublaslt_workspace_size(), library)
     backends.mkldnn.enabled = True
     backends.mkldnn.deterministic = True
     backends.mkldnn.allow_tf32 = True
@@ -130,6 +132,10 @@ def scopes() -> list[bool]:
         seen.append(interlock.is_inference_mode_enabled())
     with backends.override(**{"cudnn.deterministic": False, "cudnn.benchmark_limit": 2}):
         seen.append(cudnn.deterministic)
+    kernels = backends.cuda.SDPBackend
+    with backends.cuda.sdpa_kernel([kernels.MATH, kernels.CUDNN_ATTENTION], set_priority=True):
+        backends.cuda.enable_math_sdp(backends.cuda.flash_sdp_enabled())
+        seen.append(backends.cuda.math_sdp_enabled() or backends.cuda.sdp_priority[0] != "math")
     with backends.frozen():
         try:
             cudnn.enabled = False
@@ -142,6 +148,13 @@ def devices() -> list[str]:
     """Name devices."""
     made = [interlock.device("cuda", 1), interlock.device("cpu"), interlock.device(interlock.device("meta"))]
     current: interlock.device | None = interlock.accelerator.current_accelerator(check_available=True)
+    try:
+        backends.cuda.cufft_plan_cache[made[0]].max_size = 16
+        plans: int = backends.cuda.cufft_plan_cache.max_size
+        assert plans >= backends.cuda.cufft_plan_cache.size
+    except (errors.DeviceError, errors.NoAcceleratorError):
+        # There is no such device here.
+        pass
     index: int | None = made[0].index
     count: int = interlock.accelerator.device_count()
     return [*(str(each) for each in made), str(index), str((current is None) == (count == 0))]

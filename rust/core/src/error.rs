@@ -73,6 +73,15 @@ pub enum Error {
         /// The text or number given.
         given: String,
     },
+    /// What was named is no device that is there, or of a type that does not fit.
+    NoSuchDevice {
+        /// What takes a device, as a program names it.
+        name: String,
+        /// What was given, as a message shows it.
+        given: String,
+        /// What it takes.
+        allowed: String,
+    },
     /// An operation needs an accelerator and there is none.
     NoAccelerator {
         /// What was to be done.
@@ -112,7 +121,9 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::FlagType { name, given, allowed } | Error::FlagValue { name, given, allowed } => {
+            Error::FlagType { name, given, allowed }
+            | Error::FlagValue { name, given, allowed }
+            | Error::NoSuchDevice { name, given, allowed } => {
                 write!(f, "{name} takes {allowed}, got {given}")
             }
             Error::FlagsFrozen { name, by } => {

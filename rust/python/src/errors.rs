@@ -13,7 +13,9 @@ fn class_name(error: &Error) -> &'static str {
         Error::FlagRegistration { .. } => "FlagRegistrationError",
         Error::UnknownFlag { .. } => "UnknownFlagError",
         Error::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
-        Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => "DeviceError",
+        Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } | Error::NoSuchDevice { .. } => {
+            "DeviceError"
+        }
         Error::NoAccelerator { .. } => "NoAcceleratorError",
         Error::LibraryNotFound { .. } => "LibraryNotFoundError",
         Error::LibraryRefused { .. } => "LibraryError",

@@ -2,6 +2,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType, TracebackType
 from typing import Any, Literal, TypedDict, TypeVar, final, type_check_only
 
+from interlock._core.accelerator import device
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @type_check_only
@@ -70,6 +72,12 @@ def set_float32_matmul_precision(precision: Literal["highest", "high", "medium"]
 def get_cpu_capability() -> str: ...
 def library_is_available(module: Literal["cudnn", "cusparselt", "mkl", "mkldnn", "openmp"]) -> bool: ...
 def library_version(module: Literal["cudnn", "cusparselt"]) -> int | None: ...
+def plan_cache_index(device: device | str | int) -> int: ...
+def current_plan_cache_index() -> int: ...
+def plan_cache_size(device: device | str | int) -> int: ...
+def plan_cache_max_size(device: device | str | int) -> int: ...
+def set_plan_cache_max_size(device: device | str | int, plans: int) -> None: ...
+def clear_plan_cache(device: device | str | int) -> None: ...
 
 @final
 class VerboseScope:
@@ -245,6 +253,8 @@ __all__ = [
     "VerboseScope",
     "XnnpackModule",
     "assign",
+    "clear_plan_cache",
+    "current_plan_cache_index",
     "disable_global_flags",
     "drop_assigned",
     "environment_problems",
@@ -255,11 +265,15 @@ __all__ = [
     "get_float32_matmul_precision",
     "library_is_available",
     "library_version",
+    "plan_cache_index",
+    "plan_cache_max_size",
+    "plan_cache_size",
     "read",
     "register_flag",
     "reset",
     "restore",
     "set_float32_matmul_precision",
+    "set_plan_cache_max_size",
     "snapshot",
     "table",
     "written",

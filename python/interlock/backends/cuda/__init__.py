@@ -1,4 +1,9 @@
-"""Flags of operations on NVIDIA devices."""
+"""Flags of operations on NVIDIA devices, and PyTorch's functions that write and read them.
+
+Each function that takes a value writes a flag of this module, as its assignment does: what is refused,
+where the value lands and how long it lasts are the same, and `backends.override` is the scoped form of each
+of them.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,83 @@ import sys
 from typing import Literal
 
 from interlock._core import backends as _native
+from interlock.backends.cuda._attention import (
+    SDPAParams,
+    can_use_cudnn_attention,
+    can_use_efficient_attention,
+    can_use_flash_attention,
+    is_ck_sdpa_available,
+    is_flash_attention_available,
+)
+from interlock.backends.cuda._kernels import SDPBackend, sdp_kernel, sdpa_kernel
+from interlock.backends.cuda._libraries import (
+    _BlasBackend,
+    _LinalgBackend,
+    _ROCmFABackend,
+    preferred_blas_library,
+    preferred_linalg_library,
+    preferred_rocm_fa_library,
+)
+from interlock.backends.cuda._plan_cache import (
+    cuFFTPlanCache,
+    cuFFTPlanCacheAttrContextProp,
+    cuFFTPlanCacheManager,
+)
+from interlock.backends.cuda._switches import (
+    allow_fp16_bf16_reduction_math_sdp,
+    cudnn_sdp_enabled,
+    enable_cudnn_sdp,
+    enable_flash_sdp,
+    enable_math_sdp,
+    enable_mem_efficient_sdp,
+    flash_sdp_enabled,
+    fp16_bf16_reduction_math_sdp_allowed,
+    math_sdp_enabled,
+    mem_efficient_sdp_enabled,
+)
+from interlock.backends.cuda._workspaces import (
+    blas_workspace_size,
+    cublas_workspace_size,
+    cublaslt_workspace_size,
+)
 
-__all__ = ["matmul"]
+__all__ = [
+    "SDPAParams",
+    "SDPBackend",
+    "_BlasBackend",
+    "_LinalgBackend",
+    "_ROCmFABackend",
+    "allow_fp16_bf16_reduction_math_sdp",
+    "blas_workspace_size",
+    "can_use_cudnn_attention",
+    "can_use_efficient_attention",
+    "can_use_flash_attention",
+    "cuBLASModule",
+    "cuFFTPlanCache",
+    "cuFFTPlanCacheAttrContextProp",
+    "cuFFTPlanCacheManager",
+    "cublas_workspace_size",
+    "cublaslt_workspace_size",
+    "cudnn_sdp_enabled",
+    "cufft_plan_cache",
+    "enable_cudnn_sdp",
+    "enable_flash_sdp",
+    "enable_math_sdp",
+    "enable_mem_efficient_sdp",
+    "flash_sdp_enabled",
+    "fp16_bf16_reduction_math_sdp_allowed",
+    "is_built",
+    "is_ck_sdpa_available",
+    "is_flash_attention_available",
+    "math_sdp_enabled",
+    "matmul",
+    "mem_efficient_sdp_enabled",
+    "preferred_blas_library",
+    "preferred_linalg_library",
+    "preferred_rocm_fa_library",
+    "sdp_kernel",
+    "sdpa_kernel",
+]
 
 # <flags of cuda>
 flash_sdp: bool
@@ -25,6 +105,18 @@ cublas_workspace: int
 cublaslt_workspace: int
 # </flags of cuda>
 
-matmul = _native.CudaMatmulFlags()
+cuBLASModule = _native.CudaMatmulFlags
+
+matmul = cuBLASModule()
+cufft_plan_cache = cuFFTPlanCacheManager()
+
+
+def is_built() -> bool:
+    """Return whether interlock knows NVIDIA's driver: always.
+
+    Whether the driver and a device are there is what `accelerator.is_available` tells.
+    """
+    return True
+
 
 sys.modules[__name__].__class__ = _native.CudaModule

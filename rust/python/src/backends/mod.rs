@@ -5,6 +5,7 @@ mod cpu;
 mod functions;
 mod libraries;
 mod namespace;
+mod plan_cache;
 mod scopes;
 
 use pyo3::prelude::*;
@@ -19,5 +20,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scopes::FreezeScope>()?;
     cpu::register(&module)?;
     libraries::register(&module)?;
+    plan_cache::register(&module)?;
     functions::register(&module)
 }
