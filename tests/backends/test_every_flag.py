@@ -29,7 +29,10 @@ def explained_names(owner: object, prefix: str = "") -> set[str]:
     for name in dir(owner):
         if name.startswith("_"):
             continue
-        value = getattr(owner, name)
+        try:
+            value = getattr(owner, name)
+        except errors.NoAcceleratorError:
+            continue
         with contextlib.suppress(Exception):
             found.add(backends.explain(prefix + name).name)
         is_object = not callable(value) and type(value).__module__ != "builtins"

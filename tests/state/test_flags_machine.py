@@ -32,8 +32,9 @@ RELATED = [
     (),
     ("deterministic_algorithms", *DETERMINISTIC[:2]),
     ("fp32_precision", "cudnn.conv.fp32_precision", "cudnn.allow_tf32"),
+    ("cuda.matmul.allow_fp16_reduced_precision_reduction", "cuda.sdp_priority", "cuda.blas_library"),
 ]
-"""Flags that come to something together."""
+"""Flags that come to something together, and those whose values have several spellings."""
 FEW_FREEZES = 2
 
 
@@ -131,8 +132,8 @@ class FlagsMachine(OnThreads):
     ) -> None:
         """Choose what this sequence uses: few flags, so that its steps meet, and what they start from."""
         self.module, self.function = module, function
-        of_module = data.draw(st.sampled_from(own_flags(module))).name
-        self.names = list(dict.fromkeys([*names, *related, of_module, *FUNCTIONS[function][1]]))
+        of_module = data.draw(st.permutations([flag.name for flag in own_flags(module)]))[:2]
+        self.names = list(dict.fromkeys([*names, *related, *of_module, *FUNCTIONS[function][1]]))
         for name in self.names:
             self.step(0, *self.assignment(BY_NAME[name], data.draw(VALUES[name])))
         self.compare(0)
