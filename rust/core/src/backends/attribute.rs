@@ -266,18 +266,15 @@ impl Attribute {
                 self.allowed_text(),
             ));
         };
+        // Told as it was written, not as it was understood.
+        let refused = |refusal, allowed| self.refusal(refusal, &Given::Text(text.into()), allowed);
         let (given, allowed) = match reading.of(text) {
             Some(Said::Nothing) => return Ok(false),
             Some(Said::Value(given)) => (given, self.allowed()),
-            Some(Said::Unclear(allowed)) => {
-                let text = Given::Text(text.into());
-                return Err(self.refusal(Refusal::Value, &text, allowed.to_owned()));
-            }
+            Some(Said::Unclear(allowed)) => return Err(refused(Refusal::Value, allowed.to_owned())),
             None => (self.parsed(text), self.allowed_text()),
         };
-        let held = self
-            .held_for(&given, Purpose::Named)
-            .map_err(|refusal| self.refusal(refusal, &given, allowed))?;
+        let held = self.held_for(&given, Purpose::Named).map_err(|refusal| refused(refusal, allowed))?;
         self.add_to_every_slot(held, writes);
         Ok(true)
     }

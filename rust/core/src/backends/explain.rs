@@ -99,15 +99,20 @@ impl Attribute {
     fn deciding_slot(&self) -> Option<Slot> {
         match &self.target {
             Target::Word(word, _) => Some(Slot::Flag(word.id)),
-            Target::Node(node) => node.decided_by().map(Slot::Node),
+            Target::Node(node) => Some(deciding_node(*node)),
             Target::Constant(_) => None,
             // One node that does not read tf32 makes a view false; else the first is as good as any.
             Target::Tf32(nodes) => {
                 let refusing = nodes.iter().find(|node| node.get() != Precision::Tf32);
-                refusing.or(nodes.first()).copied().and_then(Node::decided_by).map(Slot::Node)
+                refusing.or(nodes.first()).copied().map(deciding_node)
             }
         }
     }
+}
+
+/// The node whose value it is; where none holds any, the node itself, which a scope may keep from holding one.
+fn deciding_node(node: Node) -> Slot {
+    Slot::Node(node.decided_by().unwrap_or(node))
 }
 
 fn source(slot: Slot) -> (Level, Option<SetBy>) {

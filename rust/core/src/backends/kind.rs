@@ -93,7 +93,7 @@ impl Kind {
             Kind::OptionalSwitch => "a bool or None".to_owned(),
             Kind::Count { max, .. } => format!("an int from 0 to {max}"),
             Kind::Choice { names, aliases, .. } => one_of(&all_names(names, aliases)),
-            Kind::Ranking { names, .. } => format!("each of {} once, in a tuple or list", one_of(names)),
+            Kind::Ranking { names, .. } => format!("{} in a tuple or list, each once", all_of(names)),
             Kind::Reduction => "a bool, or one or two bools in a tuple or list, of which the second \
                                 (split reductions) is not False when the first is True"
                 .to_owned(),
@@ -149,7 +149,7 @@ impl Kind {
         match self {
             Kind::Switch { .. } | Kind::OptionalSwitch => SWITCH_WORDS.to_owned(),
             Kind::Reduction => format!("{SWITCH_WORDS}, or two of them with a comma between"),
-            Kind::Ranking { names, .. } => format!("each of {} once, with commas between", one_of(names)),
+            Kind::Ranking { names, .. } => format!("{} with commas between, each once", all_of(names)),
             _ => self.allowed(),
         }
     }
@@ -161,9 +161,18 @@ fn all_names(names: &[&'static str], aliases: Aliases) -> Vec<&'static str> {
 
 /// `'a', 'b' or 'c'`.
 pub(super) fn one_of(names: &[&str]) -> String {
+    enumerated(names, "or")
+}
+
+/// `'a', 'b' and 'c'`.
+fn all_of(names: &[&str]) -> String {
+    enumerated(names, "and")
+}
+
+fn enumerated(names: &[&str], word: &str) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
     match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        Some((last, rest)) if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
         _ => quoted.concat(),
     }
 }
