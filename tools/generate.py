@@ -54,7 +54,14 @@ def source_of(module: str) -> Path:
 def annotations(wanted: str) -> Iterator[str]:
     """Yield the annotations that tell type checkers of the flags of a module."""
     for flag in of(wanted):
-        yield f"{leaf(flag)}: {flag['reads']}"
+        if flag["takes"] is not None:
+            yield f"{leaf(flag)}: {flag['reads']}"
+    # A type checker takes a value for what makes a name final; there is none in the module.
+    read_only = [flag for flag in of(wanted) if flag["takes"] is None]
+    if read_only:
+        yield "if TYPE_CHECKING:"
+    for flag in read_only:
+        yield f"    {leaf(flag)}: Final[{flag['reads']}] = {flag['default']!r}"
 
 
 def stub_attribute(flag: "Flag") -> Iterator[str]:
@@ -111,6 +118,10 @@ def typed_dict() -> Iterator[str]:
 def documentation() -> Iterator[str]:
     """Yield the page that lists every flag."""
     yield "# Flags"
+    yield ""
+    yield "The environment is read once, when `interlock.backends` is imported; a registered flag's variable"
+    yield "when the flag is registered. In tests, `backends.override` and `unittest.mock.patch.object` leave"
+    yield "a flag as it was; pytest's `monkeypatch` leaves the old value behind as an assigned one."
     yield ""
     yield "Made from the table of flags by `make generate`. Names are below `interlock.backends`."
     yield ""

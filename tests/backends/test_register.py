@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import pickle
 from collections.abc import Callable
 
@@ -65,15 +66,41 @@ def test_a_snapshot_brings_it_back_and_reset_drops_it(restored: None) -> None:
     assert verbose.value
 
 
-def test_a_snapshot_without_a_value_for_it_is_taken_where_nobody_has_registered_it(restored: None) -> None:
-    backends.restore([*backends.snapshot(), ("elsewhere.flag", False, "default")])
-    with pytest.raises(errors.UnknownFlagError, match=r"elsewhere\.flag"):
-        backends.restore([("elsewhere.flag", True, "process")])
+def test_a_value_restored_before_its_flag_is_registered_is_assigned_then(restored: None) -> None:
+    backends.restore([("register_test.early", True, "process"), ("register_test.never", 1, "default")])
+    assert register("register_test.early", False, doc="Whether it prints.").value
+    assert backends.explain("register_test.early").level is Level.PROCESS
+    with pytest.raises(errors.UnknownFlagError, match=r"backends\.cudnn\.benchmrak.* mean backends\.cudnn"):
+        backends.restore([("cudnn.benchmrak", True, "process")])
+
+
+def test_a_restored_value_that_the_flag_does_not_take_is_told_when_it_is_registered(restored: None) -> None:
+    backends.restore([("register_test.wrong", 3, "process")])
+    with pytest.warns(errors.FlagEnvironmentWarning, match=r"restored is ignored: register_test\.wrong"):
+        assert not register("register_test.wrong", False, doc="Whether it prints.").value
+
+
+def test_a_worker_that_imports_the_library_later_gets_the_value(restored: None) -> None:
+    sent = register("register_test.sent", False, doc="Whether it prints.")
+    sent.value = True
+    taken = base64.b64encode(pickle.dumps(backends.snapshot())).decode()
+    done = child.run(
+        f"""
+        import base64, pickle
+        from interlock import backends
+
+        pickle.loads(base64.b64decode("{taken}")).install()
+        print(backends.register("register_test.sent", False, doc="Whether it prints.").value)
+        """
+    )
+    assert (done.code, done.stdout) == (0, "True\n"), done.stderr
 
 
 def test_to_register_the_same_again_gives_the_same_flag() -> None:
     first, again = (register("register_test.again", 1, doc="A number.") for _ in range(2))
-    assert (first.name, first.value) == (again.name, again.value)
+    assert first == again
+    assert hash(first) == hash(again)
+    assert first != register("register_test.other", 1, doc="A number.")
     with pytest.raises(REFUSED, match="registered already, and differently"):
         register("register_test.again", 2, doc="A number.")
 
@@ -82,19 +109,21 @@ def test_a_flag_is_pickled_as_its_name() -> None:
     verbose = register("register_test.pickled", False, doc="Whether it prints.")
     copied = pickle.loads(pickle.dumps(verbose))
     assert isinstance(copied, Flag)
+    assert copied == verbose
     assert repr(copied) == repr(verbose) == "Flag('register_test.pickled')"
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: register("cudnn.mine", False, doc="x"), REFUSED, "begin with cudnn"),
+        (lambda: register("cudnn.mine", False, doc="x"), REFUSED, "none of interlock's own"),
+        (lambda: register("interlock_cudnn.enabled", False, doc="x"), REFUSED, "none of interlock's own"),
         (lambda: register("verbose", False, doc="x"), REFUSED, "dotted name"),
         (lambda: register("a.B", False, doc="x"), REFUSED, "lower-case"),
         (
             lambda: register("a.b", 3, doc="x", maximum=2),
             errors.FlagRegistrationError,
-            "at most the maximum 2",
+            "above the maximum 2",
         ),
         (
             lambda: register("a.b", "x", doc="x", choices=["y"]),
@@ -103,9 +132,13 @@ def test_a_flag_is_pickled_as_its_name() -> None:
         ),
         (lambda: register("a.b", "x", doc="x"), errors.FlagTypeError, "choices"),  # type: ignore[call-overload]
         (lambda: register("a.b", 1.5, doc="x"), errors.FlagTypeError, "1.5"),  # type: ignore[call-overload]
-        (lambda: register("a.b", -1, doc="x"), errors.FlagTypeError, "from 0 on, .* got -1"),
+        (lambda: register("a.b", -1, doc="x"), REFUSED, "default -1 is below 0"),
+        (lambda: register("a.b", 2**70, doc="x"), REFUSED, "too large"),
+        (lambda: register("a.b", 1, doc="x", maximum=-1), REFUSED, "maximum is an int from 0 on, got -1"),
+        (lambda: register("a.b", 1, doc="x", maximum=2**61), REFUSED, "is above"),
+        (lambda: register("a.b", "x", doc="x", choices=["x", "x"]), REFUSED, "twice"),
         (lambda: register("a.b", "x", doc="x", choices="xy"), errors.FlagTypeError, "sequence of str"),
-        (lambda: register("a.b", True, doc="x", maximum=1), errors.FlagTypeError, "for numbers"),
+        (lambda: register("a.b", True, doc="x", maximum=1), errors.FlagTypeError, "perhaps with a maximum"),
         (lambda: register(3, True, doc="x"), errors.FlagTypeError, "name, a str"),  # type: ignore[call-overload]
     ],
 )
@@ -138,3 +171,19 @@ def test_the_environment_sets_it_under_the_name_of_its_library() -> None:
     assert first == "7 environment MYLIB_GOOD 1"
     assert "MYLIB_BAD is ignored: mylib.bad takes an int" in second
     assert "'many'" in second
+
+
+def test_a_choice_with_capitals_is_found_in_the_environment() -> None:
+    done = child.run(
+        """
+        from interlock import backends
+        print(backends.register("mylib.level", "DEBUG", doc="x", choices=["DEBUG", "INFO", "info"]).value)
+        """,
+        env={"MYLIB_LEVEL": "INFO"},
+    )
+    assert (done.code, done.stdout, done.stderr) == (0, "INFO\n", "")
+
+
+def test_a_flag_is_no_truth_value() -> None:
+    with pytest.raises(TypeError, match=r"register_test\.again\.value"):
+        bool(register("register_test.again", 1, doc="A number."))

@@ -18,8 +18,12 @@ PROGRAM = """
     del backends.cudnn.deterministic
     with backends.override({"cudnn.enabled": False}):
         backends.cudnn.enabled = True
+    taken = backends.snapshot()
+    backends.cudnn.benchmark = True
+    backends.restore(taken)
+    backends.reset()
     for write in backends.writes():
-        print(write.name, write.value, pathlib.Path(write.set_by).name)
+        print(write.name, "dropped" if write.dropped else write.value, pathlib.Path(write.set_by).name)
 """
 
 
@@ -30,8 +34,12 @@ def test_writes_are_told_with_the_module_that_made_them() -> None:
     assert names == [
         "cudnn.deterministic True",
         "cuda.matmul.fp32_precision tf32",
-        "cudnn.deterministic None",
+        "cudnn.deterministic dropped",
         "cudnn.enabled True",
+        "cudnn.benchmark True",
+        "cudnn.benchmark dropped",
+        "cuda.matmul.fp32_precision tf32",
+        "cuda.matmul.fp32_precision dropped",
     ]
     assert done.stdout.splitlines()[0].endswith(" careless.py:2")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from interlock._core import backends as _native
-from interlock._core.backends import disable_global_flags, epoch, flags_frozen
+from interlock._core.backends import FlagScope, FreezeScope, disable_global_flags, epoch, flags_frozen
 from interlock.backends import (
     cpu,
     cuda,
@@ -32,18 +32,19 @@ from interlock.backends import (
 )
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 from interlock.backends._explain import Explanation, Level, explain
+from interlock.backends._flags import Flags
 from interlock.backends._precision import _FP32Precision
 from interlock.backends._register import Flag, register
 from interlock.backends._snapshot import Snapshot, SnapshotEntry, reset, restore, snapshot
 from interlock.backends._writes import Write, writes
-from interlock.errors import FlagEnvironmentWarning
-
-if TYPE_CHECKING:
-    from interlock.backends._flags import Flags
+from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 
 __all__ = [
     "Explanation",
     "Flag",
+    "FlagScope",
+    "Flags",
+    "FreezeScope",
     "GenericModule",
     "Level",
     "Snapshot",
@@ -115,6 +116,8 @@ def override(flags: Flags | None = None, /, **named: object) -> _native.FlagScop
     >>> backends.cudnn.deterministic
     False
     """
+    if flags is not None and not isinstance(flags, dict):
+        raise FlagTypeError(f"override() takes a dict of flags, got a value of type {type(flags).__name__}")
     return _native.FlagScope({**(flags or {}), **named})
 
 

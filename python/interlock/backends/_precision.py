@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from interlock._core import backends as _native
 from interlock.errors import FlagValueError
 
-_CLASSES = {
+_Owner: TypeAlias = (
+    _native.CudaMatmulFlags
+    | _native.CudnnConvFlags
+    | _native.CudnnRnnFlags
+    | _native.MkldnnMatmulFlags
+    | _native.MkldnnConvFlags
+    | _native.MkldnnRnnFlags
+)
+
+_CLASSES: dict[tuple[str, str], type[_Owner]] = {
     ("cuda", "matmul"): _native.CudaMatmulFlags,
     ("cuda", "conv"): _native.CudnnConvFlags,
     ("cuda", "rnn"): _native.CudnnRnnFlags,
@@ -23,8 +32,8 @@ class _FP32Precision:
     `_FP32Precision("cuda", "conv")` shows what `cudnn.conv` shows. Raises `FlagValueError` for other pairs.
     """
 
-    def __new__(cls, backend: str, op: str) -> Any:
-        made = _CLASSES.get((backend, op))
+    def __new__(cls, backend: str, op: str) -> _Owner:  # type: ignore[misc]  # it makes others
+        made = next((made for pair, made in _CLASSES.items() if pair == (backend, op)), None)
         if made is None:
             known = ", ".join(f"({one!r}, {other!r})" for one, other in _CLASSES)
             raise FlagValueError(f"backend and op are one of {known}, got ({backend!r}, {op!r})")

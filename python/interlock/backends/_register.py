@@ -49,6 +49,15 @@ class Flag(Generic[_T]):
     def __repr__(self) -> str:
         return f"Flag({self.name!r})"
 
+    def __bool__(self) -> bool:
+        raise TypeError(f"{self!r} is no truth value: read its value, {self.name}.value")
+
+    def __eq__(self, other: object) -> bool:
+        return self.name == other.name if isinstance(other, Flag) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __reduce__(self) -> tuple[type[Flag[Any]], tuple[str]]:
         return type(self), (self.name,)
 
@@ -78,11 +87,12 @@ def register(
     `name` is dotted and begins with the library's: `mylib.verbose`, which the environment sets as
     `MYLIB_VERBOSE`. The default says what the flag takes: a bool; an int from 0 to `maximum` (at most and by
     default 2**60); or one of the strings `choices`. `override`, `explain`, `snapshot`, `restore` and `reset`
-    know the flag from then on. To register the same again gives the same flag.
+    know the flag from then on. To register the same again gives an equal `Flag`. What `restore`
+    brought before the flag was registered is assigned now.
 
-    Raises `FlagRegistrationError` (a ValueError) for a name that is taken, interlock's own or no dotted name,
-    and for a default that is none of the values; `FlagTypeError` for another type. A variable that does not
-    fit is warned of (`FlagEnvironmentWarning`) and counts as unset.
+    Raises `FlagRegistrationError` (a ValueError) for a name or variable that is taken, interlock's own or no
+    dotted name, and for a default that is none of the values; `FlagTypeError` for another type. A
+    variable that does not fit is warned of (`FlagEnvironmentWarning`) and counts as unset.
 
     >>> from interlock import backends
     >>> verbose = backends.register("mylib.verbose", False, doc="Whether mylib prints what it does.")
@@ -99,8 +109,6 @@ def register(
             )
     if isinstance(choices, str):
         raise FlagTypeError("register() takes choices, a sequence of str, got one str")
-    if isinstance(default, bool) and maximum is not None:
-        raise FlagTypeError(f"{name} takes a bool, and a maximum is for numbers")
     for variable, problem in _native.register_flag(name, default, doc, choices, maximum):
         warnings.warn(f"{variable} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
     return Flag(name)

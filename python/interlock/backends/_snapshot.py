@@ -33,8 +33,7 @@ class Snapshot(tuple[SnapshotEntry, ...]):
         process. Where exactly these are assigned already it does nothing, so that a freeze which a forked
         worker has from its parent is no obstacle. Otherwise it is `restore`, and raises what that raises.
         """
-        if _assigned(snapshot()) != _assigned(map(_checked, self)):
-            restore(self)
+        _native.install(_assigned(map(_checked, self)))
 
 
 def snapshot() -> Snapshot:
@@ -45,7 +44,8 @@ def snapshot() -> Snapshot:
 def restore(snapshot: Iterable[Sequence[Any]]) -> None:
     """Assign for the process what was assigned when `snapshot` was taken, and drop all else.
 
-    It takes a `Snapshot`, also one that went through JSON. All or nothing: raises `FlagTypeError`,
+    It takes a `Snapshot`, also one that went through JSON. A flag of a library that is not imported yet gets
+    its value when the library registers it. All or nothing: raises `FlagTypeError`,
     `FlagValueError` or `UnknownFlagError` for entries that don't fit, `FlagsFrozenError` while flags are
     frozen. Scopes that are open stay in force.
     """
@@ -64,8 +64,6 @@ def _checked(entry: Sequence[Any]) -> SnapshotEntry:
     if not (isinstance(entry, list | tuple) and len(entry) == 3 and isinstance(entry[0], str)):
         raise FlagTypeError(f"an entry of a snapshot is (name, value, level), got {entry!r}")
     name, value, level = entry
-    if level == Level.PROCESS:
-        _native.read(name)  # what holds nothing may be a flag of a library that is not imported here
     if level not in (Level.PROCESS, Level.ENVIRONMENT, Level.DEFAULT):
         raise FlagValueError(
             f"the level of {name} in a snapshot is process, environment or default, got {level!r}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from interlock._core import backends as _native
-from interlock.backends._arguments import set_flags as _set_flags
 
 __all__ = ["flags", "is_available", "set_flags"]
 
@@ -31,7 +30,8 @@ def set_flags(_enabled: bool) -> tuple[bool]:
 
     Raises `FlagTypeError` for a value that does not fit, `FlagsFrozenError` while flags are frozen.
     """
-    (before,) = _set_flags(("nnpack.enabled",), _enabled)
+    before = bool(_native.read("nnpack.enabled"))
+    _native.assign({"nnpack.enabled": _enabled})
     return (before,)
 
 

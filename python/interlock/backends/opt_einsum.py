@@ -29,7 +29,10 @@ _ARGUMENTS = ("opt_einsum.enabled", "opt_einsum.strategy")
 
 def is_available() -> bool:
     """Return whether the package opt_einsum is installed."""
-    return _PACKAGE in sys.modules or importlib.util.find_spec(_PACKAGE) is not None
+    if _PACKAGE in sys.modules:
+        # None stands for a package that must not be imported.
+        return sys.modules[_PACKAGE] is not None
+    return importlib.util.find_spec(_PACKAGE) is not None
 
 
 def get_opt_einsum() -> Any:

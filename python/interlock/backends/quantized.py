@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from interlock._core import backends as _native
 
@@ -11,7 +11,8 @@ __all__ = ["QuantizedEngine"]
 
 # <flags of quantized>
 engine: Literal["none"]
-supported_engines: list[str]
+if TYPE_CHECKING:
+    supported_engines: Final[list[str]] = ["none"]
 # </flags of quantized>
 
 QuantizedEngine = _native.QuantizedModule

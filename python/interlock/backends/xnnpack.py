@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Final
 
 from interlock._core import backends as _native
 
 __all__ = ["XNNPACKEngine"]
 
 # <flags of xnnpack>
-enabled: bool
+if TYPE_CHECKING:
+    enabled: Final[bool] = False
 # </flags of xnnpack>
 
 XNNPACKEngine = _native.XnnpackModule

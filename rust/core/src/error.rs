@@ -42,7 +42,7 @@ pub enum Error {
         /// The name given.
         name: String,
         /// The flag that was probably meant.
-        near: Option<&'static str>,
+        near: Option<String>,
     },
     /// A flag can't be registered.
     FlagRegistration {
@@ -130,9 +130,9 @@ impl fmt::Display for Error {
                 write!(f, "{name} is refused: flags were frozen at {by}")
             }
             Error::UnknownFlag { name, near: Some(near) } => {
-                write!(f, "there is no flag backends.{name}; did you mean backends.{near}?")
+                write!(f, "there is no flag {name}; did you mean {near}?")
             }
-            Error::UnknownFlag { name, near: None } => write!(f, "there is no flag backends.{name}"),
+            Error::UnknownFlag { name, near: None } => write!(f, "there is no flag {name}"),
             Error::FlagRegistration { name, reason } => {
                 write!(f, "the flag {name:?} can't be registered: {reason}")
             }

@@ -6,9 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use interlock::Error;
 use interlock::backends::flags::{
-    CUDA_MATMUL_FP16_REDUCTION, CUDNN_BENCHMARK_LIMIT, CUDNN_DETERMINISTIC, CUDNN_ENABLED,
+    CUDA_CUBLAS_WORKSPACE, CUDA_MATMUL_FP16_REDUCTION, CUDNN_BENCHMARK_LIMIT, CUDNN_DETERMINISTIC,
+    CUDNN_ENABLED,
 };
-use interlock::backends::{self, FlagScope, FreezeScope, Given, Level, Node, Precision, Site, Value};
+use interlock::backends::{
+    self, FlagScope, FreezeScope, Given, Level, Node, Precision, Reduction, Site, Value,
+};
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -21,7 +24,7 @@ fn turn() -> Turn<'static> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        backends::reset().unwrap();
+        backends::reset(None).unwrap();
     }
 }
 
@@ -122,7 +125,7 @@ fn a_freeze_stops_every_write_and_no_scope() {
     let error = CUDNN_ENABLED.set(false).unwrap_err();
     assert!(error.to_string().contains("cudnn.enabled") && error.to_string().contains("flags.rs"), "{error}");
     assert!(Node::Generic.set(Precision::Ieee).is_err());
-    assert!(backends::reset().is_err());
+    assert!(backends::reset(None).is_err());
     {
         let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
         assert!(!CUDNN_ENABLED.get());
@@ -153,12 +156,12 @@ fn a_snapshot_brings_back_what_was_assigned_and_only_that() {
     CUDNN_ENABLED.set(false).unwrap();
     CUDA_MATMUL_FP16_REDUCTION.set(backends::Reduction { allowed: false, split: false }).unwrap();
     let taken = backends::snapshot();
-    backends::reset().unwrap();
+    backends::reset(None).unwrap();
     CUDNN_DETERMINISTIC.set(true).unwrap();
     let assigned: Vec<_> = taken
         .iter()
         .filter(|entry| entry.level == Level::Process)
-        .map(|entry| (backends::find(entry.name).unwrap(), given(entry.value)))
+        .map(|entry| (entry.name, given(entry.value)))
         .collect();
     backends::restore(&assigned, None).unwrap();
     assert_eq!(backends::snapshot(), taken);
@@ -176,6 +179,17 @@ fn given(value: Value) -> Given<'static> {
         Value::Names(names) => Given::Other(format!("{names:?}, which can only be read")),
         Value::None => Given::None,
     }
+}
+
+#[test]
+fn a_flag_refuses_what_it_does_not_take_from_rust_too() {
+    let _turn = turn();
+    let refused = |result: interlock::Result<()>| matches!(result, Err(Error::FlagValue { .. }));
+    assert!(refused(CUDA_CUBLAS_WORKSPACE.set((1 << 62) + 5)));
+    assert!(refused(CUDNN_BENCHMARK_LIMIT.set(u32::MAX)));
+    assert!(refused(CUDA_MATMUL_FP16_REDUCTION.set(Reduction { allowed: true, split: false })));
+    CUDNN_BENCHMARK_LIMIT.set(7).unwrap();
+    assert_eq!(CUDNN_BENCHMARK_LIMIT.get(), 7);
 }
 
 #[test]

@@ -224,9 +224,9 @@ impl Attribute {
                 .precision_named(name)
                 .map(|precision| Held::Value(precision as u64))
                 .ok_or(Refusal::Value),
-            (Target::Node(_), Given::None) if purpose == Purpose::Copied => Ok(Held::Unset),
+            (Target::Node(_), Given::None) if purpose == Purpose::Copied => Ok(Held::Nothing),
             // `flags(allow_tf32=True)` is what it does when nothing is said: it asks for no precision.
-            (Target::Tf32(_), Given::Bool(true)) if purpose == Purpose::WholeModule => Ok(Held::Unset),
+            (Target::Tf32(_), Given::Bool(true)) if purpose == Purpose::WholeModule => Ok(Held::Nothing),
             (Target::Tf32(_), Given::Bool(allowed)) => {
                 Ok(Held::Value(if *allowed { Precision::Tf32 } else { Precision::Ieee } as u64))
             }

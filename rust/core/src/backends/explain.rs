@@ -119,16 +119,21 @@ fn source(slot: Slot) -> (Level, Option<SetBy>) {
     if let Some(site) = state::scoped_site(slot) {
         return (Level::Scope, site.map(SetBy::Line));
     }
-    let level = match slot {
-        Slot::Flag(id) => table::word(id).map_or(Level::Default, |word| word.in_process().1),
-        Slot::Node(node) => node.in_process().1,
-    };
+    let level = level_in_process(slot);
     let set_by = match level {
         Level::Process => PROCESS.lock().site(slot).map(SetBy::Line),
         Level::Environment => variable(slot).map(SetBy::Variable),
         Level::Default | Level::Scope => None,
     };
     (level, set_by)
+}
+
+/// Where the process has the value of a slot from.
+pub(super) fn level_in_process(slot: Slot) -> Level {
+    match slot {
+        Slot::Flag(id) => table::word(id).map_or(Level::Default, |word| word.in_process().1),
+        Slot::Node(node) => node.in_process().1,
+    }
 }
 
 fn variable(slot: Slot) -> Option<&'static str> {

@@ -2,13 +2,14 @@
 
 use std::marker::PhantomData;
 
+use super::attribute::qualified;
 use super::environment;
 use super::kind::{FlagValue, Kind};
 use super::write::{Batch, Held, Writes};
 use super::{Level, Site, Value};
-use crate::Result;
 use crate::state::{self, FlagId, Slot};
 use crate::sync::SharedWord;
+use crate::{Error, Result};
 
 /// The word: in its two upper bits where the value comes from, below them the value's payload.
 /// All zero until it is first read or written.
@@ -33,7 +34,7 @@ const LEVEL_SHIFT: u32 = 62;
 const PAYLOAD: u64 = (1 << LEVEL_SHIFT) - 1;
 
 const fn levelled(level: Level, payload: u64) -> u64 {
-    (level as u64) << LEVEL_SHIFT | payload
+    (level as u64) << LEVEL_SHIFT | payload & PAYLOAD
 }
 
 impl FlagWord {
@@ -109,7 +110,7 @@ impl FlagWord {
     pub(super) fn set_in_process(&self, held: Held) {
         self.bits.set(match held {
             Held::Value(payload) => levelled(Level::Process, payload),
-            Held::Unset => self.fallback(),
+            Held::Unset | Held::Nothing => self.fallback(),
         });
     }
 }
@@ -138,9 +139,16 @@ impl<T: FlagValue> Flag<T> {
     }
 
     /// Writes where the innermost scope of this thread decides the flag, else for the process.
-    /// Fails while flags are frozen.
+    /// Fails for a value that the flag does not take, and while flags are frozen.
     #[track_caller]
     pub fn set(&self, value: T) -> Result<()> {
+        if !self.word.kind.admits(value.payload()) {
+            return Err(Error::FlagValue {
+                name: qualified(self.word.name),
+                given: value.shown(),
+                allowed: self.word.kind.allowed(),
+            });
+        }
         let mut batch = Batch::default();
         batch.add(self.word.name, Slot::Flag(self.word.id), Held::Value(value.payload()));
         batch.commit(Some(Site::caller()))

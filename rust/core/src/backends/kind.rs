@@ -86,6 +86,18 @@ impl Kind {
         }
     }
 
+    /// Whether a payload stands for a value that this kind takes.
+    pub(super) fn admits(self, payload: u64) -> bool {
+        match self {
+            Kind::Switch { .. } => payload < UNSAID,
+            Kind::OptionalSwitch => payload <= UNSAID,
+            Kind::Count { max, .. } => payload <= max,
+            Kind::Choice { names, .. } => payload < names.len() as u64,
+            Kind::Ranking { names, .. } => Ranking::decode(payload).is_of(names.len()),
+            Kind::Reduction => Reduction::decode(payload).is_allowed(),
+        }
+    }
+
     /// What a message says is allowed.
     pub(super) fn allowed(self) -> String {
         match self {
@@ -131,7 +143,13 @@ impl Kind {
         match self {
             Kind::Switch { .. } | Kind::OptionalSwitch => parse_switch(text).map_or_else(unread, Given::Bool),
             Kind::Count { .. } => text.trim().parse().map_or_else(|_| unread(), Given::Integer),
-            Kind::Choice { .. } => Given::Text(text.trim().to_lowercase().into()),
+            Kind::Choice { names, aliases, .. } => {
+                let text = text.trim();
+                let known = all_names(names, aliases);
+                let named = known.iter().find(|name| **name == text);
+                let alike = || known.iter().find(|name| name.eq_ignore_ascii_case(text));
+                Given::Text(named.or_else(alike).map_or(text, |name| name).into())
+            }
             Kind::Ranking { .. } => {
                 let names = text.split(',').map(|name| Given::Text(name.trim().to_lowercase().into()));
                 Given::List(names.collect())
@@ -148,7 +166,9 @@ impl Kind {
     pub(super) fn allowed_text(self) -> String {
         match self {
             Kind::Switch { .. } | Kind::OptionalSwitch => SWITCH_WORDS.to_owned(),
-            Kind::Reduction => format!("{SWITCH_WORDS}, or two of them with a comma between"),
+            Kind::Reduction => {
+                format!("{SWITCH_WORDS}, or two with a comma between, not the first on and the second off")
+            }
             Kind::Ranking { names, .. } => format!("{} with commas between, each once", all_of(names)),
             _ => self.allowed(),
         }
@@ -185,10 +205,14 @@ pub(super) fn literal(names: &[&str]) -> String {
 
 /// A Rust type that a flag's word can hold.
 pub trait FlagValue: Copy {
-    /// The bits that stand for the value; fewer than 62 of them are used.
+    /// The bits that stand for the value; a flag takes none of the upper two.
     fn payload(self) -> u64;
     /// The value that the bits stand for.
     fn decode(payload: u64) -> Self;
+    /// The value in a message.
+    fn shown(self) -> String {
+        self.payload().to_string()
+    }
 }
 
 impl FlagValue for bool {
@@ -264,7 +288,12 @@ impl Reduction {
             },
             _ => return Err(Refusal::Type),
         };
-        if allowed && !split { Err(Refusal::Value) } else { Ok(Reduction { allowed, split }) }
+        let reduction = Reduction { allowed, split };
+        if reduction.is_allowed() { Ok(reduction) } else { Err(Refusal::Value) }
+    }
+
+    fn is_allowed(self) -> bool {
+        self.split || !self.allowed
     }
 }
 
@@ -276,5 +305,9 @@ impl FlagValue for Reduction {
     #[inline]
     fn decode(payload: u64) -> Self {
         Reduction { allowed: payload & 1 != 0, split: payload & 2 != 0 }
+    }
+
+    fn shown(self) -> String {
+        Value::Pair(self.allowed, self.split).to_string()
     }
 }

@@ -48,7 +48,7 @@ impl Log {
     }
 }
 
-/// The last writes without a scope, the oldest first: at most a thousand, and none where writes are not traced.
+/// The last writes, the oldest first; to open a scope is none: at most a thousand, and none where writes are not traced.
 pub fn written() -> Vec<LoggedWrite> {
     PROCESS.lock().log.0.iter().cloned().collect()
 }

@@ -54,7 +54,7 @@ pub(crate) use scope::values_of;
 pub use scope::{FlagScope, FlagScopeBuilder, Purpose};
 pub use site::Site;
 pub(crate) use snapshot::process_flags;
-pub use snapshot::{Snapshot, SnapshotEntry, reset, restore, snapshot};
+pub use snapshot::{Snapshot, SnapshotEntry, install, reset, restore, snapshot};
 pub use table::{MODULES, attributes, find, own_attributes};
 pub use value::{Given, Value};
 pub use write::assign;

@@ -26,6 +26,7 @@ impl Attribute {
             Target::Word(word, _) => overruled_switch(word),
             Target::Node(node) => overruled_precision(*node)
                 .map(|by| Overruled { value: Value::Name(Precision::Ieee.name()), by }),
+            Target::Tf32(nodes) if !Node::all_read(nodes, Precision::Tf32) => None,
             Target::Tf32(nodes) => {
                 let by = nodes.iter().find_map(|node| overruled_precision(*node))?;
                 Some(Overruled { value: Value::Bool(false), by })

@@ -247,7 +247,7 @@ impl Node {
     pub(super) fn set_in_process(self, held: Held) {
         let bits = match held {
             Held::Value(payload) => self.holding(payload) | ASSIGNED << self.shift(),
-            Held::Unset => environment::tree() & self.mask(),
+            Held::Unset | Held::Nothing => environment::tree() & self.mask(),
         };
         TREE.set((process_word() & !self.mask()) | bits);
     }

@@ -1,8 +1,8 @@
 //! What the process keeps beside the words: the freeze, who wrote what, and how often.
 
-use super::Site;
 use super::freeze::Freeze;
 use super::log::Log;
+use super::{Given, Site};
 use crate::state::{self, Slot};
 use crate::sync::{ChangeCounter, ForkLock};
 
@@ -16,11 +16,13 @@ pub(crate) struct Process {
     /// Who last assigned each slot; filled only where writes are traced.
     pub(super) sites: Vec<(Slot, Site)>,
     pub(super) log: Log,
+    /// What was restored for flags that nobody has registered yet.
+    pub(super) held_back: Vec<(String, Given<'static>)>,
 }
 
 impl Process {
     const fn new() -> Self {
-        Process { freeze: Freeze::new(), sites: Vec::new(), log: Log::new() }
+        Process { freeze: Freeze::new(), sites: Vec::new(), log: Log::new(), held_back: Vec::new() }
     }
 
     pub(super) fn note_change(&self) {

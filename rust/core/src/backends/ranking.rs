@@ -52,10 +52,15 @@ impl Ranking {
         };
         let positions: Vec<u8> =
             items.iter().map(|item| position(item).map(|place| place as u8)).collect::<Option<_>>()?;
-        let is_there_once =
-            |place: usize| positions.iter().filter(|other| usize::from(**other) == place).count() == 1;
-        (positions.len() == names.len() && (0..names.len()).all(is_there_once))
-            .then(|| Ranking::new(&positions))
+        let ranking = (positions.len() == names.len()).then(|| Ranking::new(&positions));
+        ranking.filter(|ranking| ranking.is_of(names.len()))
+    }
+
+    /// Whether each of so many positions is there once.
+    pub(super) fn is_of(self, length: usize) -> bool {
+        let mut positions: Vec<usize> = self.positions().collect();
+        positions.sort_unstable();
+        positions.into_iter().eq(0..length)
     }
 
     pub(super) fn show(self, names: &[&'static str], f: &mut fmt::Formatter<'_>) -> fmt::Result {

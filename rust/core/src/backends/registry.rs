@@ -8,6 +8,7 @@ use super::effect::Effect;
 use super::flag::{FlagWord, FromEnvironment};
 use super::kind::Kind;
 use super::process::PROCESS;
+use super::write::Held;
 use super::{Given, table};
 use crate::{Error, Result, env};
 
@@ -79,21 +80,40 @@ pub(super) fn word(number: usize) -> Option<&'static FlagWord> {
     }
 }
 
+/// Whether a flag of another library may have this name.
+pub(super) fn may_be_registered(name: &str) -> bool {
+    library_of(name).is_some()
+}
+
+/// The library of a dotted name of lower-case words that is none of ours.
+fn library_of(name: &str) -> Option<&str> {
+    let is_identifier = |part: &str| {
+        let mut letters = part.chars();
+        letters.next().is_some_and(|first| first.is_ascii_lowercase() || first == '_')
+            && letters.all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')
+    };
+    let (library, _) = name.split_once('.').filter(|_| name.split('.').all(is_identifier))?;
+    let is_ours =
+        library.starts_with("interlock") || library == "backends" || table::MODULES.contains(&library);
+    (!is_ours).then_some(library)
+}
+
 /// Adds a flag. To register the same again does nothing, so that a library may be loaded again.
 ///
 /// Fails where the name is no dotted name, begins like one of ours, or belongs to another declaration, and
 /// where the default is none of the values. The second result names the environment variables that were not
 /// understood, each with the reason.
 pub fn register(declaration: Declaration) -> Result<(&'static Attribute, Vec<(String, Error)>)> {
-    let kind = declaration.checked()?;
+    declaration.check()?;
     if let Some(known) = declaration.known()? {
         return Ok((known, Vec::new()));
     }
+    let kind = declaration.takes.kind();
     // Made and leaked before the lock is taken, which is for a few stores.
     let name: &'static str = declaration.name.clone().leak();
     let doc: &'static str = declaration.doc.clone().leak();
-    let (said, problems) = from_environment(name, kind);
-    let _process = PROCESS.lock();
+    let (said, mut problems) = from_environment(name, kind);
+    let mut process = PROCESS.lock();
     if let Some(known) = declaration.known()? {
         return Ok((known, problems));
     }
@@ -113,17 +133,29 @@ pub fn register(declaration: Declaration) -> Result<(&'static Attribute, Vec<(St
     let registered: &'static Registered = Box::leak(Box::new(Registered { attribute, declaration }));
     // Nobody else fills places: the lock is held.
     let _ = place.set(registered);
+    let held_back = process.held_back.iter().position(|(held_back, _)| held_back == name);
+    if let Some((_, given)) = held_back.map(|index| process.held_back.remove(index)) {
+        match kind.encode(&given) {
+            Ok(payload) => word.set_in_process(Held::Value(payload)),
+            Err(_) => problems.push((
+                "the value that was restored".to_owned(),
+                Error::FlagValue { name: name.to_owned(), given: given.to_string(), allowed: kind.allowed() },
+            )),
+        }
+        process.note_change();
+    }
     Ok((&registered.attribute, problems))
 }
 
 /// What the environment says of a flag that is being registered, and what of that is not understood.
 fn from_environment(name: &str, kind: Kind) -> (Option<FromEnvironment>, Vec<(String, Error)>) {
     let variable = env::in_capitals(name);
-    let Some(text) = env::read(&variable) else { return (None, Vec::new()) };
+    let Some(value) = std::env::var_os(&variable) else { return (None, Vec::new()) };
+    let text = value.to_string_lossy();
     match kind.encode(&kind.parse(&text)) {
         Ok(payload) => (Some(FromEnvironment { payload, variable: variable.leak() }), Vec::new()),
         Err(_) => {
-            let given = Given::Text((&*text).into()).to_string();
+            let given = Given::Text(text).to_string();
             let error = Error::FlagValue { name: name.to_owned(), given, allowed: kind.allowed_text() };
             (None, vec![(variable, error)])
         }
@@ -140,23 +172,19 @@ impl Declaration {
         }
     }
 
-    fn checked(&self) -> Result<Kind> {
-        let is_identifier = |part: &str| {
-            let mut letters = part.chars();
-            letters.next().is_some_and(|first| first.is_ascii_lowercase() || first == '_')
-                && letters
-                    .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')
-        };
-        let Some((library, _)) =
-            self.name.split_once('.').filter(|_| self.name.split('.').all(is_identifier))
-        else {
-            let wanted = "a flag has a dotted name of lower-case words, that of its library first";
+    fn check(&self) -> Result<()> {
+        if library_of(&self.name).is_none() {
+            let wanted = "a flag has a dotted name of lower-case words, the first of which is its library's and \
+                          none of interlock's own";
             return Err(self.refused(wanted.to_owned()));
-        };
-        if ["interlock", "backends"].contains(&library) || table::MODULES.contains(&library) {
-            return Err(self.refused(format!("names that begin with {library} are interlock's own")));
         }
-        self.takes.kind().map_err(|reason| self.refused(reason))
+        let variable = env::in_capitals(&self.name);
+        let other =
+            table::attributes().find(|other| other.name != self.name && other.own_variable() == variable);
+        if let Some(other) = other {
+            return Err(self.refused(format!("its variable {variable} is that of {}", other.name)));
+        }
+        self.takes.check().map_err(|reason| self.refused(reason))
     }
 
     fn refused(&self, reason: String) -> Error {
@@ -165,22 +193,39 @@ impl Declaration {
 }
 
 impl Takes {
-    fn kind(&self) -> Result<Kind, String> {
+    fn check(&self) -> Result<(), String> {
         match self {
-            Takes::Switch { default } => Ok(Kind::Switch { default: *default }),
-            Takes::Count { default, maximum } if default <= maximum && *maximum <= LARGEST_COUNT => {
-                Ok(Kind::Count { default: *default, max: *maximum })
+            Takes::Switch { .. } => Ok(()),
+            Takes::Count { maximum, .. } if *maximum > LARGEST_COUNT => {
+                Err(format!("the maximum {maximum} is above {LARGEST_COUNT}"))
             }
-            Takes::Count { default, maximum } => Err(format!(
-                "the default {default} must be at most the maximum {maximum}, and that at most {LARGEST_COUNT}"
-            )),
+            Takes::Count { default, maximum } if default > maximum => {
+                Err(format!("the default {default} is above the maximum {maximum}"))
+            }
+            Takes::Count { .. } => Ok(()),
+            Takes::Choice { default, names } if !names.contains(default) => {
+                Err(format!("the default '{default}' is none of the choices {names:?}"))
+            }
+            Takes::Choice { names, .. } => {
+                let is_there_before =
+                    |(index, name)| names.iter().take(index).any(|other: &String| other == name);
+                match names.iter().enumerate().any(is_there_before) {
+                    true => Err(format!("a choice is there twice in {names:?}")),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// What is leaked here stays with the flag.
+    fn kind(&self) -> Kind {
+        match self {
+            Takes::Switch { default } => Kind::Switch { default: *default },
+            Takes::Count { default, maximum } => Kind::Count { default: *default, max: *maximum },
             Takes::Choice { default, names } => {
-                let position = names.iter().position(|name| name == default);
-                let Some(position) = position else {
-                    return Err(format!("the default '{default}' is none of the choices {names:?}"));
-                };
+                let default = names.iter().position(|name| name == default).unwrap_or(0) as u64;
                 let names: Vec<&'static str> = names.iter().map(|name| &*name.clone().leak()).collect();
-                Ok(Kind::Choice { names: names.leak(), aliases: &[], default: position as u64 })
+                Kind::Choice { names: names.leak(), aliases: &[], default }
             }
         }
     }
@@ -225,9 +270,27 @@ mod tests {
 
     #[test]
     fn names_that_are_ours_or_no_dotted_names_are_refused() {
-        for name in ["verbose", "cudnn.mine", "mkl.mine", "interlock.mine", "a..b", "a.B", "", "1.a", "a."] {
+        for name in [
+            "verbose",
+            "cudnn.mine",
+            "mkl.mine",
+            "interlock_cudnn.enabled",
+            "interlock.mine",
+            "a..b",
+            "a.B",
+            "",
+            "1.a",
+            "a.",
+        ] {
             assert!(matches!(register(switch(name)), Err(Error::FlagRegistration { .. })), "{name}");
         }
+    }
+
+    #[test]
+    fn two_flags_do_not_share_a_variable() {
+        register(switch("registry_test.solver.mode")).unwrap();
+        let error = register(switch("registry_test.solver_mode")).unwrap_err().to_string();
+        assert!(error.contains("REGISTRY_TEST_SOLVER_MODE is that of registry_test.solver.mode"), "{error}");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Every flag of the process as one value, and back.
 
 use super::attribute::{Part, Target};
+use super::explain::level_in_process;
 use super::process::PROCESS;
 use super::write::{Batch, Held, put_in_process};
-use super::{Attribute, Given, Level, Purpose, Site, Value, precision, table};
-use crate::state::FlagSlots;
+use super::{Attribute, Given, Level, Purpose, Site, Value, precision, registry, table};
+use crate::state::{FlagSlots, Slot};
 use crate::{Result, env};
 
 /// One flag of a [`Snapshot`].
@@ -59,17 +60,43 @@ pub(crate) fn process_flags() -> FlagSlots {
 
 /// Assigns these flags for the process, past every scope, and drops what else is assigned: all, or
 /// nothing where a name or value is refused or flags are frozen.
-pub fn restore(assigned: &[(&'static Attribute, Given)], site: Option<Site>) -> Result<()> {
-    let mut batch = removal_of_all()?;
-    for (attribute, given) in assigned {
-        attribute.add_write(given, Purpose::Named, &mut batch)?;
+///
+/// A flag of another library that is not registered yet gets its value when it is.
+pub fn restore(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<Site>) -> Result<()> {
+    let (batch, held_back) = restoration(assigned)?;
+    batch.commit_to_process("restore", held_back, site)
+}
+
+/// Does the same, and nothing where exactly these are assigned already: then no freeze is in the way.
+pub fn install(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<Site>) -> Result<()> {
+    let (batch, held_back) = restoration(assigned)?;
+    if held_back.is_empty() && batch.is_done() {
+        return Ok(());
     }
-    batch.commit_to_process("restore", site)
+    batch.commit_to_process("restore", held_back, site)
+}
+
+type HeldBack = Vec<(String, Given<'static>)>;
+
+fn restoration(assigned: &[(impl AsRef<str>, Given<'_>)]) -> Result<(Batch, HeldBack)> {
+    let mut batch = removal_of_all()?;
+    let mut held_back = Vec::new();
+    for (name, given) in assigned {
+        let name = name.as_ref();
+        match table::find(name) {
+            Ok(attribute) => attribute.add_write(given, Purpose::Named, &mut batch)?,
+            Err(_) if registry::may_be_registered(name) => {
+                held_back.push((name.to_owned(), given.clone().into_owned()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((batch, held_back))
 }
 
 /// Drops whatever is assigned for the process.
-pub fn reset() -> Result<()> {
-    removal_of_all()?.commit_to_process("reset", None)
+pub fn reset(site: Option<Site>) -> Result<()> {
+    removal_of_all()?.commit_to_process("reset", Vec::new(), site)
 }
 
 fn removal_of_all() -> Result<Batch> {
@@ -81,19 +108,49 @@ fn removal_of_all() -> Result<Batch> {
 }
 
 impl Batch {
-    fn commit_to_process(self, operation: &'static str, site: Option<Site>) -> Result<()> {
+    /// Whether the process holds all of it.
+    fn is_done(&self) -> bool {
+        let _no_writes = PROCESS.lock();
+        self.slots().all(|(slot, held)| match held {
+            Held::Value(payload) => held_in_process(slot) == (payload, Level::Process),
+            Held::Unset | Held::Nothing => level_in_process(slot) != Level::Process,
+        })
+    }
+
+    fn commit_to_process(
+        self,
+        operation: &'static str,
+        held_back: HeldBack,
+        site: Option<Site>,
+    ) -> Result<()> {
         let site = site.filter(|_| env::debug());
         let mut process = PROCESS.lock();
         process.freeze.admit(operation)?;
         process.sites.clear();
+        process.held_back = held_back;
         for (slot, held) in self.into_slots() {
+            let was_assigned = level_in_process(slot) == Level::Process;
             put_in_process(slot, held);
-            if let (Held::Value(_), Some(site)) = (held, &site) {
+            let Some(site) = &site else { continue };
+            if held != Held::Unset {
                 process.sites.push((slot, site.clone()));
+            }
+            if held != Held::Unset || was_assigned {
                 process.log.note(slot, held, site);
             }
         }
         process.note_change();
         Ok(())
+    }
+}
+
+/// What the process holds, and from where.
+fn held_in_process(slot: Slot) -> (u64, Level) {
+    match slot {
+        Slot::Flag(id) => table::word(id).map_or((0, Level::Default), |word| word.in_process()),
+        Slot::Node(node) => {
+            let (held, level) = node.in_process();
+            (held.map_or(0, |precision| precision as u64), level)
+        }
     }
 }

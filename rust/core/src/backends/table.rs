@@ -197,9 +197,14 @@ pub(super) const fn first_free() -> u16 {
 /// The attribute with this dotted name.
 pub fn find(name: &str) -> crate::Result<&'static Attribute> {
     attributes().find(|attribute| attribute.name() == name).ok_or_else(|| crate::Error::UnknownFlag {
-        name: name.to_owned(),
-        near: super::nearest(name, attributes().map(Attribute::name)),
+        name: as_written(name),
+        near: super::nearest(name, attributes().map(Attribute::name)).map(as_written),
     })
+}
+
+/// A dotted name as a program writes it: below `backends` unless it may be that of another library.
+fn as_written(name: &str) -> String {
+    if registry::may_be_registered(name) { name.to_owned() } else { format!("backends.{name}") }
 }
 
 /// Views before the slots that they are views of.

@@ -17,6 +17,8 @@ pub(super) enum Reading {
     AsFlag,
     /// A switch: on asks for this value, off for nothing.
     AsksFor(&'static str),
+    /// A switch: on asks for the flag to be on, off for nothing.
+    AsksForOn,
     /// A number of KiB, for a flag that counts bytes.
     Kibibytes,
     /// What cuBLAS takes: `:SIZE:COUNT` again and again, sizes in KiB.
@@ -37,11 +39,8 @@ impl Reading {
     pub(super) fn of(self, text: &str) -> Option<Said<'_>> {
         match self {
             Reading::AsFlag => None,
-            Reading::AsksFor(value) => Some(match parse_switch(text) {
-                Some(true) => Said::Value(Given::Text(value.into())),
-                Some(false) => Said::Nothing,
-                None => Said::Unclear(SWITCH_WORDS),
-            }),
+            Reading::AsksFor(value) => Some(asked(text, Given::Text(value.into()))),
+            Reading::AsksForOn => Some(asked(text, Given::Bool(true))),
             Reading::Kibibytes => Some(
                 text.trim()
                     .parse()
@@ -56,6 +55,14 @@ impl Reading {
                     }),
             ),
         }
+    }
+}
+
+fn asked<'a>(text: &str, wanted: Given<'a>) -> Said<'a> {
+    match parse_switch(text) {
+        Some(true) => Said::Value(wanted),
+        Some(false) => Said::Nothing,
+        None => Said::Unclear(SWITCH_WORDS),
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) static VIEWS: [Attribute; 15] = [
         name: "cuda.matmul.allow_tf32",
         target: Target::Tf32(&[Node::CudaMatmul]),
         effect: &CUBLAS_PRODUCTS,
-        variables: &[Variable { name: "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", reading: Reading::AsFlag }],
+        variables: &[Variable { name: "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", reading: Reading::AsksForOn }],
         doc: "Whether matrix products on cuda use TensorFloat-32: a view of their fp32_precision.",
     },
     split(

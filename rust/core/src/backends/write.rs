@@ -13,15 +13,17 @@ use crate::{Result, env};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
     Value(u64),
-    /// Nothing: the environment's value counts, else the default.
+    /// Nothing is assigned: the environment's value counts, else the default.
     Unset,
+    /// In a scope: a node of the precision tree holds nothing, whatever the environment says.
+    Nothing,
 }
 
 impl Held {
     pub(super) fn payload(self) -> Option<u64> {
         match self {
             Held::Value(payload) => Some(payload),
-            Held::Unset => None,
+            Held::Unset | Held::Nothing => None,
         }
     }
 }
@@ -65,6 +67,10 @@ impl Batch {
         Ok(())
     }
 
+    pub(super) fn slots(&self) -> impl Iterator<Item = (Slot, Held)> {
+        self.writes.iter().map(|(_, slot, held)| (*slot, *held))
+    }
+
     pub(super) fn into_slots(self) -> impl Iterator<Item = (Slot, Held)> {
         self.writes.into_iter().map(|(_, slot, held)| (slot, held))
     }
@@ -96,7 +102,7 @@ fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: Held) {
         Slot::Flag(id) => {
             let payload = match held {
                 Held::Value(payload) => payload,
-                Held::Unset => table::word(id).map_or(0, |word| word.fallback_payload()),
+                Held::Unset | Held::Nothing => table::word(id).map_or(0, |word| word.fallback_payload()),
             };
             match flags.words.iter_mut().find(|(named, _)| *named == id) {
                 Some(word) => word.1 = payload,
@@ -107,6 +113,7 @@ fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: Held) {
             let payload = match held {
                 Held::Value(payload) => payload,
                 Held::Unset => node.fallback_payload(),
+                Held::Nothing => 0,
             };
             flags.tree = Masked::new(node.mask(), node.holding(payload)).over(flags.tree);
         }

@@ -46,16 +46,29 @@ fn unusual<'a>(value: &Bound<'_, PyAny>) -> PyResult<Given<'a>> {
         Ok(Given::List(tuple.iter().map(item).collect()))
     } else if let Ok(list) = value.cast::<PyList>() {
         Ok(Given::List(list.iter().map(item).collect()))
+    } else if let Some(number) = whole_number(value) {
+        Ok(number)
     } else {
         Ok(Given::Other(shown(value)?))
     }
+}
+
+/// What says of itself that it is a whole number, as those of NumPy do; but no member of an enumeration.
+fn whole_number(value: &Bound<'_, PyAny>) -> Option<Given<'static>> {
+    if value.get_type().hasattr("__members__").unwrap_or(true) || !value.hasattr("__index__").unwrap_or(false)
+    {
+        return None;
+    }
+    // SAFETY: a new reference, or null with an error set, which is taken off again.
+    let number = unsafe { Bound::from_owned_ptr_or_err(value.py(), ffi::PyNumber_Index(value.as_ptr())) };
+    plain(&number.ok()?).map(Given::into_owned)
 }
 
 /// The value and its type, for a message.
 pub(super) fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match value.repr().map(|repr| repr.to_string()) {
         Ok(repr) if repr.chars().count() <= LONGEST_SHOWN => {
-            Ok(format!("{repr} ({})", value.get_type().name()?))
+            Ok(format!("{repr} ({})", value.get_type().fully_qualified_name()?))
         }
         // A request to stop is not an error of the value's.
         Err(error) if !error.is_instance_of::<PyException>(value.py()) => Err(error),
@@ -65,13 +78,13 @@ pub(super) fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 fn type_of(value: &Bound<'_, PyAny>) -> String {
-    let name = value.get_type().name().map(|name| name.to_string()).unwrap_or_default();
+    let name = value.get_type().fully_qualified_name().map(|name| name.to_string()).unwrap_or_default();
     format!("a value of type {name}")
 }
 
 /// The attribute with this dotted name.
-pub(super) fn named(name: &Bound<'_, PyString>) -> PyResult<&'static Attribute> {
-    backends::find(&name.to_string_lossy()).into_python(name.py())
+pub(super) fn named(name: &Bound<'_, PyAny>) -> PyResult<&'static Attribute> {
+    backends::find(&name_of_flag(name)?).into_python(name.py())
 }
 
 /// A [`Given`] of each flag that was named.
@@ -79,15 +92,32 @@ pub(super) type NamedValues = Vec<(&'static Attribute, Given<'static>)>;
 
 /// `{"cudnn.enabled": False}` as the attributes and values that it names.
 pub(super) fn named_values(values: &Bound<'_, PyDict>) -> PyResult<NamedValues> {
+    let attribute = |name: &str| backends::find(name).into_python(values.py());
+    texts_and_values(values)?.into_iter().map(|(name, given)| Ok((attribute(&name)?, given))).collect()
+}
+
+/// The same, with names that need not be those of flags.
+pub(super) fn texts_and_values(values: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given<'static>)>> {
+    let text_and_value = |item: Bound<'_, PyAny>| {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        Ok((name_of_flag(&name)?, given(&value)?.into_owned()))
+    };
     // A list of its own: what a value does when it is asked for its text may change the dict.
-    values
-        .items()
-        .iter()
-        .map(|item| {
-            let (name, value): (Bound<'_, PyString>, Bound<'_, PyAny>) = item.extract()?;
-            Ok((named(&name)?, given(&value)?.into_owned()))
-        })
-        .collect()
+    values.items().iter().map(text_and_value).collect()
+}
+
+fn name_of_flag(name: &Bound<'_, PyAny>) -> PyResult<String> {
+    match name.cast::<PyString>() {
+        Ok(name) => Ok(name.to_string_lossy().into_owned()),
+        Err(_) => {
+            let error = interlock::Error::FlagType {
+                name: "the name of a flag".to_owned(),
+                given: shown(name)?,
+                allowed: "a str".to_owned(),
+            };
+            Err(error).into_python(name.py())
+        }
+    }
 }
 
 /// A new reference to the value as Python has it, or null with an error set.

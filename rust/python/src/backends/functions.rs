@@ -1,11 +1,11 @@
 //! The functions of `interlock._core.backends`.
 
 use interlock::Error;
-use interlock::backends::{self, Declaration, Given, MatmulPrecision, Takes, Value};
+use interlock::backends::{self, Declaration, Given, LoggedWrite, MatmulPrecision, Takes, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use super::convert::{given, named, named_values, object};
+use super::convert::{given, named, named_values, object, texts_and_values};
 use crate::errors::IntoPython;
 use crate::site;
 
@@ -19,6 +19,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(written, module)?)?;
     module.add_function(wrap_pyfunction!(snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(restore, module)?)?;
+    module.add_function(wrap_pyfunction!(install, module)?)?;
     module.add_function(wrap_pyfunction!(reset, module)?)?;
     module.add_function(wrap_pyfunction!(epoch, module)?)?;
     module.add_function(wrap_pyfunction!(disable_global_flags, module)?)?;
@@ -39,20 +40,20 @@ fn assign(values: &Bound<'_, PyDict>) -> PyResult<()> {
 
 /// Drops what is assigned to the flag with this dotted name.
 #[pyfunction]
-fn drop_assigned(name: &Bound<'_, PyString>) -> PyResult<()> {
+fn drop_assigned(name: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = name.py();
     backends::assign(&[(named(name)?, None)], site::if_traced(py)).into_python(py)
 }
 
 /// The value of the flag with this dotted name, as it is in force on this thread.
 #[pyfunction]
-fn read<'py>(name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     object(name.py(), named(name)?.read())
 }
 
 /// Value, level, who said so or None, what operations obey, what overrules it or None, and what it acts on.
 #[pyfunction]
-fn explain<'py>(name: &Bound<'py, PyString>) -> PyResult<Explained<'py>> {
+fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
     let explanation = named(name)?.explain();
     Ok((
         object(name.py(), explanation.value)?,
@@ -92,38 +93,54 @@ fn table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 #[pyo3(signature = (name, default, doc, choices=None, maximum=None))]
 fn register_flag(
     py: Python<'_>,
-    name: String,
+    name: &Bound<'_, PyString>,
     default: &Bound<'_, PyAny>,
-    doc: String,
-    choices: Option<Vec<String>>,
-    maximum: Option<u64>,
+    doc: &Bound<'_, PyString>,
+    choices: Option<Vec<Bound<'_, PyString>>>,
+    maximum: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, String)>> {
-    let takes = match (given(default)?, choices) {
-        (Given::Bool(default), None) => Takes::Switch { default },
-        (Given::Integer(default), None) if default >= 0 => Takes::Count {
-            default: default.unsigned_abs(),
-            maximum: maximum.unwrap_or(backends::LARGEST_COUNT),
-        },
-        (Given::Text(default), Some(names)) => Takes::Choice { default: default.into_owned(), names },
-        (other, _) => {
-            let name = format!("the default of {name}");
-            let allowed = "a bool, an int from 0 on, or a str together with choices".to_owned();
-            return Err(Error::FlagType { name, given: other.to_string(), allowed }).into_python(py);
+    let text = |text: &Bound<'_, PyString>| text.to_string_lossy().into_owned();
+    let name = text(name);
+    let maximum = maximum.as_ref().map(given).transpose()?;
+    let refused = |reason: String| Error::FlagRegistration { name: name.clone(), reason };
+    let takes = match (given(default)?, choices, maximum) {
+        (Given::Bool(default), None, None) => Ok(Takes::Switch { default }),
+        (Given::Integer(default), None, maximum) => counted(default, maximum).map_err(refused),
+        (Given::HugeInteger(default), None, _) => Err(refused(format!("the default {default} is too large"))),
+        (Given::Text(default), Some(names), None) => {
+            Ok(Takes::Choice { default: default.into_owned(), names: names.iter().map(text).collect() })
         }
+        (default, ..) => Err(Error::FlagType {
+            name: format!("the default of {name}"),
+            given: default.to_string(),
+            allowed: "a bool, an int (perhaps with a maximum), or a str with choices".to_owned(),
+        }),
     };
-    let (_, problems) = backends::register(Declaration { name, takes, doc }).into_python(py)?;
+    let declaration = Declaration { name: name.clone(), takes: takes.into_python(py)?, doc: text(doc) };
+    let (_, problems) = backends::register(declaration).into_python(py)?;
     Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
 }
 
-/// The last writes without a scope, the oldest first: name, value or None where it was dropped, `file:line`.
+fn counted(default: i64, maximum: Option<Given>) -> Result<Takes, String> {
+    let maximum = match maximum {
+        None => backends::LARGEST_COUNT,
+        Some(Given::Integer(maximum)) if maximum >= 0 => maximum.unsigned_abs(),
+        Some(other) => return Err(format!("the maximum is an int from 0 on, got {other}")),
+    };
+    let default = u64::try_from(default).map_err(|_| format!("the default {default} is below 0"))?;
+    Ok(Takes::Count { default, maximum })
+}
+
+type Written<'py> = (&'static str, Bound<'py, PyAny>, bool, String);
+
+/// The last writes, the oldest first: name, value, whether what was assigned was dropped, `file:line`.
 #[pyfunction]
-fn written(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, PyAny>, String)>> {
-    backends::written()
-        .into_iter()
-        .map(|write| {
-            Ok((write.name, object(py, write.value.unwrap_or(Value::None))?, write.site.to_string()))
-        })
-        .collect()
+fn written(py: Python<'_>) -> PyResult<Vec<Written<'_>>> {
+    let shown = |write: LoggedWrite| {
+        let value = object(py, write.value.unwrap_or(Value::None))?;
+        Ok((write.name, value, write.value.is_none(), write.site.to_string()))
+    };
+    backends::written().into_iter().map(shown).collect()
 }
 
 /// Of every flag: dotted name, what the process holds, level.
@@ -135,17 +152,25 @@ fn snapshot(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, PyAny>, &'s
         .collect()
 }
 
-/// Assigns these flags for the process and drops what else is assigned, all or nothing.
+/// Assigns these flags for the process and drops what else is assigned, all or nothing. A flag of another
+/// library that is not registered yet gets its value when it is.
 #[pyfunction]
 fn restore(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = assigned.py();
-    backends::restore(&named_values(assigned)?, site::if_traced(py)).into_python(py)
+    backends::restore(&texts_and_values(assigned)?, site::if_traced(py)).into_python(py)
+}
+
+/// The same, and nothing where exactly these are assigned already.
+#[pyfunction]
+fn install(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = assigned.py();
+    backends::install(&texts_and_values(assigned)?, site::if_traced(py)).into_python(py)
 }
 
 /// Drops whatever is assigned for the process.
 #[pyfunction]
 fn reset(py: Python<'_>) -> PyResult<()> {
-    backends::reset().into_python(py)
+    backends::reset(site::if_traced(py)).into_python(py)
 }
 
 /// How often a flag of the process has changed.
