@@ -36,6 +36,17 @@ def test_a_name_is_text() -> None:
         backends.explain(wrong)
 
 
+def test_a_message_shows_no_more_than_one_can_read() -> None:
+    for call in (
+        lambda: backends.explain("a" * 10**6),
+        lambda: setattr(backends, "fp32_precision", "x" * 10**6),
+        lambda: setattr(cuda, "sdp_priority", ["x" * 100] * 10_000),
+    ):
+        with pytest.raises(errors.InterlockError) as caught:
+            call()
+        assert len(str(caught.value)) < 2_000
+
+
 def test_none_is_no_value_for_nnpack() -> None:
     with pytest.raises(errors.FlagTypeError, match=r"nnpack\.enabled takes a bool, got None"):
         nnpack.set_flags(None)  # type: ignore[arg-type]

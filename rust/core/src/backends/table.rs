@@ -10,6 +10,7 @@ use super::flag::{Flag, FlagWord};
 use super::kind::{Kind, Reduction};
 use super::ranking::Ranking;
 use super::registry;
+use super::value::shortened;
 use super::variable::{Reading, Variable};
 use super::views::VIEWS;
 use crate::state::FlagId;
@@ -196,7 +197,9 @@ pub(super) const fn first_free() -> u16 {
 
 /// The attribute with this dotted name.
 pub fn find(name: &str) -> crate::Result<&'static Attribute> {
-    attributes().find(|attribute| attribute.name() == name).ok_or_else(|| crate::Error::UnknownFlag {
+    let found = attributes().find(|attribute| attribute.name() == name);
+    let name = &*shortened(name);
+    found.ok_or_else(|| crate::Error::UnknownFlag {
         name: as_written(name),
         near: super::nearest(name, attributes().map(Attribute::name)).map(as_written),
     })

@@ -46,16 +46,28 @@ impl fmt::Display for Given<'_> {
             Given::Bool(true) => f.write_str("True"),
             Given::Bool(false) => f.write_str("False"),
             Given::Integer(number) => write!(f, "{number}"),
-            Given::Text(text) => write!(f, "'{}'", text.escape_debug()),
+            Given::Text(text) => write!(f, "'{}'", shortened(text).escape_debug()),
             Given::List(items) => {
                 f.write_str("[")?;
-                for (index, item) in items.iter().enumerate() {
+                for (index, item) in items.iter().take(MOST_ITEMS_SHOWN).enumerate() {
                     write!(f, "{}{item}", if index == 0 { "" } else { ", " })?;
                 }
-                f.write_str("]")
+                f.write_str(if items.len() > MOST_ITEMS_SHOWN { ", ...]" } else { "]" })
             }
             Given::HugeInteger(text) | Given::Other(text) => f.write_str(text),
         }
+    }
+}
+
+/// How much of a list a message shows.
+const MOST_ITEMS_SHOWN: usize = 8;
+
+/// As much of a text as a message shows.
+pub(super) fn shortened(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 100;
+    match text.char_indices().nth(LONGEST) {
+        None => text.into(),
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()).into(),
     }
 }
 
