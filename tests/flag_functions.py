@@ -31,8 +31,23 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {
         backends.cuda.allow_fp16_bf16_reduction_math_sdp,
         ("cuda.fp16_bf16_reduction_math_sdp",),
     ),
+    "cuda.preferred_linalg_library": (backends.cuda.preferred_linalg_library, ("cuda.linalg_library",)),
+    "cuda.preferred_blas_library": (backends.cuda.preferred_blas_library, ("cuda.blas_library",)),
+    "cuda.preferred_rocm_fa_library": (backends.cuda.preferred_rocm_fa_library, ("cuda.rocm_fa_library",)),
+    "cuda.cublas_workspace_size": (backends.cuda.cublas_workspace_size, ("cuda.cublas_workspace",)),
+    "cuda.cublaslt_workspace_size": (backends.cuda.cublaslt_workspace_size, ("cuda.cublaslt_workspace",)),
 }
 """Functions that assign flags, each with the flags that take its arguments."""
+
+
+def reads_with_none(function: str) -> bool:
+    """Whether None is no value to the function: it then only reads."""
+    return "preferred" in function or "workspace" in function
+
+
+def refused_by(function: str, flag: Flag) -> list[object]:
+    """What the function refuses as the value of the flag."""
+    return [wrong for wrong in flag.wrong if wrong is not None or not reads_with_none(function)]
 
 
 def module_named(name: str) -> Any:

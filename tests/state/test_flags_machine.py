@@ -19,7 +19,14 @@ from hypothesis.stateful import (
 )
 from interlock import backends, errors
 
-from tests.flag_functions import FUNCTIONS, MODULES, by_attribute, module_named, own_flags
+from tests.flag_functions import (
+    FUNCTIONS,
+    MODULES,
+    by_attribute,
+    module_named,
+    own_flags,
+    reads_with_none,
+)
 from tests.flag_table import BY_NAME, FLAGS, Flag, read_all
 from tests.state import flag_model
 from tests.state.flag_model import Refused, Scope, State
@@ -175,6 +182,8 @@ class FlagsMachine(OnThreads):
     def other_function(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
         function, names = FUNCTIONS[self.function]
         values = {name: data.draw(VALUES[name]) for name in names}
+        if reads_with_none(self.function) and None in values.values():
+            return lambda: function(*values.values()), lambda: None
         return (
             lambda: function(*values.values()),
             lambda: self.state.put(flag_model.given_slots(values)),
