@@ -60,6 +60,12 @@ def own_flags(module: str) -> list[Flag]:
     return [BY_NAME[prefix + name] for name in inspect.signature(module_named(module).flags).parameters]
 
 
+def none_means_left_out(module: str) -> bool:
+    """Whether `set_flags` of the module leaves a flag as it is for None: not where it must be given."""
+    parameters = inspect.signature(module_named(module).set_flags).parameters.values()
+    return all(parameter.default is not parameter.empty for parameter in parameters)
+
+
 def by_attribute(values: dict[str, object]) -> dict[str, Any]:
     """Values by dotted name as the arguments of a module's `flags`."""
     return {name.rpartition(".")[2]: value for name, value in values.items()}

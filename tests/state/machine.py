@@ -9,11 +9,17 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from tests.worker import Worker
 
+LONG = os.environ.get("LONG_TESTS") == "1"
+
 
 def sequences(number: int, steps: int = 40) -> settings:
-    """Try this many sequences of so many steps at most, or 2000 where time does not matter."""
+    """Try this many sequences of so many steps at most, the same each time; 2000 new ones in a long run.
+
+    So a change is judged by what it changed, and the search for what nobody thought of goes on in long runs.
+    """
     return settings(
-        max_examples=2_000 if os.environ.get("LONG_TESTS") == "1" else number,
+        max_examples=2_000 if LONG else number,
+        derandomize=not LONG,
         stateful_step_count=steps,
         deadline=None,
         print_blob=True,

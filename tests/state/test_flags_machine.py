@@ -24,6 +24,7 @@ from tests.flag_functions import (
     MODULES,
     by_attribute,
     module_named,
+    none_means_left_out,
     own_flags,
     reads_with_none,
 )
@@ -166,7 +167,8 @@ class FlagsMachine(OnThreads):
     def set_flags(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
         values = self.drawn_from(data, [flag.name for flag in own_flags(self.module)])
         arguments = {f"_{name}": value for name, value in by_attribute(values).items()}
-        given = {name: value for name, value in values.items() if value is not None}
+        left_out = none_means_left_out(self.module)
+        given = {name: value for name, value in values.items() if value is not None or not left_out}
         return (
             lambda: module_named(self.module).set_flags(**arguments),
             lambda: self.state.put(flag_model.given_slots(given)),
