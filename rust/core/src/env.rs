@@ -12,8 +12,12 @@ pub(crate) const PREFIX: &str = "INTERLOCK_";
 /// A switch: writes of flags remember where they came from, and scopes where they were entered.
 const DEBUG: &str = "INTERLOCK_DEBUG";
 
-/// Our own variables besides those of flags; switches.
-pub(crate) const OURS: [&str; 1] = [DEBUG];
+/// Which driver is used: `host`, `host:N` for N devices, `cuda`, the name of a registered one, or `none`.
+pub(crate) const ACCELERATOR: &str = "INTERLOCK_ACCELERATOR";
+
+/// Our own variables besides those of flags, and what they take.
+pub(crate) const OURS: [(&str, &str); 2] =
+    [(DEBUG, SWITCH_WORDS), (ACCELERATOR, "host, host:N, cuda, the type of a registered driver, or none")];
 
 /// `0` keeps NVIDIA's libraries from TensorFloat-32, whatever a program asks for.
 pub(crate) const TF32_OVERRIDE: &str = "NVIDIA_TF32_OVERRIDE";

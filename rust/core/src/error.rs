@@ -89,6 +89,68 @@ pub enum Error {
         /// What was looked for and not found.
         reason: String,
     },
+    /// A device did not do what it was asked, or told late that it failed to do what was queued.
+    Device {
+        /// Where.
+        device: Device,
+        /// What failed: the operation that was queued, if it is told late.
+        operation: String,
+        /// Why.
+        reason: String,
+        /// The driver's number for it, if it has one.
+        code: Option<i32>,
+    },
+    /// A device is gone for good, and everything on it.
+    DeviceLost {
+        /// Which.
+        device: Device,
+        /// What was to be done.
+        operation: String,
+        /// What is known about why.
+        reason: String,
+    },
+    /// A driver can't do this at all.
+    Unsupported {
+        /// What was to be done.
+        operation: &'static str,
+        /// The devices of the driver.
+        device: Device,
+    },
+    /// A handle of a process was used in one that was forked from it.
+    Forked {
+        /// What it is.
+        what: &'static str,
+    },
+    /// A graph was used in the wrong order, or a capture can't be repeated.
+    Graph {
+        /// What was to be done.
+        operation: &'static str,
+        /// What stands against it.
+        reason: String,
+    },
+    /// A driver was to be chosen or registered when one is in use.
+    DriverInUse {
+        /// The type of the driver that was to be used.
+        asked_for: DeviceType,
+        /// The type of the driver in use.
+        in_use: DeviceType,
+    },
+    /// No driver has this name.
+    UnknownDriver {
+        /// The name given.
+        given: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
+    /// A value that an argument does not take.
+    Argument {
+        /// What takes it, as a program names it.
+        name: &'static str,
+        /// What was given, as a message shows it.
+        given: String,
+        /// What it takes.
+        allowed: String,
+    },
     /// An operation needs a vendor library that is absent or can't be used.
     LibraryNotFound {
         /// The library, as its makers write it.
@@ -155,6 +217,33 @@ impl fmt::Display for Error {
             Error::NoAccelerator { operation, reason } => {
                 write!(f, "{operation} needs an accelerator and there is none: {reason}")
             }
+            Error::Device { device, operation, reason, code: Some(code) } => {
+                write!(f, "{operation} failed on {device}: {reason} (error {code})")
+            }
+            Error::Device { device, operation, reason, code: None } => {
+                write!(f, "{operation} failed on {device}: {reason}")
+            }
+            Error::DeviceLost { device, operation, reason } => {
+                write!(f, "{operation} is impossible: {device} was lost: {reason}")
+            }
+            Error::Unsupported { operation, device } => {
+                write!(f, "{operation} is not supported on {device}")
+            }
+            Error::Forked { what } => write!(
+                f,
+                "{what} belongs to the process from which this one was forked, and can't be used here; use \
+                 devices in the child only, or start it with the method spawn or forkserver"
+            ),
+            Error::Graph { operation, reason } => write!(f, "{operation} failed: {reason}"),
+            Error::DriverInUse { asked_for, in_use } => write!(
+                f,
+                "the driver of {asked_for} can't be chosen any more: the driver of {in_use} is in use, which \
+                 is fixed at first use"
+            ),
+            Error::UnknownDriver { given, known } => {
+                write!(f, "there is no driver {given:?}; there are {}", known.join(", "))
+            }
+            Error::Argument { name, given, allowed } => write!(f, "{name} takes {allowed}, got {given}"),
             Error::LibraryNotFound { library, operation, reason } => {
                 write!(f, "{operation} needs {library}: {reason}")
             }

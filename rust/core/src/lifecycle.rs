@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 
+use crate::accelerator;
 use crate::backends;
 use crate::libraries;
 use crate::state;
@@ -13,8 +14,14 @@ use crate::sync::{HeldAcrossFork, SharedBool, SharedWord};
 
 /// Every lock of the process, in the one order in which locks are taken: by a fork, and by whoever
 /// holds two.
-static LOCKS: [&dyn HeldAcrossFork; 4] =
-    [&backends::PROCESS, &state::INBOXES, &state::trace::TRACED, &libraries::LEVELS];
+static LOCKS: [&dyn HeldAcrossFork; 6] = [
+    &backends::PROCESS,
+    &state::INBOXES,
+    &state::trace::TRACED,
+    &libraries::LEVELS,
+    &accelerator::REGISTRY,
+    &accelerator::NAMES,
+];
 
 static WATCHING: SharedBool = SharedBool::new(false);
 

@@ -3,25 +3,30 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::driver::DeviceIndex;
+use crate::sync::ForkLock;
 use crate::{Error, Result};
 
 macro_rules! device_types {
     ($($variant:ident = $name:literal,)+) => {
-        /// The kinds of device that PyTorch names.
+        /// The kinds of device: those that PyTorch names, the host driver's, and those of registered drivers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum DeviceType {
             $(#[doc = concat!("`", $name, "`")] $variant,)+
+            /// That of a driver which is registered under this name; see [`DeviceType::named`].
+            Registered(&'static str),
         }
 
         impl DeviceType {
-            /// Every type, in the order in which messages list them.
+            /// Every type that is always there, in the order in which messages list them.
             pub const ALL: &[DeviceType] = &[$(DeviceType::$variant,)+];
 
             /// The name as it is written in `device("name:0")`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(DeviceType::$variant => $name,)+
+                    DeviceType::Registered(name) => name,
                 }
             }
         }
@@ -49,6 +54,32 @@ device_types! {
     Hpu = "hpu",
     Mtia = "mtia",
     PrivateUseOne = "privateuseone",
+    Host = "host",
+}
+
+/// The names that [`DeviceType::named`] has added.
+pub(crate) static NAMES: ForkLock<Vec<&'static str>> = ForkLock::new(Vec::new());
+
+impl DeviceType {
+    /// The type of this name; a new one where there is none, for a driver of its own. A name consists of small
+    /// letters, digits and underscores and begins with a letter.
+    pub fn named(name: &str) -> Result<Self> {
+        if let Ok(known) = name.parse() {
+            return Ok(known);
+        }
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        if !name.starts_with(|first: char| first.is_ascii_lowercase()) || !name.bytes().all(fits) {
+            return Err(Error::UnknownDeviceType { given: name.to_owned() });
+        }
+        // Types are copied freely and never go, so neither do their names.
+        let name: &'static str = Box::leak(name.into());
+        let mut names = NAMES.lock();
+        let known = names.iter().copied().find(|known| *known == name);
+        Ok(DeviceType::Registered(known.unwrap_or_else(|| {
+            names.push(name);
+            name
+        })))
+    }
 }
 
 impl fmt::Display for DeviceType {
@@ -61,10 +92,10 @@ impl FromStr for DeviceType {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|kind| kind.name() == name)
+        let registered = || NAMES.lock().iter().copied().find(|known| *known == name);
+        let fixed = Self::ALL.iter().copied().find(|kind| kind.name() == name);
+        fixed
+            .or_else(|| registered().map(DeviceType::Registered))
             .ok_or_else(|| Error::UnknownDeviceType { given: name.to_owned() })
     }
 }
@@ -90,6 +121,16 @@ impl Device {
     pub fn new(kind: DeviceType, index: Option<i64>) -> Result<Self> {
         let index = index.map(|index| checked_index(index, &index.to_string())).transpose()?;
         Ok(Device { kind, index })
+    }
+
+    /// A type of device, none in particular.
+    pub const fn of(kind: DeviceType) -> Self {
+        Device { kind, index: None }
+    }
+
+    /// A device by a driver's index.
+    pub(super) fn with_index(kind: DeviceType, index: DeviceIndex) -> Self {
+        Device { kind, index: Some(index) }
     }
 
     /// The type.

@@ -1,40 +1,41 @@
-//! Devices and their memory.
+//! Devices, their streams, events and graphs, and their memory.
+//!
+//! A [`driver`] knows one type of device; everything else is there once for all drivers. Which driver a process
+//! uses is [chosen](use_driver) or found, and fixed at first use. The current device and the current streams
+//! are slots of the one thread state ([`crate::state`]): scopes decide them, a captured state carries them
+//! along, tasks have their own.
 
+mod backoff;
 mod cuda;
+mod current;
 mod device;
+pub mod driver;
+mod event;
+mod graph;
+pub mod host;
+mod in_use;
 pub mod memory;
+mod registry;
+mod stream;
 
+pub use backoff::Backoff;
 pub use cuda::{DriverStatus, Version};
+pub use current::{
+    PlaceScope, current_device, current_stream, default_device, device_guard, memory_info, properties,
+    set_default_device, set_device, set_stream, synchronize, wait,
+};
+pub(crate) use device::NAMES;
 pub use device::{Device, DeviceType};
+pub use driver::{Awaited, CaptureMode, EventOptions, Patience, Work};
+pub use event::Event;
+pub use graph::{Graph, PoolId, new_pool};
+pub(crate) use registry::REGISTRY;
+pub use registry::{
+    current_accelerator, device_count, register_driver, required, use_driver, use_named, why_unavailable,
+};
+pub use stream::{Kind as StreamKind, Stream, priority_range};
 
-use crate::{Error, Result};
-
-/// How many devices the accelerator has; 0 where there is none. The first call starts the driver.
-pub fn device_count() -> u32 {
-    cuda::device_count()
-}
-
-/// Whether there is an accelerator with at least one device.
+/// Whether there is an accelerator with at least one device. Fixes nothing.
 pub fn is_available() -> bool {
-    device_count() > 0
-}
-
-/// The accelerator of this process, without an index; `None` where there is none.
-pub fn current_accelerator() -> Option<Device> {
-    is_available().then_some(Device::CUDA)
-}
-
-/// Why there is no accelerator, in one sentence; `None` where there is one.
-pub fn why_unavailable() -> Option<String> {
-    (!is_available()).then(|| match cuda::status() {
-        // The driver started and then counted none.
-        DriverStatus::Ready { .. } => DriverStatus::NoDevice.to_string(),
-        status => status.to_string(),
-    })
-}
-
-/// The accelerator, or an error that says what `operation` needs it for and why there is none.
-pub fn required(operation: &'static str) -> Result<Device> {
-    current_accelerator()
-        .ok_or_else(|| Error::NoAccelerator { operation, reason: why_unavailable().unwrap_or_default() })
+    why_unavailable().is_none()
 }

@@ -81,7 +81,8 @@ impl Environment {
 
 /// Our switches that are no flags, where they are set to something else than on or off.
 fn unclear_switches(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
-    env::OURS.into_iter().filter_map(|name| {
+    let switches = env::OURS.into_iter().filter(|(_, takes)| *takes == SWITCH_WORDS);
+    switches.filter_map(|(name, _)| {
         let text = variables.get(name)?.as_deref().unwrap_or("no text");
         let given = Given::Text(text.into()).to_string();
         let error = Error::FlagValue { name: name.to_owned(), given, allowed: SWITCH_WORDS.to_owned() };
@@ -95,7 +96,7 @@ fn unknown(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
     let mut known: Vec<(String, String)> = of_flags
         .map(|attribute| (env::variable_of_flag(attribute.name()), attribute.allowed_text()))
         .collect();
-    known.extend(env::OURS.map(|name| (name.to_owned(), SWITCH_WORDS.to_owned())));
+    known.extend(env::OURS.map(|(name, takes)| (name.to_owned(), takes.to_owned())));
     variables.keys().filter(|name| name.starts_with(env::PREFIX)).filter_map(move |name| {
         let is_known = known.iter().any(|(known, _)| known == name);
         (!is_known).then(|| {

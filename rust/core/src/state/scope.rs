@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::inbox::InboxNumber;
 use super::layers::Left;
 use super::thread;
-use super::{FlagSlots, LayerId, Masked, ThreadState};
+use super::{FlagSlots, LayerId, Masked, Places, ThreadState};
 use crate::sync::SharedWord;
 
 /// Tells scopes apart; 0 is none. Never used twice in a process: an address can be, while a layer of the old
@@ -46,6 +46,11 @@ impl Scope {
     /// Pushes a layer of this scope on this thread that decides flags.
     pub(crate) fn enter_flags(&self, flags: Arc<FlagSlots>) {
         self.note_enter(thread::push_flags(self.number, flags));
+    }
+
+    /// Pushes a layer of this scope on this thread that decides what is current.
+    pub(crate) fn enter_places(&self, places: Arc<Places>) {
+        super::write_place(Places::clone(&places));
     }
 
     /// Pushes a layer of this scope on this thread that decides everything as it was captured.
@@ -100,6 +105,12 @@ impl ScopeGuard {
     /// Pushes a layer on this thread that decides flags.
     pub(crate) fn of_flags(flags: Arc<FlagSlots>) -> Self {
         ScopeGuard::of_layer(thread::push_flags(ScopeNumber::NONE, flags))
+    }
+
+    /// Pushes a layer on this thread that decides what is current.
+    pub(crate) fn of_places(places: Places) -> Self {
+        super::write_place(places);
+        ScopeGuard::of_layer(None)
     }
 
     /// Pushes a layer on this thread that decides everything as it was captured.

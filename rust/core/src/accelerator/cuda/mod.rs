@@ -26,3 +26,12 @@ pub(super) fn device_count() -> u32 {
         _ => 0,
     }
 }
+
+/// Why NVIDIA's devices can't be used, in one sentence; `None` where there are some.
+pub(super) fn why_unavailable() -> Option<String> {
+    (device_count() == 0).then(|| match status() {
+        // The driver started and then counted none.
+        DriverStatus::Ready { .. } => DriverStatus::NoDevice.to_string(),
+        status => status.to_string(),
+    })
+}

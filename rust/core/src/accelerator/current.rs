@@ -1,0 +1,153 @@
+//! Which device and which streams are current: slots of the one thread state.
+
+use super::driver::{DeviceIndex, DeviceProperties, MemoryInfo};
+use super::in_use::Accelerator;
+use super::registry;
+use super::stream::Stream;
+use super::{Awaited, Device, Patience};
+use crate::Result;
+use crate::state::{self, Places, Scope, ScopeGuard};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The accelerator in use and the index of a device that `operation` was given; no device, or one without an
+/// index, is the current one. The first call starts the driver and fixes it.
+pub(crate) fn resolve(
+    device: Option<Device>,
+    operation: &'static str,
+) -> Result<(&'static Accelerator, DeviceIndex)> {
+    let home = registry::in_use(operation)?;
+    let given = device.map_or(Ok(None), |device| home.index_of(device, operation))?;
+    Ok((home, given.unwrap_or_else(|| index_on(home))))
+}
+
+/// The current device of this thread, as far as the accelerator has it.
+fn index_on(home: &Accelerator) -> DeviceIndex {
+    // What a fork or a captured state brought along may name a device of an accelerator that had more.
+    state::current_device().filter(|index| usize::from(*index) < home.device_count()).unwrap_or(0)
+}
+
+/// The current device of this thread: 0 until another is made current.
+pub fn current_device() -> Result<Device> {
+    let (home, index) = resolve(None, "accelerator.current_device_index")?;
+    Ok(home.device(index))
+}
+
+/// Makes a device the current one of this thread, for as long as the scope lasts in which this is called.
+pub fn set_device(device: Device) -> Result<()> {
+    let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;
+    state::write_place(Places::of_device(index));
+    Ok(())
+}
+
+/// The current stream of a device on this thread: its default one until another is made current. No device is
+/// the current one.
+pub fn current_stream(device: Option<Device>) -> Result<Stream> {
+    let (home, index) = resolve(device, "accelerator.current_stream")?;
+    stream_on(home, index)
+}
+
+pub(super) fn stream_on(home: &'static Accelerator, index: DeviceIndex) -> Result<Stream> {
+    // A child of a fork can't use what its parent made current.
+    match state::current_stream(index).filter(|stream| std::ptr::eq(stream.home(), home)) {
+        Some(stream) => Ok(stream),
+        None => home.default_stream(index),
+    }
+}
+
+/// Makes a stream the current one of its device, and that device the current one of this thread, for as long
+/// as the scope lasts in which this is called.
+pub fn set_stream(stream: &Stream) -> Result<()> {
+    stream.driver()?;
+    state::write_place(places_of(stream));
+    Ok(())
+}
+
+pub(super) fn places_of(stream: &Stream) -> Places {
+    Places::of_stream(stream.clone())
+}
+
+/// Something to be current while a scope is open. It may be entered again while it is open, by several threads,
+/// and left in any order.
+#[derive(Debug)]
+pub struct PlaceScope {
+    scope: Scope,
+    places: Arc<Places>,
+}
+
+impl PlaceScope {
+    /// A device that is current.
+    pub fn of_device(device: Device) -> Result<Self> {
+        let (_, index) = resolve(Some(device), "accelerator.device_index")?;
+        Ok(Self::of(Places::of_device(index)))
+    }
+
+    /// A stream that is current on its device, and that device.
+    pub fn of_stream(stream: &Stream) -> Self {
+        Self::of(places_of(stream))
+    }
+
+    /// A device on which tensors are made that are given none.
+    pub fn of_default_device(device: Device) -> Self {
+        Self::of(Places::of_default_device(Some(device)))
+    }
+
+    fn of(places: Places) -> Self {
+        PlaceScope { scope: Scope::default(), places: Arc::new(places) }
+    }
+
+    /// Who enters and leaves.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// It is current on this thread from now on.
+    pub fn enter(&self) {
+        self.scope.enter_places(self.places.clone());
+    }
+
+    /// It no longer is; see [`Scope::leave`].
+    pub fn leave(&self) {
+        self.scope.leave();
+    }
+}
+
+/// Makes a device the current one of this thread until the guard is dropped.
+pub fn device_guard(device: Device) -> Result<ScopeGuard> {
+    let (_, index) = resolve(Some(device), "a device guard")?;
+    Ok(ScopeGuard::of_places(Places::of_device(index)))
+}
+
+/// The device on which tensors are made that are given none: the processor until another is chosen.
+pub fn default_device() -> Device {
+    state::default_device().unwrap_or(Device::CPU)
+}
+
+/// Chooses that device, for as long as the scope lasts in which this is called; none is the processor.
+pub fn set_default_device(device: Option<Device>) {
+    state::write_place(Places::of_default_device(device));
+}
+
+/// Waits until all work of a device has been done, for `limit` at most; returns whether it has. Fails with
+/// what failed there and was not told yet. No device is the current one.
+pub fn wait(device: Option<Device>, limit: Duration) -> Result<bool> {
+    let (home, index) = resolve(device, "accelerator.synchronize")?;
+    home.driver_for("the accelerator")?.wait(Awaited::Device(index), Patience { limit, asleep: true })
+}
+
+/// Waits until all work of a device has been done. Fails with what failed there and was not told yet.
+pub fn synchronize(device: Option<Device>) -> Result<()> {
+    wait(device, Duration::MAX).map(drop)
+}
+
+/// What a device is; no device is the current one.
+pub fn properties(device: Option<Device>) -> Result<DeviceProperties> {
+    let (home, index) = resolve(device, "accelerator.device_properties")?;
+    home.driver_for("the accelerator")?.properties(index)
+}
+
+/// How much memory of a device is free; no device is the current one.
+pub fn memory_info(device: Option<Device>) -> Result<MemoryInfo> {
+    let (home, index) = resolve(device, "accelerator.get_memory_info")?;
+    home.driver_for("the accelerator")?.memory_info(index)
+}

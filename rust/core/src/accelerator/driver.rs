@@ -1,0 +1,356 @@
+//! The one seam between this crate and devices: what a driver does, and nothing of what is built on it.
+//!
+//! Everything above a driver is there once for all of them: who is current, pools of streams, lifetimes,
+//! messages, statistics. A driver counts devices, moves bytes, keeps queues in order and says what failed.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::backoff::Backoff;
+use super::{Device, DeviceType};
+use crate::{Error, Result};
+
+/// The place of a device among those of its driver.
+pub type DeviceIndex = u8;
+
+/// A stream as its driver knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StreamHandle {
+    /// The device whose work it orders.
+    pub device: DeviceIndex,
+    /// What other libraries for these devices call it: on NVIDIA's a `cudaStream_t`.
+    pub native: u64,
+}
+
+/// An event as its driver knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EventHandle {
+    /// The device on whose streams it is recorded.
+    pub device: DeviceIndex,
+    /// What other libraries for these devices call it: on NVIDIA's a `cudaEvent_t`.
+    pub native: u64,
+}
+
+/// A recorded graph as its driver knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GraphHandle(pub u64);
+
+/// A graph made ready to be replayed, as its driver knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExecutableHandle(pub u64);
+
+/// An address in a device's memory, or in the processor's.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address(pub u64);
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({:#x})", self.0)
+    }
+}
+
+/// What a device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceProperties {
+    /// As its maker calls it.
+    pub name: String,
+    /// Bytes of memory that it has.
+    pub total_memory: u64,
+    /// How many units run work at the same time.
+    pub multi_processor_count: u32,
+    /// What it tells besides: names and values for people.
+    pub more: Vec<(&'static str, String)>,
+}
+
+/// Memory of a device, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// Not allocated by anybody.
+    pub free: u64,
+    /// Free or not.
+    pub total: u64,
+}
+
+/// The priorities that streams of a device may have: a smaller number goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriorityRange {
+    /// The largest number.
+    pub least: i32,
+    /// The smallest number.
+    pub greatest: i32,
+}
+
+/// What an event is made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventOptions {
+    /// It notes when it is reached.
+    pub timing: bool,
+    /// Who waits for it sleeps until it is woken, instead of asking again and again.
+    pub blocking: bool,
+    /// Other processes may open it.
+    pub interprocess: bool,
+}
+
+/// One end of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Memory of a device.
+    Device(DeviceIndex, Address),
+    /// Memory of this program.
+    Host(Address),
+}
+
+/// Keeps alive what queued work reaches, until the work is done and no graph can repeat it.
+pub type Keeper = Arc<dyn Any + Send + Sync>;
+
+/// Bytes to be copied. The two ranges do not overlap, or are the same.
+#[derive(Clone)]
+pub struct Copy {
+    /// Where they go.
+    pub to: Place,
+    /// Where they come from.
+    pub from: Place,
+    /// How many.
+    pub bytes: usize,
+    /// What owns both ends.
+    pub keep: Keeper,
+}
+
+/// Bytes to be set to one value.
+#[derive(Clone)]
+pub struct Fill {
+    /// The first of them, on the device of the stream.
+    pub address: Address,
+    /// How many.
+    pub bytes: usize,
+    /// What each becomes.
+    pub value: u8,
+    /// What owns them.
+    pub keep: Keeper,
+}
+
+/// A function to be run in the order of a stream, once or as often as a graph that recorded it is replayed.
+#[derive(Clone)]
+pub struct Work {
+    /// What messages call it.
+    pub name: Arc<str>,
+    /// Returns why it failed, if it did. It runs on a thread of the driver and may not wait for this stream.
+    pub run: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
+}
+
+impl Work {
+    /// A function with a name for messages.
+    pub fn new(name: &str, run: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
+        Work { name: Arc::from(name), run: Arc::new(run) }
+    }
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Work({})", self.name)
+    }
+}
+
+/// Something that ends: all work of a stream or device that was queued before, or what an event marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Everything queued on the stream.
+    Stream(StreamHandle),
+    /// What was queued on the stream before the event was last recorded there; nothing if it never was.
+    Event(EventHandle),
+    /// Everything queued on any stream of the device.
+    Device(DeviceIndex),
+}
+
+/// How a thread waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For how long at most.
+    pub limit: Duration,
+    /// Sleeps until it is woken, where the driver can do that, instead of asking again and again.
+    pub asleep: bool,
+}
+
+/// What is refused while a stream captures, because it could not be repeated by a replay: waiting for a
+/// device, and asking a driver for memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaptureMode {
+    /// On every thread.
+    Global,
+    /// On the thread that captures.
+    ThreadLocal,
+    /// Nowhere. What concerns the capturing stream itself is refused all the same.
+    Relaxed,
+}
+
+/// What a recorded graph consists of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GraphShape {
+    /// What each node does, for people.
+    pub nodes: Vec<String>,
+    /// Pairs of nodes, by their places in `nodes`: the second runs after the first.
+    pub edges: Vec<(usize, usize)>,
+}
+
+/// Devices of one type.
+///
+/// Whoever calls passes indices below [`device_count`](Driver::device_count), and handles that this driver
+/// gave out and that have not been released, in the process that got them. Every method may be called from
+/// every thread. Only [`wait`](Driver::wait), [`allocate`](Driver::allocate), [`release`](Driver::release) and
+/// [`start`](Driver::start) may take their time; all other work is queued.
+///
+/// Errors of queued work are told late: by the next [`is_done`](Driver::is_done) or [`wait`](Driver::wait)
+/// that covers the work, as [`Error::Device`] with the operation that failed.
+///
+/// # Safety
+/// What [`allocate`](Driver::allocate) and [`allocate_pinned`](Driver::allocate_pinned) return must stay valid
+/// for as many bytes as were asked for until it is released, and queued work must keep its
+/// [`Keeper`](Keeper) until it has been done.
+pub unsafe trait Driver: Send + Sync {
+    /// The type of its devices. One driver for each type.
+    fn device_type(&self) -> DeviceType;
+
+    /// Why it can't be used, in one sentence; `None` where it can. Does not start it.
+    fn unavailable(&self) -> Option<String>;
+
+    /// How many devices it has; 0 where it can't be used. Does not start it, and stays the same once it is
+    /// started.
+    fn device_count(&self) -> u32;
+
+    /// Called once in a process before anything of the following.
+    fn start(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The driver for a process forked from one in which this was started; `None` where there can be none.
+    /// Called in the child, so it may not wait for another thread.
+    fn in_forked_child(&self) -> Option<Arc<dyn Driver>> {
+        None
+    }
+
+    /// What a device is.
+    fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties>;
+
+    /// How much of its memory is free.
+    fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo>;
+
+    /// Memory of a device, aligned to 512 bytes; its content is undefined. `bytes` is not 0.
+    fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;
+
+    /// Gives memory back.
+    ///
+    /// # Safety
+    /// [`allocate`](Driver::allocate) gave it for this device and size, and neither queued work nor a graph
+    /// uses it.
+    unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()>;
+
+    /// Memory of the processor that devices reach without a detour, aligned to 512 bytes. `bytes` is not 0.
+    fn allocate_pinned(&self, bytes: usize) -> Result<Address>;
+
+    /// Gives such memory back.
+    ///
+    /// # Safety
+    /// As for [`release`](Driver::release).
+    unsafe fn release_pinned(&self, address: Address, bytes: usize) -> Result<()>;
+
+    /// The priorities of its streams.
+    fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange>;
+
+    /// The stream that a device has from the start. It is never released, and does not capture.
+    fn default_stream(&self, device: DeviceIndex) -> Result<StreamHandle>;
+
+    /// A new stream; `priority` is within the range.
+    fn create_stream(&self, device: DeviceIndex, priority: i32) -> Result<StreamHandle>;
+
+    /// Lets a stream go; what is queued on it still runs.
+    fn release_stream(&self, stream: StreamHandle);
+
+    /// A stream that another library made, by what that library calls it.
+    fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle>;
+
+    /// A new event, recorded nowhere.
+    fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle>;
+
+    /// Lets an event go; who waits for its last record still does.
+    fn release_event(&self, event: EventHandle);
+
+    /// Marks the place after everything that is queued on the stream, in place of what the event marked before.
+    fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()>;
+
+    /// What is queued on the stream from now on waits for what the event marks now.
+    fn wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()>;
+
+    /// Milliseconds from one event to another, both made with timing and reached.
+    fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64>;
+
+    /// What another process opens the event with.
+    fn export_event(&self, event: EventHandle) -> Result<Vec<u8>> {
+        let _ = event;
+        Err(Error::Unsupported { operation: "Event.ipc_handle", device: Device::of(self.device_type()) })
+    }
+
+    /// An event of another process.
+    fn import_event(&self, device: DeviceIndex, exported: &[u8]) -> Result<EventHandle> {
+        let _ = (device, exported);
+        Err(Error::Unsupported { operation: "Event.from_ipc_handle", device: Device::of(self.device_type()) })
+    }
+
+    /// Whether it has ended. Never waits.
+    fn is_done(&self, awaited: Awaited) -> Result<bool>;
+
+    /// Waits until it has ended; false where patience ran out before.
+    fn wait(&self, awaited: Awaited, patience: Patience) -> Result<bool> {
+        let mut backoff = Backoff::new(patience);
+        loop {
+            if self.is_done(awaited)? {
+                return Ok(true);
+            }
+            if !backoff.pause() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Queues a copy.
+    ///
+    /// # Safety
+    /// Both ends are valid for the copy's bytes as long as its keeper lives.
+    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()>;
+
+    /// Queues a fill.
+    ///
+    /// # Safety
+    /// The bytes are memory of the stream's device as long as the keeper lives.
+    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()>;
+
+    /// Queues a function.
+    fn launch(&self, stream: StreamHandle, work: Work) -> Result<()>;
+
+    /// What is queued on the stream from now on is recorded instead of run, and so is what other streams
+    /// queue once they wait for an event recorded there.
+    fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()>;
+
+    /// Whether work queued on the stream is recorded.
+    fn is_capturing(&self, stream: StreamHandle) -> Result<bool>;
+
+    /// Ends the capture that began on the stream. Fails, and the capture is over all the same, where something
+    /// was done that can't be repeated, or another stream's part was not joined back.
+    fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle>;
+
+    /// Makes a graph ready to be replayed.
+    fn instantiate(&self, graph: GraphHandle) -> Result<ExecutableHandle>;
+
+    /// Queues the work of a graph. Replays of one executable follow each other, on whichever streams.
+    fn replay(&self, executable: ExecutableHandle, stream: StreamHandle) -> Result<()>;
+
+    /// What a graph consists of.
+    fn shape(&self, graph: GraphHandle) -> Result<GraphShape>;
+
+    /// Lets a graph go.
+    fn release_graph(&self, graph: GraphHandle);
+
+    /// Lets an executable go; replays that are queued still run.
+    fn release_executable(&self, executable: ExecutableHandle);
+}

@@ -1,0 +1,166 @@
+//! Marks in streams.
+
+use std::fmt;
+use std::time::Duration;
+
+use once_cell::race::OnceBox;
+
+use super::driver::{Awaited, DeviceIndex, Driver, EventHandle, EventOptions, Patience};
+use super::in_use::Accelerator;
+use super::stream::Stream;
+use super::{Device, current, registry};
+use crate::{Error, Result};
+
+/// A mark that a stream passes: others wait for it, and two of them tell the time between.
+#[derive(Debug)]
+pub struct Event {
+    home: &'static Accelerator,
+    options: EventOptions,
+    device: Option<DeviceIndex>,
+    /// Made when it is first recorded, on the device of that stream, unless it was made for a device.
+    made: OnceBox<EventHandle>,
+}
+
+impl Event {
+    /// An event that is recorded nowhere. Without a device, or an index, it belongs to the device of the stream
+    /// that records it first.
+    pub fn new(device: Option<Device>, options: EventOptions) -> Result<Self> {
+        let home = registry::in_use("Event")?;
+        let device = device.map_or(Ok(None), |device| home.index_of(device, "Event"))?;
+        Ok(Event { home, options, device, made: OnceBox::new() })
+    }
+
+    /// One that another process made with `interprocess`, from what [`export`](Event::export) gave there.
+    pub fn import(device: Option<Device>, exported: &[u8]) -> Result<Self> {
+        let (home, index) = current::resolve(device, "Event.from_ipc_handle")?;
+        let handle = home.driver_for("the accelerator")?.import_event(index, exported)?;
+        let options = EventOptions { interprocess: true, ..EventOptions::default() };
+        Ok(Event { home, options, device: Some(index), made: OnceBox::with_value(Box::new(handle)) })
+    }
+
+    /// What another process opens it with.
+    pub fn export(&self) -> Result<Vec<u8>> {
+        let driver = self.driver()?;
+        if !self.options.interprocess {
+            return Err(self.misused("Event.ipc_handle", "the event was not made with interprocess"));
+        }
+        let (_, index) = current::resolve(Some(self.device()), "Event.ipc_handle")?;
+        driver.export_event(self.handle_on(index)?)
+    }
+
+    fn driver(&self) -> Result<&dyn Driver> {
+        self.home.driver_for("an Event")
+    }
+
+    /// What it was made for.
+    pub fn options(&self) -> EventOptions {
+        self.options
+    }
+
+    /// Its device; without an index where it has none yet.
+    pub fn device(&self) -> Device {
+        match self.made.get().map(|handle| handle.device).or(self.device) {
+            Some(index) => self.home.device(index),
+            None => Device::of(self.home.kind()),
+        }
+    }
+
+    /// What its driver and other libraries call it; `None` before it is made.
+    pub fn handle(&self) -> Result<Option<EventHandle>> {
+        self.driver().map(|_| self.made.get().copied())
+    }
+
+    /// The handle, made now if there is none; an event stays on one device.
+    fn handle_on(&self, index: DeviceIndex) -> Result<EventHandle> {
+        let driver = self.driver()?;
+        let device = self.device.unwrap_or(index);
+        self.made.get_or_try_init(|| driver.create_event(device, self.options).map(Box::new)).copied()
+    }
+
+    /// Marks the place after all that is queued on the stream, in place of what it marked before. The stream
+    /// must be of the device of the event.
+    pub fn record(&self, stream: &Stream) -> Result<()> {
+        let driver = stream.driver()?;
+        let handle = self.handle_on(stream.device_index())?;
+        if handle.device != stream.device_index() {
+            let reason = format!("the stream is of {}, and the event of {}", stream.device(), self.device());
+            return Err(self.misused("Event.record", &reason));
+        }
+        driver.record_event(handle, stream.handle()?)
+    }
+
+    /// What is queued on the stream from now on waits for what the event marks now; for nothing if it was never
+    /// recorded.
+    pub fn hold_back(&self, stream: &Stream) -> Result<()> {
+        self.driver()?;
+        let driver = stream.driver()?;
+        match self.made.get() {
+            Some(handle) => driver.wait_event(stream.handle()?, *handle),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether all before the mark has been done; true if it was never recorded. Fails with what failed there
+    /// and was not told yet.
+    pub fn is_done(&self) -> Result<bool> {
+        let driver = self.driver()?;
+        self.made.get().map_or(Ok(true), |handle| driver.is_done(Awaited::Event(*handle)))
+    }
+
+    /// Waits until all before the mark has been done, for `limit` at most; returns whether it has. Sleeps in
+    /// the meantime if the event was made with `blocking`. Fails as [`is_done`](Event::is_done).
+    pub fn wait(&self, limit: Duration) -> Result<bool> {
+        let driver = self.driver()?;
+        let patience = Patience { limit, asleep: self.options.blocking };
+        self.made.get().map_or(Ok(true), |handle| driver.wait(Awaited::Event(*handle), patience))
+    }
+
+    /// Waits until all before the mark has been done. Fails as [`is_done`](Event::is_done).
+    pub fn synchronize(&self) -> Result<()> {
+        self.wait(Duration::MAX).map(drop)
+    }
+
+    /// Milliseconds from this mark to that of `end`. Both must have been made with `timing`, and been reached.
+    pub fn elapsed(&self, end: &Event) -> Result<f64> {
+        const OPERATION: &str = "Event.elapsed_time";
+        let driver = self.driver()?;
+        end.driver()?;
+        if !(self.options.timing && end.options.timing) {
+            return Err(self.misused(OPERATION, "both events must be made with enable_timing"));
+        }
+        let (Some(start), Some(stop)) = (self.made.get(), end.made.get()) else {
+            return Err(self.misused(OPERATION, "both events must be recorded"));
+        };
+        if start.device != stop.device {
+            let reason = format!("the events are of {} and {}", self.device(), end.device());
+            return Err(self.misused(OPERATION, &reason));
+        }
+        driver.elapsed(*start, *stop)
+    }
+
+    fn misused(&self, operation: &'static str, reason: &str) -> Error {
+        Error::Device {
+            device: self.device(),
+            operation: operation.into(),
+            reason: reason.into(),
+            code: None,
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an event of {}", self.device())
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // A child can't reach the events of its parent; they are left alone.
+        if let Ok(driver) = self.driver()
+            && let Some(handle) = self.made.get()
+        {
+            driver.release_event(*handle);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Work that is recorded once and queued again and again.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::driver::{CaptureMode, Driver, ExecutableHandle, GraphHandle, GraphShape};
+use super::in_use::Accelerator;
+use super::stream::{Kind, Stream};
+use super::{current, registry};
+use crate::{Error, Result};
+
+/// A graph: what the current stream records between [`capture_begin`](Graph::capture_begin) and
+/// [`capture_end`](Graph::capture_end), to be replayed without being queued piece by piece.
+#[derive(Debug)]
+pub struct Graph {
+    home: &'static Accelerator,
+    keep: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    pool: PoolId,
+    mode: CaptureMode,
+    /// Whether the shape is kept for [`Graph::dot`].
+    debug: bool,
+    phase: Phase,
+    shape: Option<GraphShape>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Empty,
+    Capturing(Stream),
+    Recorded { graph: Option<GraphHandle>, executable: Option<ExecutableHandle> },
+}
+
+/// Names the memory that a graph allocates from, so that graphs can share it. Two numbers, as in PyTorch.
+pub type PoolId = (u64, u64);
+
+/// A pool that no graph has yet.
+pub fn new_pool() -> PoolId {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    (0, MADE.fetch_add(1, Ordering::Relaxed) + 1)
+}
+
+impl Graph {
+    /// Nothing recorded yet. With `keep` the graph stays after it was made ready, and is made ready only when it
+    /// is first needed or asked for.
+    pub fn new(keep: bool, pool: Option<PoolId>, mode: CaptureMode) -> Result<Self> {
+        let home = registry::in_use("accelerator.Graph")?;
+        let pool = pool.unwrap_or_else(new_pool);
+        let state = State { pool, mode, debug: false, phase: Phase::Empty, shape: None };
+        Ok(Graph { home, keep, state: Mutex::new(state) })
+    }
+
+    fn driver(&self) -> Result<&dyn Driver> {
+        self.home.driver_for("a Graph")
+    }
+
+    /// Not taken in a child of the process that made the graph: the driver was asked for first.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts to record what the current stream of this thread queues, which must not be a default stream.
+    pub fn capture_begin(&self) -> Result<()> {
+        const OPERATION: &str = "Graph.capture_begin";
+        let driver = self.driver()?;
+        let mut state = self.state();
+        match state.phase {
+            Phase::Empty => {}
+            Phase::Capturing(_) => return Err(misused(OPERATION, "the graph is being captured already")),
+            Phase::Recorded { .. } => {
+                return Err(misused(
+                    OPERATION,
+                    "something was captured already; reset() makes room for more",
+                ));
+            }
+        }
+        let stream = current::current_stream(None)?;
+        if stream.kind() == Kind::Default {
+            let reason =
+                "a default stream can't be captured; make another one current: with Stream(), graph:";
+            return Err(misused(OPERATION, reason));
+        }
+        driver.begin_capture(stream.handle()?, state.mode)?;
+        state.phase = Phase::Capturing(stream);
+        Ok(())
+    }
+
+    /// Ends the capture. What was recorded is made ready for replays, unless the graph was made with `keep`.
+    /// Where it fails, nothing stays recorded.
+    pub fn capture_end(&self) -> Result<()> {
+        let driver = self.driver()?;
+        let mut state = self.state();
+        let Phase::Capturing(stream) = &state.phase else {
+            return Err(misused("Graph.capture_end", "no capture has begun"));
+        };
+        let ended = driver.end_capture(stream.handle()?);
+        state.phase = Phase::Empty;
+        let graph = ended?;
+        state.phase = Phase::Recorded { graph: Some(graph), executable: None };
+        if state.debug {
+            state.shape = Some(driver.shape(graph)?);
+        }
+        if !self.keep {
+            self.make_ready(&mut state, "Graph.capture_end")?;
+            if let Phase::Recorded { graph, .. } = &mut state.phase
+                && let Some(graph) = graph.take()
+            {
+                driver.release_graph(graph);
+            }
+        }
+        Ok(())
+    }
+
+    fn make_ready(&self, state: &mut State, operation: &'static str) -> Result<ExecutableHandle> {
+        match &mut state.phase {
+            Phase::Recorded { executable: Some(executable), .. } => Ok(*executable),
+            Phase::Recorded { graph: Some(graph), executable } => {
+                Ok(*executable.insert(self.driver()?.instantiate(*graph)?))
+            }
+            _ => Err(misused(operation, "nothing has been captured")),
+        }
+    }
+
+    /// Makes what was recorded ready for replays. Only for a graph made with `keep`, whose old executable is
+    /// replaced.
+    pub fn instantiate(&self) -> Result<()> {
+        const OPERATION: &str = "Graph.instantiate";
+        let driver = self.driver()?;
+        let mut state = self.state();
+        if !self.keep {
+            return Err(misused(OPERATION, "the graph was not made with keep_graph, so capture_end does it"));
+        }
+        if let Phase::Recorded { executable, .. } = &mut state.phase
+            && let Some(old) = executable.take()
+        {
+            driver.release_executable(old);
+        }
+        self.make_ready(&mut state, OPERATION).map(drop)
+    }
+
+    /// Queues what was recorded on the current stream of this thread; makes it ready first if it is not.
+    pub fn replay(&self) -> Result<()> {
+        let driver = self.driver()?;
+        let executable = self.make_ready(&mut self.state(), "Graph.replay")?;
+        driver.replay(executable, current::current_stream(None)?.handle()?)
+    }
+
+    /// Lets go what was recorded, so that the graph can be captured again.
+    pub fn reset(&self) -> Result<()> {
+        self.driver()?;
+        let mut state = self.state();
+        if matches!(state.phase, Phase::Capturing(_)) {
+            return Err(misused("Graph.reset", "the graph is being captured"));
+        }
+        self.let_go(&mut state);
+        Ok(())
+    }
+
+    fn let_go(&self, state: &mut State) {
+        state.shape = None;
+        let Ok(driver) = self.driver() else { return };
+        match std::mem::replace(&mut state.phase, Phase::Empty) {
+            Phase::Recorded { graph, executable } => {
+                graph.into_iter().for_each(|graph| driver.release_graph(graph));
+                executable.into_iter().for_each(|executable| driver.release_executable(executable));
+            }
+            Phase::Capturing(stream) => {
+                // Nobody can end it any more; the stream would record for ever.
+                if let Ok(handle) = stream.handle()
+                    && let Ok(graph) = driver.end_capture(handle)
+                {
+                    driver.release_graph(graph);
+                }
+            }
+            Phase::Empty => {}
+        }
+    }
+
+    /// The memory that the graph allocates from.
+    pub fn pool(&self) -> PoolId {
+        self.state().pool
+    }
+
+    /// Another pool and mode for the next capture.
+    pub fn configure(&self, pool: Option<PoolId>, mode: CaptureMode) {
+        let mut state = self.state();
+        state.mode = mode;
+        if let Some(pool) = pool {
+            state.pool = pool;
+        }
+    }
+
+    /// Keeps the shape of what is captured from now on, for [`dot`](Graph::dot).
+    pub fn enable_debug_mode(&self) {
+        self.state().debug = true;
+    }
+
+    /// What was recorded, in the DOT language of Graphviz.
+    pub fn dot(&self) -> Result<String> {
+        const OPERATION: &str = "Graph.debug_dump";
+        let driver = self.driver()?;
+        let state = self.state();
+        let shape = match (&state.shape, &state.phase) {
+            (Some(shape), _) => shape.clone(),
+            (None, Phase::Recorded { graph: Some(graph), .. }) => driver.shape(*graph)?,
+            (None, Phase::Recorded { .. }) => {
+                let reason = "the graph was let go when it was made ready; call enable_debug_mode() before the \
+                              capture, or make it with keep_graph=True";
+                return Err(misused(OPERATION, reason));
+            }
+            _ => return Err(misused(OPERATION, "nothing has been captured")),
+        };
+        Ok(in_dot(&shape))
+    }
+}
+
+fn misused(operation: &'static str, reason: &str) -> Error {
+    Error::Graph { operation, reason: reason.to_owned() }
+}
+
+fn in_dot(shape: &GraphShape) -> String {
+    let mut text = String::from("digraph captured {\n    node [shape=box];\n");
+    for (place, node) in shape.nodes.iter().enumerate() {
+        let label = node.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        // Writing to a String never fails.
+        let _ = writeln!(text, "    n{place} [label=\"{place}: {label}\"];");
+    }
+    for (before, after) in &shape.edges {
+        let _ = writeln!(text, "    n{before} -> n{after};");
+    }
+    text.push_str("}\n");
+    text
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // A child can't reach the graphs of its parent; they are left alone.
+        if self.home.is_of_this_process() {
+            self.let_go(&mut self.state());
+        }
+    }
+}

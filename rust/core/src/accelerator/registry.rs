@@ -1,0 +1,248 @@
+//! Which driver this process uses: asked for by the program, by the environment or registered by the program
+//! that embeds this crate, and fixed at first use.
+
+use std::sync::Arc;
+
+use super::driver::Driver;
+use super::host::{HostDriver, HostOptions};
+use super::in_use::Accelerator;
+use super::{Device, cuda};
+use crate::sync::ForkLock;
+use crate::{Error, Result, env};
+
+/// What was chosen and what is in use.
+pub(crate) static REGISTRY: ForkLock<Registry> =
+    ForkLock::new(Registry { asked_for: None, environment: None, registered: Vec::new(), in_use: None });
+
+pub(crate) struct Registry {
+    asked_for: Option<Arc<dyn Driver>>,
+    /// None before it is read.
+    environment: Option<Chosen>,
+    registered: Vec<Arc<dyn Driver>>,
+    in_use: Option<&'static Accelerator>,
+}
+
+/// Which driver is to be used, as far as that is known.
+#[derive(Clone)]
+pub(crate) enum Chosen {
+    /// The first registered one that can be used, else NVIDIA's.
+    Whichever,
+    Driver(Arc<dyn Driver>),
+    /// NVIDIA's.
+    Cuda,
+    /// That of a type which may be registered later.
+    Registered(String),
+    /// None at all, and why.
+    Nothing(String),
+}
+
+impl Registry {
+    /// The driver that was named, or the first registered one that can be used; else the choice is left.
+    fn chosen(&mut self) -> Chosen {
+        if let Some(in_use) = self.in_use.filter(|found| found.is_of_this_process()) {
+            return Chosen::Driver(in_use.driver());
+        }
+        if let Some(asked_for) = &self.asked_for {
+            return Chosen::Driver(asked_for.clone());
+        }
+        match self.environment.get_or_insert_with(read_environment).clone() {
+            Chosen::Registered(name) => match self.registered_as(&name) {
+                Some(driver) => Chosen::Driver(driver),
+                None => Chosen::Nothing(format!(
+                    "{} is {name:?}, and no driver of that name is registered; without registering there \
+                     are host, host:N (N devices), cuda and none",
+                    env::ACCELERATOR
+                )),
+            },
+            chosen => chosen,
+        }
+    }
+
+    fn registered_as(&self, name: &str) -> Option<Arc<dyn Driver>> {
+        self.registered.iter().find(|driver| driver.device_type().name() == name).cloned()
+    }
+}
+
+fn read_environment() -> Chosen {
+    let Some(text) = env::read(env::ACCELERATOR).filter(|text| !text.is_empty()) else {
+        return Chosen::Whichever;
+    };
+    let (name, count) = text.split_once(':').map_or((&*text, None), |(name, count)| (name, Some(count)));
+    let host = |devices| match HostDriver::new(HostOptions { devices, ..HostOptions::default() }) {
+        Ok(driver) => Chosen::Driver(driver),
+        Err(error) => Chosen::Nothing(format!("{} is {text:?}: {error}", env::ACCELERATOR)),
+    };
+    match (name, count) {
+        ("host", None) => host(HostOptions::default().devices),
+        ("host", Some(count)) => match count.parse() {
+            Ok(devices) => host(devices),
+            Err(_) => Chosen::Nothing(format!(
+                "{} is {text:?}; after the colon it takes a number of devices",
+                env::ACCELERATOR
+            )),
+        },
+        ("cuda", None) => Chosen::Cuda,
+        ("none", None) => Chosen::Nothing(format!("{} is \"none\"", env::ACCELERATOR)),
+        _ => Chosen::Registered(text),
+    }
+}
+
+/// The driver that a question is answered for. Starts nothing and fixes nothing.
+pub(super) fn chosen() -> Chosen {
+    let (chosen, registered) = {
+        let mut registry = REGISTRY.lock();
+        (registry.chosen(), registry.registered.clone())
+    };
+    // Asked without the lock: a driver may take its time.
+    match chosen {
+        Chosen::Whichever => {
+            let usable = registered.into_iter().find(|driver| driver.unavailable().is_none());
+            usable.map_or(Chosen::Cuda, Chosen::Driver)
+        }
+        chosen => chosen,
+    }
+}
+
+/// The accelerator in use; the first call starts its driver and fixes it. Fails where there is none for
+/// `operation`.
+pub(crate) fn in_use(operation: &'static str) -> Result<&'static Accelerator> {
+    loop {
+        let found = REGISTRY.lock().in_use;
+        match found {
+            Some(found) if found.is_of_this_process() => return Ok(found),
+            // The process was forked since: only the driver knows whether it can begin again.
+            Some(found) => {
+                install(found.driver().in_forked_child().ok_or(Error::Forked { what: operation })?)?
+            }
+            None => install(usable(operation)?)?,
+        }
+    }
+}
+
+/// Puts a driver in use, unless another thread has put one there.
+fn install(driver: Arc<dyn Driver>) -> Result<()> {
+    driver.start()?;
+    let made = Accelerator::new(driver);
+    let mut registry = REGISTRY.lock();
+    if !registry.in_use.is_some_and(Accelerator::is_of_this_process) {
+        // It lasts as long as the process: streams and events refer to it.
+        registry.in_use = Some(Box::leak(Box::new(made)));
+    }
+    Ok(())
+}
+
+/// The chosen driver, if it has a device.
+fn usable(operation: &'static str) -> Result<Arc<dyn Driver>> {
+    let no_accelerator = |reason| Error::NoAccelerator { operation, reason };
+    match chosen() {
+        Chosen::Driver(driver) => match why_not(&*driver) {
+            None => Ok(driver),
+            Some(reason) => Err(no_accelerator(reason)),
+        },
+        _ => match why_unavailable() {
+            Some(reason) => Err(no_accelerator(reason)),
+            None => Err(Error::Unsupported { operation, device: Device::CUDA }),
+        },
+    }
+}
+
+/// Why a driver can't be used, if so.
+fn why_not(driver: &dyn Driver) -> Option<String> {
+    let without_devices =
+        || (driver.device_count() == 0).then(|| format!("{} has no devices", driver.device_type()));
+    driver.unavailable().or_else(without_devices)
+}
+
+/// Chooses the driver for this process. Fails once one is in use: it is fixed at first use.
+pub fn use_driver(driver: Arc<dyn Driver>) -> Result<()> {
+    let mut registry = REGISTRY.lock();
+    match registry.in_use {
+        // A forked child may choose again, as it has used none yet.
+        Some(in_use) if in_use.is_of_this_process() => {
+            Err(Error::DriverInUse { asked_for: driver.device_type(), in_use: in_use.driver().device_type() })
+        }
+        _ => {
+            registry.asked_for = Some(driver);
+            registry.in_use = None;
+            Ok(())
+        }
+    }
+}
+
+/// Chooses by name: "host", "cuda", or the type of a registered driver.
+pub fn use_named(name: &str) -> Result<()> {
+    let driver = match name {
+        "host" => return use_driver(HostDriver::new(HostOptions::default())?),
+        _ => REGISTRY.lock().registered_as(name),
+    };
+    match driver {
+        Some(driver) => use_driver(driver),
+        None => Err(Error::UnknownDriver { given: name.to_owned(), known: known() }),
+    }
+}
+
+fn known() -> Vec<&'static str> {
+    let registered: Vec<_> =
+        REGISTRY.lock().registered.iter().map(|driver| driver.device_type().name()).collect();
+    ["host"].into_iter().chain(registered).collect()
+}
+
+/// Adds a driver, to be used where neither the program nor the environment asks for one. It takes the place
+/// of one that was registered for the same type before.
+pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
+    let mut registry = REGISTRY.lock();
+    let kind = driver.device_type();
+    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process())
+        && in_use.driver().device_type() == kind
+    {
+        return Err(Error::DriverInUse { asked_for: kind, in_use: kind });
+    }
+    let place = registry.registered.iter_mut().find(|other| other.device_type() == kind);
+    let replaced = match place {
+        Some(place) => Some(std::mem::replace(place, driver)),
+        None => {
+            registry.registered.push(driver);
+            None
+        }
+    };
+    // Without the lock: what a driver does when it goes is its own.
+    drop(registry);
+    drop(replaced);
+    Ok(())
+}
+
+/// How many devices the accelerator has; 0 where there is none. Fixes nothing.
+pub fn device_count() -> u32 {
+    match chosen() {
+        Chosen::Driver(driver) if driver.unavailable().is_none() => driver.device_count(),
+        Chosen::Cuda => cuda::device_count(),
+        _ => 0,
+    }
+}
+
+/// The accelerator of this process, without an index; `None` where none was chosen and none can be used.
+pub fn current_accelerator() -> Option<Device> {
+    match chosen() {
+        Chosen::Driver(driver) => Some(Device::of(driver.device_type())),
+        Chosen::Cuda => (cuda::device_count() > 0).then_some(Device::CUDA),
+        _ => None,
+    }
+}
+
+/// Why there is no accelerator with a device, in one sentence; `None` where there is one.
+pub fn why_unavailable() -> Option<String> {
+    match chosen() {
+        Chosen::Driver(driver) => why_not(&*driver),
+        Chosen::Nothing(reason) => Some(reason),
+        _ => cuda::why_unavailable(),
+    }
+}
+
+/// The accelerator, without an index, or an error that says what `operation` needs one for and why there is
+/// none.
+pub fn required(operation: &'static str) -> Result<Device> {
+    match (why_unavailable(), current_accelerator()) {
+        (None, Some(device)) => Ok(device),
+        (reason, _) => Err(Error::NoAccelerator { operation, reason: reason.unwrap_or_default() }),
+    }
+}

@@ -1,0 +1,257 @@
+//! Queues of work: what is put into one runs in order, apart from what is in others.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use super::driver::{Awaited, Copy, DeviceIndex, Driver, Fill, Patience, PriorityRange, StreamHandle, Work};
+use super::event::Event;
+use super::in_use::Accelerator;
+use super::{Device, current};
+use crate::Result;
+use crate::state::ScopeGuard;
+
+/// A stream of the accelerator: a queue of work for one device. Clones are the same stream.
+///
+/// ```
+/// # fn main() -> interlock::Result<()> {
+/// use interlock::accelerator::{self, Stream, Work};
+///
+/// accelerator::use_named("host")?;
+/// let stream = Stream::new(None, 0)?;
+/// stream.launch(Work::new("greet", || Ok(())))?;
+/// stream.synchronize()
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Stream(Arc<StreamInner>);
+
+pub(crate) struct StreamInner {
+    home: &'static Accelerator,
+    handle: StreamHandle,
+    id: i64,
+    priority: i32,
+    kind: Kind,
+}
+
+/// Where a stream comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The one that its device has from the start.
+    Default,
+    /// One of those that are handed out in turn, and so perhaps to others as well.
+    Pooled,
+    /// Made for whoever asked.
+    Exclusive,
+    /// Made by another library.
+    External,
+}
+
+impl Stream {
+    /// The next stream of the pool of 32 that a device has for each priority; no device is the current one.
+    /// `priority` is 0 or less, and a smaller number goes first; numbers below the range of the device count
+    /// as its greatest priority.
+    pub fn new(device: Option<Device>, priority: i32) -> Result<Self> {
+        let (home, index) = current::resolve(device, "Stream")?;
+        home.pooled_stream(index, priority)
+    }
+
+    /// A stream of its own, which is let go with its last clone.
+    pub fn exclusive(device: Option<Device>, priority: i32) -> Result<Self> {
+        let (home, index) = current::resolve(device, "Stream")?;
+        home.exclusive_stream(index, priority)
+    }
+
+    /// The stream that a device has from the start.
+    pub fn default_of(device: Option<Device>) -> Result<Self> {
+        let (home, index) = current::resolve(device, "the default stream")?;
+        home.default_stream(index)
+    }
+
+    /// A stream that another library made, by what that library calls it (on NVIDIA's a `cudaStream_t`). It
+    /// must stay valid as long as this is used.
+    pub fn external(device: Option<Device>, native: u64) -> Result<Self> {
+        let (home, index) = current::resolve(device, "an external stream")?;
+        home.external_stream(index, native)
+    }
+
+    /// The stream that has this id on a device, if it is alive.
+    pub fn of_id(device: Option<Device>, id: i64) -> Result<Option<Self>> {
+        let (home, index) = current::resolve(device, "Stream")?;
+        home.stream_of_id(index, id)
+    }
+
+    pub(super) fn of(
+        home: &'static Accelerator,
+        handle: StreamHandle,
+        id: i64,
+        priority: i32,
+        kind: Kind,
+    ) -> Self {
+        Stream(Arc::new(StreamInner { home, handle, id, priority, kind }))
+    }
+
+    pub(super) fn weak(&self) -> Weak<StreamInner> {
+        Arc::downgrade(&self.0)
+    }
+
+    pub(super) fn home(&self) -> &'static Accelerator {
+        self.0.home
+    }
+
+    /// Whether it was made in this process, and not in one that this was forked from.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.0.home.is_of_this_process()
+    }
+
+    pub(super) fn driver(&self) -> Result<&dyn Driver> {
+        self.0.home.driver_for("a Stream")
+    }
+
+    /// Its device.
+    pub fn device(&self) -> Device {
+        self.0.home.device(self.0.handle.device)
+    }
+
+    /// The index of its device.
+    pub fn device_index(&self) -> DeviceIndex {
+        self.0.handle.device
+    }
+
+    /// A number that no other stream of the device has while this one lives; 0 for the default stream.
+    pub fn id(&self) -> i64 {
+        self.0.id
+    }
+
+    /// Its priority, as the device has it.
+    pub fn priority(&self) -> i32 {
+        self.0.priority
+    }
+
+    /// Where it comes from.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// What its driver and other libraries call it.
+    pub fn handle(&self) -> Result<StreamHandle> {
+        self.driver().map(|_| self.0.handle)
+    }
+
+    /// Whether all that was queued has been done. Fails with what failed there and was not told yet.
+    pub fn is_done(&self) -> Result<bool> {
+        self.driver()?.is_done(Awaited::Stream(self.0.handle))
+    }
+
+    /// Waits until all that was queued has been done, for `limit` at most; returns whether it has. Fails as
+    /// [`is_done`](Stream::is_done).
+    pub fn wait(&self, limit: Duration) -> Result<bool> {
+        self.driver()?.wait(Awaited::Stream(self.0.handle), Patience { limit, asleep: true })
+    }
+
+    /// Waits until all that was queued has been done. Fails as [`is_done`](Stream::is_done).
+    pub fn synchronize(&self) -> Result<()> {
+        self.wait(Duration::MAX).map(drop)
+    }
+
+    /// Marks the place after all that is queued with an event.
+    pub fn record_event(&self, event: &Event) -> Result<()> {
+        event.record(self)
+    }
+
+    /// What is queued here from now on waits for what the event marks now.
+    pub fn wait_event(&self, event: &Event) -> Result<()> {
+        event.hold_back(self)
+    }
+
+    /// What is queued here from now on waits for all that is queued on the other stream now.
+    pub fn wait_stream(&self, other: &Stream) -> Result<()> {
+        let event = Event::new(Some(other.device()), Default::default())?;
+        event.record(other)?;
+        event.hold_back(self)
+    }
+
+    /// Whether what is queued is recorded into a graph.
+    pub fn is_capturing(&self) -> Result<bool> {
+        self.driver()?.is_capturing(self.0.handle)
+    }
+
+    /// Queues a function, which a driver runs on a thread of its own. It may not wait for this stream. Why it
+    /// failed is told late, by whatever next waits for the stream.
+    pub fn launch(&self, work: Work) -> Result<()> {
+        self.driver()?.launch(self.0.handle, work)
+    }
+
+    /// Queues a copy.
+    ///
+    /// # Safety
+    /// Both ends are valid for the copy's bytes as long as its keeper lives.
+    pub unsafe fn copy(&self, copy: Copy) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.driver()?.copy(self.0.handle, copy) }
+    }
+
+    /// Queues a fill.
+    ///
+    /// # Safety
+    /// The bytes are memory of this stream's device as long as the keeper lives.
+    pub unsafe fn fill(&self, fill: Fill) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.driver()?.fill(self.0.handle, fill) }
+    }
+
+    /// Makes it the current stream of its device, and that device the current one, until the guard is dropped.
+    pub fn guard(&self) -> Result<ScopeGuard> {
+        self.driver()?;
+        Ok(ScopeGuard::of_places(current::places_of(self)))
+    }
+}
+
+/// The priorities that streams of a device may have; no device is the current one.
+pub fn priority_range(device: Option<Device>) -> Result<PriorityRange> {
+    let (home, index) = current::resolve(device, "accelerator.stream_priority_range")?;
+    home.driver_for("the accelerator")?.priority_range(index)
+}
+
+impl From<Arc<StreamInner>> for Stream {
+    fn from(inner: Arc<StreamInner>) -> Self {
+        Stream(inner)
+    }
+}
+
+/// Streams are equal if work on one is work on the other.
+impl PartialEq for Stream {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0.home, other.0.home) && self.0.handle == other.0.handle
+    }
+}
+
+impl Eq for Stream {}
+
+impl Hash for Stream {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.handle.hash(state);
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stream({} on {}, {:?})", self.id(), self.device(), self.kind())
+    }
+}
+
+impl Drop for StreamInner {
+    fn drop(&mut self) {
+        // A child can't reach the streams of its parent; they are left alone.
+        if !matches!(self.kind, Kind::Exclusive | Kind::External) || !self.home.is_of_this_process() {
+            return;
+        }
+        self.home.forget(self.id);
+        if self.kind == Kind::Exclusive
+            && let Ok(driver) = self.home.driver_for("a Stream")
+        {
+            driver.release_stream(self.handle);
+        }
+    }
+}
