@@ -8,7 +8,7 @@ use crate::sync::ForkLock;
 use crate::{Error, Result};
 
 macro_rules! device_types {
-    ($($variant:ident = $name:literal,)+) => {
+    ($($variant:ident = $name:literal, $number:literal;)+) => {
         /// The kinds of device: those that PyTorch names, the host driver's, and those of registered drivers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -29,32 +29,56 @@ macro_rules! device_types {
                     DeviceType::Registered(name) => name,
                 }
             }
+
+            /// The number by which PyTorch calls it; host and registered ones have numbers that it does not use.
+            pub fn number(self) -> u32 {
+                match self {
+                    $(DeviceType::$variant => $number,)+
+                    DeviceType::Registered(name) => {
+                        let place = NAMES.lock().iter().position(|known| *known == name);
+                        FIRST_REGISTERED + place.map_or(0, |place| place as u32)
+                    }
+                }
+            }
+
+            /// The type with this number.
+            pub fn of_number(number: u32) -> Option<Self> {
+                match number {
+                    $($number => Some(DeviceType::$variant),)+
+                    _ => {
+                        let place = number.checked_sub(FIRST_REGISTERED)? as usize;
+                        NAMES.lock().get(place).copied().map(DeviceType::Registered)
+                    }
+                }
+            }
         }
     };
 }
 
+const FIRST_REGISTERED: u32 = 65;
+
 device_types! {
-    Cpu = "cpu",
-    Cuda = "cuda",
-    Ipu = "ipu",
-    Xpu = "xpu",
-    Mkldnn = "mkldnn",
-    OpenGl = "opengl",
-    OpenCl = "opencl",
-    Ideep = "ideep",
-    Hip = "hip",
-    Ve = "ve",
-    Fpga = "fpga",
-    Maia = "maia",
-    Xla = "xla",
-    Lazy = "lazy",
-    Vulkan = "vulkan",
-    Mps = "mps",
-    Meta = "meta",
-    Hpu = "hpu",
-    Mtia = "mtia",
-    PrivateUseOne = "privateuseone",
-    Host = "host",
+    Cpu = "cpu", 0;
+    Cuda = "cuda", 1;
+    Ipu = "ipu", 18;
+    Xpu = "xpu", 12;
+    Mkldnn = "mkldnn", 2;
+    OpenGl = "opengl", 3;
+    OpenCl = "opencl", 4;
+    Ideep = "ideep", 5;
+    Hip = "hip", 6;
+    Ve = "ve", 16;
+    Fpga = "fpga", 7;
+    Maia = "maia", 8;
+    Xla = "xla", 9;
+    Lazy = "lazy", 17;
+    Vulkan = "vulkan", 10;
+    Mps = "mps", 13;
+    Meta = "meta", 14;
+    Hpu = "hpu", 15;
+    Mtia = "mtia", 19;
+    PrivateUseOne = "privateuseone", 20;
+    Host = "host", 64;
 }
 
 /// The names that [`DeviceType::named`] has added.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use once_cell::race::OnceBox;
 
-use super::driver::{DeviceIndex, Driver, PriorityRange};
+use super::driver::{DeviceIndex, Driver, Keeper, PriorityRange};
 use super::stream::{Kind, Stream, StreamInner};
 use super::{Device, DeviceType};
 use crate::{Error, Result, lifecycle};
@@ -117,7 +117,7 @@ impl Accelerator {
             .default
             .get_or_try_init(|| {
                 let handle = self.driver.default_stream(index)?;
-                Ok(Box::new(Stream::of(self, handle, 0, 0, Kind::Default)))
+                Ok(Box::new(Stream::of(self, handle, 0, 0, Kind::Default, None)))
             })
             .cloned()
     }
@@ -135,7 +135,7 @@ impl Accelerator {
         stream
             .get_or_try_init(|| {
                 let handle = self.driver.create_stream(index, -level)?;
-                Ok(Box::new(Stream::of(self, handle, id, -level, Kind::Pooled)))
+                Ok(Box::new(Stream::of(self, handle, id, -level, Kind::Pooled, None)))
             })
             .cloned()
     }
@@ -144,13 +144,18 @@ impl Accelerator {
     pub(super) fn exclusive_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
         let handle = self.driver.create_stream(index, priority)?;
-        Ok(self.remembered(Stream::of(self, handle, self.new_id(), priority, Kind::Exclusive)))
+        Ok(self.remembered(Stream::of(self, handle, self.new_id(), priority, Kind::Exclusive, None)))
     }
 
     /// A stream that another library made.
-    pub(super) fn external_stream(&'static self, index: DeviceIndex, native: u64) -> Result<Stream> {
+    pub(super) fn external_stream(
+        &'static self,
+        index: DeviceIndex,
+        native: u64,
+        owner: Option<Keeper>,
+    ) -> Result<Stream> {
         let handle = self.driver.adopt_stream(index, native)?;
-        Ok(self.remembered(Stream::of(self, handle, self.new_id(), 0, Kind::External)))
+        Ok(self.remembered(Stream::of(self, handle, self.new_id(), 0, Kind::External, owner)))
     }
 
     /// The stream with this id, if it is alive.
@@ -167,7 +172,7 @@ impl Accelerator {
         Ok(found.filter(|stream| stream.device_index() == index))
     }
 
-    /// The stream that `native` names, if it is one of ours.
+    /// The stream with this id has gone.
     pub(super) fn forget(&self, id: i64) {
         self.others.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }

@@ -5,12 +5,14 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::driver::{Awaited, Copy, DeviceIndex, Driver, Fill, Patience, PriorityRange, StreamHandle, Work};
+use super::driver::{
+    Awaited, Copy, DeviceIndex, Driver, Fill, Keeper, Patience, PriorityRange, StreamHandle, Work,
+};
 use super::event::Event;
 use super::in_use::Accelerator;
 use super::{Device, current};
 use crate::Result;
-use crate::state::ScopeGuard;
+use crate::state::{ScopeGuard, ThreadState};
 
 /// A stream of the accelerator: a queue of work for one device. Clones are the same stream.
 ///
@@ -33,6 +35,8 @@ pub(crate) struct StreamInner {
     id: i64,
     priority: i32,
     kind: Kind,
+    /// What owns the stream of another library.
+    _owner: Option<Keeper>,
 }
 
 /// Where a stream comes from.
@@ -70,10 +74,10 @@ impl Stream {
     }
 
     /// A stream that another library made, by what that library calls it (on NVIDIA's a `cudaStream_t`). It
-    /// must stay valid as long as this is used.
-    pub fn external(device: Option<Device>, native: u64) -> Result<Self> {
+    /// must stay valid as long as `owner` lives.
+    pub fn external(device: Option<Device>, native: u64, owner: Option<Keeper>) -> Result<Self> {
         let (home, index) = current::resolve(device, "an external stream")?;
-        home.external_stream(index, native)
+        home.external_stream(index, native, owner)
     }
 
     /// The stream that has this id on a device, if it is alive.
@@ -88,8 +92,9 @@ impl Stream {
         id: i64,
         priority: i32,
         kind: Kind,
+        owner: Option<Keeper>,
     ) -> Self {
-        Stream(Arc::new(StreamInner { home, handle, id, priority, kind }))
+        Stream(Arc::new(StreamInner { home, handle, id, priority, kind, _owner: owner }))
     }
 
     pub(super) fn weak(&self) -> Weak<StreamInner> {
@@ -177,10 +182,13 @@ impl Stream {
         self.driver()?.is_capturing(self.0.handle)
     }
 
-    /// Queues a function, which a driver runs on a thread of its own. It may not wait for this stream. Why it
-    /// failed is told late, by whatever next waits for the stream.
+    /// Queues a function, which a driver runs on a thread of its own, in this thread's state as it is now. It may
+    /// not wait for this stream. Why it failed is told late, by whatever next waits for the stream.
     pub fn launch(&self, work: Work) -> Result<()> {
-        self.driver()?.launch(self.0.handle, work)
+        let driver = self.driver()?;
+        let (state, run) = (ThreadState::capture(), work.run);
+        let run = Arc::new(move || state.run(|| run()));
+        driver.launch(self.0.handle, Work { name: work.name, run })
     }
 
     /// Queues a copy.

@@ -2,6 +2,7 @@
 
 mod block;
 mod cpu;
+mod raw;
 
 use std::ptr::NonNull;
 
@@ -10,6 +11,7 @@ use crate::Result;
 
 pub use block::Block;
 pub use cpu::CpuAllocator;
+pub use raw::{DeviceMemory, End, HostMemory, copy};
 
 /// Hands out memory of one device.
 ///
