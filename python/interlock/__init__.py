@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from interlock import accelerator, autograd, backends, errors, state
 from interlock._core import __version__
-from interlock._core.accelerator import device
+from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
 from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
 from interlock._core.backends import get_float32_matmul_precision, set_float32_matmul_precision
 from interlock._tensor import (
@@ -63,9 +63,14 @@ from interlock.backends._deterministic import (
     is_deterministic_algorithms_warn_only_enabled,
     use_deterministic_algorithms,
 )
+from interlock.errors import AcceleratorError, OutOfMemoryError
 from interlock.state import ThreadState, capture
 
 __all__ = [
+    "AcceleratorError",
+    "Event",
+    "OutOfMemoryError",
+    "Stream",
     "Tensor",
     "ThreadState",
     "__version__",
@@ -95,6 +100,7 @@ __all__ = [
     "float64",
     "from_numpy",
     "full",
+    "get_default_device",
     "get_float32_matmul_precision",
     "inference_mode",
     "int64",
@@ -114,6 +120,7 @@ __all__ = [
     "rand",
     "randn",
     "relu",
+    "set_default_device",
     "set_float32_matmul_precision",
     "set_grad_enabled",
     "set_multithreading_enabled",

@@ -6,6 +6,11 @@ that too, so that code written for either catches it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from interlock._core.accelerator import device
+
 
 class InterlockError(Exception):
     """Base of every exception class of interlock."""
@@ -45,6 +50,42 @@ class DeviceError(InterlockError, ValueError, RuntimeError):
 
 class NoAcceleratorError(InterlockError, RuntimeError):
     """An operation needs an accelerator and this process has none."""
+
+
+class ArgumentError(InterlockError, ValueError, RuntimeError):
+    """A value that an argument does not take."""
+
+
+class AcceleratorError(InterlockError, RuntimeError):
+    """A device did not do what it was asked, or tells late that it failed to do what was queued.
+
+    `operation` is what failed, `device` where, `error_code` the driver's number for it. They are None where
+    nothing is known.
+    """
+
+    operation: str | None = None
+    device: device | None = None
+    error_code: int | None = None
+
+
+class DeviceLostError(AcceleratorError):
+    """A device is gone for good, and everything on it."""
+
+
+class ForkedProcessError(AcceleratorError):
+    """A stream, event, graph or buffer of a process was used in one that was forked from it."""
+
+
+class GraphError(AcceleratorError):
+    """A graph was used in the wrong order, or what was captured can't be repeated."""
+
+
+class DriverInUseError(AcceleratorError):
+    """A driver was to be chosen or registered while one is in use."""
+
+
+class UnsupportedError(InterlockError, NotImplementedError):
+    """The devices of this process can't do this at all."""
 
 
 class LibraryError(InterlockError, RuntimeError, AssertionError):

@@ -1,19 +1,62 @@
-"""The accelerator of this process: its devices."""
+"""The accelerator of this process: its devices, streams, events, graphs and memory.
+
+Which driver a process uses is asked for with `use("host")` or in the environment
+(`INTERLOCK_ACCELERATOR=host:2`), registered by the program that embeds Python, or found; it is fixed when a
+device is used first.
+"""
 
 from __future__ import annotations
 
 from interlock._core.accelerator import (
+    Event,
+    Stream,
     current_accelerator,
+    current_device_index,
+    current_stream,
     device_count,
+    device_index,
+    device_name,
+    get_memory_info,
     is_available,
+    set_device_index,
+    set_stream,
+    stream_priority_range,
+    synchronize,
+    use,
     why_unavailable,
 )
-from interlock.errors import NoAcceleratorError
+from interlock.accelerator import memory
+from interlock.accelerator._deprecated import current_device_idx, set_device_idx
+from interlock.accelerator._functions import launch
+from interlock.accelerator._properties import DeviceProperties, device_properties, get_device_capability
+from interlock.accelerator.graphs import Graph
+from interlock.errors import AcceleratorError, NoAcceleratorError
 
 __all__ = [
+    "AcceleratorError",
+    "DeviceProperties",
+    "Event",
+    "Graph",
     "NoAcceleratorError",
+    "Stream",
     "current_accelerator",
+    "current_device_idx",
+    "current_device_index",
+    "current_stream",
     "device_count",
+    "device_index",
+    "device_name",
+    "device_properties",
+    "get_device_capability",
+    "get_memory_info",
     "is_available",
+    "launch",
+    "memory",
+    "set_device_idx",
+    "set_device_index",
+    "set_stream",
+    "stream_priority_range",
+    "synchronize",
+    "use",
     "why_unavailable",
 ]

@@ -1,8 +1,10 @@
 //! Errors of the core as exceptions of `interlock.errors`.
 
 use interlock::Error;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyBaseException, PyRuntimeError};
 use pyo3::prelude::*;
+
+use crate::accelerator::Device;
 
 /// The class of `interlock.errors` for an error.
 fn class_name(error: &Error) -> &'static str {
@@ -13,9 +15,17 @@ fn class_name(error: &Error) -> &'static str {
         Error::FlagRegistration { .. } => "FlagRegistrationError",
         Error::UnknownFlag { .. } => "UnknownFlagError",
         Error::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
-        Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } | Error::NoSuchDevice { .. } => {
-            "DeviceError"
-        }
+        Error::UnknownDeviceType { .. }
+        | Error::DeviceIndex { .. }
+        | Error::NoSuchDevice { .. }
+        | Error::UnknownDriver { .. } => "DeviceError",
+        Error::Device { .. } => "AcceleratorError",
+        Error::DeviceLost { .. } => "DeviceLostError",
+        Error::Unsupported { .. } => "UnsupportedError",
+        Error::Forked { .. } => "ForkedProcessError",
+        Error::Graph { .. } => "GraphError",
+        Error::DriverInUse { .. } => "DriverInUseError",
+        Error::Argument { .. } => "ArgumentError",
         Error::NoAccelerator { .. } => "NoAcceleratorError",
         Error::LibraryNotFound { .. } => "LibraryNotFoundError",
         Error::LibraryRefused { .. } => "LibraryError",
@@ -27,7 +37,24 @@ fn class_name(error: &Error) -> &'static str {
 
 /// The exception for an error.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    raised(py, class_name(error), error.to_string())
+    let raised = raised(py, class_name(error), error.to_string());
+    // Without its attributes the exception still says what happened.
+    let _ = add_attributes(py, raised.value(py), error);
+    raised
+}
+
+/// What a program can ask the exception instead of reading its message.
+fn add_attributes(py: Python<'_>, exception: &Bound<'_, PyBaseException>, error: &Error) -> PyResult<()> {
+    let (Error::Device { device, operation, .. } | Error::DeviceLost { device, operation, .. }) = error
+    else {
+        return Ok(());
+    };
+    exception.setattr("operation", operation)?;
+    exception.setattr("device", Bound::new(py, Device::of(*device))?)?;
+    if let Error::Device { code, .. } = error {
+        exception.setattr("error_code", code)?;
+    }
+    Ok(())
 }
 
 /// An exception of a class of `interlock.errors`. The class is looked up when it is needed: statics

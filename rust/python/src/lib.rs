@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 mod accelerator;
 mod autograd;
 mod backends;
+mod detached;
 mod errors;
 mod interpreter;
 mod object;
@@ -27,6 +28,7 @@ pub mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         interpreter::refuse_a_second_copy(module.py())?;
         site::tell_the_core();
+        detached::watch_the_end(module.py(), module)?;
         autograd::register(module)?;
         backends::register(module)?;
         accelerator::register(module)?;

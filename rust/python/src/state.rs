@@ -41,7 +41,7 @@ fn never_left() -> (Vec<String>, Vec<String>) {
 
 /// Everything that a thread decides for itself, as it was when it was captured.
 #[pyclass(frozen, subclass, module = "interlock._core.state")]
-struct ThreadState(state::ThreadState);
+pub(crate) struct ThreadState(pub(crate) state::ThreadState);
 
 #[pymethods]
 impl ThreadState {

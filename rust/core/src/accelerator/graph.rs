@@ -161,6 +161,13 @@ impl Graph {
         Ok(())
     }
 
+    /// Ends a capture that shall come to nothing, and lets go what was recorded before.
+    pub fn discard(&self) -> Result<()> {
+        self.driver()?;
+        self.let_go(&mut self.state());
+        Ok(())
+    }
+
     fn let_go(&self, state: &mut State) {
         state.shape = None;
         let Ok(driver) = self.driver() else { return };
@@ -182,22 +189,27 @@ impl Graph {
     }
 
     /// The memory that the graph allocates from.
-    pub fn pool(&self) -> PoolId {
-        self.state().pool
+    pub fn pool(&self) -> Result<PoolId> {
+        self.driver()?;
+        Ok(self.state().pool)
     }
 
-    /// Another pool and mode for the next capture.
-    pub fn configure(&self, pool: Option<PoolId>, mode: CaptureMode) {
+    /// Another mode, and pool if one is given, for the next capture.
+    pub fn configure(&self, pool: Option<PoolId>, mode: CaptureMode) -> Result<()> {
+        self.driver()?;
         let mut state = self.state();
         state.mode = mode;
         if let Some(pool) = pool {
             state.pool = pool;
         }
+        Ok(())
     }
 
     /// Keeps the shape of what is captured from now on, for [`dot`](Graph::dot).
-    pub fn enable_debug_mode(&self) {
+    pub fn enable_debug_mode(&self) -> Result<()> {
+        self.driver()?;
         self.state().debug = true;
+        Ok(())
     }
 
     /// What was recorded, in the DOT language of Graphviz.

@@ -105,11 +105,6 @@ impl Stream {
         self.0.home
     }
 
-    /// Whether it was made in this process, and not in one that this was forked from.
-    pub(crate) fn is_of_this_process(&self) -> bool {
-        self.0.home.is_of_this_process()
-    }
-
     pub(super) fn driver(&self) -> Result<&dyn Driver> {
         self.0.home.driver_for("a Stream")
     }

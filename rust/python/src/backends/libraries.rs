@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyType};
 
 use super::convert::shown;
+use crate::detached::detached;
 use crate::errors::{IntoPython, exception};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -19,7 +20,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn library_is_available(py: Python<'_>, module: &str) -> PyResult<bool> {
     let library = named(module)?;
-    Ok(py.detach(|| library.is_available()))
+    Ok(detached(py, || library.is_available()))
 }
 
 /// What the library of this module of `backends` answers when it is asked for its version, or None. The
@@ -27,7 +28,7 @@ fn library_is_available(py: Python<'_>, module: &str) -> PyResult<bool> {
 #[pyfunction]
 fn library_version(py: Python<'_>, module: &str) -> PyResult<Option<u64>> {
     let library = named(module)?;
-    Ok(py.detach(|| library.version()))
+    Ok(detached(py, || library.version()))
 }
 
 fn named(module: &str) -> PyResult<&'static Library> {
@@ -63,12 +64,12 @@ impl VerboseScope {
 
     /// Sets the level; level 0 does nothing. The first call loads the library.
     fn enter(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.0.enter()).into_python(py)
+        detached(py, || self.0.enter()).into_python(py)
     }
 
     /// Ends what this scope began last.
     fn leave(&self, py: Python<'_>) {
-        py.detach(|| self.0.leave());
+        detached(py, || self.0.leave());
     }
 
     /// A copy is a scope of its own that is not open.

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 use super::convert::given;
 use crate::accelerator::Device;
+use crate::detached::detached;
 use crate::errors::IntoPython;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -20,11 +21,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn cache_of(device: &Bound<'_, PyAny>) -> PyResult<PlanCache> {
     let py = device.py();
     if let Ok(device) = device.cast::<Device>() {
-        let device = device.get().0;
-        return py.detach(|| PlanCache::of(device)).into_python(py);
+        let device = device.get().core;
+        return detached(py, || PlanCache::of(device)).into_python(py);
     }
     let named = given(device)?.into_owned();
-    py.detach(|| PlanCache::named(&named)).into_python(py)
+    detached(py, || PlanCache::named(&named)).into_python(py)
 }
 
 /// The index of a cuda device that is there.
@@ -36,7 +37,7 @@ fn plan_cache_index(device: &Bound<'_, PyAny>) -> PyResult<u8> {
 /// The index of the current cuda device.
 #[pyfunction]
 fn current_plan_cache_index(py: Python<'_>) -> PyResult<u8> {
-    Ok(py.detach(PlanCache::current).into_python(py)?.index())
+    Ok(detached(py, PlanCache::current).into_python(py)?.index())
 }
 
 /// How many plans it holds.

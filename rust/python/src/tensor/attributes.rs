@@ -10,6 +10,7 @@ use super::dtype;
 use super::errors::{IntoTensor, OrRaise};
 use super::gradients::Node;
 use crate::accelerator::Device;
+use crate::detached::detached;
 
 /// What makes a tensor again: the function and its arguments.
 type Parts<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, Vec<usize>, bool));
@@ -36,7 +37,7 @@ impl Tensor {
     /// Where the elements lie.
     #[getter]
     fn device(&self) -> Device {
-        Device(self.0.device())
+        Device::of(self.0.device())
     }
 
     /// How many dimensions there are.
@@ -206,7 +207,7 @@ impl Tensor {
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let tensor = &self.0;
-        if tensor.numel() >= super::LONG { py.detach(|| tensor.to_string()) } else { tensor.to_string() }
+        if tensor.numel() >= super::LONG { detached(py, || tensor.to_string()) } else { tensor.to_string() }
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {

@@ -3,6 +3,8 @@
 use interlock_tensor::{DType as CoreDType, Result, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+
+use crate::detached::detached;
 use pyo3::types::{PyBytes, PyTuple};
 
 use super::arguments::{dtype, integers, on_cpu, one_or_more, scalar, shape, wrong_type};
@@ -37,7 +39,7 @@ fn made(
     make: impl FnOnce() -> Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
     on_cpu(device)?;
-    let tensor = py.detach(make).or_raise(py)?;
+    let tensor = detached(py, make).or_raise(py)?;
     if requires_grad {
         tensor.set_requires_grad(true).or_raise(py)?;
     }

@@ -3,6 +3,8 @@
 use interlock_tensor::{DType as CoreDType, Element, Result, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+
+use crate::detached::detached;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
 use super::Tensor;
@@ -19,14 +21,16 @@ pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> Py
     if let Ok(tensor) = data.cast::<Tensor>() {
         let source = tensor.get().0.detach();
         let wanted = dtype.unwrap_or(source.dtype());
-        let copy = py.detach(|| if wanted == source.dtype() { source.copy() } else { source.cast(wanted) });
+        let copy =
+            detached(py, || if wanted == source.dtype() { source.copy() } else { source.cast(wanted) });
         return copy.or_raise(py);
     }
     if numpy::is_array(data)? {
         let shared = numpy::share(data)?;
         let wanted = dtype.unwrap_or(shared.dtype());
-        let copy = py
-            .detach(|| if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) });
+        let copy = detached(py, || {
+            if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) }
+        });
         return copy.or_raise(py);
     }
     let mut nested = Nested { values: Vec::new(), shape: Vec::new(), kind: CoreDType::Bool };

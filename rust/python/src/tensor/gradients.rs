@@ -6,6 +6,8 @@ use interlock_tensor::Tensor as CoreTensor;
 use interlock_tensor::autograd::{self as core, Backward};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use crate::detached::detached;
 use pyo3::types::PyTuple;
 
 use super::Tensor;
@@ -114,7 +116,7 @@ fn backward(
     let gradients = gradients("grad_tensors", grad_tensors, outputs.len())?;
     let inputs = inputs.map(|inputs| self::tensors("inputs", inputs)).transpose()?;
     let retain_graph = retain_graph.unwrap_or(create_graph);
-    py.detach(|| {
+    detached(py, || {
         let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::backward(&request, inputs.as_deref())
     })
@@ -152,7 +154,7 @@ fn grad<'py>(
     let gradients = gradients("grad_outputs", grad_outputs, outputs.len())?;
     let retain_graph = retain_graph.unwrap_or(create_graph);
     let allow_unused = allow_unused.unwrap_or(materialize_grads);
-    let found = py.detach(|| {
+    let found = detached(py, || {
         let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::grad(&request, &inputs, allow_unused)
     });

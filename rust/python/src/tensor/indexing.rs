@@ -3,6 +3,8 @@
 use interlock_tensor::{DType as CoreDType, Index, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
+
+use crate::detached::detached;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyIterator, PyList, PySlice, PyTuple};
 
 use super::arguments::{integer, number, type_name, wrong_type};
@@ -91,7 +93,7 @@ impl Tensor {
         if self.0.numel() < super::LONG {
             return self.0.set_index(&indices, &value).or_raise(py);
         }
-        py.detach(|| self.0.set_index(&indices, &value)).or_raise(py)
+        detached(py, || self.0.set_index(&indices, &value)).or_raise(py)
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {

@@ -3,6 +3,8 @@
 use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
+use crate::detached::detached;
+
 use super::Tensor;
 use super::arguments::{Other, scalar, wrong_type};
 use super::errors::OrRaise;
@@ -15,7 +17,7 @@ fn change<'py>(
 ) -> Itself<'py> {
     let (py, target) = (tensor.py(), &tensor.get().0);
     let result =
-        if target.numel() >= super::LONG { py.detach(|| operation(target)) } else { operation(target) };
+        if target.numel() >= super::LONG { detached(py, || operation(target)) } else { operation(target) };
     result.or_raise(py)?;
     Ok(tensor)
 }

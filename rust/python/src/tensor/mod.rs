@@ -19,6 +19,7 @@ mod views;
 use interlock_tensor::Tensor as CoreTensor;
 use pyo3::prelude::*;
 
+use crate::detached::detached;
 use crate::submodule::submodule;
 use crate::trace;
 use errors::IntoTensor;
@@ -50,6 +51,6 @@ fn run(
     operation: impl FnOnce() -> interlock_tensor::Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
     trace::look(py)?;
-    let result = if size >= LONG { py.detach(operation) } else { operation() };
+    let result = if size >= LONG { detached(py, operation) } else { operation() };
     result.into_tensor(py)
 }

@@ -154,7 +154,9 @@ impl End {
 ///
 /// Between two devices and without a stream it is the current stream of the source's. It waits for what the
 /// current stream of the destination's has queued, and what is queued there later waits for the copy.
-pub fn copy(to: &End, from: &End, stream: Option<&Stream>) -> Result<Stream> {
+///
+/// `awaited` says that the caller will wait for the copy: that is refused where the stream records a graph.
+pub fn copy(to: &End, from: &End, stream: Option<&Stream>, awaited: bool) -> Result<Stream> {
     const OPERATION: &str = "accelerator.memory.copy_";
     let Some(on_device) = from.device().or(to.device()) else {
         return Err(Error::Argument {
@@ -177,6 +179,10 @@ pub fn copy(to: &End, from: &End, stream: Option<&Stream>) -> Result<Stream> {
     let queued_on = on_device.stream_or(stream)?;
     if !std::ptr::eq(queued_on.home(), home) {
         return Err(Error::Forked { what: "a Stream" });
+    }
+    if awaited && queued_on.is_capturing()? {
+        let reason = "a copy that is recorded into a graph can't be waited for; make it non_blocking";
+        return Err(Error::Graph { operation: OPERATION, reason: reason.to_owned() });
     }
     if to.bytes() == 0 {
         return Ok(queued_on);

@@ -1,0 +1,105 @@
+//! Graphs.
+
+use std::path::PathBuf;
+
+use interlock::accelerator::{CaptureMode, Graph as CoreGraph, PoolId};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::detached::detached;
+use crate::errors::{IntoPython, exception};
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Graph>()
+}
+
+/// Work that is recorded once and queued again and again; `interlock.accelerator.Graph` is made of it.
+#[pyclass(frozen, subclass, weakref, module = "interlock._core.accelerator", name = "Graph")]
+struct Graph(CoreGraph);
+
+/// What `capture_error_mode` names.
+fn mode_of(py: Python<'_>, name: &str) -> PyResult<CaptureMode> {
+    match name {
+        "default" | "global" => Ok(CaptureMode::Global),
+        "thread_local" => Ok(CaptureMode::ThreadLocal),
+        "relaxed" => Ok(CaptureMode::Relaxed),
+        _ => {
+            let error = interlock::Error::Argument {
+                name: "capture_error_mode of a Graph",
+                given: format!("{name:?}"),
+                allowed: "\"default\", \"global\", \"thread_local\" or \"relaxed\"".to_owned(),
+            };
+            Err(exception(py, &error))
+        }
+    }
+}
+
+#[pymethods]
+impl Graph {
+    #[new]
+    #[pyo3(signature = (keep_graph, pool, capture_error_mode))]
+    fn new(
+        py: Python<'_>,
+        keep_graph: bool,
+        pool: Option<PoolId>,
+        capture_error_mode: &str,
+    ) -> PyResult<Self> {
+        let mode = mode_of(py, capture_error_mode)?;
+        detached(py, || CoreGraph::new(keep_graph, pool, mode)).into_python(py).map(Graph)
+    }
+
+    /// Starts to record, with the pool and mode that are to hold from now on.
+    fn _capture_begin(&self, py: Python<'_>, pool: Option<PoolId>, capture_error_mode: &str) -> PyResult<()> {
+        let mode = mode_of(py, capture_error_mode)?;
+        detached(py, || {
+            self.0.configure(pool, mode)?;
+            self.0.capture_begin()
+        })
+        .into_python(py)
+    }
+
+    /// Ends the recording.
+    fn capture_end(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.0.capture_end()).into_python(py)
+    }
+
+    /// Ends the recording, if it goes on, and keeps nothing.
+    fn _discard(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.0.discard()).into_python(py)
+    }
+
+    /// Makes what was recorded ready for replays.
+    fn instantiate(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.0.instantiate()).into_python(py)
+    }
+
+    /// Queues what was recorded.
+    fn replay(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.0.replay()).into_python(py)
+    }
+
+    /// Lets go what was recorded.
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.0.reset()).into_python(py)
+    }
+
+    /// The memory that it allocates from.
+    fn pool(&self, py: Python<'_>) -> PyResult<PoolId> {
+        self.0.pool().into_python(py)
+    }
+
+    /// Keeps what is needed for a dump.
+    fn enable_debug_mode(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.enable_debug_mode().into_python(py)
+    }
+
+    /// Writes what was recorded to a file.
+    fn debug_dump(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let text = detached(py, || self.0.dot()).into_python(py)?;
+        detached(py, || std::fs::write(path, text)).map_err(PyErr::from)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a Graph can't leave its process"))
+    }
+}

@@ -1,0 +1,135 @@
+//! Bytes on devices.
+
+use std::sync::Arc;
+
+use interlock::accelerator::memory::{self, DeviceMemory, End, HostMemory};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
+
+use super::device::{self, Device};
+use super::stream;
+use crate::detached::{detached, wait};
+use crate::errors::IntoPython;
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Buffer>()?;
+    module.add_function(wrap_pyfunction!(copy_, module)?)?;
+    module.add_function(wrap_pyfunction!(fill_, module)?)
+}
+
+/// `nbytes` bytes on a device, not initialised; no device, or one without an index, is the current one.
+///
+/// They go back when the last reference and the last queued work that uses them have gone. Raises
+/// `OutOfMemoryError` where the device has no room, `NoAcceleratorError` without an accelerator.
+#[pyclass(frozen, weakref, module = "interlock.accelerator.memory", name = "Buffer")]
+struct Buffer(DeviceMemory);
+
+#[pymethods]
+impl Buffer {
+    #[new]
+    #[pyo3(signature = (nbytes, device=None))]
+    fn new(py: Python<'_>, nbytes: usize, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let device = device::optional(device)?;
+        detached(py, || DeviceMemory::new(device, nbytes)).into_python(py).map(Buffer)
+    }
+
+    /// How many bytes there are.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// Where they are.
+    #[getter]
+    fn device(&self) -> Device {
+        Device::of(self.0.device())
+    }
+
+    /// The address of the first byte, in the device's own counting; 0 where there are none.
+    fn data_ptr(&self) -> u64 {
+        self.0.address().0
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.bytes()
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a Buffer can't leave its process; copy its bytes"))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("interlock.accelerator.memory.Buffer({}, device='{}')", self.0.bytes(), self.0.device())
+    }
+}
+
+/// One end of a copy: a `Buffer`, or an object that shows its bytes in one piece.
+fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<End> {
+    if let Ok(buffer) = given.cast::<Buffer>() {
+        return Ok(End::Device(buffer.get().0.clone()));
+    }
+    let Ok(view) = PyMemoryView::from(given) else {
+        let message = format!(
+            "accelerator.memory.copy_ takes a Buffer or an object with the buffer protocol, got a value of type {}",
+            given.get_type().name()?
+        );
+        return Err(PyTypeError::new_err(message));
+    };
+    let bytes =
+        PyBuffer::<u8>::get(&view.call_method1("cast", ("B",)).unwrap_or_else(|_| view.clone().into_any()))
+            .map_err(|_| PyBufferError::new_err("the bytes of the object must lie in one piece"))?;
+    if !bytes.is_c_contiguous() {
+        return Err(PyBufferError::new_err("the bytes of the object must lie in one piece"));
+    }
+    if written && bytes.readonly() {
+        return Err(PyBufferError::new_err("the destination can only be read"));
+    }
+    let (pointer, length) = (bytes.buf_ptr().cast::<u8>(), bytes.len_bytes());
+    drop(bytes);
+    // The view holds the memory, and unlike the buffer may be dropped on a thread that is not attached.
+    let keep = Arc::new(view.unbind());
+    // SAFETY: the view keeps the bytes where they are. That nobody else uses them meanwhile is the program's duty,
+    // as it is among NumPy arrays.
+    Ok(End::Host(unsafe { HostMemory::new(pointer, length, keep) }))
+}
+
+/// Copies all bytes of `source` to `destination`, which has as many; at least one of them is a `Buffer`, the
+/// other may be an object with the buffer protocol.
+///
+/// The copy is in the order of `stream`, or of the current stream of the buffer's device. Between two devices
+/// that is the source's; it and the current stream of the destination's wait for each other. It waits until
+/// the copy has been done, unless `non_blocking`: then the bytes must be left alone until the stream has passed.
+/// Raises `ArgumentError` for different sizes or two objects that are no buffers, TypeError and BufferError for
+/// objects that don't show their bytes.
+#[pyfunction]
+#[pyo3(signature = (destination, source, *, non_blocking=false, stream=None))]
+fn copy_(
+    destination: &Bound<'_, PyAny>,
+    source: &Bound<'_, PyAny>,
+    non_blocking: bool,
+    stream: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let py = destination.py();
+    let (to, from) = (end_of(destination, true)?, end_of(source, false)?);
+    let stream = stream::optional(stream)?;
+    let queued_on =
+        detached(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_python(py)?;
+    if non_blocking { Ok(()) } else { wait(py, |limit| queued_on.wait(limit)) }
+}
+
+/// Sets every byte of a `Buffer` to `value`, from 0 to 255, in the order of `stream` or of the current stream of
+/// the buffer's device. Returns at once.
+#[pyfunction]
+#[pyo3(signature = (buffer, value, *, stream=None))]
+fn fill_(
+    py: Python<'_>,
+    buffer: &Bound<'_, Buffer>,
+    value: u8,
+    stream: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let stream = stream::optional(stream)?;
+    let memory = &buffer.get().0;
+    detached(py, || memory.fill(value, stream.as_ref())).into_python(py)
+}

@@ -1,0 +1,27 @@
+//! Devices, streams, events, graphs and memory.
+
+mod current;
+mod device;
+mod event;
+mod functions;
+mod graph;
+mod memory;
+mod stream;
+
+use pyo3::prelude::*;
+
+pub(crate) use device::{Device, parse};
+pub(crate) use functions::forget as forget_functions;
+
+use crate::submodule::submodule;
+
+pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let module = submodule(parent, "accelerator")?;
+    device::register(&module)?;
+    current::register(&module)?;
+    stream::register(&module)?;
+    event::register(&module)?;
+    graph::register(&module)?;
+    functions::register(&module)?;
+    memory::register(&module)
+}

@@ -1,0 +1,244 @@
+//! Streams.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use interlock::accelerator::{
+    Device as CoreDevice, DeviceType, PlaceScope, Stream as CoreStream, StreamKind,
+};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::device::{self, Device};
+use super::event::Event;
+use crate::detached::{detached, wait};
+use crate::errors::IntoPython;
+use crate::trace;
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Stream>()
+}
+
+/// A queue of work for one device: what is put into one runs in order, apart from what is in others.
+///
+/// `with stream:` makes it the current stream of its device on this thread, and that device the current one.
+/// `Stream(device)` hands out the 32 streams that a device has for each priority in turn, so another part of the
+/// program may get the same one; with `exclusive=True` it is a stream of its own. `priority` is 0 or less, and a
+/// smaller number goes first (`accelerator.stream_priority_range`); numbers below the range count as its end.
+/// `Stream(stream_id=..., device_index=..., device_type=...)` is a stream that is alive, by its numbers.
+///
+/// Raises `NoAcceleratorError` without an accelerator, `DeviceError` for a device that it does not have,
+/// `ArgumentError` for a priority above 0 or numbers of no stream.
+#[pyclass(frozen, subclass, weakref, module = "interlock", name = "Stream")]
+pub(crate) struct Stream {
+    pub(super) core: CoreStream,
+    scope: PlaceScope,
+}
+
+impl Stream {
+    pub(super) fn of(core: CoreStream) -> Self {
+        Stream { scope: PlaceScope::of_stream(&core), core }
+    }
+}
+
+#[pymethods]
+impl Stream {
+    #[new]
+    #[pyo3(signature = (device=None, *, priority=0, exclusive=false, stream_id=None, device_index=None, device_type=None))]
+    fn new(
+        py: Python<'_>,
+        device: Option<&Bound<'_, PyAny>>,
+        priority: i32,
+        exclusive: bool,
+        stream_id: Option<i64>,
+        device_index: Option<u8>,
+        device_type: Option<u32>,
+    ) -> PyResult<Self> {
+        match (stream_id, device_index, device_type) {
+            (None, None, None) => {
+                let device = device::optional(device)?;
+                let made = detached(py, || match exclusive {
+                    true => CoreStream::exclusive(device, priority),
+                    false => CoreStream::new(device, priority),
+                });
+                Ok(Stream::of(made.into_python(py)?))
+            }
+            (Some(id), Some(index), Some(kind)) if device.is_none() => by_numbers(py, id, index, kind),
+            _ => Err(PyTypeError::new_err(
+                "a Stream takes a device, or stream_id, device_index and device_type together",
+            )),
+        }
+    }
+
+    /// The device whose work it orders.
+    #[getter]
+    fn device(&self) -> Device {
+        Device::of(self.core.device())
+    }
+
+    /// The index of that device.
+    #[getter]
+    fn device_index(&self) -> u8 {
+        self.core.device_index()
+    }
+
+    /// The number of the type of that device.
+    #[getter]
+    fn device_type(&self) -> u32 {
+        self.core.device().kind().number()
+    }
+
+    /// A number that no other stream of the device has while this one lives; 0 for the default stream.
+    #[getter]
+    fn stream_id(&self) -> i64 {
+        self.core.id()
+    }
+
+    /// The priority that the device gives it: 0 or less, and a smaller number goes first.
+    #[getter]
+    fn priority(&self) -> i32 {
+        self.core.priority()
+    }
+
+    /// Whether it was made for whoever asked. Otherwise others may get the same stream, as it is a default stream
+    /// or one that is handed out in turn, or it belongs to another library.
+    #[getter]
+    fn exclusive(&self) -> bool {
+        self.core.kind() == StreamKind::Exclusive
+    }
+
+    /// What other libraries for these devices call it, as a number: on NVIDIA's a `cudaStream_t`.
+    #[getter]
+    fn native_handle(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.core.handle().into_python(py)?.native)
+    }
+
+    /// The protocol by which libraries for NVIDIA's devices take each other's streams: version 0, and the handle.
+    fn __cuda_stream__(&self, py: Python<'_>) -> PyResult<(u32, u64)> {
+        Ok((0, self.native_handle(py)?))
+    }
+
+    /// Whether all that was queued has been done. Raises what failed there, if that was not raised before.
+    fn query(&self, py: Python<'_>) -> PyResult<bool> {
+        detached(py, || self.core.is_done()).into_python(py)
+    }
+
+    /// Waits until all that was queued has been done. Raises what failed there, if that was not raised before.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        wait(py, |limit| self.core.wait(limit))
+    }
+
+    /// Marks the place after all that is queued with `event`, or with a new one, and returns the event.
+    #[pyo3(signature = (event=None))]
+    fn record_event<'py>(
+        &self,
+        py: Python<'py>,
+        event: Option<Bound<'py, Event>>,
+    ) -> PyResult<Bound<'py, Event>> {
+        let event = match event {
+            Some(event) => event,
+            None => Bound::new(py, Event::on(py, self.core.device())?)?,
+        };
+        let core = &event.get().0;
+        detached(py, || self.core.record_event(core)).into_python(py)?;
+        Ok(event)
+    }
+
+    /// What is queued from now on waits for what the event marks now.
+    #[pyo3(signature = (event))]
+    fn wait_event(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
+        detached(py, || self.core.wait_event(&event.0)).into_python(py)
+    }
+
+    /// What is queued from now on waits for all that is queued on another stream now.
+    #[pyo3(signature = (stream))]
+    fn wait_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = stream.py();
+        let other = taken(stream)?;
+        detached(py, || self.core.wait_stream(&other)).into_python(py)
+    }
+
+    /// Whether what is queued is recorded into a graph.
+    fn is_capturing(&self, py: Python<'_>) -> PyResult<bool> {
+        self.core.is_capturing().into_python(py)
+    }
+
+    fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let stream = slf.get();
+        stream.core.handle().into_python(slf.py())?;
+        trace::enter(slf.py(), stream.scope.scope(), || stream.scope.enter())?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        trace::leave(py, self.scope.scope())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Stream>().is_ok_and(|other| other.get().core == self.core)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.core.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a Stream can't leave its process: it is a queue of work that is going on"))
+    }
+
+    fn __repr__(&self) -> String {
+        let kind = match self.core.kind() {
+            StreamKind::Default => "default",
+            StreamKind::Pooled => "pooled",
+            StreamKind::Exclusive => "exclusive",
+            StreamKind::External => "external",
+        };
+        let (device, id, priority) = (self.core.device(), self.core.id(), self.core.priority());
+        format!("interlock.Stream(device='{device}', stream_id={id}, priority={priority}, {kind})")
+    }
+}
+
+fn by_numbers(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream> {
+    let unknown = || interlock::Error::Argument {
+        name: "Stream",
+        given: format!("stream_id={id}, device_index={index}, device_type={kind}"),
+        allowed: "the numbers of a stream that is alive".to_owned(),
+    };
+    let device = DeviceType::of_number(kind).ok_or_else(unknown).into_python(py)?;
+    let device = CoreDevice::new(device, Some(index.into())).into_python(py)?;
+    let found = detached(py, || CoreStream::of_id(Some(device), id)).into_python(py)?;
+    Ok(Stream::of(found.ok_or_else(unknown).into_python(py)?))
+}
+
+/// A stream as an argument: one of ours, or an object of another library that has `__cuda_stream__`, for the
+/// current device.
+pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
+    let py = given.py();
+    if let Ok(stream) = given.cast::<Stream>() {
+        return Ok(stream.get().core.clone());
+    }
+    let Ok(protocol) = given.getattr("__cuda_stream__") else {
+        let message = format!(
+            "a stream is a Stream or has __cuda_stream__, got a value of type {}",
+            given.get_type().name()?
+        );
+        return Err(PyTypeError::new_err(message));
+    };
+    // A few libraries made it an attribute before the protocol was settled.
+    let told = if protocol.is_callable() { protocol.call0()? } else { protocol };
+    let Ok((0, handle)) = told.extract::<(u32, u64)>() else {
+        let message = format!("__cuda_stream__ tells version 0 and a handle, got {}", told.repr()?);
+        return Err(PyTypeError::new_err(message));
+    };
+    let owner = Arc::new(given.clone().unbind());
+    detached(py, || CoreStream::external(None, handle, Some(owner))).into_python(py)
+}
+
+/// The same where none may be given.
+pub(super) fn optional(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreStream>> {
+    given.map(taken).transpose()
+}
