@@ -13,6 +13,14 @@ from tests.worker import Worker
 __all__ = ["no_leak", "restored", "workers"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--driver",
+        default="host",
+        help="the driver whose devices tests/accelerator uses: host, or a registered one",
+    )
+
+
 @pytest.fixture
 def restored(no_leak: None) -> Iterator[None]:
     """Put the process's flags back after a test that assigns them."""

@@ -17,6 +17,7 @@ def state() -> dict[str, object]:
         "frozen": interlock.backends.flags_frozen(),
         "grad": interlock.is_grad_enabled(),
         "inference": interlock.is_inference_mode_enabled(),
+        "thread": repr(interlock.capture()),
         **read_all(),
     }
 

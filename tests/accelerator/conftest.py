@@ -1,13 +1,16 @@
-"""Environments with and without a driver library."""
+"""The driver that the tests of this folder use, and environments with and without a driver library."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from interlock import accelerator
 
 from tests.accelerator import fake_driver
+from tests.accelerator.latch import Latch
 
 
 def a_driver_is_installed() -> bool:
@@ -24,3 +27,29 @@ def no_driver(tmp_path: Path) -> dict[str, str]:
     if not a_driver_is_installed():
         return {"LD_LIBRARY_PATH": ""}
     return fake_driver.build(tmp_path, init=100)
+
+
+@pytest.fixture(scope="session")
+def driver(request: pytest.FixtureRequest) -> str:
+    """Put the driver of `--driver` in use, with two devices, and return its name."""
+    name: str = request.config.getoption("--driver")
+    accelerator.use(name, **({"devices": 2, "memory": 64 << 20} if name == "host" else {}))
+    assert accelerator.device_count() == 2
+    assert accelerator.current_device_index() == 0
+    return name
+
+
+@pytest.fixture
+def devices(driver: str) -> Iterator[tuple[str, str]]:
+    """The names of two devices, on which everything has been done when the test ends."""
+    yield f"{driver}:0", f"{driver}:1"
+    for index in range(2):
+        accelerator.synchronize(index)
+
+
+@pytest.fixture
+def latch(devices: tuple[str, str]) -> Iterator[Latch]:
+    """A latch that is open when the test ends, however it ends."""
+    latch = Latch()
+    yield latch
+    latch.open()

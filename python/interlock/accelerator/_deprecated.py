@@ -8,13 +8,13 @@ from interlock._core.accelerator import current_device_index, device, set_device
 
 
 def current_device_idx() -> int:
-    """Return the index of the current device; deprecated, with a FutureWarning, for `current_device_index`."""
+    """Return the index of the current device; deprecated (FutureWarning) for `current_device_index`."""
     _warn("current_device_idx", "current_device_index")
     return current_device_index()
 
 
 def set_device_idx(device: device | str | int, /) -> None:
-    """Make a device the current one; deprecated, with a FutureWarning, for `set_device_index`."""
+    """Make a device the current one; deprecated (FutureWarning) for `set_device_index`."""
     _warn("set_device_idx", "set_device_index")
     set_device_index(device)
 

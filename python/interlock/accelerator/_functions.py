@@ -58,7 +58,7 @@ def _serve() -> None:
     """Make the calls that streams wait for, until another thread is idle already."""
     call = _native.next_call(True)
     while call is not None:
-        # Where the interpreter is about to end, or has no threads left, calls of other streams wait for this one.
+        # Where the interpreter is about to end, or has no threads left, other streams wait for this call.
         with contextlib.suppress(RuntimeError):
             _start_a_thread_if_needed()
         _make(call)

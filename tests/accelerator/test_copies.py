@@ -1,0 +1,163 @@
+"""Bytes on devices: copies and fills in the order of streams."""
+
+from __future__ import annotations
+
+import array
+import copy
+import gc
+import pickle
+from typing import Any
+
+import interlock
+import numpy
+import pytest
+from interlock import Stream, accelerator, errors
+from interlock.accelerator.memory import Buffer, copy_, fill_, get_memory_info
+
+from tests.accelerator.latch import Latch
+
+pytestmark = pytest.mark.usefixtures("devices")
+
+
+def test_bytes_go_to_a_device_to_another_and_back(devices: tuple[str, str]) -> None:
+    here, there = (Buffer(5, device) for device in devices)
+    back = bytearray(5)
+    copy_(here, b"hello")
+    copy_(there, here)
+    copy_(back, there)
+    assert back == b"hello"
+    assert (here.nbytes, len(here), here.device) == (5, 5, interlock.device(devices[0]))
+    assert here.data_ptr() != there.data_ptr()
+    assert repr(here) == f"interlock.accelerator.memory.Buffer(5, device='{devices[0]}')"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"12345678",
+        bytearray(b"12345678"),
+        memoryview(b"12345678"),
+        array.array("d", [1.5]),
+        numpy.arange(8, dtype="u1"),
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_anything_that_shows_its_bytes_in_one_piece_is_a_source(source: Any) -> None:
+    buffer, back = Buffer(8), numpy.zeros((2, 4), "u1")
+    copy_(buffer, source)
+    copy_(back, buffer)
+    assert back.tobytes() == bytes(memoryview(source).cast("B"))
+
+
+def test_a_copy_waits_unless_it_is_told_not_to(latch: Latch) -> None:
+    stream, buffer, back = Stream(exclusive=True), Buffer(3), bytearray(3)
+    copy_(buffer, b"abc")
+    accelerator.launch(stream, latch)
+    copy_(back, buffer, non_blocking=True, stream=stream)
+    assert back == b"\0\0\0"
+    with pytest.raises(BufferError):
+        back.append(1)
+    latch.open()
+    stream.synchronize()
+    assert back == b"abc"
+
+
+def test_what_is_copied_lives_until_it_has_been_copied(latch: Latch) -> None:
+    stream, back = Stream(exclusive=True), bytearray(1 << 20)
+    buffer = Buffer(1 << 20)
+    accelerator.launch(stream, latch)
+    copy_(buffer, numpy.full(1 << 20, 7, "u1"), non_blocking=True, stream=stream)
+    copy_(back, buffer, non_blocking=True, stream=stream)
+    del buffer
+    gc.collect()
+    latch.open()
+    stream.synchronize()
+    assert back == b"\7" * (1 << 20)
+
+
+def test_a_copy_between_devices_is_in_order_with_the_current_streams_of_both(
+    devices: tuple[str, str], latch: Latch
+) -> None:
+    here, there = (Buffer(4, device) for device in devices)
+    later = bytearray(4)
+    copy_(here, b"late")
+    with Stream(devices[1], exclusive=True) as receiving, Stream(devices[0], exclusive=True):
+        accelerator.launch(receiving, latch)
+        fill_(there, 1, stream=receiving)
+        copy_(there, here, non_blocking=True)
+        copy_(later, there, non_blocking=True)
+        assert later == bytes(4)
+        latch.open()
+        receiving.synchronize()
+    assert later == b"late"
+
+
+def test_a_fill_sets_every_byte_in_the_order_of_its_stream(devices: tuple[str, str], latch: Latch) -> None:
+    buffer, stream = Buffer(100, devices[1]), Stream(devices[1], exclusive=True)
+    back = bytearray(100)
+    accelerator.launch(stream, latch)
+    fill_(buffer, 255, stream=stream)
+    copy_(back, buffer, non_blocking=True, stream=stream)
+    assert back == bytes(100)
+    latch.open()
+    stream.synchronize()
+    assert back == b"\xff" * 100
+    with pytest.raises(errors.DeviceError):
+        fill_(buffer, 0, stream=Stream(devices[0]))
+    for wrong in (256, -1, 10**30):
+        with pytest.raises(OverflowError):
+            fill_(buffer, wrong)
+
+
+def test_no_bytes_are_a_buffer_too() -> None:
+    empty = Buffer(0)
+    assert (empty.nbytes, empty.data_ptr()) == (0, 0)
+    copy_(empty, b"")
+    fill_(empty, 1)
+    copy_(bytearray(), empty, non_blocking=True)
+
+
+def test_sizes_must_be_equal_and_a_buffer_be_there() -> None:
+    with pytest.raises(errors.ArgumentError, match="3 bytes.*4"):
+        copy_(Buffer(4), b"123")
+    with pytest.raises(errors.ArgumentError, match="buffer on a device"):
+        copy_(bytearray(3), b"123")
+
+
+def test_what_does_not_show_its_bytes_is_refused() -> None:
+    buffer: Any = Buffer(4)
+    for wrong in (1, None, "text", [1, 2, 3, 4], object()):
+        with pytest.raises(TypeError):
+            copy_(buffer, wrong)
+        with pytest.raises(TypeError):
+            copy_(wrong, buffer)
+        with pytest.raises(TypeError):
+            fill_(wrong, 0)
+    with pytest.raises(BufferError, match="read"):
+        copy_(b"1234", buffer)
+    with pytest.raises(BufferError, match="one piece"):
+        copy_(buffer, numpy.zeros(8, "u1")[::2])
+    for size in (-1, 10**30):
+        with pytest.raises(OverflowError):
+            Buffer(size)
+    for size in ("8", 1.5, None):
+        with pytest.raises(TypeError):
+            Buffer(size)  # type: ignore[arg-type]
+
+
+def test_memory_is_capped_and_comes_back(driver: str) -> None:
+    free, total = get_memory_info(1)
+    with pytest.raises(interlock.OutOfMemoryError, match=f"{driver}:1"):
+        Buffer(total + 1, 1)
+    kept = Buffer(free, 1)
+    assert get_memory_info(1) == (0, total)
+    with pytest.raises(MemoryError):
+        Buffer(1, 1)
+    del kept
+    assert get_memory_info(1) == (free, total)
+
+
+def test_a_buffer_does_not_travel() -> None:
+    for travel in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="Buffer"):
+            travel(Buffer(1))
