@@ -1,4 +1,4 @@
-"""Write the files that are made from the table of flags; with `--check`, fail when one is not current.
+"""Write the files that are made from tables; with `--check`, fail when one is not current.
 
 The table is asked of the installed extension module, so that there is one declaration of each flag. Between
 two marking comments the rest of a file is left as it is.
@@ -158,6 +158,18 @@ def differences() -> Iterator[str]:
         yield f"- `{entry['id']}` (known defect {entry['row']}): {entry['reason']}"
 
 
+def contracts() -> Iterator[str]:
+    """Yield the table of what the functions of the accelerator answer in each state of a process."""
+    states = ("no driver", "no device", "not initialised", "ready")
+    yield ""
+    yield f"| call | {' | '.join(states)} | fixes |"
+    yield f"| --- |{' --- |' * (len(states) + 1)}"
+    for contract in json.loads((ROOT / "tests" / "accelerator" / "contracts.json").read_text()):
+        outcomes = " | ".join(contract[state] for state in states)
+        yield f"| `{contract['call']}` | {outcomes} | {'yes' if contract['fixes'] else 'no'} |"
+    yield ""
+
+
 def formatted(path: Path, text: str) -> str:
     """Return the text of a file as the formatter of this project writes it."""
     if path.suffix not in (".py", ".pyi"):
@@ -168,7 +180,8 @@ def formatted(path: Path, text: str) -> str:
 
 def between(path: Path, title: str, lines: Iterator[str]) -> str:
     """Return the text of a file with the part between its two marks replaced."""
-    opening, closing = f"# <{title}>\n", f"# </{title}>\n"
+    comment = "<!-- {} -->" if path.suffix == ".md" else "# {}"
+    opening, closing = (comment.format(mark) + "\n" for mark in (f"<{title}>", f"</{title}>"))
     before, found_opening, rest = path.read_text().partition(opening)
     _, found_closing, after = rest.partition(closing)
     if not (found_opening and found_closing):
@@ -186,6 +199,7 @@ def generated() -> dict[Path, str]:
     parts = {
         PACKAGE / "__init__.py": ("flags of backends", annotations("")),
         STUBS / "backends.pyi": ("classes of flags", class_stubs()),
+        ROOT / "docs" / "accelerator.md": ("contracts", contracts()),
     }
     for module in sorted({owner(flag) for flag in FLAGS} - {""}):
         path = source_of(module)

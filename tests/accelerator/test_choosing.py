@@ -14,7 +14,8 @@ def test_the_host_driver_is_chosen_by_the_program(no_driver: dict[str, str]) -> 
         from interlock import accelerator
         before = accelerator.is_available(), str(accelerator.current_accelerator())
         accelerator.use("host", devices=3, memory=1 << 20)
-        answer = [before, accelerator.device_count(), accelerator.get_memory_info(2), accelerator.is_available()]
+        memory = accelerator.get_memory_info(2)
+        answer = [before, accelerator.device_count(), memory, accelerator.is_available()]
     """
     answer = child.value(code, env=no_driver)
     assert answer == [[False, "None"], 3, [1 << 20, 1 << 20], True]
@@ -105,7 +106,7 @@ def test_a_chosen_driver_without_devices_is_an_accelerator_that_is_not_available
     code = """
         import interlock
         from interlock import accelerator
-        told = [str(accelerator.current_accelerator()), str(accelerator.current_accelerator(check_available=True))]
+        told = [str(accelerator.current_accelerator(check_available=check)) for check in (False, True)]
         try:
             accelerator.current_stream()
         except interlock.errors.NoAcceleratorError as error:

@@ -118,7 +118,7 @@ def test_no_bytes_are_a_buffer_too() -> None:
 
 
 def test_sizes_must_be_equal_and_a_buffer_be_there() -> None:
-    with pytest.raises(errors.ArgumentError, match="3 bytes.*4"):
+    with pytest.raises(errors.ArgumentError, match=r"3 bytes.*4"):
         copy_(Buffer(4), b"123")
     with pytest.raises(errors.ArgumentError, match="buffer on a device"):
         copy_(bytearray(3), b"123")

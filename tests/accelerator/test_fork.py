@@ -35,7 +35,8 @@ SETUP = """
         _, status = os.waitpid(process, 0)
         return os.waitstatus_to_exitcode(status)
 
-    stream, event, timed = interlock.Stream(exclusive=True), interlock.Event(), interlock.Event(enable_timing=True)
+    stream = interlock.Stream(exclusive=True)
+    event, timed = interlock.Event(), interlock.Event(enable_timing=True)
     event.record(stream)
     timed.record(stream)
     buffer, graph = Buffer(8), accelerator.Graph()
@@ -209,7 +210,8 @@ def test_counting_devices_does_not_keep_a_child_from_using_them() -> None:
             interlock.Stream(index).synchronize()
             return accelerator.device_count()
 
-        asked = [accelerator.is_available(), accelerator.device_count(), str(accelerator.current_accelerator())]
+        current = accelerator.current_accelerator()
+        asked = [accelerator.is_available(), accelerator.device_count(), str(current)]
         with multiprocessing.get_context("fork").Pool(2) as pool:
             answer = [asked, pool.map(work, range(2))]
     """

@@ -79,9 +79,12 @@ def test_another_stream_takes_part_from_where_it_waits_until_it_is_joined() -> N
 def test_a_stream_that_is_not_joined_spoils_the_capture() -> None:
     main, side = Stream(exclusive=True), Stream(exclusive=True)
     graph = Graph()
-    with pytest.raises(errors.GraphError), main, graph:
+    with main:
+        graph.capture_begin()
         side.wait_stream(main)
         accelerator.launch(side, print)
+        with pytest.raises(errors.GraphError):
+            graph.capture_end()
     assert (main.is_capturing(), side.is_capturing()) == (False, False)
     with pytest.raises(errors.GraphError, match="nothing"), main:
         graph.replay()
@@ -208,9 +211,14 @@ def test_the_order_of_calls_is_checked() -> None:
 
 def test_after_an_exception_nothing_stays_recorded() -> None:
     stream, graph = Stream(), Graph()
-    with pytest.raises(ZeroDivisionError), stream, graph:
-        accelerator.launch(stream, print)
-        raise ZeroDivisionError
+
+    def fail_half_way() -> None:
+        with stream, graph:
+            accelerator.launch(stream, print)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_half_way()
     assert not stream.is_capturing()
     with pytest.raises(errors.GraphError), stream:
         graph.replay()

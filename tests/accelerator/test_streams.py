@@ -233,7 +233,7 @@ def test_a_function_that_raises_is_told_once_by_what_next_waits() -> None:
     accelerator.launch(stream, fails)
     accelerator.launch(stream, seen.append, "later")
     with pytest.raises(
-        interlock.AcceleratorError, match="fails.*ValueError: no such thing.*test_streams.py"
+        interlock.AcceleratorError, match=r"fails.*ValueError: no such thing.*test_streams\.py"
     ) as caught:
         stream.synchronize()
     assert caught.value.operation == fails.__qualname__

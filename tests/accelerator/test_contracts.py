@@ -1,0 +1,111 @@
+"""What each function answers in each state of a process: the table in docs/accelerator.md."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import child
+
+CONTRACTS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "contracts.json").read_text())
+STATES = ("no driver", "no device", "not initialised", "ready")
+
+ASK_EACH = """
+    import json, os, sys, warnings
+
+    import interlock
+    from interlock import accelerator, errors
+    from interlock.accelerator import DeviceProperties, Graph
+    from interlock.accelerator.memory import Buffer
+
+    warnings.simplefilter("ignore", FutureWarning)
+
+    def shown(result):
+        if isinstance(result, interlock.Stream):
+            kind = "the default" if result.stream_id == 0 else "a"
+            return f"{kind} stream of {result.device}"
+        if isinstance(result, interlock.Event):
+            return f"an event of {result.device}"
+        if isinstance(result, Buffer):
+            return f"{result.nbytes} bytes on {result.device}"
+        if isinstance(result, (DeviceProperties, Graph)):
+            return type(result).__name__
+        if isinstance(result, dict):
+            return "a dict"
+        if isinstance(result, tuple) and result[1] > 1000:
+            return "(free, total)"
+        if isinstance(result, str):
+            return "a sentence" if result.endswith(("s", ".")) and " " in result.strip() else "a name"
+        return str(result)
+
+    def outcome(call):
+        try:
+            return shown(eval(call))
+        except Exception as error:
+            return type(error).__name__
+
+    def fixed():
+        try:
+            accelerator.use("host", devices=2)
+        except errors.DriverInUseError:
+            return True
+        return False
+
+    answer = []
+    for call in json.loads(sys.stdin.read() or os.environ["CALLS"]):
+        reading, writing = os.pipe()
+        process = os.fork()
+        if process == 0:
+            if os.environ["STATE"] == "ready":
+                interlock.Stream(1).synchronize()
+                accelerator.set_device_index(1)
+            told = [outcome(call), fixed()]
+            os.write(writing, json.dumps(told).encode())
+            os._exit(0)
+        os.close(writing)
+        with open(reading) as pipe:
+            answer.append(json.loads(pipe.read()))
+        os.waitpid(process, 0)
+"""
+
+
+@functools.cache
+def outcomes(state: str, no_driver: tuple[tuple[str, str], ...]) -> dict[str, tuple[str, bool]]:
+    """What each call answers, and whether the driver is fixed afterwards; a process for each."""
+    variables = {
+        "no driver": dict(no_driver),
+        "no device": {"INTERLOCK_ACCELERATOR": "host:0"},
+        "not initialised": {"INTERLOCK_ACCELERATOR": "host:2"},
+        "ready": {"INTERLOCK_ACCELERATOR": "host:2"},
+    }[state]
+    calls = [contract["call"] for contract in CONTRACTS]
+    answers = child.value(ASK_EACH, env={**variables, "STATE": state, "CALLS": json.dumps(calls)})
+    return {call: (told, fixed) for call, (told, fixed) in zip(calls, answers, strict=True)}
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("contract", CONTRACTS, ids=[contract["call"] for contract in CONTRACTS])
+def test_a_call_answers_as_the_table_says(
+    contract: dict[str, Any], state: str, no_driver: dict[str, str]
+) -> None:
+    told, fixed = outcomes(state, tuple(no_driver.items()))[contract["call"]]
+    assert told == contract[state]
+    if state == "ready":
+        assert fixed
+    elif state == "not initialised":
+        assert fixed == contract["fixes"]
+    else:
+        assert not fixed, "without a device there is nothing to be fixed"
+
+
+def test_the_table_has_every_function_of_the_namespace() -> None:
+    from interlock import accelerator
+
+    # What changes the choice itself, or takes an object that comes from another call in the table.
+    others = {"use", "launch", "memory", "AcceleratorError", "NoAcceleratorError", "DeviceProperties"}
+    called = " ".join(contract["call"] for contract in CONTRACTS)
+    assert [name for name in accelerator.__all__ if f"{name}(" not in called and name not in others] == []
