@@ -1,0 +1,164 @@
+//! What is queued.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use super::device;
+use super::stream::Mark;
+use super::waste::drop_quietly;
+use crate::accelerator::Device;
+use crate::accelerator::driver::{Address, Copy, DeviceIndex, Fill, Place, Work};
+
+/// Work: what takes time, what may fail, and what graphs repeat.
+#[derive(Clone)]
+pub(super) enum Task {
+    Launch(Work),
+    Copy(Copy),
+    Fill(Fill),
+}
+
+/// What happens when it is a command's turn.
+pub(super) enum Step {
+    Do(Task),
+    /// The event of this number is reached.
+    Reach(u64),
+    /// The stream waits for a place in another.
+    Await(Mark),
+    /// Only a place to be waited for.
+    Pass,
+}
+
+/// A place in a stream and what happens there.
+pub(super) struct Command {
+    pub(super) step: Step,
+    /// Where the work is done. Not always the stream's device: graphs are replayed on any.
+    pub(super) device: DeviceIndex,
+    /// The place in a stream by which failures are told.
+    pub(super) told_by: Mark,
+    /// Why it fails instead of running, if that was asked for.
+    pub(super) fault: Option<String>,
+    pub(super) position: u64,
+}
+
+impl Task {
+    /// Does it; why it failed, if it did.
+    pub(super) fn run(&self) -> Result<(), String> {
+        match self {
+            Task::Launch(work) => match catch_unwind(AssertUnwindSafe(|| (work.run)())) {
+                Ok(result) => result,
+                Err(payload) => Err(message_of(payload)),
+            },
+            Task::Copy(copy) => {
+                let (from, to) = (pointer(copy.from.address()), pointer(copy.to.address()));
+                // SAFETY: whoever queued it vouched that both ends are valid for so many bytes as long as the
+                // keeper lives, which `copy` holds; that nobody else uses them now follows from the order
+                // that the program gave its streams.
+                unsafe { ptr::copy(from, to, copy.bytes) };
+                Ok(())
+            }
+            Task::Fill(fill) => {
+                // SAFETY: as for a copy.
+                unsafe { ptr::write_bytes(pointer(fill.address), fill.value, fill.bytes) };
+                Ok(())
+            }
+        }
+    }
+
+    /// What an error calls it.
+    pub(super) fn operation(&self, on: DeviceIndex) -> String {
+        match self {
+            Task::Launch(work) => work.name.to_string(),
+            Task::Copy(copy) => format!("copy from {} to {}", copy.from.name(), copy.to.name()),
+            Task::Fill(_) => format!("fill on {}", device::named(on)),
+        }
+    }
+
+    /// What the shape of a graph calls it.
+    pub(super) fn description(&self) -> String {
+        match self {
+            Task::Launch(work) => format!("launch {}", work.name),
+            Task::Copy(Copy { to, from, bytes, .. }) => {
+                format!("copy {bytes} bytes from {} to {}", from.name(), to.name())
+            }
+            Task::Fill(fill) => format!("fill {} bytes with {}", fill.bytes, fill.value),
+        }
+    }
+
+    /// The devices whose memory it reaches, besides the one that does it.
+    pub(super) fn devices(&self) -> impl Iterator<Item = DeviceIndex> + use<> {
+        let places = match self {
+            Task::Copy(copy) => [copy.from.device(), copy.to.device()],
+            _ => [None, None],
+        };
+        places.into_iter().flatten()
+    }
+
+    /// Whether it needs one of the device's engines.
+    pub(super) fn moves_data(&self) -> bool {
+        !matches!(self, Task::Launch(_))
+    }
+
+    pub(super) fn is_copy(&self) -> bool {
+        matches!(self, Task::Copy(_))
+    }
+}
+
+impl Place {
+    fn address(&self) -> Address {
+        match self {
+            Place::Device(_, address) | Place::Host(address) => *address,
+        }
+    }
+
+    fn device(&self) -> Option<DeviceIndex> {
+        match self {
+            Place::Device(device, _) => Some(*device),
+            Place::Host(_) => None,
+        }
+    }
+
+    fn name(&self) -> Device {
+        self.device().map_or(Device::CPU, device::named)
+    }
+}
+
+fn pointer(address: Address) -> *mut u8 {
+    ptr::with_exposed_provenance_mut(address.0 as usize)
+}
+
+/// What a panic said.
+fn message_of(payload: Box<dyn Any + Send>) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    drop_quietly(payload);
+    text.unwrap_or_else(|| "it panicked".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_reason_like_any_other() {
+        let run = |work| Task::Launch(work).run();
+        assert_eq!(run(Work::new("a", || panic!("plain"))), Err("plain".into()));
+        assert_eq!(run(Work::new("a", || panic!("{} and {}", 1, 2))), Err("1 and 2".into()));
+        assert_eq!(run(Work::new("a", || std::panic::panic_any(3))), Err("it panicked".into()));
+        assert_eq!(run(Work::new("a", || Err("told".into()))), Err("told".into()));
+    }
+
+    #[test]
+    fn copies_may_overlap() {
+        let mut bytes = [1u8, 2, 3, 4];
+        let base = bytes.as_mut_ptr().expose_provenance() as u64;
+        let copy = Copy {
+            to: Place::Host(Address(base + 1)),
+            from: Place::Host(Address(base)),
+            bytes: 3,
+            keep: std::sync::Arc::new(()),
+        };
+        assert_eq!(Task::Copy(copy).run(), Ok(()));
+        assert_eq!(bytes, [1, 1, 2, 3]);
+    }
+}

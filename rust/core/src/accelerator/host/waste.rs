@@ -1,0 +1,50 @@
+//! What others handed in and nobody needs any more.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Things to be dropped once the lock is released: what they own may call the driver, or panic.
+#[derive(Default)]
+pub(super) struct Waste(Vec<Box<dyn Send>>);
+
+impl Waste {
+    pub(super) fn add(&mut self, thing: impl Send + 'static) {
+        self.0.push(Box::new(thing));
+    }
+}
+
+impl Drop for Waste {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(drop_quietly);
+    }
+}
+
+/// Drops what may panic while it goes: nobody is there whom that would concern.
+pub(super) fn drop_quietly<T>(thing: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(thing))) {
+        // What was thrown may panic as well; then it is not dropped at all.
+        std::mem::forget(payload);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct PanicsWhenDropped;
+
+    impl Drop for PanicsWhenDropped {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+
+    #[test]
+    fn what_panics_while_it_is_dropped_keeps_nothing_else_alive() {
+        let other = std::sync::Arc::new(());
+        let mut waste = Waste::default();
+        waste.add(PanicsWhenDropped);
+        waste.add(other.clone());
+        drop(waste);
+        assert_eq!(std::sync::Arc::strong_count(&other), 1);
+    }
+}
