@@ -39,7 +39,7 @@ ASK_EACH = """
         if isinstance(result, tuple) and result[1] > 1000:
             return "(free, total)"
         if isinstance(result, str):
-            return "a sentence" if result.endswith(("s", ".")) and " " in result.strip() else "a name"
+            return "a sentence" if "INTERLOCK" in result or "librar" in result or "devices" in result else "a name"
         return str(result)
 
     def outcome(call):

@@ -101,7 +101,9 @@ class Graph(_Graph):
         Raises `GraphError` where it was let go: `enable_debug_mode` must be called before the capture, or the
         graph be made with `keep_graph`. Raises OSError where the file can't be written.
         """
-        super().debug_dump(path)
+        text = super()._dot()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
     def __enter__(self) -> Self:
         """Wait for the device, then start to record."""

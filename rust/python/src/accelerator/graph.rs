@@ -1,7 +1,5 @@
 //! Graphs.
 
-use std::path::PathBuf;
-
 use interlock::accelerator::{CaptureMode, Graph as CoreGraph, PoolId};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -93,10 +91,9 @@ impl Graph {
         self.0.enable_debug_mode().into_python(py)
     }
 
-    /// Writes what was recorded to a file.
-    fn debug_dump(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let text = detached(py, || self.0.dot()).into_python(py)?;
-        detached(py, || std::fs::write(path, text)).map_err(PyErr::from)
+    /// What was recorded, in the DOT language of Graphviz.
+    fn _dot(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || self.0.dot()).into_python(py)
     }
 
     fn __reduce__(&self) -> PyResult<()> {
