@@ -39,7 +39,8 @@ ASK_EACH = """
         if isinstance(result, tuple) and result[1] > 1000:
             return "(free, total)"
         if isinstance(result, str):
-            return "a sentence" if "INTERLOCK" in result or "librar" in result or "devices" in result else "a name"
+            told = any(word in result for word in ("INTERLOCK", "librar", "devices"))
+            return "a sentence" if told else "a name"
         return str(result)
 
     def outcome(call):

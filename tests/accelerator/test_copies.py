@@ -126,6 +126,7 @@ def test_sizes_must_be_equal_and_a_buffer_be_there() -> None:
 
 def test_what_does_not_show_its_bytes_is_refused() -> None:
     buffer: Any = Buffer(4)
+    wrong: Any
     for wrong in (1, None, "text", [1, 2, 3, 4], object()):
         with pytest.raises(TypeError):
             copy_(buffer, wrong)
@@ -140,9 +141,9 @@ def test_what_does_not_show_its_bytes_is_refused() -> None:
     for size in (-1, 10**30):
         with pytest.raises(OverflowError):
             Buffer(size)
-    for size in ("8", 1.5, None):
+    for wrong in ("8", 1.5, None):
         with pytest.raises(TypeError):
-            Buffer(size)  # type: ignore[arg-type]
+            Buffer(wrong)
 
 
 def test_memory_is_capped_and_comes_back(driver: str) -> None:

@@ -59,7 +59,7 @@ def test_scopes_nest_are_entered_twice_and_left_in_any_order(devices: tuple[str,
 
 @pytest.mark.parametrize("given", [1, "{}:1", "device"], ids=str)
 def test_device_index_takes_what_names_a_device(devices: tuple[str, str], given: Any) -> None:
-    named = {1: 1, "{}:1": devices[1], "device": interlock.device(devices[1])}[given]
+    named: Any = {1: 1, "{}:1": devices[1], "device": interlock.device(devices[1])}[given]
     scope = accelerator.device_index(named)
     with scope, scope:
         assert accelerator.current_device_index() == 1

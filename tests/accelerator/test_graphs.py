@@ -42,7 +42,8 @@ def test_a_replay_reads_changed_inputs_and_runs_no_python() -> None:
 
 
 def test_what_is_recorded_is_not_run() -> None:
-    buffer, seen = Buffer(2), []
+    buffer = Buffer(2)
+    seen: list[int] = []
     fill_(buffer, 7)
     accelerator.synchronize()
     stream, graph = Stream(), Graph()
@@ -60,7 +61,8 @@ def test_what_is_recorded_is_not_run() -> None:
 def test_another_stream_takes_part_from_where_it_waits_until_it_is_joined() -> None:
     main, side = Stream(exclusive=True), Stream(exclusive=True)
     meeting = threading.Barrier(2, timeout=20)
-    graph, seen = Graph(), []
+    graph = Graph()
+    seen: list[int] = []
     with main, graph:
         side.wait_stream(main)
         assert side.is_capturing()
@@ -170,7 +172,8 @@ def test_graphs_have_pools_of_their_own_unless_they_share_one() -> None:
 
 
 def test_a_graph_that_is_kept_is_made_ready_when_it_is_needed_or_asked_for() -> None:
-    stream, seen, graph = Stream(), [], Graph(keep_graph=True)
+    stream, graph = Stream(), Graph(keep_graph=True)
+    seen: list[int] = []
     with stream, graph:
         accelerator.launch(stream, seen.append, 1)
     with stream:
@@ -280,8 +283,8 @@ def test_a_failure_in_a_replay_is_told_late_with_the_name_of_the_function() -> N
 
 
 def test_a_graph_that_goes_while_it_is_replayed_or_captured_does_no_harm(latch: Latch) -> None:
-    stream, seen = Stream(exclusive=True), []
-    graph = Graph()
+    stream, graph = Stream(exclusive=True), Graph()
+    seen: list[int] = []
     with stream, graph:
         accelerator.launch(stream, latch)
         accelerator.launch(stream, seen.append, 1)

@@ -123,7 +123,7 @@ def test_a_stream_tells_what_it_is(devices: tuple[str, str]) -> None:
 
 def test_a_stream_is_found_by_its_numbers(devices: tuple[str, str]) -> None:
     for stream in (Stream(), Stream(devices[1], exclusive=True), accelerator.current_stream(1)):
-        numbers = {
+        numbers: Any = {
             "stream_id": stream.stream_id,
             "device_index": stream.device_index,
             "device_type": stream.device_type,
@@ -188,7 +188,7 @@ def test_a_stream_of_another_library_is_taken_wherever_a_stream_is(latch: Latch)
 @pytest.mark.parametrize("told", [(1, 5), (0, "x"), (0,), 7, None, (0, -1), (0, 1.5)], ids=repr)
 def test_a_protocol_that_tells_something_else_is_refused(told: object) -> None:
     with pytest.raises(TypeError, match="__cuda_stream__"):
-        accelerator.set_stream(Foreign(told))  # type: ignore[arg-type]
+        accelerator.set_stream(Foreign(told))
 
 
 def test_a_handle_that_is_no_stream_is_refused() -> None:
@@ -229,7 +229,8 @@ def test_a_function_that_raises_is_told_once_by_what_next_waits() -> None:
     def fails() -> None:
         raise ValueError("no such thing")
 
-    stream, seen = Stream(exclusive=True), []
+    stream = Stream(exclusive=True)
+    seen: list[str] = []
     accelerator.launch(stream, fails)
     accelerator.launch(stream, seen.append, "later")
     with pytest.raises(

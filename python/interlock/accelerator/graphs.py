@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Self
 
 from interlock._core.accelerator import Graph as _Graph, synchronize
 
-__all__ = ["Graph"]
+if TYPE_CHECKING:
+    from interlock._core.accelerator import _CaptureErrorMode
 
-_Mode = Literal["default", "global", "thread_local", "relaxed"]
+__all__ = ["Graph"]
 
 
 class Graph(_Graph):
@@ -45,14 +46,14 @@ class Graph(_Graph):
     """
 
     graph_pool: tuple[int, int] | None
-    capture_error_mode: _Mode
+    capture_error_mode: _CaptureErrorMode
 
     def __new__(
         cls,
         keep_graph: bool = False,
         *,
         pool: tuple[int, int] | None = None,
-        capture_error_mode: _Mode = "default",
+        capture_error_mode: _CaptureErrorMode = "default",
     ) -> Self:
         """Record nothing yet."""
         return super().__new__(cls, keep_graph, pool, capture_error_mode)
@@ -62,7 +63,7 @@ class Graph(_Graph):
         keep_graph: bool = False,
         *,
         pool: tuple[int, int] | None = None,
-        capture_error_mode: _Mode = "default",
+        capture_error_mode: _CaptureErrorMode = "default",
     ) -> None:
         self.graph_pool = pool
         self.capture_error_mode = capture_error_mode

@@ -1,6 +1,6 @@
 import builtins
 from collections.abc import Callable
-from typing import Any, Never, Protocol, Self, TypeAlias, final
+from typing import Any, Literal, Never, Protocol, Self, TypeAlias, final
 
 from interlock._core.state import ThreadState
 from typing_extensions import Buffer as HasBytes, disjoint_base
@@ -36,6 +36,12 @@ __all__ = [
     "use",
     "why_unavailable",
 ]
+
+_CaptureErrorMode: TypeAlias = Literal["default", "global", "thread_local", "relaxed"]
+
+class _ArrayInterface(Protocol):
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
 
 class _CudaStream(Protocol):
     def __cuda_stream__(self) -> tuple[int, int]: ...
@@ -129,8 +135,10 @@ class Event:
 
 @disjoint_base
 class Graph:
-    def __new__(cls, keep_graph: bool, pool: tuple[int, int] | None, capture_error_mode: str) -> Self: ...
-    def _capture_begin(self, pool: tuple[int, int] | None, capture_error_mode: str) -> None: ...
+    def __new__(
+        cls, keep_graph: bool, pool: tuple[int, int] | None, capture_error_mode: _CaptureErrorMode
+    ) -> Self: ...
+    def _capture_begin(self, pool: tuple[int, int] | None, capture_error_mode: _CaptureErrorMode) -> None: ...
     def _discard(self) -> None: ...
     def capture_end(self) -> None: ...
     def instantiate(self) -> None: ...
@@ -185,8 +193,8 @@ def needs_a_thread() -> bool: ...
 def no_thread_came() -> None: ...
 def next_call(is_new: bool) -> Call | None: ...
 def copy_(
-    destination: Buffer | HasBytes,
-    source: Buffer | HasBytes,
+    destination: Buffer | HasBytes | _ArrayInterface,
+    source: Buffer | HasBytes | _ArrayInterface,
     *,
     non_blocking: bool = False,
     stream: _CudaStream | None = None,
