@@ -124,6 +124,10 @@ class FlagEnvironmentWarning(UserWarning):
     """An environment variable has a value that its flag does not take; it counts as unset."""
 
 
+class AcceleratorEnvironmentWarning(UserWarning):
+    """An environment variable that chooses devices was changed when they were in use already."""
+
+
 class FlagDeprecationWarning(FutureWarning):
     """A name that still works, and that has a successor."""
 

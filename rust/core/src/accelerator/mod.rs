@@ -31,7 +31,8 @@ pub use event::Event;
 pub use graph::{Graph, PoolId, new_pool};
 pub(crate) use registry::REGISTRY;
 pub use registry::{
-    current_accelerator, device_count, register_driver, required, use_driver, use_named, why_unavailable,
+    current_accelerator, device_count, environment_came_too_late, register_driver, required, use_driver,
+    use_named, why_unavailable,
 };
 pub use stream::{Kind as StreamKind, Stream, priority_range};
 

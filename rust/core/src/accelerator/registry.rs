@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::driver::Driver;
 use super::host::{HostDriver, HostOptions};
 use super::in_use::Accelerator;
-use super::{Device, cuda};
+use super::{Device, DeviceType, cuda};
 use crate::sync::ForkLock;
 use crate::{Error, Result, env};
 
@@ -16,8 +16,8 @@ pub(crate) static REGISTRY: ForkLock<Registry> =
 
 pub(crate) struct Registry {
     asked_for: Option<Arc<dyn Driver>>,
-    /// None before it is read.
-    environment: Option<Chosen>,
+    /// What the environment said when it was last read, and what that comes to.
+    environment: Option<(Option<String>, Chosen)>,
     registered: Vec<Arc<dyn Driver>>,
     in_use: Option<&'static Accelerator>,
 }
@@ -45,7 +45,7 @@ impl Registry {
         if let Some(asked_for) = &self.asked_for {
             return Chosen::Driver(asked_for.clone());
         }
-        match self.environment.get_or_insert_with(read_environment).clone() {
+        match self.environment() {
             Chosen::Registered(name) => match self.registered_as(&name) {
                 Some(driver) => Chosen::Driver(driver),
                 None => Chosen::Nothing(format!(
@@ -58,16 +58,31 @@ impl Registry {
         }
     }
 
+    /// What the environment asks for, which is read again until a driver is in use.
+    fn environment(&mut self) -> Chosen {
+        let text = asked_by_environment();
+        match &self.environment {
+            Some((read, chosen)) if *read == text => chosen.clone(),
+            _ => {
+                let chosen = text.as_deref().map_or(Chosen::Whichever, understood);
+                self.environment = Some((text, chosen.clone()));
+                chosen
+            }
+        }
+    }
+
     fn registered_as(&self, name: &str) -> Option<Arc<dyn Driver>> {
         self.registered.iter().find(|driver| driver.device_type().name() == name).cloned()
     }
 }
 
-fn read_environment() -> Chosen {
-    let Some(text) = env::read(env::ACCELERATOR).filter(|text| !text.is_empty()) else {
-        return Chosen::Whichever;
-    };
-    let (name, count) = text.split_once(':').map_or((&*text, None), |(name, count)| (name, Some(count)));
+fn asked_by_environment() -> Option<String> {
+    env::read(env::ACCELERATOR).filter(|text| !text.is_empty())
+}
+
+/// The choice that a text of the environment stands for.
+fn understood(text: &str) -> Chosen {
+    let (name, count) = text.split_once(':').map_or((text, None), |(name, count)| (name, Some(count)));
     let host = |devices| match HostDriver::new(HostOptions { devices, ..HostOptions::default() }) {
         Ok(driver) => Chosen::Driver(driver),
         Err(error) => Chosen::Nothing(format!("{} is {text:?}: {error}", env::ACCELERATOR)),
@@ -83,8 +98,27 @@ fn read_environment() -> Chosen {
         },
         ("cuda", None) => Chosen::Cuda,
         ("none", None) => Chosen::Nothing(format!("{} is \"none\"", env::ACCELERATOR)),
-        _ => Chosen::Registered(text),
+        _ => Chosen::Registered(text.to_owned()),
     }
+}
+
+/// What the environment asks for now, if that is something else than when the driver was fixed, and so comes
+/// too late; told once for each change.
+pub fn environment_came_too_late() -> Option<String> {
+    let mut registry = REGISTRY.lock();
+    registry.in_use.filter(|found| found.is_of_this_process())?;
+    let text = asked_by_environment();
+    let (read, _) = registry.environment.as_mut()?;
+    if *read == text {
+        return None;
+    }
+    let now = text.as_ref().map_or("not set any more".to_owned(), |text| format!("{text:?} now"));
+    *read = text;
+    let in_use = registry.in_use.map_or(DeviceType::Cpu, Accelerator::kind);
+    Some(format!(
+        "{} is {now}, which comes too late: the driver of {in_use} is in use, which is fixed at first use",
+        env::ACCELERATOR
+    ))
 }
 
 /// The driver that a question is answered for. Starts nothing and fixes nothing.

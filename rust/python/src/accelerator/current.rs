@@ -1,9 +1,11 @@
 //! Which driver is used, and which device and streams are current.
 
+use std::ffi::CString;
+
 use interlock::accelerator::host::{HostDriver, HostOptions};
 use interlock::accelerator::{self, PlaceScope};
 use once_cell::race::OnceBox;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -57,28 +59,39 @@ fn use_driver(py: Python<'_>, name: &str, devices: Option<u32>, memory: Option<u
     chosen.into_python(py)
 }
 
+/// Warns of an `INTERLOCK_ACCELERATOR` that changed when the driver was fixed already.
+fn warn_of_the_environment(py: Python<'_>) -> PyResult<()> {
+    let Some(message) = accelerator::environment_came_too_late() else { return Ok(()) };
+    let class = py.import("interlock.errors")?.getattr("AcceleratorEnvironmentWarning")?;
+    let message = CString::new(message).map_err(|_| PyValueError::new_err("a variable holds a zero byte"))?;
+    PyErr::warn(py, &class, &message, 1)
+}
+
 /// The accelerator of this process without an index, or None.
 ///
 /// It is there once a driver was chosen, even if that has no device; with `check_available` only if it has one.
 #[pyfunction]
 #[pyo3(signature = (check_available = false))]
-fn current_accelerator(py: Python<'_>, check_available: bool) -> Option<Device> {
+fn current_accelerator(py: Python<'_>, check_available: bool) -> PyResult<Option<Device>> {
+    warn_of_the_environment(py)?;
     let found = detached(py, || {
         accelerator::current_accelerator().filter(|_| !check_available || accelerator::is_available())
     });
-    found.map(Device::of)
+    Ok(found.map(Device::of))
 }
 
 /// Whether there is an accelerator with at least one device. Fixes nothing: a driver may still be chosen.
 #[pyfunction]
-fn is_available(py: Python<'_>) -> bool {
-    detached(py, accelerator::is_available)
+fn is_available(py: Python<'_>) -> PyResult<bool> {
+    warn_of_the_environment(py)?;
+    Ok(detached(py, accelerator::is_available))
 }
 
 /// How many devices the accelerator has; 0 where there is none. Fixes nothing: a driver may still be chosen.
 #[pyfunction]
-fn device_count(py: Python<'_>) -> u32 {
-    detached(py, accelerator::device_count)
+fn device_count(py: Python<'_>) -> PyResult<u32> {
+    warn_of_the_environment(py)?;
+    Ok(detached(py, accelerator::device_count))
 }
 
 /// Why there is no accelerator with a device, in one sentence; None where there is one.
