@@ -2,7 +2,7 @@
 
 use super::command::{Command, Step};
 use super::state::State;
-use super::stream::{Head, Kind, Mark, StreamId, Waiter};
+use super::stream::{Head, Kind, Mark, Stream, StreamId, Waiter};
 use crate::Error;
 
 /// What is to be done with the first command of a stream.
@@ -116,14 +116,23 @@ impl State {
             stream.engine = Some(*device);
         }
         if task.is_copy() && copies_are_held {
-            stream.head = Head::Held;
+            if !matches!(stream.head, Head::Held(_)) {
+                stream.head = Head::Held(turn);
+            }
             return Next::Stay;
         }
-        stream.head = Head::Ready;
-        if let Some(worker) = &stream.worker {
-            worker.wake();
-        }
+        stream.make_ready();
         Next::Stay
+    }
+
+    /// Lets the copy begin that has been held up for longest; false where none is.
+    pub(super) fn begin_held_copy(&mut self) -> bool {
+        let held = self.streams.values_mut().filter_map(|stream| match stream.head {
+            Head::Held(number) => Some((number, stream)),
+            _ => None,
+        });
+        let longest = held.min_by_key(|(number, _)| *number).map(|(_, stream)| stream);
+        longest.map(Stream::make_ready).is_some()
     }
 
     /// The first command is over and never ran.
