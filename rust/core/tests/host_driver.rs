@@ -1,7 +1,7 @@
 //! What the host driver does besides: wrong handles are errors, priorities act, graphs run side by side, and
 //! nothing is left behind.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod rig;
 
@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use interlock::Error;
 use interlock::accelerator::driver::{
-    Address, Awaited, CaptureMode, Driver, EventHandle, EventOptions, ExecutableHandle, GraphHandle,
+    Address, Awaited, CaptureMode, Driver, EventHandle, EventOptions, ExecutableHandle, Fill, GraphHandle,
     PriorityRange, StreamHandle, Work,
 };
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions, LiveObjects};
-use rig::{Latch, Rig};
+use rig::{Counter, Latch, Rig};
 
 fn with_faults(devices: u32, memory: u64) -> (Rig, Faults) {
     let faults = Faults::new();
@@ -264,6 +264,78 @@ fn a_stream_that_goes_while_it_captures_takes_the_capture_along() {
     assert_eq!(faults.live_objects().unwrap().captures, 0);
     assert_eq!(Arc::strong_count(&memory), 1);
     rig.finish(forked);
+}
+
+/// Calls its driver when it is dropped, and then panics.
+struct Troublemaker(std::sync::Weak<dyn Driver>, Counter);
+
+impl Drop for Troublemaker {
+    fn drop(&mut self) {
+        if let Some(driver) = self.0.upgrade() {
+            driver.memory_info(0).unwrap();
+            driver.release_stream(driver.create_stream(0, 0).unwrap());
+        }
+        self.1.raise();
+        panic!("dropped");
+    }
+}
+
+#[test]
+fn what_work_keeps_may_call_the_driver_and_panic_when_it_goes() {
+    let (rig, faults) = with_faults(2, 1 << 20);
+    let (stream, counter) = (rig.stream(0), Counter::default());
+    let memory = rig.memory(0, 4);
+    let fill = |stream| {
+        let keep = Arc::new((memory.clone(), Troublemaker(Arc::downgrade(&rig.driver), counter.clone())));
+        let fill = Fill { address: memory.address, bytes: 4, value: 1, keep };
+        // SAFETY: the keeper owns the memory.
+        unsafe { rig.driver.fill(stream, fill) }
+    };
+    // Where it ran, where it failed, where it was refused, where a capture broke, and where a graph goes.
+    fill(stream).unwrap();
+    rig.finish(stream);
+    faults.fail_next_fill("bad cell").unwrap();
+    fill(stream).unwrap();
+    assert!(rig.wait(Awaited::Stream(stream)).is_err());
+    let refused = std::panic::AssertUnwindSafe(|| fill(StreamHandle { device: 0, native: 0 }));
+    assert!(std::panic::catch_unwind(refused).is_err(), "the caller's own drop panics");
+    let broken = rig.capture(stream, || {
+        fill(stream).unwrap();
+        rig.driver.is_done(Awaited::Stream(stream)).unwrap_err();
+        fill(stream).unwrap_err();
+    });
+    assert!(broken.is_err());
+    rig.driver.release_graph(rig.capture(stream, || fill(stream).unwrap()).unwrap());
+    assert_eq!(counter.get(), 6);
+    rig.launch(stream, || {});
+    rig.finish(stream);
+}
+
+#[test]
+fn threads_may_share_streams_and_events() {
+    let (rig, faults) = with_faults(1, 1 << 20);
+    let streams: Vec<_> = (0..3).map(|_| rig.stream(0)).collect();
+    let events: Vec<_> = streams.iter().map(|stream| rig.record(*stream)).collect();
+    let counter = Counter::default();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (rig, streams, events, counter) = (&rig, &streams, &events, &counter);
+            scope.spawn(move || {
+                for round in 0..200 {
+                    let [stream, other] = [streams[(thread + round) % 3], streams[(thread * round) % 3]];
+                    rig.driver.launch(stream, counter.work()).unwrap();
+                    rig.driver.record_event(events[round % 3], stream).unwrap();
+                    rig.driver.wait_event(other, events[(round + 1) % 3]).unwrap();
+                    if round % 20 == 0 {
+                        assert_eq!(rig.wait(Awaited::Event(events[round % 3])), Ok(true));
+                        assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!((counter.get(), faults.live_objects().unwrap().commands), (800, 0));
 }
 
 #[test]

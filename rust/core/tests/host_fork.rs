@@ -1,6 +1,6 @@
 //! Host drivers in processes that are forked while their threads are busy.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod rig;
 

@@ -1,7 +1,7 @@
 //! A driver from outside of this crate gets the whole namespace. One process, one driver: what uses the
 //! namespace is one test.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -148,8 +148,7 @@ fn streams_and_events(second: Device) {
     let [start, end] = [(); 2].map(|()| Event::new(None, timing).unwrap());
     start.record(&stream).unwrap();
     let latch = rig::Latch::default();
-    let waiting = latch.clone();
-    stream.launch(Work::new("wait", move || Ok(waiting.wait()))).unwrap();
+    stream.launch(latch.work()).unwrap();
     end.record(&stream).unwrap();
     other.wait_event(&end).unwrap();
     assert!(!other.is_done().unwrap() && !end.is_done().unwrap());
@@ -169,8 +168,7 @@ fn a_graph() {
     let graph = Graph::new(true, None, CaptureMode::Global).unwrap();
     graph.capture_begin().unwrap();
     assert!(stream.is_capturing().unwrap());
-    let raised = counter.clone();
-    stream.launch(Work::new("count", move || Ok(raised.raise()))).unwrap();
+    stream.launch(counter.work()).unwrap();
     graph.capture_end().unwrap();
     assert!(graph.dot().unwrap().contains("count"));
     graph.replay().unwrap();

@@ -45,18 +45,13 @@ impl Rig {
     }
 
     pub fn launch(&self, stream: StreamHandle, work: impl Fn() + Send + Sync + 'static) {
-        let work = Work::new("work", move || {
-            work();
-            Ok(())
-        });
-        self.driver.launch(stream, work).unwrap();
+        self.driver.launch(stream, named("work", work)).unwrap();
     }
 
     /// Queues a function that returns once the latch is open.
     pub fn block(&self, stream: StreamHandle) -> Latch {
         let latch = Latch::default();
-        let waiting = latch.clone();
-        self.launch(stream, move || waiting.wait());
+        self.driver.launch(stream, latch.work()).unwrap();
         latch
     }
 
@@ -128,6 +123,14 @@ impl Rig {
     }
 }
 
+/// A function that never fails.
+fn named(name: &str, work: impl Fn() + Send + Sync + 'static) -> Work {
+    Work::new(name, move || {
+        work();
+        Ok(())
+    })
+}
+
 /// Memory of a device or pinned memory, given back with the last handle.
 pub struct Memory {
     driver: Arc<dyn Driver>,
@@ -186,6 +189,12 @@ impl Latch {
         self.0.1.notify_all();
     }
 
+    /// A function that waits for it.
+    pub fn work(&self) -> Work {
+        let latch = self.clone();
+        named("wait", move || latch.wait())
+    }
+
     pub fn wait(&self) {
         let closed = self.0.0.lock().unwrap();
         let (open, _) = self.0.1.wait_timeout_while(closed, TOO_LONG, |open| !*open).unwrap();
@@ -200,6 +209,12 @@ pub struct Counter(Arc<AtomicU64>);
 impl Counter {
     pub fn raise(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A function that raises it.
+    pub fn work(&self) -> Work {
+        let counter = self.clone();
+        named("count", move || counter.raise())
     }
 
     pub fn get(&self) -> u64 {
