@@ -57,6 +57,10 @@ impl State {
             .ok_or_else(|| Error::DeviceIndex { given: named(index).to_string() })
     }
 
+    pub(super) fn is_lost(&self, index: DeviceIndex) -> bool {
+        self.devices.get(usize::from(index)).is_some_and(|device| device.lost.is_some())
+    }
+
     /// Fails with [`Error::DeviceLost`] if the device is gone.
     pub(super) fn check_not_lost(&self, index: DeviceIndex, operation: &str) -> Result<()> {
         match self.devices.get(usize::from(index)).and_then(|device| device.lost.clone()) {

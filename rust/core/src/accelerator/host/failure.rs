@@ -19,6 +19,11 @@ pub(super) struct Failure {
 /// As many failures are kept of a device's streams that are gone: a program that never asks collects no more.
 const MOST_ORPHANS: usize = 64;
 
+/// The error for work that failed when it ran, or instead of running.
+pub(super) fn late(device: DeviceIndex, operation: String, reason: String) -> Error {
+    Error::Device { device: device::named(device), operation, reason, code: None }
+}
+
 impl State {
     /// Keeps what failed for the stream that tells it, unless that has something to tell already: what fails
     /// next is often only a consequence.
@@ -27,17 +32,6 @@ impl State {
         if let Some(stream) = self.streams.get_mut(&told_by.stream) {
             stream.failure.get_or_insert(Failure { order, position: told_by.position, error });
         }
-    }
-
-    /// Work that failed when it ran, or instead of running.
-    pub(super) fn fail_late(
-        &mut self,
-        told_by: Mark,
-        device: DeviceIndex,
-        operation: String,
-        reason: String,
-    ) {
-        self.fail(told_by, Error::Device { device: device::named(device), operation, reason, code: None });
     }
 
     /// What a stream that goes did not tell is told by its device.

@@ -150,6 +150,13 @@ impl fmt::Debug for Faults {
 }
 
 impl Hold {
+    /// Lets one copy begin: of those that wait for nothing else the one that has waited for longest. False
+    /// where there is none.
+    pub fn step(&self) -> bool {
+        let Some(shared) = self.0.upgrade() else { return false };
+        shared.lock().is_ok_and(|mut state| state.begin_held_copy())
+    }
+
     /// Lets copies begin again, unless something else holds them.
     pub fn release(self) {}
 }

@@ -1,9 +1,11 @@
 //! What moves streams on: looks at the first command of a stream, and does what takes no time.
 
-use super::command::{Command, Step};
+use super::command::{Command, Step, Task};
+use super::failure;
 use super::state::State;
-use super::stream::{Head, Kind, Mark, StreamId, Waiter};
+use super::stream::{Head, Kind, Mark, Stream, StreamId, Waiter};
 use crate::Error;
+use crate::accelerator::driver::DeviceIndex;
 
 /// What is to be done with the first command of a stream.
 enum Next {
@@ -37,7 +39,6 @@ impl State {
             return Next::Stay;
         }
         let Some(command) = stream.queue.front() else { return Next::Stay };
-        let is_lost = self.is_lost(stream.device);
         match &command.step {
             Step::Pass => Next::Pass,
             Step::Reach(event) => {
@@ -45,12 +46,12 @@ impl State {
                 self.reach(event, mark);
                 Next::Pass
             }
-            Step::Await(_) if is_lost => Next::Pass,
+            Step::Await(_) if self.is_lost(stream.device) => Next::Pass,
             Step::Await(mark) => {
                 let mark = *mark;
                 self.look_at_awaited(id, mark)
             }
-            Step::Do(_) => match self.why_it_fails(command) {
+            Step::Do(task) => match self.why_it_fails(stream.device, command, task) {
                 Some(error) => {
                     let told_by = command.told_by;
                     self.fail(told_by, error);
@@ -61,24 +62,16 @@ impl State {
         }
     }
 
-    fn is_lost(&self, device: u8) -> bool {
-        self.devices.get(usize::from(device)).is_some_and(|device| device.lost.is_some())
-    }
-
-    /// Why work fails without being begun, if so.
-    fn why_it_fails(&self, command: &Command) -> Option<Error> {
-        let Step::Do(task) = &command.step else { return None };
-        let operation = task.operation(command.device);
-        let lost = [command.device]
-            .into_iter()
-            .chain(task.devices())
-            .find_map(|device| self.check_not_lost(device, &operation).err());
-        let fault = || {
-            let reason = command.fault.clone()?;
-            let device = super::device::named(command.device);
-            Some(Error::Device { device, operation: operation.clone(), reason, code: None })
-        };
-        lost.or_else(fault)
+    /// Why work fails without being begun, if so. On a stream of a lost device nothing runs, wherever it was to
+    /// be done: what it should have waited for may be missing.
+    fn why_it_fails(&self, home: DeviceIndex, command: &Command, task: &Task) -> Option<Error> {
+        let mut devices = [home, command.device].into_iter().chain(task.devices());
+        let operation = || task.operation(command.device);
+        match (devices.find(|device| self.is_lost(*device)), &command.fault) {
+            (Some(lost), _) => self.check_not_lost(lost, &operation()).err(),
+            (None, Some(reason)) => Some(failure::late(command.device, operation(), reason.clone())),
+            (None, None) => None,
+        }
     }
 
     fn look_at_awaited(&mut self, id: StreamId, mark: Mark) -> Next {
@@ -116,14 +109,23 @@ impl State {
             stream.engine = Some(*device);
         }
         if task.is_copy() && copies_are_held {
-            stream.head = Head::Held;
+            if !matches!(stream.head, Head::Held(_)) {
+                stream.head = Head::Held(turn);
+            }
             return Next::Stay;
         }
-        stream.head = Head::Ready;
-        if let Some(worker) = &stream.worker {
-            worker.wake();
-        }
+        stream.make_ready();
         Next::Stay
+    }
+
+    /// Lets the copy begin that has been held up for longest; false where none is.
+    pub(super) fn begin_held_copy(&mut self) -> bool {
+        let held = self.streams.values_mut().filter_map(|stream| match stream.head {
+            Head::Held(number) => Some((number, stream)),
+            _ => None,
+        });
+        let longest = held.min_by_key(|(number, _)| *number).map(|(_, stream)| stream);
+        longest.map(Stream::make_ready).is_some()
     }
 
     /// The first command is over and never ran.

@@ -68,8 +68,8 @@ pub(super) enum Head {
     Waiting,
     /// It waits for an engine.
     ForEngine,
-    /// It has an engine, which is held up.
-    Held,
+    /// It has an engine, which is held up. A smaller number has been for longer.
+    Held(u64),
     /// The stream's thread is about to run it.
     Ready,
     /// The stream's thread runs it. It is not in the queue any more.
@@ -117,6 +117,14 @@ impl Stream {
     pub(super) fn next_waiter(&mut self) -> Option<Waiter> {
         let first = self.waiters.first_entry()?;
         (first.key().0 <= self.done).then(|| first.remove())
+    }
+
+    /// The stream's thread runs its first command now.
+    pub(super) fn make_ready(&mut self) {
+        self.head = Head::Ready;
+        if let Some(worker) = &self.worker {
+            worker.wake();
+        }
     }
 
     /// Wakes the threads that wait, reached or not; each looks for itself. Streams go on waiting.

@@ -110,13 +110,17 @@ impl Shared {
 
     fn sleep_until_over(&self, goal: &Goal, deadline: Option<Instant>) -> Result<bool> {
         let sleeper = Arc::new(Sleeper::default());
+        let mut left = goal.marks.as_slice();
         loop {
             let (awaited, number) = {
                 let mut state = self.lock()?;
                 state.check_not_lost(goal.device, goal.operation)?;
-                let Some(awaited) = goal.marks.iter().copied().find(|mark| !state.is_reached(*mark)) else {
-                    return Ok(true);
-                };
+                while let [first, others @ ..] = left
+                    && state.is_reached(*first)
+                {
+                    left = others;
+                }
+                let Some(awaited) = left.first().copied() else { return Ok(true) };
                 let number = state.number();
                 if let Some(stream) = state.streams.get_mut(&awaited.stream) {
                     stream.add_waiter(awaited.position, number, Waiter::Thread(sleeper.clone()));

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::command::{Command, Step, Task};
 use super::device;
+use super::failure;
 use super::shared::{Locked, Shared};
 use super::sleeper::Sleeper;
 use super::stream::{Head, Mark, StreamId};
@@ -62,7 +63,7 @@ fn work(shared: &Shared, id: StreamId, sleeper: &Sleeper) {
                 drop_quietly(task);
                 let Ok(mut state) = shared.lock() else { return };
                 if let Some((operation, reason)) = failed {
-                    state.fail_late(told_by, device, operation, reason);
+                    state.fail(told_by, failure::late(device, operation, reason));
                 }
                 state.end(id, position);
                 state.settle(id);
@@ -104,4 +105,49 @@ fn retires(shared: &Shared, id: StreamId) -> bool {
     }
     stream.worker = None;
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::HostOptions;
+    use super::*;
+    use crate::accelerator::driver::{Awaited, Patience, StreamHandle, Work};
+
+    fn finish(shared: &Shared, stream: StreamHandle) {
+        let patience = Patience { limit: Duration::from_secs(60), asleep: true };
+        assert_eq!(shared.wait(Awaited::Stream(stream), patience), Ok(true));
+    }
+
+    #[test]
+    fn a_stream_whose_thread_ended_for_want_of_work_gets_another() {
+        let shared = Arc::new(Shared::new(&HostOptions::default()));
+        let stream = shared.create_stream(0, 0).unwrap();
+        let has_thread = || shared.lock().unwrap().streams[&stream.native].worker.is_some();
+        let launch =
+            || shared.queue(stream, Task::Launch(Work::new("nothing", || Ok(()))), "a test").unwrap();
+        assert!(!has_thread());
+        launch();
+        finish(&shared, stream);
+        assert!(has_thread() && retires(&shared, stream.native) && !has_thread());
+        launch();
+        finish(&shared, stream);
+        assert!(has_thread());
+    }
+
+    #[test]
+    fn a_thread_does_not_end_while_its_stream_waits() {
+        let shared = Arc::new(Shared::new(&HostOptions::default()));
+        let [stream, other] = [0; 2].map(|device| shared.create_stream(device, 0).unwrap());
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let gate = std::sync::Mutex::new(gate);
+        let work = Work::new("wait", move || gate.lock().unwrap().recv().map_err(|error| error.to_string()));
+        shared.queue(other, Task::Launch(work), "a test").unwrap();
+        let event = shared.create_event(0, Default::default()).unwrap();
+        shared.record_event(event, other).unwrap();
+        shared.wait_event(stream, event).unwrap();
+        shared.queue(stream, Task::Launch(Work::new("nothing", || Ok(()))), "a test").unwrap();
+        assert!(!retires(&shared, stream.native) && !retires(&shared, other.native));
+        open.send(()).unwrap();
+        finish(&shared, stream);
+    }
 }

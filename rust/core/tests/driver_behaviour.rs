@@ -1,0 +1,20 @@
+//! The host driver does what every driver does.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::sync::Arc;
+
+use interlock::accelerator::driver::Driver;
+use interlock::accelerator::host::{HostDriver, HostOptions};
+
+#[macro_use]
+mod driver_suite;
+mod rig;
+
+fn host() -> Arc<dyn Driver> {
+    let driver = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
+    driver.start().unwrap();
+    driver
+}
+
+driver_suite!(crate::host);

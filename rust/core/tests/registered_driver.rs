@@ -1,0 +1,186 @@
+//! A driver from outside of this crate gets the whole namespace. One process, one driver: what uses the
+//! namespace is one test.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use interlock::accelerator::driver::*;
+use interlock::accelerator::host::{HostDriver, HostOptions};
+use interlock::accelerator::{self, CaptureMode, Device, DeviceType, Event, Graph, Stream, Work};
+use interlock::{Error, Result};
+
+#[macro_use]
+mod driver_suite;
+mod rig;
+
+static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdparty").unwrap());
+
+/// Devices of a type that this crate does not know. It leaves [`Driver::wait`] to the trait.
+struct ThirdParty(Arc<dyn Driver>);
+
+/// Errors name the devices of this driver.
+fn ours<T>(result: Result<T>) -> Result<T> {
+    let named = |device: Device| match device.kind() {
+        DeviceType::Host => Device::new(*KIND, device.index().map(i64::from)).unwrap(),
+        _ => device,
+    };
+    result.map_err(|error| match error {
+        Error::Device { device, operation, reason, code } => {
+            Error::Device { device: named(device), operation, reason, code }
+        }
+        Error::OutOfMemory { device, requested } => Error::OutOfMemory { device: named(device), requested },
+        other => other,
+    })
+}
+
+macro_rules! delegated {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        $(fn $name(&self, $($argument: $type),*) -> Result<$result> { ours(self.0.$name($($argument),*)) })+
+    };
+}
+
+// SAFETY: the driver that it passes everything to keeps what is asked for.
+unsafe impl Driver for ThirdParty {
+    fn device_type(&self) -> DeviceType {
+        *KIND
+    }
+
+    fn unavailable(&self) -> Option<String> {
+        self.0.unavailable()
+    }
+
+    fn device_count(&self) -> u32 {
+        self.0.device_count()
+    }
+
+    delegated! {
+        properties(device: DeviceIndex) -> DeviceProperties;
+        memory_info(device: DeviceIndex) -> MemoryInfo;
+        allocate(device: DeviceIndex, bytes: usize) -> Address;
+        allocate_pinned(bytes: usize) -> Address;
+        priority_range(device: DeviceIndex) -> PriorityRange;
+        default_stream(device: DeviceIndex) -> StreamHandle;
+        create_stream(device: DeviceIndex, priority: i32) -> StreamHandle;
+        adopt_stream(device: DeviceIndex, native: u64) -> StreamHandle;
+        create_event(device: DeviceIndex, options: EventOptions) -> EventHandle;
+        record_event(event: EventHandle, stream: StreamHandle) -> ();
+        wait_event(stream: StreamHandle, event: EventHandle) -> ();
+        elapsed(start: EventHandle, end: EventHandle) -> f64;
+        is_done(awaited: Awaited) -> bool;
+        launch(stream: StreamHandle, work: Work) -> ();
+        begin_capture(stream: StreamHandle, mode: CaptureMode) -> ();
+        is_capturing(stream: StreamHandle) -> bool;
+        end_capture(stream: StreamHandle) -> GraphHandle;
+        instantiate(graph: GraphHandle) -> ExecutableHandle;
+        replay(executable: ExecutableHandle, stream: StreamHandle) -> ();
+        shape(graph: GraphHandle) -> GraphShape;
+    }
+
+    unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.release(device, address, bytes) })
+    }
+
+    unsafe fn release_pinned(&self, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.release_pinned(address, bytes) })
+    }
+
+    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.copy(stream, copy) })
+    }
+
+    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.fill(stream, fill) })
+    }
+
+    fn release_stream(&self, stream: StreamHandle) {
+        self.0.release_stream(stream);
+    }
+
+    fn release_event(&self, event: EventHandle) {
+        self.0.release_event(event);
+    }
+
+    fn release_graph(&self, graph: GraphHandle) {
+        self.0.release_graph(graph);
+    }
+
+    fn release_executable(&self, executable: ExecutableHandle) {
+        self.0.release_executable(executable);
+    }
+}
+
+fn third_party() -> Arc<dyn Driver> {
+    let host = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
+    Arc::new(ThirdParty(host))
+}
+
+driver_suite!(crate::third_party);
+
+#[test]
+fn the_whole_namespace_works_on_a_registered_driver() {
+    accelerator::register_driver(third_party()).unwrap();
+    let [first, second]: [Device; 2] = ["thirdparty:0", "thirdparty:1"].map(|name| name.parse().unwrap());
+    assert_eq!(accelerator::current_accelerator(), Some(Device::of(*KIND)));
+    assert_eq!((accelerator::device_count(), accelerator::is_available()), (2, true));
+    assert_eq!(accelerator::current_device().unwrap(), first);
+    assert_eq!(accelerator::properties(None).unwrap().name, "host device");
+
+    streams_and_events(second);
+    a_graph();
+    late_errors(second);
+
+    let again = accelerator::use_driver(third_party());
+    assert!(matches!(again, Err(Error::DriverInUse { .. })), "{again:?}");
+}
+
+fn streams_and_events(second: Device) {
+    let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::exclusive(Some(second), 0).unwrap());
+    assert_eq!((stream.priority(), other.device()), (-1, second));
+    let adopted = Stream::external(Some(second), other.handle().unwrap().native).unwrap();
+    assert_eq!(adopted, other);
+    let timing = EventOptions { timing: true, ..EventOptions::default() };
+    let [start, end] = [(); 2].map(|()| Event::new(None, timing).unwrap());
+    start.record(&stream).unwrap();
+    let latch = rig::Latch::default();
+    stream.launch(latch.work()).unwrap();
+    end.record(&stream).unwrap();
+    other.wait_event(&end).unwrap();
+    assert!(!other.is_done().unwrap() && !end.is_done().unwrap());
+    assert!(!accelerator::wait(Some(second), Duration::ZERO).unwrap());
+    latch.open();
+    accelerator::synchronize(Some(second)).unwrap();
+    end.synchronize().unwrap();
+    assert!(start.elapsed(&end).unwrap() > 0.0);
+    let _current = other.guard().unwrap();
+    assert_eq!(accelerator::current_stream(None).unwrap(), other);
+}
+
+fn a_graph() {
+    let counter = rig::Counter::default();
+    let stream = Stream::new(None, 0).unwrap();
+    let _current = stream.guard().unwrap();
+    let graph = Graph::new(true, None, CaptureMode::Global).unwrap();
+    graph.capture_begin().unwrap();
+    assert!(stream.is_capturing().unwrap());
+    stream.launch(counter.work()).unwrap();
+    graph.capture_end().unwrap();
+    assert!(graph.dot().unwrap().contains("count"));
+    graph.replay().unwrap();
+    graph.replay().unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(counter.get(), 2);
+}
+
+fn late_errors(second: Device) {
+    let stream = Stream::new(Some(second), 0).unwrap();
+    stream.launch(Work::new("greet", || Err("nobody there".into()))).unwrap();
+    let error = stream.synchronize().unwrap_err();
+    assert_eq!(error.to_string(), "greet failed on thirdparty:1: nobody there");
+    stream.synchronize().unwrap();
+}
