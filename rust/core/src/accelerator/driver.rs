@@ -174,7 +174,7 @@ pub struct Patience {
 }
 
 /// What is refused while a stream captures, because it could not be repeated by a replay: waiting for a
-/// device, and asking a driver for memory.
+/// device, asking a driver for memory, and giving it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureMode {
     /// On every thread.
