@@ -21,6 +21,8 @@ mod masked;
 mod places;
 mod scope;
 mod task;
+#[cfg(test)]
+pub(crate) mod testing;
 mod thread;
 pub mod trace;
 
