@@ -78,7 +78,15 @@ impl ThreadState {
         let name = |on| if on { "True" } else { "False" };
         let modes = Mode::ALL.map(|mode| format!("{}={}", mode.name(), name(self.0.is_on(mode))));
         let flags = self.0.flags().into_iter().map(|(name, value)| format!("{name}={value}"));
-        format!("ThreadState({})", modes.into_iter().chain(flags).collect::<Vec<_>>().join(", "))
+        let device = self.0.device().map(|index| format!("device={index}"));
+        let streams = Some(self.0.streams()).filter(|streams| !streams.is_empty());
+        let streams = streams.map(|streams| format!("streams={streams:?}"));
+        let default_device = self.0.default_device().map(|device| format!("default_device={device}"));
+        let places = [device, streams, default_device].into_iter().flatten();
+        format!(
+            "ThreadState({})",
+            modes.into_iter().chain(flags).chain(places).collect::<Vec<_>>().join(", ")
+        )
     }
 
     /// It never changes, so a copy would be as good as it is.

@@ -17,6 +17,8 @@ mod in_use;
 pub mod memory;
 mod registry;
 mod stream;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use backoff::Backoff;
 pub use cuda::{DriverStatus, Version};

@@ -29,14 +29,13 @@ pub fn inference_mode(enabled: bool) -> ScopeGuard {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
     use std::sync::Arc;
-    use std::sync::mpsc::channel;
 
     use super::super::{Manager, ModeManager, is_grad_enabled, is_inference_mode_enabled};
     use super::*;
     use crate::backends::{FlagScope, Given, Node, find, flags};
     use crate::state::ThreadState;
+    use crate::state::testing::as_a_thread_ends;
 
     #[test]
     fn guards_nest_and_bring_the_base_back() {
@@ -71,35 +70,6 @@ mod tests {
         let _guard = inference_mode(true);
         let seen = std::thread::spawn(|| (is_grad_enabled(), is_inference_mode_enabled())).join().unwrap();
         assert_eq!(seen, (true, false));
-    }
-
-    /// Runs `live` on a thread, and gives what it returned to `end` when the layers of the thread have gone.
-    fn as_a_thread_ends<T: 'static, R: Send + 'static>(
-        live: impl FnOnce() -> T + Send + 'static,
-        end: impl FnOnce(T) -> R + Send + 'static,
-    ) -> R {
-        #[derive(Default)]
-        struct Last(Option<Box<dyn FnOnce()>>);
-
-        impl Drop for Last {
-            fn drop(&mut self) {
-                self.0.take().unwrap()();
-            }
-        }
-
-        thread_local! {
-            static LAST: RefCell<Last> = RefCell::default();
-        }
-
-        let (told, was_told) = channel();
-        let thread = std::thread::spawn(move || {
-            // Older than the layers, so its destructor runs after theirs.
-            LAST.with(|_| ());
-            let lived = live();
-            LAST.with_borrow_mut(|last| last.0 = Some(Box::new(move || told.send(end(lived)).unwrap())));
-        });
-        thread.join().unwrap();
-        was_told.recv().unwrap()
     }
 
     /// Grad, a flag with a word of its own and a node of the precision tree.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attribute::Attribute;
 use super::{Given, Node, Site, Value, table};
-use crate::state::{FlagSlots, Scope, ScopeGuard};
+use crate::state::{FlagSlots, Scope, ScopeGuard, Slots};
 use crate::{Result, env};
 
 /// Why a value is written; one older flag means something else as an argument of `flags(...)`.
@@ -22,7 +22,7 @@ pub enum Purpose {
 #[derive(Debug)]
 pub struct FlagScope {
     scope: Scope,
-    flags: Arc<FlagSlots>,
+    slots: Arc<Slots>,
 }
 
 /// A [`FlagScope`] to be: takes one value after the other and checks it.
@@ -50,7 +50,7 @@ impl FlagScopeBuilder {
         if let Some(site) = site.filter(|_| env::debug()) {
             self.flags.note_site_of_all(&site);
         }
-        FlagScope { scope: Scope::default(), flags: Arc::new(self.flags) }
+        FlagScope { scope: Scope::default(), slots: Slots::of_flags(self.flags) }
     }
 }
 
@@ -83,17 +83,17 @@ impl FlagScope {
 
     /// What it decides: dotted names and values; [`Value::None`] for a node that shall hold nothing.
     pub fn values(&self) -> Vec<(&'static str, Value)> {
-        values_of(&self.flags)
+        values_of(&self.slots.flags)
     }
 
     /// A scope of the same values that has been entered nowhere.
     pub fn twin(&self) -> Self {
-        FlagScope { scope: Scope::default(), flags: self.flags.clone() }
+        FlagScope { scope: Scope::default(), slots: self.slots.clone() }
     }
 
     /// The values hold on this thread from now on.
     pub fn enter(&self) {
-        self.scope.enter_flags(self.flags.clone());
+        self.scope.enter_slots(&self.slots);
     }
 
     /// They no longer do; see [`Scope::leave`].
@@ -108,6 +108,6 @@ impl FlagScope {
 
     /// The values hold on this thread until the guard is dropped.
     pub fn guard(&self) -> ScopeGuard {
-        ScopeGuard::of_flags(self.flags.clone())
+        ScopeGuard::of_slots(&self.slots)
     }
 }

@@ -50,12 +50,7 @@ pub(crate) fn process_flags() -> FlagSlots {
         Target::Word(word, Part::Whole | Part::First) => Some((word.id, word.in_process().0)),
         _ => None,
     });
-    FlagSlots {
-        words: words.collect(),
-        tree: precision::process_tree(),
-        sites: process.sites.clone(),
-        ..FlagSlots::default()
-    }
+    FlagSlots { words: words.collect(), tree: precision::process_tree(), sites: process.sites.clone() }
 }
 
 /// Assigns these flags for the process, past every scope, and drops what else is assigned: all, or

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use super::scope::{Scope, ScopeGuard};
 use super::task::{InState, TaskState};
-use super::{FlagSlots, thread};
+use super::{Masked, Slots, thread};
+use crate::accelerator::driver::DeviceIndex;
+use crate::accelerator::{Device, Stream};
 use crate::autograd::Mode;
 use crate::backends::{self, Value};
 
-/// Everything that a thread decides for itself, as it was at one moment: the mode bits, and the flags that
-/// its scopes name. Flags that it does not name are the process's wherever it is put in force.
+/// Everything that a thread decides for itself, as it was at one moment: the mode bits, the flags that its
+/// scopes name, the current device and streams and the default device. Flags that it does not name are the
+/// process's wherever it is put in force; a device or stream that was not chosen is what it is by default.
 ///
 /// ```
 /// use interlock::autograd::{is_grad_enabled, no_grad};
@@ -25,8 +28,8 @@ use crate::backends::{self, Value};
 #[derive(Clone, Debug)]
 pub struct ThreadState {
     pub(super) modes: u8,
-    /// Flags that hide what lies below them.
-    pub(super) flags: Option<Arc<FlagSlots>>,
+    /// They hide what lies below them.
+    pub(super) slots: Arc<Slots>,
 }
 
 impl ThreadState {
@@ -38,10 +41,15 @@ impl ThreadState {
     /// This thread's state, with every flag of the process as it is now: later assignments to the process
     /// don't show where it is in force.
     pub fn capture_pinned() -> Self {
-        let captured = ThreadState::capture();
-        let mut flags = captured.flags.map_or_else(FlagSlots::hiding, Arc::unwrap_or_clone);
-        flags.add_below(&backends::process_flags());
-        ThreadState { flags: Some(Arc::new(flags)), ..captured }
+        let ThreadState { modes, slots } = ThreadState::capture();
+        let mut slots = Arc::unwrap_or_clone(slots);
+        slots.flags.add_below(&backends::process_flags());
+        ThreadState { modes, slots: Arc::new(slots) }
+    }
+
+    /// The mode bits of a layer that puts it in force: all.
+    pub(super) fn decided_modes(&self) -> Masked<u8> {
+        Masked::new(u8::MAX, self.modes)
     }
 
     /// Whether a mode is on where this is in force.
@@ -51,7 +59,22 @@ impl ThreadState {
 
     /// The flags that it names: dotted names and values; [`Value::None`] for a node that holds nothing.
     pub fn flags(&self) -> Vec<(&'static str, Value)> {
-        self.flags.as_deref().map(backends::values_of).unwrap_or_default()
+        backends::values_of(&self.slots.flags)
+    }
+
+    /// The current device, if one was made current.
+    pub fn device(&self) -> Option<DeviceIndex> {
+        self.slots.places.device
+    }
+
+    /// The current streams of the devices for which one was made current.
+    pub fn streams(&self) -> &[Stream] {
+        &self.slots.places.streams
+    }
+
+    /// The device on which tensors are made that are given none, if one other than the processor was chosen.
+    pub fn default_device(&self) -> Option<Device> {
+        self.slots.places.default_device.flatten()
     }
 
     /// Puts it in force on this thread, over whatever is open, until the guard is dropped.

@@ -7,6 +7,7 @@ use std::mem::ManuallyDrop;
 
 use super::inbox::{Inbox, InboxNumber};
 use super::layers::{LayerIds, Layers};
+use super::places::PlaceSummary;
 use super::{FlagId, Masked, trace};
 use crate::autograd::mode;
 use crate::env;
@@ -35,6 +36,8 @@ pub(super) struct Current {
     pub(super) flags: Cell<u64>,
     /// Grows with every change of what the layers in force decide about flags.
     pub(super) changes: Cell<u64>,
+    /// What the layers in force decide of the places.
+    pub(super) places: Cell<PlaceSummary>,
     /// The inbox of the state in force; none before it is opened, and after it is closed.
     pub(super) inbox: Cell<InboxNumber>,
     /// None before somebody asks for it.
@@ -83,6 +86,7 @@ thread_local! {
             tree: Cell::new(Masked { mask: 0, value: 0 }),
             flags: Cell::new(0),
             changes: Cell::new(0),
+            places: Cell::new(PlaceSummary::NONE),
             inbox: Cell::new(InboxNumber::NONE),
             thread: Cell::new(ThreadNumber::NONE),
             owned: RefCell::new(ManuallyDrop::new(Owned {
@@ -118,16 +122,20 @@ impl Drop for Janitor {
         with_current(|current| {
             let Ok(mut owned) = current.owned.try_borrow_mut() else { return };
             current.inbox.set(InboxNumber::NONE);
-            // A later destructor reads flags as the process's: the layers that decided them go now. The modes
-            // stay as they were last, for there is nothing else that they could be.
+            // A later destructor reads flags as the process's and no place: the layers that decided them go
+            // now. The modes stay as they were last, for there is nothing else that they could be.
             current.tree.set(Masked::default());
             current.flags.set(0);
             current.changes.set(current.changes.get().wrapping_add(1));
+            current.places.set(PlaceSummary::NONE);
             if env::debug() {
                 trace::forget(owned.state.inbox_number());
             }
             let ended = Owned { state: LiveState::new(), ids: LayerIds::new(), ended: true };
-            drop(ManuallyDrop::into_inner(std::mem::replace(&mut *owned, ManuallyDrop::new(ended))));
+            let last = std::mem::replace(&mut *owned, ManuallyDrop::new(ended));
+            // Before the layers: with the last clone of a stream a driver is called, which may come back here.
+            drop(owned);
+            drop(ManuallyDrop::into_inner(last));
         });
     }
 }

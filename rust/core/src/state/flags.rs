@@ -33,8 +33,6 @@ pub(crate) struct FlagSlots {
     pub(crate) tree: Masked<u64>,
     /// Who set what; filled only where writes are traced.
     pub(crate) sites: Vec<(Slot, Site)>,
-    /// Whether flags that are not named here are the process's, whatever lies below this layer.
-    pub(crate) hides_below: bool,
 }
 
 impl FlagSlots {
@@ -42,9 +40,8 @@ impl FlagSlots {
         FlagSlots { words: Vec::with_capacity(words), ..FlagSlots::default() }
     }
 
-    /// Nothing is named, and nothing below is looked at.
-    pub(super) fn hiding() -> Self {
-        FlagSlots { hides_below: true, ..FlagSlots::default() }
+    pub(super) fn name_any(&self) -> bool {
+        !self.words.is_empty() || self.tree.mask != 0
     }
 
     pub(crate) fn word(&self, id: FlagId) -> Option<u64> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::inbox::InboxNumber;
 use super::layers::Left;
 use super::thread;
-use super::{FlagSlots, LayerId, Masked, Places, ThreadState};
+use super::{LayerId, Masked, Places, Slots, ThreadState};
 use crate::sync::SharedWord;
 
 /// Tells scopes apart; 0 is none. Never used twice in a process: an address can be, while a layer of the old
@@ -43,19 +43,19 @@ impl Scope {
         self.note_enter(thread::push_modes(self.number, decided));
     }
 
-    /// Pushes a layer of this scope on this thread that decides flags.
-    pub(crate) fn enter_flags(&self, flags: Arc<FlagSlots>) {
-        self.note_enter(thread::push_flags(self.number, flags));
+    /// Pushes a layer of this scope on this thread that decides no mode bits.
+    pub(crate) fn enter_slots(&self, slots: &Arc<Slots>) {
+        self.note_enter(thread::push_slots(self.number, Masked::default(), slots));
     }
 
     /// Pushes a layer of this scope on this thread that decides what is current.
     pub(crate) fn enter_places(&self, places: Arc<Places>) {
-        super::write_place(Places::clone(&places));
+        self.enter_slots(&Slots::of_places(Arc::unwrap_or_clone(places)));
     }
 
     /// Pushes a layer of this scope on this thread that decides everything as it was captured.
     pub(super) fn enter_state(&self, captured: &ThreadState) {
-        self.note_enter(thread::push_state(self.number, captured));
+        self.note_enter(thread::push_slots(self.number, captured.decided_modes(), &captured.slots));
     }
 
     /// Not where nothing was pushed, on a thread that ends: others may still have it open.
@@ -102,20 +102,20 @@ impl ScopeGuard {
         ScopeGuard::of_layer(thread::push_modes(ScopeNumber::NONE, decided))
     }
 
-    /// Pushes a layer on this thread that decides flags.
-    pub(crate) fn of_flags(flags: Arc<FlagSlots>) -> Self {
-        ScopeGuard::of_layer(thread::push_flags(ScopeNumber::NONE, flags))
+    /// Pushes a layer on this thread that decides no mode bits.
+    pub(crate) fn of_slots(slots: &Arc<Slots>) -> Self {
+        ScopeGuard::of_layer(thread::push_slots(ScopeNumber::NONE, Masked::default(), slots))
     }
 
     /// Pushes a layer on this thread that decides what is current.
     pub(crate) fn of_places(places: Places) -> Self {
-        super::write_place(places);
-        ScopeGuard::of_layer(None)
+        ScopeGuard::of_slots(&Slots::of_places(places))
     }
 
     /// Pushes a layer on this thread that decides everything as it was captured.
     pub(super) fn of_state(captured: &ThreadState) -> Self {
-        ScopeGuard::of_layer(thread::push_state(ScopeNumber::NONE, captured))
+        let (modes, slots) = (captured.decided_modes(), &captured.slots);
+        ScopeGuard::of_layer(thread::push_slots(ScopeNumber::NONE, modes, slots))
     }
 
     #[inline]

@@ -43,7 +43,7 @@ impl TaskState {
     /// Begins as what was captured.
     pub fn new(start: &ThreadState) -> Self {
         let mut state = LiveState::new();
-        state.layers.start_from(start.modes, start.flags.clone());
+        state.layers.start_from(start.modes, start.slots.clone());
         TaskState { runs_on: SharedWord::new(0), parked: TryLock::new(Parked { state, swapped: false }) }
     }
 

@@ -1,58 +1,84 @@
 //! The layers in force on this thread: its own, or during a step of a task that task's.
 //!
 //! Everything here is defined while the thread ends, too. Once its layers have gone, the modes stay as they
-//! were last and flags are the process's: enters, leaves and writes of modes do nothing, and a write of a
-//! flag goes to the process.
+//! were last, flags are the process's and no place is decided: enters, leaves and writes of modes and places
+//! do nothing, and a write of a flag goes to the process.
 
+use std::cell::RefMut;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use super::captured::ThreadState;
 use super::current::{Current, LiveState, Owned, with_current};
 use super::inbox::{self, Inbox, InboxNumber};
-use super::layers::{EVERYTHING, LayerId, Left, Removed};
+use super::layers::{LayerId, Left, Removed};
 use super::scope::ScopeNumber;
-use super::{FlagId, FlagSlots, Masked, Slot};
+use super::{FlagId, FlagSlots, Masked, Slot, Slots};
 use crate::autograd::Mode;
 use crate::backends::Site;
 
+/// This thread's state while nobody else can look at it.
+type Borrowed<'a> = RefMut<'a, ManuallyDrop<Owned>>;
+
 /// Runs `action` on this thread's layers, after the leaves that other threads have asked for; does not where
 /// the thread's layers have gone.
-fn with_layers<R>(action: impl FnOnce(&Current, &mut Owned) -> R) -> Option<R> {
+///
+/// What has gone from the layers is dropped when they are no longer borrowed, so `action` returns it: with the
+/// last clone of a stream a driver is called, which may come back here.
+pub(super) fn with_layers<R>(action: impl FnOnce(&Current, &mut Owned) -> R) -> Option<R> {
     with_current(|current| {
         // Borrowed twice only if an action, or the closure that `landed_writes` is given, came back here for
         // thread state. None does, nor do the locks of the inboxes and of the traces.
-        let mut owned = current.owned.try_borrow_mut().ok()?;
-        if owned.ended {
-            return None;
-        }
-        if owned.state.others_left() {
-            drop_what_others_left(current, &mut owned);
-        }
-        Some(action(current, &mut owned))
+        with_borrowed(current, current.owned.try_borrow_mut().ok()?, action)
     })
 }
 
+/// The same for who has borrowed them already.
+fn with_borrowed<R>(
+    current: &Current,
+    borrowed: Borrowed,
+    action: impl FnOnce(&Current, &mut Owned) -> R,
+) -> Option<R> {
+    let mut gone = Vec::new();
+    // Made after `gone`, and so dropped before it.
+    let mut owned = borrowed;
+    if owned.ended {
+        return None;
+    }
+    if owned.state.others_left() {
+        drop_what_others_left(current, &mut owned, &mut gone);
+    }
+    Some(action(current, &mut owned))
+}
+
 #[cold]
-fn drop_what_others_left(current: &Current, owned: &mut Owned) {
+fn drop_what_others_left(current: &Current, owned: &mut Owned, gone: &mut Vec<Removed>) {
     for (left, times) in owned.state.inbox.as_ref().map(Inbox::take).unwrap_or_default() {
         for _ in 0..times {
             // There may have been more leaves than enters.
             let Some(removed) = owned.state.layers.remove(left) else { break };
-            publish_removal(current, owned, Some(removed));
+            publish_removal(current, owned, &removed);
+            gone.push(removed);
         }
     }
 }
 
-fn publish_removal(current: &Current, owned: &Owned, removed: Option<Removed>) {
-    current.modes.set(owned.state.layers.modes());
-    if removed.is_some_and(|removed| removed.named_flags) {
-        publish_flags(current, owned);
+fn publish_removal(current: &Current, owned: &Owned, removed: &Removed) {
+    match &removed.slots {
+        Some(slots) => publish(current, owned, slots),
+        None => current.modes.set(owned.state.layers.modes()),
     }
 }
 
-fn publish(current: &Current, owned: &Owned) {
+/// A layer with these slots has come or gone.
+fn publish(current: &Current, owned: &Owned, slots: &Slots) {
     current.modes.set(owned.state.layers.modes());
-    publish_flags(current, owned);
+    if owned.state.layers.flags_depend_on(slots) {
+        publish_flags(current, owned);
+    }
+    if owned.state.layers.places_depend_on(slots) {
+        publish_places(current, owned);
+    }
 }
 
 fn publish_flags(current: &Current, owned: &Owned) {
@@ -62,13 +88,17 @@ fn publish_flags(current: &Current, owned: &Owned) {
     current.changes.set(current.changes.get().wrapping_add(1));
 }
 
+pub(super) fn publish_places(current: &Current, owned: &Owned) {
+    current.places.set(owned.state.layers.place_summary());
+}
+
 /// Pushes a layer that decides mode bits; none where the thread has begun to end.
 #[inline]
 pub(super) fn push_modes(scope: ScopeNumber, decided: Masked<u8>) -> Option<LayerId> {
     with_current(move |current| {
         let mut owned = current.owned.try_borrow_mut().ok()?;
         if owned.state.layers.is_full() || owned.state.others_left() {
-            return push_modes_after_care(current, &mut owned, scope, decided);
+            return push_modes_after_care(current, owned, scope, decided);
         }
         push_modes_at_once(current, &mut owned, scope, decided)
     })
@@ -91,29 +121,24 @@ fn push_modes_at_once(
 #[inline(never)]
 fn push_modes_after_care(
     current: &Current,
-    owned: &mut Owned,
+    owned: Borrowed,
     scope: ScopeNumber,
     decided: Masked<u8>,
 ) -> Option<LayerId> {
-    if owned.state.others_left() {
-        drop_what_others_left(current, owned);
-    }
-    owned.make_room();
-    push_modes_at_once(current, owned, scope, decided)
+    with_borrowed(current, owned, |current, owned| {
+        owned.make_room();
+        push_modes_at_once(current, owned, scope, decided)
+    })
+    .flatten()
 }
 
-/// Pushes a layer that decides flags; none where the thread has begun to end.
-pub(super) fn push_flags(scope: ScopeNumber, flags: Arc<FlagSlots>) -> Option<LayerId> {
+/// Pushes a layer that decides mode bits and other slots; none where the thread has begun to end.
+pub(super) fn push_slots(scope: ScopeNumber, decided: Masked<u8>, slots: &Arc<Slots>) -> Option<LayerId> {
     with_layers(|current, owned| {
         owned.make_room();
-        let id = owned.state.layers.push(
-            &mut owned.ids,
-            scope,
-            Masked::default(),
-            current.modes.get(),
-            Some(flags),
-        )?;
-        publish_flags(current, owned);
+        let (below, shared) = (current.modes.get(), Some(slots.clone()));
+        let id = owned.state.layers.push(&mut owned.ids, scope, decided, below, shared)?;
+        publish(current, owned, slots);
         Some(id)
     })
     .flatten()
@@ -130,7 +155,7 @@ pub(super) fn remove(left: Left) -> bool {
             current.modes.set(below);
             return true;
         }
-        remove_wherever(current, &mut owned, left)
+        remove_wherever(current, owned, left)
     })
 }
 
@@ -144,28 +169,23 @@ pub(super) fn leave_elsewhere(entered_on: InboxNumber, left: Left) {
 
 #[cold]
 #[inline(never)]
-fn remove_wherever(current: &Current, owned: &mut Owned, left: Left) -> bool {
-    if owned.ended {
-        return false;
-    }
-    if owned.state.others_left() {
-        drop_what_others_left(current, owned);
-    }
-    let removed = owned.state.layers.remove(left);
-    publish_removal(current, owned, removed);
-    removed.is_some()
+fn remove_wherever(current: &Current, owned: Borrowed, left: Left) -> bool {
+    let removed = with_borrowed(current, owned, |current, owned| {
+        let removed = owned.state.layers.remove(left)?;
+        publish_removal(current, owned, &removed);
+        Some(removed)
+    });
+    removed.flatten().is_some()
 }
 
 /// Drops the layers that other threads have asked this one to drop.
 #[inline]
 pub(crate) fn settle() {
-    with_current(|current| {
-        if let Ok(mut owned) = current.owned.try_borrow_mut()
-            && owned.state.others_left()
-        {
-            drop_what_others_left(current, &mut owned);
-        }
-    });
+    let others_left =
+        |current: &Current| current.owned.try_borrow().is_ok_and(|owned| owned.state.others_left());
+    if with_current(others_left) {
+        with_layers(|_, _| ());
+    }
 }
 
 /// The number of the inbox of the state in force; none where the thread has begun to end.
@@ -188,56 +208,49 @@ fn open_inbox() -> InboxNumber {
 
 /// All that is in force on this thread.
 pub(super) fn capture() -> ThreadState {
-    let captured = with_layers(|current, owned| ThreadState {
-        modes: current.modes.get(),
-        flags: owned.state.layers.flags_together(),
+    let captured = with_layers(|current, owned| {
+        owned
+            .is_looked_after()
+            .then(|| ThreadState { modes: current.modes.get(), slots: owned.state.layers.slots_together() })
     });
-    captured.unwrap_or_else(|| ThreadState { modes: super::mode_word(), flags: None })
-}
-
-/// Pushes a layer that decides everything as it was captured; none where the thread has begun to end.
-pub(super) fn push_state(scope: ScopeNumber, captured: &ThreadState) -> Option<LayerId> {
-    with_layers(|current, owned| {
-        owned.make_room();
-        let below = current.modes.get();
-        let flags = match &captured.flags {
-            None if owned.state.layers.name_flags() => Some(Arc::new(FlagSlots::hiding())),
-            flags => flags.clone(),
-        };
-        let decided = Masked::new(EVERYTHING, captured.modes);
-        let id = owned.state.layers.push(&mut owned.ids, scope, decided, below, flags)?;
-        publish(current, owned);
-        Some(id)
-    })
-    .flatten()
+    captured.flatten().unwrap_or_else(|| ThreadState { modes: super::mode_word(), slots: Slots::hiding() })
 }
 
 /// Puts what was captured below all layers of this thread.
 pub(super) fn start_from(captured: &ThreadState) {
     with_layers(|current, owned| {
-        if owned.is_looked_after() {
-            owned.state.layers.start_from(captured.modes, captured.flags.clone());
-            publish(current, owned);
+        if !owned.is_looked_after() {
+            return None;
         }
+        let replaced = owned.state.layers.start_from(captured.modes, captured.slots.clone());
+        current.modes.set(owned.state.layers.modes());
+        publish_flags(current, owned);
+        publish_places(current, owned);
+        Some(replaced)
     });
 }
 
 /// Puts another state in force and leaves the one that was in `other`; false where the thread has begun
 /// to end, and nothing was done.
 pub(super) fn swap(other: &mut LiveState) -> bool {
+    let mut gone = Vec::new();
     let swapped = with_layers(|current, owned| {
         if !owned.is_looked_after() {
             return false;
         }
-        let named_flags = owned.state.layers.name_flags() || other.layers.name_flags();
+        let name_flags = owned.state.layers.name_flags() || other.layers.name_flags();
+        let name_places = owned.state.layers.name_places() || other.layers.name_places();
         std::mem::swap(&mut owned.state, other);
         current.inbox.set(owned.state.inbox_number());
         current.modes.set(owned.state.layers.modes());
-        if named_flags {
+        if name_flags {
             publish_flags(current, owned);
         }
+        if name_places {
+            publish_places(current, owned);
+        }
         if owned.state.others_left() {
-            drop_what_others_left(current, owned);
+            drop_what_others_left(current, owned, &mut gone);
         }
         true
     });

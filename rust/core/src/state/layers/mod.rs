@@ -2,13 +2,15 @@
 //! working out what is in force.
 
 mod flags;
+mod places;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
+use super::Masked;
 use super::scope::ScopeNumber;
-use super::{FlagSlots, Masked};
+use super::slots::Slots;
 use crate::autograd::{Mode, mode};
 use crate::sync::SharedWord;
 pub(crate) use flags::any_flag_layer;
@@ -28,9 +30,6 @@ impl LayerId {
         LayerId(number)
     }
 }
-
-/// The mode bits of a layer that decides everything, flags as well. No mode decides those beyond its own.
-pub(super) const EVERYTHING: u8 = u8::MAX;
 
 /// Gives out the numbers of one thread: the one it gave last. Threads take them in blocks, so that no number
 /// is given out twice in a process and threads hardly meet.
@@ -63,7 +62,7 @@ impl LayerIds {
     }
 }
 
-/// What a layer decides: some mode bits, and flags where it names any. Whole words, because a layer is
+/// What a layer decides: some mode bits, and other slots where it names any. Whole words, because a layer is
 /// written and read right after: a load wider than the store before it stalls.
 #[derive(Debug)]
 #[repr(C)]
@@ -72,9 +71,12 @@ struct Layer {
     /// The scope that pushed it; none where only the guard that holds its id can remove it.
     scope: ScopeNumber,
     modes: LayerModes,
-    /// Shared with the scope's other layers until a write lands in this one.
-    flags: Option<Arc<FlagSlots>>,
+    /// None where it decides mode bits only.
+    slots: Option<Arc<Slots>>,
 }
+
+// A guard writes a whole one.
+const _: () = assert!(size_of::<Layer>() == 32);
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(8))]
@@ -104,10 +106,11 @@ impl Layer {
     }
 }
 
-/// A layer that has gone.
-#[derive(Clone, Copy, Debug)]
+/// A layer that has gone. Whoever removed it drops this without the thread's state borrowed: the last clone
+/// of a stream calls its driver.
+#[derive(Debug)]
 pub(super) struct Removed {
-    pub(super) named_flags: bool,
+    pub(super) slots: Option<Arc<Slots>>,
 }
 
 /// What is in force below all layers.
@@ -116,8 +119,9 @@ struct Base {
     /// Told apart from layers and from every other base; none where no write went there yet.
     id: LayerId,
     modes: u8,
-    /// The flags that a captured state brought along. Flags that it does not name are the process's.
-    flags: Option<Arc<FlagSlots>>,
+    /// What a captured state brought along, and places that were written. Flags that it does not name are the
+    /// process's.
+    slots: Option<Arc<Slots>>,
 }
 
 #[derive(Debug)]
@@ -129,7 +133,7 @@ pub(super) struct Layers {
 impl Layers {
     /// Nothing but the mode bits that a thread begins with.
     pub(super) const fn new(modes: u8) -> Self {
-        Layers { base: Base { id: LayerId(0), modes, flags: None }, list: Vec::new() }
+        Layers { base: Base { id: LayerId(0), modes, slots: None }, list: Vec::new() }
     }
 
     /// The mode bits in force.
@@ -139,13 +143,41 @@ impl Layers {
     }
 
     /// Puts something else below all layers. What was written to the old base is not there to be taken back.
-    pub(super) fn start_from(&mut self, modes: u8, flags: Option<Arc<FlagSlots>>) {
+    pub(super) fn start_from(&mut self, modes: u8, slots: Arc<Slots>) -> Removed {
         let before = self.flag_layer_count();
-        self.base = Base { id: LayerId::default(), modes, flags };
-        self.hide_base_flags();
+        let old =
+            std::mem::replace(&mut self.base, Base { id: LayerId::default(), modes, slots: Some(slots) });
         flags::layers_began(self.flag_layer_count());
         flags::layers_ended(before);
         self.refresh_modes();
+        Removed { slots: old.slots }
+    }
+
+    /// The slots of each layer that has any and of the base, innermost first.
+    fn all_slots(&self) -> impl Iterator<Item = &Arc<Slots>> {
+        self.list.iter().rev().filter_map(|layer| layer.slots.as_ref()).chain(&self.base.slots)
+    }
+
+    /// Those that count: down to the first that hides what lies below it.
+    fn in_sight(&self) -> impl Iterator<Item = &Arc<Slots>> {
+        let mut hidden = false;
+        self.all_slots().take_while(move |slots| !std::mem::replace(&mut hidden, slots.hides_below))
+    }
+
+    /// All that the layers decide besides modes, as one layer that hides what lies below it.
+    pub(super) fn slots_together(&mut self) -> Arc<Slots> {
+        let mut in_sight = self.in_sight();
+        let Some(innermost) = in_sight.next() else {
+            drop(in_sight);
+            // Kept, so that the next capture shares it.
+            return self.base.slots.get_or_insert_with(Slots::hiding).clone();
+        };
+        if innermost.hides_below {
+            return innermost.clone();
+        }
+        let mut together = Slots { hides_below: true, ..Slots::clone(innermost) };
+        in_sight.for_each(|below| together.add_below(below));
+        Arc::new(together)
     }
 
     /// Whether the next push needs more memory first.
@@ -169,27 +201,27 @@ impl Layers {
         scope: ScopeNumber,
         decided: Masked<u8>,
         below: u8,
-        flags: Option<Arc<FlagSlots>>,
+        slots: Option<Arc<Slots>>,
     ) -> Option<LayerId> {
         let depth = self.list.len();
         let place = self.list.spare_capacity_mut().first_mut()?;
-        if flags.is_some() {
+        if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
             flags::layers_began(1);
         }
         let id = ids.next();
         // Written where it stays: `Vec::push` makes a layer elsewhere and copies it.
-        place.write(Layer { id, scope, modes: LayerModes { decided, below }, flags });
+        place.write(Layer { id, scope, modes: LayerModes { decided, below }, slots });
         // SAFETY: the element after the last one has just been written.
         unsafe { self.list.set_len(depth + 1) };
         Some(id)
     }
 
-    /// Removes the innermost layer if it is the wanted one and names no flags; returns the mode bits
+    /// Removes the innermost layer if it is the wanted one and decides mode bits only; returns the mode bits
     /// that are in force without it.
     #[inline]
     pub(super) fn pop_plain(&mut self, left: Left) -> Option<u8> {
         let last = self.list.last()?;
-        if !last.is(left) || last.flags.is_some() {
+        if !last.is(left) || last.slots.is_some() {
             return None;
         }
         let below = last.modes.below;
@@ -200,11 +232,12 @@ impl Layers {
     /// Removes the innermost wanted layer, wherever it lies.
     pub(super) fn remove(&mut self, left: Left) -> Option<Removed> {
         let index = self.list.iter().rposition(|layer| layer.is(left))?;
-        let layer = self.list.remove(index);
-        let named_flags = layer.flags.is_some();
-        flags::layers_ended(u64::from(named_flags));
+        let slots = self.list.remove(index).slots;
+        if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
+            flags::layers_ended(1);
+        }
         self.refresh_modes();
-        Some(Removed { named_flags })
+        Some(Removed { slots })
     }
 
     fn refresh_modes(&mut self) {

@@ -1,4 +1,4 @@
-use super::super::{FlagId, Slot};
+use super::super::{FlagId, FlagSlots, Slot};
 use super::*;
 
 const GRAD: u8 = Mode::Grad.bit();
@@ -19,16 +19,16 @@ impl Thread {
         self.push_layer(scope, Masked::new(mask, value), None)
     }
 
-    fn push_flags(&mut self, scope: u64, flags: &Arc<FlagSlots>) -> LayerId {
-        self.push_layer(scope, Masked::default(), Some(flags.clone()))
+    fn push_slots(&mut self, scope: u64, slots: &Arc<Slots>) -> LayerId {
+        self.push_layer(scope, Masked::default(), Some(slots.clone()))
     }
 
-    fn push_layer(&mut self, scope: u64, decided: Masked<u8>, flags: Option<Arc<FlagSlots>>) -> LayerId {
+    fn push_layer(&mut self, scope: u64, decided: Masked<u8>, slots: Option<Arc<Slots>>) -> LayerId {
         if self.layers.is_full() {
             self.layers.grow();
         }
         let below = self.layers.modes();
-        self.layers.push(&mut self.ids, ScopeNumber(scope), decided, below, flags).unwrap()
+        self.layers.push(&mut self.ids, ScopeNumber(scope), decided, below, slots).unwrap()
     }
 
     fn write_grad(&mut self, on: bool) -> (LayerId, Masked<u8>) {
@@ -44,8 +44,9 @@ impl Thread {
     }
 }
 
-fn named(id: u16, payload: u64, hides_below: bool) -> Arc<FlagSlots> {
-    Arc::new(FlagSlots { words: vec![(FlagId(id), payload)], hides_below, ..FlagSlots::default() })
+fn named(id: u16, payload: u64, hides_below: bool) -> Arc<Slots> {
+    let flags = FlagSlots { words: vec![(FlagId(id), payload)], ..FlagSlots::default() };
+    Arc::new(Slots { flags, hides_below, ..Slots::default() })
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn a_write_that_went_to_the_base_is_taken_back_there_only() {
 fn another_base_shows_when_the_layers_over_it_end() {
     let mut thread = Thread::new();
     thread.push(1, GRAD, GRAD);
-    thread.layers.start_from(OTHER, Some(named(3, 1, true)));
+    thread.layers.start_from(OTHER, named(3, 1, true));
     assert_eq!((thread.modes(), thread.layers.flag(FlagId(3))), (GRAD | OTHER, Some(1)));
     assert!(thread.remove_of(1));
     assert_eq!(thread.modes(), OTHER);
@@ -124,7 +125,7 @@ fn another_base_shows_when_the_layers_over_it_end() {
 fn a_write_to_a_base_that_was_replaced_is_not_taken_back_from_the_new_one() {
     let mut thread = Thread::new();
     let (base, old) = thread.write_grad(false);
-    thread.layers.start_from(0, None);
+    thread.layers.start_from(0, Slots::hiding());
     thread.layers.restore_mode(base, old);
     assert_eq!(thread.modes(), 0);
 }
@@ -151,8 +152,8 @@ fn the_numbers_of_two_threads_never_meet() {
 fn a_write_into_one_layer_of_a_scope_leaves_its_other_layers() {
     let shared = named(3, 1, false);
     let mut thread = Thread::new();
-    thread.push_flags(1, &shared);
-    thread.push_flags(1, &shared);
+    thread.push_slots(1, &shared);
+    thread.push_slots(1, &shared);
     thread.layers.deciding_mut(Slot::Flag(FlagId(3))).unwrap().words = vec![(FlagId(3), 7)];
     assert_eq!(thread.layers.flag(FlagId(3)), Some(7));
     assert!(thread.remove_of(1));
@@ -163,9 +164,9 @@ fn a_write_into_one_layer_of_a_scope_leaves_its_other_layers() {
 #[test]
 fn what_a_hiding_layer_does_not_name_is_not_looked_for_below() {
     let mut thread = Thread::new();
-    thread.push_flags(1, &named(3, 1, false));
-    thread.push_flags(2, &named(4, 2, true));
-    thread.push_flags(3, &named(5, 3, false));
+    thread.push_slots(1, &named(3, 1, false));
+    thread.push_slots(2, &named(4, 2, true));
+    thread.push_slots(3, &named(5, 3, false));
     let seen = |thread: &Thread| [3, 4, 5].map(|id| thread.layers.flag(FlagId(id)));
     assert_eq!(seen(&thread), [None, Some(2), Some(3)]);
     assert!(thread.layers.deciding_mut(Slot::Flag(FlagId(3))).is_none());
@@ -177,26 +178,25 @@ fn what_a_hiding_layer_does_not_name_is_not_looked_for_below() {
 #[test]
 fn layers_together_hold_what_each_flag_has_and_hide_the_rest() {
     let mut thread = Thread::new();
-    assert!(thread.layers.flags_together().is_none());
-    thread.push_flags(1, &named(3, 1, false));
-    thread.push_flags(2, &named(4, 2, false));
-    thread.push_flags(3, &named(3, 9, false));
-    let together = thread.layers.flags_together().unwrap();
-    assert_eq!([3, 4, 5].map(|id| together.word(FlagId(id))), [Some(9), Some(2), None]);
+    thread.push_slots(1, &named(3, 1, false));
+    thread.push_slots(2, &named(4, 2, false));
+    thread.push_slots(3, &named(3, 9, false));
+    let together = thread.layers.slots_together();
+    assert_eq!([3, 4, 5].map(|id| together.flags.word(FlagId(id))), [Some(9), Some(2), None]);
     assert!(together.hides_below);
-    thread.push_flags(4, &together);
-    assert!(Arc::ptr_eq(&thread.layers.flags_together().unwrap(), &together));
+    thread.push_slots(4, &together);
+    assert!(Arc::ptr_eq(&thread.layers.slots_together(), &together));
 }
 
 #[test]
 fn flag_layers_are_counted_until_they_are_removed_or_their_list_ends() {
     let mut thread = Thread::new();
-    thread.push_flags(1, &named(3, 1, false));
-    thread.push_flags(2, &named(3, 1, false));
+    thread.push_slots(1, &named(3, 1, false));
+    thread.push_slots(2, &named(3, 1, false));
     assert!(thread.remove_of(1) && any_flag_layer());
-    thread.layers.start_from(GRAD, Some(named(3, 1, true)));
+    thread.layers.start_from(GRAD, named(3, 1, true));
     assert!(thread.remove_of(2) && any_flag_layer());
-    thread.layers.start_from(GRAD, Some(named(4, 1, true)));
+    thread.layers.start_from(GRAD, named(4, 1, true));
     drop(thread);
     assert!(!any_flag_layer());
 }
