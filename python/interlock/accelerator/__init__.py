@@ -8,7 +8,9 @@ device is used first.
 from __future__ import annotations
 
 from interlock._core.accelerator import (
+    CopyHold,
     Event,
+    Faults,
     Stream,
     current_accelerator,
     current_device_index,
@@ -34,8 +36,10 @@ from interlock.errors import AcceleratorError, NoAcceleratorError
 
 __all__ = [
     "AcceleratorError",
+    "CopyHold",
     "DeviceProperties",
     "Event",
+    "Faults",
     "Graph",
     "NoAcceleratorError",
     "Stream",

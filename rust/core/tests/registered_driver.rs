@@ -142,7 +142,7 @@ fn the_whole_namespace_works_on_a_registered_driver() {
 fn streams_and_events(second: Device) {
     let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::exclusive(Some(second), 0).unwrap());
     assert_eq!((stream.priority(), other.device()), (-1, second));
-    let adopted = Stream::external(Some(second), other.handle().unwrap().native).unwrap();
+    let adopted = Stream::external(Some(second), other.handle().unwrap().native, None).unwrap();
     assert_eq!(adopted, other);
     let timing = EventOptions { timing: true, ..EventOptions::default() };
     let [start, end] = [(); 2].map(|()| Event::new(None, timing).unwrap());

@@ -6,7 +6,7 @@ use super::registry;
 use super::stream::Stream;
 use super::{Awaited, Device, Patience};
 use crate::Result;
-use crate::state::{self, Places, Scope, ScopeGuard};
+use crate::state::{self, Places, Scope, ScopeGuard, Slots};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ pub(super) fn places_of(stream: &Stream) -> Places {
 #[derive(Debug)]
 pub struct PlaceScope {
     scope: Scope,
-    places: Arc<Places>,
+    slots: Arc<Slots>,
 }
 
 impl PlaceScope {
@@ -93,7 +93,7 @@ impl PlaceScope {
     }
 
     fn of(places: Places) -> Self {
-        PlaceScope { scope: Scope::default(), places: Arc::new(places) }
+        PlaceScope { scope: Scope::default(), slots: Slots::of_places(places) }
     }
 
     /// Who enters and leaves.
@@ -103,7 +103,7 @@ impl PlaceScope {
 
     /// It is current on this thread from now on.
     pub fn enter(&self) {
-        self.scope.enter_places(self.places.clone());
+        self.scope.enter_slots(&self.slots);
     }
 
     /// It no longer is; see [`Scope::leave`].

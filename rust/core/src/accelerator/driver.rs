@@ -173,8 +173,8 @@ pub struct Patience {
     pub asleep: bool,
 }
 
-/// What is refused while a stream captures, because it could not be repeated by a replay: waiting for a
-/// device, asking a driver for memory, and giving it back.
+/// Where waiting for a device is refused while a stream captures, because a replay could not repeat it. Memory is
+/// given and taken back all the same: what is above a driver sees to it that a graph keeps what it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureMode {
     /// On every thread.

@@ -48,11 +48,6 @@ impl Scope {
         self.note_enter(thread::push_slots(self.number, Masked::default(), slots));
     }
 
-    /// Pushes a layer of this scope on this thread that decides what is current.
-    pub(crate) fn enter_places(&self, places: Arc<Places>) {
-        self.enter_slots(&Slots::of_places(Arc::unwrap_or_clone(places)));
-    }
-
     /// Pushes a layer of this scope on this thread that decides everything as it was captured.
     pub(super) fn enter_state(&self, captured: &ThreadState) {
         self.note_enter(thread::push_slots(self.number, captured.decided_modes(), &captured.slots));

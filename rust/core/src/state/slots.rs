@@ -20,7 +20,7 @@ impl Slots {
         Arc::new(Slots { flags, ..Slots::default() })
     }
 
-    pub(super) fn of_places(places: Places) -> Arc<Self> {
+    pub(crate) fn of_places(places: Places) -> Arc<Self> {
         Arc::new(Slots { places, ..Slots::default() })
     }
 

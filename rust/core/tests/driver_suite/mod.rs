@@ -78,7 +78,7 @@ macro_rules! driver_suite {
                 asking_an_event_of_a_capture_ends_the_capture
                 waiting_for_an_event_from_outside_ends_the_capture
                 the_modes_say_which_threads_may_wait_for_a_device
-                the_modes_say_which_threads_may_ask_for_memory
+                memory_is_given_and_taken_back_while_a_stream_captures
                 the_end_tells_what_was_done_first
                 the_shape_shows_the_work_and_what_comes_right_after_what
                 an_event_of_a_capture_means_nothing_after_it

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::device::{self, Device};
+use super::faults::Faults;
 use super::stream::{self, Stream};
 use crate::detached::{detached, wait};
 use crate::errors::IntoPython;
@@ -38,20 +39,30 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Chooses the driver of this process: "host" for devices made of threads and memory of this computer, or the
 /// name of one that the program which embeds Python has registered.
 ///
-/// `devices` (how many, 1 if not given) and `memory` (bytes that each has, 4 GiB if not given) belong to "host".
+/// `devices` (how many, 1 if not given), `memory` (bytes that each has, 4 GiB if not given) and `faults` (what is
+/// to go wrong, for tests) belong to "host".
 /// The driver is fixed when a device is used first; afterwards this raises `DriverInUseError`. Raises
 /// `DeviceError` for an unknown name, `ArgumentError` for numbers that don't fit.
 #[pyfunction(name = "use")]
-#[pyo3(signature = (name, *, devices=None, memory=None))]
-fn use_driver(py: Python<'_>, name: &str, devices: Option<u32>, memory: Option<u64>) -> PyResult<()> {
-    if name != "host" && (devices.is_some() || memory.is_some()) {
-        return Err(PyTypeError::new_err("devices and memory may be given for the driver \"host\" alone"));
+#[pyo3(signature = (name, *, devices=None, memory=None, faults=None))]
+fn use_driver(
+    py: Python<'_>,
+    name: &str,
+    devices: Option<u32>,
+    memory: Option<u64>,
+    faults: Option<&Bound<'_, Faults>>,
+) -> PyResult<()> {
+    if name != "host" && (devices.is_some() || memory.is_some() || faults.is_some()) {
+        let message = "devices, memory and faults may be given for the driver \"host\" alone";
+        return Err(PyTypeError::new_err(message));
     }
+    let faults = faults.map(|faults| faults.get().0.clone());
     let chosen = detached(py, || match name {
         "host" => {
             let mut options = HostOptions::default();
             options.devices = devices.unwrap_or(options.devices);
             options.memory = memory.unwrap_or(options.memory);
+            options.faults = faults.unwrap_or(options.faults);
             accelerator::use_driver(HostDriver::new(options)?)
         }
         _ => accelerator::use_named(name),

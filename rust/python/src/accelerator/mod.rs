@@ -3,6 +3,7 @@
 mod current;
 mod device;
 mod event;
+mod faults;
 mod functions;
 mod graph;
 mod memory;
@@ -23,5 +24,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     event::register(&module)?;
     graph::register(&module)?;
     functions::register(&module)?;
-    memory::register(&module)
+    memory::register(&module)?;
+    faults::register(&module)
 }

@@ -108,7 +108,6 @@ impl Shared {
         {
             let mut state = self.lock()?;
             state.device(device, ALLOCATING)?;
-            state.refuse_in_capture(ALLOCATING)?;
             if state.faults.allocation_fails() || !state.device(device, ALLOCATING)?.memory.reserve(bytes) {
                 return Err(out_of_memory());
             }
@@ -131,7 +130,6 @@ impl Shared {
     ) -> Result<()> {
         let lost = {
             let mut state = self.lock()?;
-            state.refuse_in_capture(RELEASING)?;
             let lost = state.check_not_lost(device, RELEASING);
             let owner = format!("on {}", device::named(device));
             let memory = state.devices.get_mut(usize::from(device)).map(|device| &mut device.memory);
@@ -149,7 +147,6 @@ impl Shared {
         let out_of_memory = || Error::OutOfMemory { device: Device::CPU, requested: bytes };
         {
             let mut state = self.lock()?;
-            state.refuse_in_capture(ALLOCATING)?;
             if !state.pinned.reserve(bytes) {
                 return Err(out_of_memory());
             }
@@ -163,7 +160,6 @@ impl Shared {
     pub(super) unsafe fn release_pinned(&self, address: Address, bytes: usize) -> Result<()> {
         {
             let mut state = self.lock()?;
-            state.refuse_in_capture(RELEASING)?;
             if !state.pinned.remove(address, bytes) {
                 return Err(unknown(address, bytes, "as pinned memory"));
             }

@@ -8,20 +8,20 @@ use super::{Places, current_device, current_stream, default_device, write_place}
 use crate::accelerator::driver::DeviceIndex;
 use crate::accelerator::testing::FakeDevices;
 use crate::accelerator::{Device, DeviceType, Stream};
-use crate::state::{Scope, ScopeGuard};
+use crate::state::{Scope, ScopeGuard, Slots};
 
 const META: Device = Device::of(DeviceType::Meta);
 
 /// A scope with what it decides.
-struct Object(Scope, Arc<Places>);
+struct Object(Scope, Arc<Slots>);
 
 impl Object {
     fn new(places: Places) -> Self {
-        Object(Scope::default(), Arc::new(places))
+        Object(Scope::default(), Slots::of_places(places))
     }
 
     fn enter(&self) {
-        self.0.enter_places(self.1.clone());
+        self.0.enter_slots(&self.1);
     }
 
     fn leave(&self) {

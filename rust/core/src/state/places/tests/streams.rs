@@ -37,7 +37,7 @@ fn a_stream_goes_once_with_what_held_it_last_and_may_use_the_state_of_the_thread
     // With the layer that another thread left, and with what a push finds to be done first.
     for settle in [|| settle(), || drop(no_grad()), || drop(guard(device(0)))] {
         let scope = Scope::default();
-        scope.enter_places(Arc::new(stream()));
+        scope.enter_slots(&Slots::of_places(stream()));
         on_a_thread(|| scope.leave());
         assert_eq!(gone(), []);
         settle();
@@ -77,7 +77,7 @@ fn the_leaves_that_a_step_of_a_task_finds_let_streams_go() {
     let (devices, noted) = watched();
     let task = TaskState::new(&ThreadState::capture());
     let scope = Scope::default();
-    task.step(|| scope.enter_places(Arc::new(Places::of_stream(devices.stream(0))))).unwrap();
+    task.step(|| scope.enter_slots(&Slots::of_places(Places::of_stream(devices.stream(0))))).unwrap();
     scope.leave();
     assert_eq!(*noted.lock().unwrap(), []);
     assert_eq!(task.step(seen).unwrap(), NOTHING);
@@ -91,7 +91,7 @@ fn no_place_is_decided_once_a_thread_has_ended_and_its_streams_have_gone() {
     let late = kept.clone();
     let live = move || {
         write_place(Places::of_stream(written));
-        Scope::default().enter_places(Arc::new(Places::of_default_device(Some(META))));
+        Scope::default().enter_slots(&Slots::of_places(Places::of_default_device(Some(META))));
         let guard = guard(Places::of_stream(kept));
         assert_eq!(current_device(), Some(0));
         guard

@@ -1,0 +1,136 @@
+//! Faults of the host driver, for tests.
+
+use std::sync::Mutex;
+
+use interlock::accelerator::host::{self, LiveObjects};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::device;
+use crate::detached::detached;
+use crate::errors::IntoPython;
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Faults>()?;
+    module.add_class::<CopyHold>()
+}
+
+/// Makes devices of the host driver misbehave, to test how a program takes it: `accelerator.use("host",
+/// faults=faults)`. One object for each driver.
+///
+/// Methods raise `NoAcceleratorError` where no host driver was made with it in this process: a forked child's
+/// driver is another one, without faults.
+#[pyclass(frozen, module = "interlock.accelerator", name = "Faults")]
+pub(super) struct Faults(pub(super) host::Faults);
+
+#[pymethods]
+impl Faults {
+    #[new]
+    fn new() -> Self {
+        Faults(host::Faults::new())
+    }
+
+    /// The `number`th allocation from now on raises `OutOfMemoryError`; 1 is the next. None takes that back.
+    #[pyo3(signature = (number))]
+    fn fail_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
+        self.0.fail_allocation(number).into_python(py)
+    }
+
+    /// The next function that is launched does not run, and fails late for this reason. Called twice, the next two
+    /// do. What a graph records counts when it is replayed.
+    #[pyo3(signature = (reason))]
+    fn fail_next_launch(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
+        self.0.fail_next_launch(reason).into_python(py)
+    }
+
+    /// As `fail_next_launch`, for copies.
+    #[pyo3(signature = (reason))]
+    fn fail_next_copy(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
+        self.0.fail_next_copy(reason).into_python(py)
+    }
+
+    /// As `fail_next_launch`, for fills.
+    #[pyo3(signature = (reason))]
+    fn fail_next_fill(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
+        self.0.fail_next_fill(reason).into_python(py)
+    }
+
+    /// A device is gone for good: every call that concerns it raises `DeviceLostError`, and so does waiting for
+    /// what is queued on it.
+    #[pyo3(signature = (device, reason))]
+    fn lose_device(&self, device: &Bound<'_, PyAny>, reason: &str) -> PyResult<()> {
+        let py = device.py();
+        let index = device::with_index(device, "Faults.lose_device")?.index().unwrap_or(0);
+        detached(py, || self.0.lose_device(index, reason)).into_python(py)
+    }
+
+    /// No copy begins until the object that this returns is released, or the `with` block is left.
+    fn hold_copies(&self, py: Python<'_>) -> PyResult<CopyHold> {
+        self.0.hold_copies().into_python(py).map(|hold| CopyHold(Mutex::new(Some(hold))))
+    }
+
+    /// How many objects of the driver there are, by what they are: for tests of leaks.
+    fn live_objects<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let LiveObjects {
+            streams,
+            events,
+            graphs,
+            executables,
+            lanes,
+            captures,
+            threads,
+            commands,
+            bytes,
+            pinned_bytes,
+        } = self.0.live_objects().into_python(py)?;
+        let counts = PyDict::new(py);
+        for (name, count) in [
+            ("streams", streams),
+            ("events", events),
+            ("graphs", graphs),
+            ("executables", executables),
+            ("lanes", lanes),
+            ("captures", captures),
+            ("threads", threads),
+        ] {
+            counts.set_item(name, count)?;
+        }
+        for (name, count) in [("commands", commands), ("bytes", bytes), ("pinned_bytes", pinned_bytes)] {
+            counts.set_item(name, count)?;
+        }
+        Ok(counts)
+    }
+}
+
+/// Copies that have not begun do not begin until it is released.
+#[pyclass(frozen, module = "interlock.accelerator", name = "CopyHold")]
+struct CopyHold(Mutex<Option<host::Hold>>);
+
+impl CopyHold {
+    /// What is done with the hold takes no time, and never waits for Python.
+    fn with<R>(&self, action: impl FnOnce(&mut Option<host::Hold>) -> R) -> R {
+        action(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+#[pymethods]
+impl CopyHold {
+    /// Lets one copy begin, of those that wait for nothing else; False where there is none.
+    fn step(&self, py: Python<'_>) -> bool {
+        detached(py, || self.with(|hold| hold.as_ref().is_some_and(host::Hold::step)))
+    }
+
+    /// Lets copies begin again, unless something else holds them.
+    fn release(&self, py: Python<'_>) {
+        detached(py, || drop(self.with(Option::take)));
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
+        self.release(py);
+    }
+}
