@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Iterator
 from pathlib import Path
 
+import interlock
 import pytest
 from interlock import accelerator
 
@@ -45,6 +46,13 @@ def devices(driver: str) -> Iterator[tuple[str, str]]:
     yield f"{driver}:0", f"{driver}:1"
     for index in range(2):
         accelerator.synchronize(index)
+
+
+@pytest.fixture
+def own_state() -> Iterator[None]:
+    """Let a test write what is current: that ends with the captured state in which it runs."""
+    with interlock.capture().apply():
+        yield
 
 
 @pytest.fixture

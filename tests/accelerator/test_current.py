@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import gc
-from collections.abc import Iterator
 from typing import Any
 
 import interlock
@@ -14,27 +13,13 @@ from interlock import Stream, accelerator, aio, errors
 
 from tests.worker import Worker
 
-pytestmark = pytest.mark.usefixtures("devices")
+pytestmark = pytest.mark.usefixtures("devices", "own_state")
 
 
 def place() -> tuple[int, int, int]:
     """The current device, and the ids of the current streams of both."""
     streams = (accelerator.current_stream(index).stream_id for index in range(2))
     return (accelerator.current_device_index(), *streams)  # type: ignore[return-value]
-
-
-@pytest.fixture
-def put_back() -> Iterator[None]:
-    """Make the first device and the default streams current again."""
-    yield
-    for index in (1, 0):
-        accelerator.set_stream(Stream(stream_id=0, device_index=index, device_type=Stream().device_type))
-    interlock.set_default_device(None)
-
-
-@pytest.fixture(autouse=True)
-def as_before(put_back: None) -> None:
-    """Every test here may write."""
 
 
 def test_a_stream_makes_itself_and_its_device_current(devices: tuple[str, str]) -> None:

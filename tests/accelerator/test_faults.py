@@ -127,16 +127,17 @@ def test_work_of_a_higher_priority_goes_first_when_engines_are_busy() -> None:
     low, high = (interlock.Stream(priority=priority, exclusive=True) for priority in (0, -1))
     buffers, order = [Buffer(4) for _ in range(4)], []
     hold = faults.hold_copies()
-    for stream, buffer in zip((*blockers, low, high), buffers):
+    names = ("first", "first", "low", "high")
+    for stream, buffer, name in zip((*blockers, low, high), buffers, names):
         copy_(buffer, b"1234", non_blocking=True, stream=stream)
-        accelerator.launch(stream, order.append, "low" if stream is low else "high" if stream is high else "first")
-    for stream in (blockers[0], high, blockers[1], low):
+        accelerator.launch(stream, order.append, name)
+    for stream in (*blockers, high, low):
         hold.step()
         stream.synchronize()
     hold.release()
     answer = order
     """
-    assert told(code) == ["first", "high", "first", "low"]
+    assert told(code) == ["first", "first", "high", "low"]
 
 
 def test_objects_that_have_gone_leave_nothing_behind() -> None:

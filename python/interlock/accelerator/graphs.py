@@ -23,8 +23,9 @@ class Graph(_Graph):
     With `keep_graph` what was recorded stays for `instantiate` and `debug_dump` after it was made ready, and
     is made ready only when it is first needed. `pool` names the memory that the graph allocates from: what
     `pool()` of another graph returned, to share it. `capture_error_mode` says where waiting for a device is
-    refused while it records, as a replay can't repeat that: on every thread ("global", which is "default"), on
-    the recording thread ("thread_local") or nowhere ("relaxed"). `graph_pool` and `capture_error_mode` may be assigned, for the next capture.
+    refused while it records, as a replay can't repeat that: on every thread ("global", which is "default"),
+    on the recording thread ("thread_local") or nowhere ("relaxed"). `graph_pool` and `capture_error_mode` may
+    be assigned, for the next capture.
 
     Raises `NoAcceleratorError` without an accelerator, `ArgumentError` for an unknown mode. Methods raise
     `GraphError` where the order is wrong or something can't be repeated; then nothing stays recorded.
