@@ -31,7 +31,7 @@ def explained_names(owner: object, prefix: str = "") -> set[str]:
             continue
         try:
             value = getattr(owner, name)
-        except errors.NoAcceleratorError:
+        except (errors.NoAcceleratorError, errors.DeviceError):  # as there is no cuda device
             continue
         with contextlib.suppress(Exception):
             found.add(backends.explain(prefix + name).name)

@@ -1,0 +1,94 @@
+"""Whatever is passed to whatever there is: an ordinary exception or an answer, and no state changed."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import interlock
+import pytest
+from interlock import Event, Stream, accelerator
+from interlock.accelerator import Faults, Graph, memory
+
+pytestmark = pytest.mark.usefixtures("devices", "own_state")
+
+VALUES: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    3,
+    2**31,
+    2**63,
+    -(2**64),
+    1.5,
+    float("nan"),
+    "",
+    "host",
+    "host:1",
+    "host:\0",
+    "\ud800",
+    b"bytes",
+    bytearray(4),
+    memoryview(b"1234")[::2],
+    [],
+    (0, 1),
+    {},
+    object(),
+    interlock.device("cuda:0"),
+    interlock.device("cpu"),
+    type,
+    len,
+    Ellipsis,
+    NotImplemented,
+]
+
+
+def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Everything that can be called, bound where it is a method."""
+    objects: dict[str, Any] = {
+        "stream": Stream(exclusive=True),
+        "event": Event(enable_timing=True),
+        "graph": Graph(),
+        "buffer": memory.Buffer(4),
+        "faults": Faults(),
+        "device_index": accelerator.device_index(0),
+        "device": interlock.device("host:1"),
+    }
+    for owner in (accelerator, memory):
+        for name in owner.__all__:
+            if callable(getattr(owner, name)):
+                yield name, getattr(owner, name)
+    for owner_name, made in objects.items():
+        for name in dir(type(made)):
+            special = name.startswith("__") and name not in (
+                "__enter__",
+                "__exit__",
+                "__cuda_stream__",
+                "__eq__",
+            )
+            # Subclass hooks and the like are Python's own.
+            if not special and callable(getattr(made, name)):
+                yield f"{owner_name}.{name}", getattr(made, name)
+    yield "get_default_device", interlock.get_default_device
+    yield "set_default_device", interlock.set_default_device
+    yield "device", interlock.device
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_wrong_arguments_raise_ordinary_exceptions(count: int) -> None:
+    for name, called in callables():
+        for arguments in itertools.product(VALUES, repeat=count):
+            state = interlock.capture()
+            with state.apply():
+                try:
+                    called(*arguments)
+                except Exception as error:  # PanicException is none
+                    assert str(error), (name, arguments)
+                except BaseException as error:
+                    pytest.fail(f"{name}{arguments}: {error!r}")
+    for index in range(2):
+        accelerator.synchronize(index)
+    assert threading.active_count() < 100
