@@ -164,6 +164,15 @@ pub enum Awaited {
     Device(DeviceIndex),
 }
 
+/// What a wait is for: what [`Driver::goal`] found queued. What is queued later is not waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Goal {
+    /// What was asked for.
+    pub awaited: Awaited,
+    /// Places to be reached, in the driver's own numbers.
+    pub places: Vec<(u64, u64)>,
+}
+
 /// How a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
@@ -219,7 +228,7 @@ pub unsafe trait Driver: Send + Sync {
     /// started.
     fn device_count(&self) -> u32;
 
-    /// Called once in a process before anything of the following.
+    /// Called in a process before anything of the following; called again it does nothing.
     fn start(&self) -> Result<()> {
         Ok(())
     }
@@ -300,11 +309,17 @@ pub unsafe trait Driver: Send + Sync {
     /// Whether it has ended. Never waits.
     fn is_done(&self, awaited: Awaited) -> Result<bool>;
 
-    /// Waits until it has ended; false where patience ran out before.
-    fn wait(&self, awaited: Awaited, patience: Patience) -> Result<bool> {
+    /// What a wait that begins now is for.
+    fn goal(&self, awaited: Awaited) -> Result<Goal> {
+        Ok(Goal { awaited, places: Vec::new() })
+    }
+
+    /// Waits until a goal is reached; false where patience ran out before. A driver whose goals have no places
+    /// waits for what is queued in the meantime, too.
+    fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
         let mut backoff = Backoff::new(patience);
         loop {
-            if self.is_done(awaited)? {
+            if self.is_done(goal.awaited)? {
                 return Ok(true);
             }
             if !backoff.pause() {
