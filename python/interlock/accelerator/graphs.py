@@ -90,7 +90,7 @@ class Graph(_Graph):
 
     def pool(self) -> tuple[int, int]:
         """Return what names the memory that the graph allocates from, for other graphs to share it."""
-        return super().pool()
+        return super()._pool(self.graph_pool)
 
     def enable_debug_mode(self) -> None:
         """Keep what `debug_dump` needs of what is recorded from now on."""

@@ -1,20 +1,27 @@
 //! Letting other threads run Python while this one works or waits, up to the very end of the interpreter.
 //!
 //! An interpreter that ends stops every daemon thread as soon as it wants to be attached again, by unwinding its
-//! stack. Rust takes that for a fault and ends the process. So such a thread never asks: once the interpreter
-//! is about to end, who comes back from Rust is parked until the process has gone.
+//! stack. Rust takes that for a fault and ends the process. So such a thread never asks: who comes back from
+//! Rust while the interpreter ends is parked until the process has gone.
 
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use interlock::accelerator::Waiting;
+use interlock::lifecycle::fork_generation;
+use libloading::os::unix::Library;
 use pyo3::prelude::*;
 
 use crate::errors::IntoPython;
+use crate::{accelerator, released};
 
-/// Threads between the end of their work and being attached again.
+/// How many threads are between the end of their work and being attached again, with the fork generation in the
+/// upper half: a child lacks the threads that its parent counted.
 static RETURNING: AtomicU64 = AtomicU64::new(0);
-/// Whether the interpreter is about to end.
+
+/// Whether handlers of `atexit` run: the interpreter ends soon, or they were only called.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -22,62 +29,113 @@ thread_local! {
     static ENDS_IT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Has the interpreter say when it is about to end, after `atexit` handlers that are registered later.
+/// Has the interpreter say when it is about to end.
 pub(crate) fn watch_the_end(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // A program may end an interpreter and begin another.
+    ENDING.store(false, Ordering::SeqCst);
     let end = wrap_pyfunction!(begin_the_end, module)?;
     py.import("atexit")?.call_method1("register", (end,))?;
-    let forget = wrap_pyfunction!(forget_other_threads, module)?;
-    let arguments = pyo3::types::PyDict::new(py);
-    arguments.set_item("after_in_child", forget)?;
-    py.import("os")?.call_method("register_at_fork", (), Some(&arguments))?;
     Ok(())
 }
 
-/// From now on no other thread comes back to Python from Rust.
+/// Lets functions of Python go, and waits until no thread is about to be attached.
 #[pyfunction]
 fn begin_the_end(py: Python<'_>) {
     ENDS_IT.set(true);
     ENDING.store(true, Ordering::SeqCst);
-    crate::accelerator::forget_functions(py);
+    accelerator::forget_functions(py);
+    released::let_go(py);
     py.detach(|| {
         // They only wait for this thread to let them be attached. More than a moment is a fault elsewhere.
         const LONGEST: Duration = Duration::from_secs(1);
         let began = Instant::now();
-        while RETURNING.load(Ordering::SeqCst) != 0 && began.elapsed() < LONGEST {
+        while Returning::count() != 0 && began.elapsed() < LONGEST {
             std::thread::sleep(Duration::from_micros(100));
         }
     });
-}
-
-/// In a forked child, which lacks the threads that were counted.
-#[pyfunction]
-fn forget_other_threads() {
-    RETURNING.store(0, Ordering::SeqCst);
 }
 
 /// A thread that is about to be attached again.
 struct Returning;
 
 impl Returning {
-    /// Does not return where the interpreter is about to end.
+    const ONE: u64 = 1;
+
+    fn of_this_process() -> u64 {
+        u64::from(fork_generation()) << 32
+    }
+
+    fn count() -> u64 {
+        let counted = RETURNING.load(Ordering::SeqCst);
+        if counted & !u64::from(u32::MAX) == Self::of_this_process() { counted & u64::from(u32::MAX) } else { 0 }
+    }
+
+    /// Changes the count, which begins anew in a forked child.
+    fn change(change: impl Fn(u64) -> u64) {
+        let changed = |counted: u64| {
+            let here = Self::of_this_process();
+            let of_parent = counted & !u64::from(u32::MAX) != here;
+            Some(change(if of_parent { here } else { counted }))
+        };
+        // The closure always gives a value.
+        let _ = RETURNING.fetch_update(Ordering::SeqCst, Ordering::SeqCst, changed);
+    }
+
+    /// Does not return where the interpreter ends.
     fn announced() -> Self {
-        RETURNING.fetch_add(1, Ordering::SeqCst);
-        let returning = Returning;
-        if ENDING.load(Ordering::SeqCst) && !ENDS_IT.get() {
+        loop {
+            Self::change(|counted| counted + Self::ONE);
+            let returning = Returning;
+            if !ENDING.load(Ordering::SeqCst) || ENDS_IT.get() {
+                return returning;
+            }
             drop(returning);
-            loop {
-                std::thread::park();
+            if handlers_go_on() {
+                // One of them may wait for this thread.
+                Self::change(|counted| counted + Self::ONE);
+                return Returning;
             }
         }
-        returning
     }
 }
 
 impl Drop for Returning {
     fn drop(&mut self) {
-        // A forked child has begun to count anew.
-        let _ = RETURNING.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1));
+        let here = Self::of_this_process();
+        Self::change(|counted| if counted > here { counted - Self::ONE } else { counted });
     }
+}
+
+/// Whether the interpreter still does not end after a moment, because handlers of `atexit` go on or somebody only
+/// called them. Does not return where it ends.
+fn handlers_go_on() -> bool {
+    /// Handlers that were registered before ours mostly take less.
+    const MOMENT: Duration = Duration::from_millis(50);
+    let began = Instant::now();
+    while began.elapsed() < MOMENT {
+        if is_finalizing() {
+            loop {
+                std::thread::park();
+            }
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
+
+/// Whether the interpreter has begun to stop threads. It may be asked without being attached.
+fn is_finalizing() -> bool {
+    type Ask = unsafe extern "C" fn() -> std::ffi::c_int;
+    static ASK: OnceLock<Option<Ask>> = OnceLock::new();
+    let ask = ASK.get_or_init(|| {
+        // The stable ABI has no such function; every CPython has it, since 3.13 under a public name.
+        let names: [&[u8]; 2] = [b"Py_IsFinalizing", b"_Py_IsFinalizing"];
+        // SAFETY: both have had this signature since they exist.
+        names.into_iter().find_map(|name| unsafe { Library::this().get::<Ask>(name) }.ok().map(|found| *found))
+    });
+    // Where it can't be asked, a thread that comes back now is better parked.
+    // SAFETY: the function only reads a variable of the runtime.
+    ask.is_none_or(|ask| unsafe { ask() } != 0)
 }
 
 /// Calls `work` while other threads run Python.
@@ -86,18 +144,19 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T)
         let result = work();
         (result, Returning::announced())
     });
+    released::let_go(py);
     result
 }
 
-/// Waits while other threads run Python, and signals are handled: `wait` waits for as long as it is told at most
-/// and returns whether what it waits for has come.
+/// Waits while other threads run Python and signals are handled. `begin` says what for.
 pub(crate) fn wait(
     py: Python<'_>,
-    wait: impl Sync + Fn(Duration) -> interlock::Result<bool>,
+    begin: impl Send + FnOnce() -> interlock::Result<Option<Waiting>>,
 ) -> PyResult<()> {
     /// A signal is handled after this time at the latest.
     const SLICE: Duration = Duration::from_millis(20);
-    while !detached(py, || wait(SLICE)).into_python(py)? {
+    let Some(waiting) = detached(py, begin).into_python(py)? else { return Ok(()) };
+    while !detached(py, || waiting.at_most(SLICE)).into_python(py)? {
         py.check_signals()?;
     }
     Ok(())

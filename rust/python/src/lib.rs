@@ -13,6 +13,7 @@ mod detached;
 mod errors;
 mod interpreter;
 mod object;
+mod released;
 mod site;
 mod state;
 mod submodule;

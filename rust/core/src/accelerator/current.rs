@@ -4,7 +4,8 @@ use super::driver::{DeviceIndex, DeviceProperties, MemoryInfo};
 use super::in_use::Accelerator;
 use super::registry;
 use super::stream::Stream;
-use super::{Awaited, Device, Patience};
+use super::waiting::Waiting;
+use super::{Awaited, Device};
 use crate::Result;
 use crate::state::{self, Places, Scope, ScopeGuard, Slots};
 use std::sync::Arc;
@@ -73,13 +74,15 @@ pub(super) fn places_of(stream: &Stream) -> Places {
 pub struct PlaceScope {
     scope: Scope,
     slots: Arc<Slots>,
+    /// A device that must be there when it is made current.
+    device: Option<Device>,
 }
 
 impl PlaceScope {
     /// A device that is current.
     pub fn of_device(device: Device) -> Result<Self> {
         let (_, index) = resolve(Some(device), "accelerator.device_index")?;
-        Ok(Self::of(Places::of_device(index)))
+        Ok(PlaceScope { device: Some(device), ..Self::of(Places::of_device(index)) })
     }
 
     /// A stream that is current on its device, and that device.
@@ -93,12 +96,17 @@ impl PlaceScope {
     }
 
     fn of(places: Places) -> Self {
-        PlaceScope { scope: Scope::default(), slots: Slots::of_places(places) }
+        PlaceScope { scope: Scope::default(), slots: Slots::of_places(places), device: None }
     }
 
     /// Who enters and leaves.
     pub fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    /// Whether it can be made current here: a forked child may have other devices.
+    pub fn check(&self) -> Result<()> {
+        self.device.map_or(Ok(()), |device| resolve(Some(device), "accelerator.device_index").map(drop))
     }
 
     /// It is current on this thread from now on.
@@ -128,16 +136,16 @@ pub fn set_default_device(device: Option<Device>) {
     state::write_place(Places::of_default_device(device));
 }
 
-/// Waits until all work of a device has been done, for `limit` at most; returns whether it has. Fails with
-/// what failed there and was not told yet. No device is the current one.
-pub fn wait(device: Option<Device>, limit: Duration) -> Result<bool> {
+/// Begins to wait until all that is queued on a device now has been done; no device is the current one.
+pub fn waiting(device: Option<Device>) -> Result<Waiting> {
     let (home, index) = resolve(device, "accelerator.synchronize")?;
-    home.driver_for("the accelerator")?.wait(Awaited::Device(index), Patience { limit, asleep: true })
+    Waiting::begin(home, Awaited::Device(index), true)
 }
 
-/// Waits until all work of a device has been done. Fails with what failed there and was not told yet.
+/// Waits until all that is queued on a device now has been done. Fails with what failed there and was not told
+/// yet. No device is the current one.
 pub fn synchronize(device: Option<Device>) -> Result<()> {
-    wait(device, Duration::MAX).map(drop)
+    waiting(device)?.at_most(Duration::MAX).map(drop)
 }
 
 /// What a device is; no device is the current one.

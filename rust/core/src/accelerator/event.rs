@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use once_cell::race::OnceBox;
 
-use super::driver::{Awaited, DeviceIndex, Driver, EventHandle, EventOptions, Patience};
+use super::driver::{Awaited, DeviceIndex, Driver, EventHandle, EventOptions};
 use super::in_use::Accelerator;
 use super::stream::Stream;
+use super::waiting::Waiting;
 use super::{Device, current, registry};
 use crate::{Error, Result};
 
@@ -73,8 +74,15 @@ impl Event {
     /// The handle, made now if there is none; an event stays on one device.
     fn handle_on(&self, index: DeviceIndex) -> Result<EventHandle> {
         let driver = self.driver()?;
-        let device = self.device.unwrap_or(index);
-        self.made.get_or_try_init(|| driver.create_event(device, self.options).map(Box::new)).copied()
+        if let Some(handle) = self.made.get() {
+            return Ok(*handle);
+        }
+        let made = driver.create_event(self.device.unwrap_or(index), self.options)?;
+        if self.made.set(Box::new(made)).is_err() {
+            // Another thread was faster.
+            driver.release_event(made);
+        }
+        Ok(self.made.get().copied().unwrap_or(made))
     }
 
     /// Marks the place after all that is queued on the stream, in place of what it marked before. The stream
@@ -107,17 +115,18 @@ impl Event {
         self.made.get().map_or(Ok(true), |handle| driver.is_done(Awaited::Event(*handle)))
     }
 
-    /// Waits until all before the mark has been done, for `limit` at most; returns whether it has. Sleeps in
-    /// the meantime if the event was made with `blocking`. Fails as [`is_done`](Event::is_done).
-    pub fn wait(&self, limit: Duration) -> Result<bool> {
-        let driver = self.driver()?;
-        let patience = Patience { limit, asleep: self.options.blocking };
-        self.made.get().map_or(Ok(true), |handle| driver.wait(Awaited::Event(*handle), patience))
+    /// Begins to wait until all before the mark, where it is now, has been done; `None` if it was never recorded.
+    /// A thread that waits sleeps if the event was made with `blocking`, else it asks again and again.
+    pub fn waiting(&self) -> Result<Option<Waiting>> {
+        self.driver()?;
+        let begin =
+            |handle: &EventHandle| Waiting::begin(self.home, Awaited::Event(*handle), self.options.blocking);
+        self.made.get().map(begin).transpose()
     }
 
     /// Waits until all before the mark has been done. Fails as [`is_done`](Event::is_done).
     pub fn synchronize(&self) -> Result<()> {
-        self.wait(Duration::MAX).map(drop)
+        self.waiting()?.map_or(Ok(()), |waiting| waiting.at_most(Duration::MAX).map(drop))
     }
 
     /// Milliseconds from this mark to that of `end`. Both must have been made with `timing`, and been reached.

@@ -16,13 +16,15 @@ use crate::{Error, Result};
 pub struct Graph {
     home: &'static Accelerator,
     keep: bool,
+    /// That of captures for which no other is named.
+    own_pool: PoolId,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    pool: PoolId,
-    mode: CaptureMode,
+    /// That of what is being captured or was.
+    pool: Option<PoolId>,
     /// Whether the shape is kept for [`Graph::dot`].
     debug: bool,
     phase: Phase,
@@ -48,11 +50,11 @@ pub fn new_pool() -> PoolId {
 impl Graph {
     /// Nothing recorded yet. With `keep` the graph stays after it was made ready, and is made ready only when it
     /// is first needed or asked for.
-    pub fn new(keep: bool, pool: Option<PoolId>, mode: CaptureMode) -> Result<Self> {
+    pub fn new(keep: bool) -> Result<Self> {
         let home = registry::in_use("accelerator.Graph")?;
-        let pool = pool.unwrap_or_else(new_pool);
-        let state = State { pool, mode, debug: false, phase: Phase::Empty, shape: None };
-        Ok(Graph { home, keep, state: Mutex::new(state) })
+        let own_pool = new_pool();
+        let state = State { pool: None, debug: false, phase: Phase::Empty, shape: None };
+        Ok(Graph { home, keep, own_pool, state: Mutex::new(state) })
     }
 
     fn driver(&self) -> Result<&dyn Driver> {
@@ -64,8 +66,9 @@ impl Graph {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts to record what the current stream of this thread queues, which must not be a default stream.
-    pub fn capture_begin(&self) -> Result<()> {
+    /// Starts to record what the current stream of this thread queues, which must not be a default stream. The
+    /// graph allocates from `pool`, or from one of its own.
+    pub fn capture_begin(&self, pool: Option<PoolId>, mode: CaptureMode) -> Result<()> {
         const OPERATION: &str = "Graph.capture_begin";
         let driver = self.driver()?;
         let mut state = self.state();
@@ -85,7 +88,8 @@ impl Graph {
                 "a default stream can't be captured; make another one current: with Stream(), graph:";
             return Err(misused(OPERATION, reason));
         }
-        driver.begin_capture(stream.handle()?, state.mode)?;
+        driver.begin_capture(stream.handle()?, mode)?;
+        state.pool = Some(pool.unwrap_or(self.own_pool));
         state.phase = Phase::Capturing(stream);
         Ok(())
     }
@@ -169,7 +173,7 @@ impl Graph {
     }
 
     fn let_go(&self, state: &mut State) {
-        state.shape = None;
+        (state.shape, state.pool) = (None, None);
         let Ok(driver) = self.driver() else { return };
         match std::mem::replace(&mut state.phase, Phase::Empty) {
             Phase::Recorded { graph, executable } => {
@@ -188,21 +192,10 @@ impl Graph {
         }
     }
 
-    /// The memory that the graph allocates from.
-    pub fn pool(&self) -> Result<PoolId> {
+    /// The memory that the graph allocates from; before a capture what the next one will, if it is told `next`.
+    pub fn pool(&self, next: Option<PoolId>) -> Result<PoolId> {
         self.driver()?;
-        Ok(self.state().pool)
-    }
-
-    /// Another mode, and pool if one is given, for the next capture.
-    pub fn configure(&self, pool: Option<PoolId>, mode: CaptureMode) -> Result<()> {
-        self.driver()?;
-        let mut state = self.state();
-        state.mode = mode;
-        if let Some(pool) = pool {
-            state.pool = pool;
-        }
-        Ok(())
+        Ok(self.state().pool.or(next).unwrap_or(self.own_pool))
     }
 
     /// Keeps the shape of what is captured from now on, for [`dot`](Graph::dot).

@@ -19,7 +19,7 @@ pub(crate) struct Accelerator {
     generation: u32,
     devices: Vec<Streams>,
     /// Streams that are alive and not in `devices`, by the ids that they were given.
-    others: Mutex<HashMap<i64, Weak<StreamInner>>>,
+    others: Mutex<HashMap<i64, (DeviceIndex, Weak<StreamInner>)>>,
     next_id: AtomicI64,
 }
 
@@ -132,12 +132,16 @@ impl Accelerator {
         let place = pool.handed_out.fetch_add(1, Ordering::Relaxed) % Pool::SIZE;
         let Some(stream) = pool.streams.get(place) else { return self.default_stream(index) };
         let id = 1 + i64::from(level) * Pool::SIZE as i64 + place as i64;
-        stream
-            .get_or_try_init(|| {
-                let handle = self.driver.create_stream(index, -level)?;
-                Ok(Box::new(Stream::of(self, handle, id, -level, Kind::Pooled, None)))
-            })
-            .cloned()
+        if let Some(stream) = stream.get() {
+            return Ok(stream.clone());
+        }
+        let handle = self.driver.create_stream(index, -level)?;
+        let made = Stream::of(self, handle, id, -level, Kind::Pooled, None);
+        if stream.set(Box::new(made.clone())).is_err() {
+            // Another thread was faster.
+            self.driver.release_stream(handle);
+        }
+        Ok(stream.get().cloned().unwrap_or(made))
     }
 
     /// A stream of its own.
@@ -168,8 +172,8 @@ impl Accelerator {
             return Ok(Some(stream.clone()));
         }
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = others.get(&id).and_then(Weak::upgrade).map(Stream::from);
-        Ok(found.filter(|stream| stream.device_index() == index))
+        let found = others.get(&id).filter(|(device, _)| *device == index);
+        Ok(found.and_then(|(_, stream)| stream.upgrade()).map(Stream::from))
     }
 
     /// The stream with this id has gone.
@@ -179,7 +183,7 @@ impl Accelerator {
 
     fn remembered(&self, stream: Stream) -> Stream {
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        others.insert(stream.id(), stream.weak());
+        others.insert(stream.id(), (stream.device_index(), stream.weak()));
         stream
     }
 

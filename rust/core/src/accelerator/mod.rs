@@ -19,12 +19,13 @@ mod registry;
 mod stream;
 #[cfg(test)]
 pub(crate) mod testing;
+mod waiting;
 
 pub use backoff::Backoff;
 pub use cuda::{DriverStatus, Version};
 pub use current::{
     PlaceScope, current_device, current_stream, default_device, device_guard, memory_info, properties,
-    set_default_device, set_device, set_stream, synchronize, wait,
+    set_default_device, set_device, set_stream, synchronize, waiting,
 };
 pub(crate) use device::NAMES;
 pub use device::{Device, DeviceType};
@@ -37,6 +38,7 @@ pub use registry::{
     use_named, why_unavailable,
 };
 pub use stream::{Kind as StreamKind, Stream, priority_range};
+pub use waiting::{Serving, Waiting};
 
 /// Whether there is an accelerator with at least one device. Fixes nothing.
 pub fn is_available() -> bool {

@@ -12,12 +12,20 @@ use crate::{Error, Result, env};
 
 /// What was chosen and what is in use.
 pub(crate) static REGISTRY: ForkLock<Registry> =
-    ForkLock::new(Registry { asked_for: None, environment: None, registered: Vec::new(), in_use: None });
+    ForkLock::new(Registry {
+    asked_for: None,
+    environment: None,
+    replaced: Vec::new(),
+    registered: Vec::new(),
+    in_use: None,
+});
 
 pub(crate) struct Registry {
     asked_for: Option<Arc<dyn Driver>>,
     /// What the environment said when it was last read, and what that comes to.
     environment: Option<(Option<String>, Chosen)>,
+    /// What the environment asked for before, and was never used. It stays, as it would have to go under the lock.
+    replaced: Vec<Chosen>,
     registered: Vec<Arc<dyn Driver>>,
     in_use: Option<&'static Accelerator>,
 }
@@ -65,7 +73,8 @@ impl Registry {
             Some((read, chosen)) if *read == text => chosen.clone(),
             _ => {
                 let chosen = text.as_deref().map_or(Chosen::Whichever, understood);
-                self.environment = Some((text, chosen.clone()));
+                let replaced = self.environment.replace((text, chosen.clone()));
+                self.replaced.extend(replaced.map(|(_, chosen)| chosen));
                 chosen
             }
         }
@@ -146,21 +155,32 @@ pub(crate) fn in_use(operation: &'static str) -> Result<&'static Accelerator> {
             Some(found) if found.is_of_this_process() => return Ok(found),
             // The process was forked since: only the driver knows whether it can begin again.
             Some(found) => {
-                install(found.driver().in_forked_child().ok_or(Error::Forked { what: operation })?)?
+                let again = found.driver().in_forked_child();
+                install(again.ok_or(Error::Forked { what: operation })?, |_| true)?;
             }
-            None => install(usable(operation)?)?,
+            None => {
+                let driver = usable(operation)?;
+                install(driver.clone(), |asked_for| Arc::ptr_eq(asked_for, &driver))?;
+            }
         }
     }
 }
 
-/// Puts a driver in use, unless another thread has put one there.
-fn install(driver: Arc<dyn Driver>) -> Result<()> {
+/// Puts a driver in use, unless another thread has put one there, or asked for one that is not `still_wanted`, in
+/// the meantime.
+fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&Arc<dyn Driver>) -> bool) -> Result<()> {
     driver.start()?;
-    let made = Accelerator::new(driver);
+    // Made without the lock, and so perhaps in vain.
+    let made = Box::new(Accelerator::new(driver));
     let mut registry = REGISTRY.lock();
-    if !registry.in_use.is_some_and(Accelerator::is_of_this_process) {
+    let is_free = !registry.in_use.is_some_and(Accelerator::is_of_this_process);
+    if is_free && registry.asked_for.as_ref().is_none_or(still_wanted) {
         // It lasts as long as the process: streams and events refer to it.
-        registry.in_use = Some(Box::leak(Box::new(made)));
+        registry.in_use = Some(Box::leak(made));
+    } else {
+        // Without the lock: what a driver does when it goes is its own.
+        drop(registry);
+        drop(made);
     }
     Ok(())
 }
@@ -189,18 +209,17 @@ fn why_not(driver: &dyn Driver) -> Option<String> {
 
 /// Chooses the driver for this process. Fails once one is in use: it is fixed at first use.
 pub fn use_driver(driver: Arc<dyn Driver>) -> Result<()> {
+    let asked_for = driver.device_type();
     let mut registry = REGISTRY.lock();
-    match registry.in_use {
-        // A forked child may choose again, as it has used none yet.
-        Some(in_use) if in_use.is_of_this_process() => {
-            Err(Error::DriverInUse { asked_for: driver.device_type(), in_use: in_use.driver().device_type() })
-        }
-        _ => {
-            registry.asked_for = Some(driver);
-            registry.in_use = None;
-            Ok(())
-        }
+    // A forked child may choose again, as it has used none yet.
+    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process()) {
+        return Err(Error::DriverInUse { asked_for, in_use: in_use.kind() });
     }
+    registry.in_use = None;
+    let replaced = registry.asked_for.replace(driver);
+    drop(registry);
+    drop(replaced);
+    Ok(())
 }
 
 /// Chooses by name: "host", "cuda", or the type of a registered driver.

@@ -5,11 +5,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::driver::{
-    Awaited, Copy, DeviceIndex, Driver, Fill, Keeper, Patience, PriorityRange, StreamHandle, Work,
-};
+use super::driver::{Awaited, Copy, DeviceIndex, Driver, Fill, Keeper, PriorityRange, StreamHandle, Work};
 use super::event::Event;
 use super::in_use::Accelerator;
+use super::waiting::{Serving, Waiting};
 use super::{Device, current};
 use crate::Result;
 use crate::state::{ScopeGuard, ThreadState};
@@ -144,15 +143,15 @@ impl Stream {
         self.driver()?.is_done(Awaited::Stream(self.0.handle))
     }
 
-    /// Waits until all that was queued has been done, for `limit` at most; returns whether it has. Fails as
-    /// [`is_done`](Stream::is_done).
-    pub fn wait(&self, limit: Duration) -> Result<bool> {
-        self.driver()?.wait(Awaited::Stream(self.0.handle), Patience { limit, asleep: true })
+    /// Begins to wait until all that is queued now has been done.
+    pub fn waiting(&self) -> Result<Waiting> {
+        self.driver()?;
+        Waiting::begin(self.0.home, Awaited::Stream(self.0.handle), true)
     }
 
-    /// Waits until all that was queued has been done. Fails as [`is_done`](Stream::is_done).
+    /// Waits until all that is queued now has been done. Fails as [`is_done`](Stream::is_done).
     pub fn synchronize(&self) -> Result<()> {
-        self.wait(Duration::MAX).map(drop)
+        self.waiting()?.at_most(Duration::MAX).map(drop)
     }
 
     /// Marks the place after all that is queued with an event.
@@ -181,8 +180,11 @@ impl Stream {
     /// not wait for this stream. Why it failed is told late, by whatever next waits for the stream.
     pub fn launch(&self, work: Work) -> Result<()> {
         let driver = self.driver()?;
-        let (state, run) = (ThreadState::capture(), work.run);
-        let run = Arc::new(move || state.run(|| run()));
+        let (state, run, stream) = (ThreadState::capture(), work.run, self.0.handle);
+        let run = Arc::new(move || {
+            let _serving = Serving::of(stream);
+            state.run(|| run())
+        });
         driver.launch(self.0.handle, Work { name: work.name, run })
     }
 

@@ -42,18 +42,15 @@ impl Graph {
         pool: Option<PoolId>,
         capture_error_mode: &str,
     ) -> PyResult<Self> {
-        let mode = mode_of(py, capture_error_mode)?;
-        detached(py, || CoreGraph::new(keep_graph, pool, mode)).into_python(py).map(Graph)
+        // They hold for the next capture; here it is only seen whether they can.
+        let (_, _) = (pool, mode_of(py, capture_error_mode)?);
+        detached(py, || CoreGraph::new(keep_graph)).into_python(py).map(Graph)
     }
 
-    /// Starts to record, with the pool and mode that are to hold from now on.
+    /// Starts to record.
     fn _capture_begin(&self, py: Python<'_>, pool: Option<PoolId>, capture_error_mode: &str) -> PyResult<()> {
         let mode = mode_of(py, capture_error_mode)?;
-        detached(py, || {
-            self.0.configure(pool, mode)?;
-            self.0.capture_begin()
-        })
-        .into_python(py)
+        detached(py, || self.0.capture_begin(pool, mode)).into_python(py)
     }
 
     /// Ends the recording.
@@ -81,9 +78,9 @@ impl Graph {
         detached(py, || self.0.reset()).into_python(py)
     }
 
-    /// The memory that it allocates from.
-    fn pool(&self, py: Python<'_>) -> PyResult<PoolId> {
-        self.0.pool().into_python(py)
+    /// The memory that it allocates from, or will if the next capture has the pool that is told.
+    fn _pool(&self, py: Python<'_>, next: Option<PoolId>) -> PyResult<PoolId> {
+        self.0.pool(next).into_python(py)
     }
 
     /// Keeps what is needed for a dump.

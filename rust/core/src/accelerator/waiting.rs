@@ -1,0 +1,77 @@
+//! Waiting for what a device has queued.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use super::driver::{Awaited, DeviceIndex, Goal, Patience, StreamHandle};
+use super::in_use::Accelerator;
+use crate::{Error, Result};
+
+/// A wait that has begun: for what was queued then, and not for what is queued meanwhile. It may be gone on with
+/// after patience ran out.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    home: &'static Accelerator,
+    goal: Goal,
+    asleep: bool,
+}
+
+impl Waiting {
+    pub(super) fn begin(home: &'static Accelerator, awaited: Awaited, asleep: bool) -> Result<Self> {
+        let driver = home.driver_for("the accelerator")?;
+        refuse_to_wait_for_oneself(home, awaited)?;
+        Ok(Waiting { home, goal: driver.goal(awaited)?, asleep })
+    }
+
+    /// Waits for `limit` at most; returns whether all has been done. Fails with what failed there and was not told
+    /// yet.
+    pub fn at_most(&self, limit: Duration) -> Result<bool> {
+        let patience = Patience { limit, asleep: self.asleep };
+        self.home.driver_for("the accelerator")?.wait(&self.goal, patience)
+    }
+}
+
+thread_local! {
+    /// The stream whose function this thread runs.
+    static SERVED: Cell<Option<StreamHandle>> = const { Cell::new(None) };
+}
+
+/// This thread runs a function of a stream until this is dropped.
+#[derive(Debug)]
+pub struct Serving {
+    before: Option<StreamHandle>,
+}
+
+impl Serving {
+    /// From now on.
+    pub fn of(stream: StreamHandle) -> Self {
+        Serving { before: SERVED.replace(Some(stream)) }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // The thread may be ending.
+        let _ = SERVED.try_with(|served| served.set(self.before));
+    }
+}
+
+/// A function that waits for its own stream would stop it for good.
+fn refuse_to_wait_for_oneself(home: &Accelerator, awaited: Awaited) -> Result<()> {
+    let Some(served) = SERVED.try_with(Cell::get).ok().flatten() else { return Ok(()) };
+    let of_device = |device: DeviceIndex| device == served.device;
+    let (waits, operation) = match awaited {
+        Awaited::Stream(stream) => (stream == served, "Stream.synchronize"),
+        Awaited::Device(device) => (of_device(device), "accelerator.synchronize"),
+        Awaited::Event(_) => (false, "Event.synchronize"),
+    };
+    if !waits {
+        return Ok(());
+    }
+    Err(Error::Device {
+        device: home.device(served.device),
+        operation: operation.to_owned(),
+        reason: "a function that runs on a stream can't wait for that stream, or for its device".to_owned(),
+        code: None,
+    })
+}
