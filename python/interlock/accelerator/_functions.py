@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 from collections.abc import Callable
-from typing import ParamSpec
+from typing import TYPE_CHECKING, ParamSpec
 
 from interlock._core import accelerator as _native
-from interlock._core.accelerator import Stream
+
+if TYPE_CHECKING:
+    from interlock._core.accelerator import _CudaStream
 
 P = ParamSpec("P")
 
 
-def launch(stream: Stream, function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
+def launch(
+    stream: _CudaStream, function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs
+) -> None:
     """Queue a call of `function` with these arguments on a stream, and return at once.
 
     It is called on another thread, in the state of this thread as it is now, after everything that was queued
-    before; what is queued later waits for it. It must not wait for that stream itself. What it returns is
-    dropped. What it raises is told late: whatever next waits for the stream raises `AcceleratorError`, which
-    names the function and what it raised. Where the stream records a graph, each replay calls the function.
+    before; what is queued later waits for it. It can't wait for that stream or its device itself. What it
+    returns is dropped. What it raises is told late: whatever next waits for the stream raises
+    `AcceleratorError`, which names the function and what it raised. Where the stream records a graph, each replay
+    calls the function; the graph keeps it, so a function that refers to its graph keeps that for good.
+
+    Raises TypeError for what is no stream or no function.
 
     >>> import interlock
     >>> from interlock import accelerator
@@ -29,64 +37,62 @@ def launch(stream: Stream, function: Callable[P, object], /, *args: P.args, **kw
     >>> seen
     [1]
     """
-    called = function if not kwargs else _with_keywords(function, kwargs)
-    _start_a_thread_if_needed()
-    _native.launch_python(stream, called, args)
+    launched = _native.Launch(stream, function, args, kwargs)
+    _start_a_server_if_needed()
+    launched.queue()
 
 
-def _with_keywords(function: Callable[..., object], keywords: dict[str, object]) -> Callable[..., object]:
-    import functools
-
-    return functools.update_wrapper(functools.partial(function, **keywords), function)
-
-
-def _start_a_thread_if_needed() -> None:
+def _start_a_server_if_needed() -> None:
     """See to it that a thread waits for calls, so that no stream waits for one in vain."""
-    if not _native.needs_a_thread():
-        return
-    import threading
-
-    try:
-        # A daemon: it waits for calls as long as the process lasts.
-        threading.Thread(target=_serve, name="interlock-functions", daemon=True).start()
-    except BaseException:
-        _native.no_thread_came()
-        raise
+    server = _native.server_if_needed()
+    if server is not None:
+        # The interpreter does not wait for such a thread when it ends.
+        _thread.start_new_thread(_serve, (server,))
 
 
-def _serve() -> None:
-    """Make the calls that streams wait for, until another thread is idle already."""
-    call = _native.next_call(True)
-    while call is not None:
+def _serve(server: _native.Server) -> None:
+    """Make the calls that streams wait for, as long as there are not too many threads that do."""
+    while (call := server.next()) is not None:
         # Where the interpreter is about to end, or has no threads left, other streams wait for this call.
         with contextlib.suppress(RuntimeError):
-            _start_a_thread_if_needed()
-        _make(call)
-        call = _native.next_call(False)
+            _start_a_server_if_needed()
+        reason: str | None = "the thread that called it was stopped"
+        try:
+            reason = _make(call)
+        finally:
+            call.end(reason)
+        del call  # It keeps the state of the thread that launched it.
 
 
-def _make(call: _native.Call) -> None:
-    """Make one call. No frame of Rust lies below the function: see `functions.rs`."""
+def _make(call: _native.Call) -> str | None:
+    """Make one call and return why it failed. No frame of Rust lies below the function: see `functions.rs`."""
     found = call.function()
     if found is None:
-        call.end("the interpreter is about to end")
-        return
-    function, arguments = found
+        return "the interpreter is about to end"
+    function, arguments, keywords = found
     try:
         with call.state().apply():
-            function(*arguments)
+            call.begin()
+            result = function(*arguments, **keywords)
     except BaseException as error:
-        call.end(_told(error))
-    else:
-        call.end()
+        return _told(error)
+    if hasattr(type(result), "__await__"):
+        if hasattr(result, "close"):
+            result.close()
+        return "it returned an awaitable, which nothing awaits"
+    return None
 
 
 def _told(error: BaseException) -> str:
     """Return the exception in one line, with the place where it was raised."""
-    text = f"{type(error).__qualname__}: {error}" if str(error) else type(error).__qualname__
+    try:
+        message = str(error)
+    except BaseException:
+        message = "its message can't be shown"
+    text = f"{type(error).__qualname__}: {message}" if message else type(error).__qualname__
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    if traceback is None or traceback.tb_frame.f_code.co_filename == __file__:
-        return text
-    return f"{text} (raised at {traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno})"
+    if traceback is not None and traceback.tb_frame.f_code.co_filename != __file__:
+        text = f"{text} (raised at {traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno})"
+    return text.encode("utf-8", "backslashreplace").decode()

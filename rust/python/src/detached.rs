@@ -5,13 +5,13 @@
 //! Rust while the interpreter ends is parked until the process has gone.
 
 use std::cell::Cell;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use interlock::accelerator::Waiting;
 use interlock::lifecycle::fork_generation;
 use libloading::os::unix::Library;
+use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 
 use crate::errors::IntoPython;
@@ -67,7 +67,11 @@ impl Returning {
 
     fn count() -> u64 {
         let counted = RETURNING.load(Ordering::SeqCst);
-        if counted & !u64::from(u32::MAX) == Self::of_this_process() { counted & u64::from(u32::MAX) } else { 0 }
+        if counted & !u64::from(u32::MAX) == Self::of_this_process() {
+            counted & u64::from(u32::MAX)
+        } else {
+            0
+        }
     }
 
     /// Changes the count, which begins anew in a forked child.
@@ -83,19 +87,15 @@ impl Returning {
 
     /// Does not return where the interpreter ends.
     fn announced() -> Self {
-        loop {
-            Self::change(|counted| counted + Self::ONE);
-            let returning = Returning;
-            if !ENDING.load(Ordering::SeqCst) || ENDS_IT.get() {
-                return returning;
-            }
+        Self::change(|counted| counted + Self::ONE);
+        let returning = Returning;
+        if ENDING.load(Ordering::SeqCst) && !ENDS_IT.get() {
             drop(returning);
-            if handlers_go_on() {
-                // One of them may wait for this thread.
-                Self::change(|counted| counted + Self::ONE);
-                return Returning;
-            }
+            wait_for_the_end();
+            Self::change(|counted| counted + Self::ONE);
+            return Returning;
         }
+        returning
     }
 }
 
@@ -106,9 +106,9 @@ impl Drop for Returning {
     }
 }
 
-/// Whether the interpreter still does not end after a moment, because handlers of `atexit` go on or somebody only
-/// called them. Does not return where it ends.
-fn handlers_go_on() -> bool {
+/// Returns only if the interpreter does not end within a moment, because handlers of `atexit` go on, which may
+/// wait for this thread, or because somebody only called them.
+fn wait_for_the_end() {
     /// Handlers that were registered before ours mostly take less.
     const MOMENT: Duration = Duration::from_millis(50);
     let began = Instant::now();
@@ -120,18 +120,19 @@ fn handlers_go_on() -> bool {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    true
 }
 
 /// Whether the interpreter has begun to stop threads. It may be asked without being attached.
 fn is_finalizing() -> bool {
     type Ask = unsafe extern "C" fn() -> std::ffi::c_int;
-    static ASK: OnceLock<Option<Ask>> = OnceLock::new();
+    // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
+    static ASK: OnceBox<Option<Ask>> = OnceBox::new();
     let ask = ASK.get_or_init(|| {
         // The stable ABI has no such function; every CPython has it, since 3.13 under a public name.
         let names: [&[u8]; 2] = [b"Py_IsFinalizing", b"_Py_IsFinalizing"];
         // SAFETY: both have had this signature since they exist.
-        names.into_iter().find_map(|name| unsafe { Library::this().get::<Ask>(name) }.ok().map(|found| *found))
+        let found = names.into_iter().find_map(|name| unsafe { Library::this().get::<Ask>(name) }.ok());
+        Box::new(found.map(|found| *found))
     });
     // Where it can't be asked, a thread that comes back now is better parked.
     // SAFETY: the function only reads a variable of the runtime.

@@ -11,8 +11,7 @@ use crate::sync::ForkLock;
 use crate::{Error, Result, env};
 
 /// What was chosen and what is in use.
-pub(crate) static REGISTRY: ForkLock<Registry> =
-    ForkLock::new(Registry {
+pub(crate) static REGISTRY: ForkLock<Registry> = ForkLock::new(Registry {
     asked_for: None,
     environment: None,
     replaced: Vec::new(),

@@ -47,6 +47,11 @@ impl Serving {
     pub fn of(stream: StreamHandle) -> Self {
         Serving { before: SERVED.replace(Some(stream)) }
     }
+
+    /// From now on it runs none, whatever it was told before.
+    pub fn none() {
+        SERVED.set(None);
+    }
 }
 
 impl Drop for Serving {

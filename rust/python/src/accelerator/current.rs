@@ -152,7 +152,7 @@ fn set_stream(stream: &Bound<'_, PyAny>) -> PyResult<()> {
 #[pyo3(signature = (device=None, /))]
 fn synchronize(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let device = device::optional(device)?;
-    wait(py, |limit| accelerator::wait(device, limit))
+    wait(py, || accelerator::waiting(device).map(Some))
 }
 
 /// The priorities that streams of a device may have: the largest number, which goes last, and the smallest,
@@ -238,6 +238,7 @@ impl DeviceIndex {
         let made =
             detached(py, || self.scope.get_or_try_init(|| PlaceScope::of_device(device).map(Box::new)));
         let scope = made.into_python(py)?;
+        scope.check().into_python(py)?;
         trace::enter(py, scope.scope(), || scope.enter())
     }
 

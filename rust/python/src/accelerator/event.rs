@@ -126,7 +126,7 @@ impl Event {
 
     /// Waits until all before the mark has been done. Raises what failed there, if that was not raised before.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        wait(py, |limit| self.0.wait(limit))
+        wait(py, || self.0.waiting())
     }
 
     /// Milliseconds from this mark to that of `end_event`. Both must have been made with `enable_timing`, and

@@ -116,7 +116,7 @@ fn copy_(
     let stream = stream::optional(stream)?;
     let queued_on =
         detached(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_python(py)?;
-    if non_blocking { Ok(()) } else { wait(py, |limit| queued_on.wait(limit)) }
+    if non_blocking { Ok(()) } else { wait(py, || queued_on.waiting().map(Some)) }
 }
 
 /// Sets every byte of a `Buffer` to `value`, from 0 to 255, in the order of `stream` or of the current stream of

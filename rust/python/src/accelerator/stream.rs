@@ -14,6 +14,7 @@ use super::device::{self, Device};
 use super::event::Event;
 use crate::detached::{detached, wait};
 use crate::errors::IntoPython;
+use crate::released::Released;
 use crate::trace;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -126,7 +127,7 @@ impl Stream {
 
     /// Waits until all that was queued has been done. Raises what failed there, if that was not raised before.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        wait(py, |limit| self.core.wait(limit))
+        wait(py, || self.core.waiting().map(Some))
     }
 
     /// Marks the place after all that is queued with `event`, or with a new one, and returns the event.
@@ -176,8 +177,8 @@ impl Stream {
         trace::leave(py, self.scope.scope())
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Stream>().is_ok_and(|other| other.get().core == self.core)
+    fn __eq__(&self, other: &Stream) -> bool {
+        other.core == self.core
     }
 
     fn __hash__(&self) -> u64 {
@@ -234,7 +235,7 @@ pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
         let message = format!("__cuda_stream__ tells version 0 and a handle, got {}", told.repr()?);
         return Err(PyTypeError::new_err(message));
     };
-    let owner = Arc::new(given.clone().unbind());
+    let owner = Arc::new(Released::new(given.clone()));
     detached(py, || CoreStream::external(None, handle, Some(owner))).into_python(py)
 }
 
