@@ -105,7 +105,7 @@ def test_a_fill_sets_every_byte_in_the_order_of_its_stream(devices: tuple[str, s
     with pytest.raises(errors.DeviceError):
         fill_(buffer, 0, stream=Stream(devices[0]))
     for wrong in (256, -1, 10**30):
-        with pytest.raises(OverflowError):
+        with pytest.raises(errors.ArgumentError, match=f"0 to 255, got {wrong}"):
             fill_(buffer, wrong)
 
 
@@ -139,9 +139,9 @@ def test_what_does_not_show_its_bytes_is_refused() -> None:
     with pytest.raises(BufferError, match="one piece"):
         copy_(buffer, numpy.zeros(8, "u1")[::2])
     for size in (-1, 10**30):
-        with pytest.raises(OverflowError):
+        with pytest.raises(errors.ArgumentError, match=f"nbytes.*{size}"):
             Buffer(size)
-    for wrong in ("8", 1.5, None):
+    for wrong in ("8", 1.5, None, True):
         with pytest.raises(TypeError):
             Buffer(wrong)
 

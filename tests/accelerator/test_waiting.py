@@ -47,6 +47,8 @@ INTERRUPT = """
     import interlock
     from interlock import accelerator
 
+    # A shell has what it starts in the background ignore interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     release = threading.Event()
     stream = interlock.Stream()
     accelerator.launch(stream, release.wait)
@@ -103,6 +105,7 @@ def test_a_copy_that_waits_can_be_interrupted() -> None:
         import interlock
         from interlock import accelerator
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         release, stream, back = threading.Event(), interlock.Stream(), bytearray(3)
         buffer = accelerator.memory.Buffer(3)
         accelerator.launch(stream, release.wait)

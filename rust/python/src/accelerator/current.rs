@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::device::{self, Device};
 use super::faults::Faults;
+use super::integer;
 use super::stream::{self, Stream};
 use crate::detached::{detached, wait};
 use crate::errors::IntoPython;
@@ -48,14 +49,16 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn use_driver(
     py: Python<'_>,
     name: &str,
-    devices: Option<u32>,
-    memory: Option<u64>,
+    devices: Option<&Bound<'_, PyAny>>,
+    memory: Option<&Bound<'_, PyAny>>,
     faults: Option<&Bound<'_, Faults>>,
 ) -> PyResult<()> {
     if name != "host" && (devices.is_some() || memory.is_some() || faults.is_some()) {
         let message = "devices, memory and faults may be given for the driver \"host\" alone";
         return Err(PyTypeError::new_err(message));
     }
+    let devices = integer::optional(devices, "devices of the host driver", "0 to 128")?;
+    let memory = integer::optional(memory, "memory of the host driver", "a number of bytes")?;
     let faults = faults.map(|faults| faults.get().0.clone());
     let chosen = detached(py, || match name {
         "host" => {

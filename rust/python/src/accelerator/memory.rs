@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use interlock::accelerator::memory::{self, DeviceMemory, End, HostMemory};
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
 use super::device::{self, Device};
+use super::integer::integer;
 use super::stream;
 use crate::detached::{detached, wait};
 use crate::errors::IntoPython;
+use crate::released::Released;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Buffer>()?;
@@ -22,7 +24,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// `nbytes` bytes on a device, not initialised; no device, or one without an index, is the current one.
 ///
 /// They go back when the last reference and the last queued work that uses them have gone. Raises
-/// `OutOfMemoryError` where the device has no room, `NoAcceleratorError` without an accelerator.
+/// `OutOfMemoryError` where the device has no room, `ArgumentError` for a negative number, `NoAcceleratorError`
+/// without an accelerator.
 #[pyclass(frozen, weakref, module = "interlock.accelerator.memory", name = "Buffer")]
 struct Buffer(DeviceMemory);
 
@@ -30,7 +33,9 @@ struct Buffer(DeviceMemory);
 impl Buffer {
     #[new]
     #[pyo3(signature = (nbytes, device=None))]
-    fn new(py: Python<'_>, nbytes: usize, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    fn new(nbytes: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let py = nbytes.py();
+        let nbytes = integer(nbytes, "nbytes of a Buffer", "0 or more")?;
         let device = device::optional(device)?;
         detached(py, || DeviceMemory::new(device, nbytes)).into_python(py).map(Buffer)
     }
@@ -70,29 +75,37 @@ fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<End> {
     if let Ok(buffer) = given.cast::<Buffer>() {
         return Ok(End::Device(buffer.get().0.clone()));
     }
-    let Ok(view) = PyMemoryView::from(given) else {
-        let message = format!(
-            "accelerator.memory.copy_ takes a Buffer or an object with the buffer protocol, got a value of type {}",
-            given.get_type().name()?
-        );
-        return Err(PyTypeError::new_err(message));
-    };
-    let bytes =
-        PyBuffer::<u8>::get(&view.call_method1("cast", ("B",)).unwrap_or_else(|_| view.clone().into_any()))
-            .map_err(|_| PyBufferError::new_err("the bytes of the object must lie in one piece"))?;
-    if !bytes.is_c_contiguous() {
+    let py = given.py();
+    let view = PyMemoryView::from(given).map_err(|error| no_bytes(given, error))?;
+    let bytes = PyUntypedBuffer::get(&view)?;
+    if !bytes.is_c_contiguous() && !bytes.is_fortran_contiguous() {
         return Err(PyBufferError::new_err("the bytes of the object must lie in one piece"));
     }
     if written && bytes.readonly() {
         return Err(PyBufferError::new_err("the destination can only be read"));
     }
     let (pointer, length) = (bytes.buf_ptr().cast::<u8>(), bytes.len_bytes());
-    drop(bytes);
-    // The view holds the memory, and unlike the buffer may be dropped on a thread that is not attached.
-    let keep = Arc::new(view.unbind());
+    bytes.release(py);
+    // The view holds the memory.
+    let keep = Arc::new(Released::new(view));
     // SAFETY: the view keeps the bytes where they are. That nobody else uses them meanwhile is the program's duty,
     // as it is among NumPy arrays.
     Ok(End::Host(unsafe { HostMemory::new(pointer, length, keep) }))
+}
+
+/// Says what is taken, of an object without bytes; another error of the object is its own.
+fn no_bytes(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = given.py();
+    if !error.is_instance_of::<PyTypeError>(py) {
+        return error;
+    }
+    let class = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    let message = format!(
+        "accelerator.memory.copy_ takes a Buffer or an object with the buffer protocol, got a value of type {class}"
+    );
+    let refused = PyTypeError::new_err(message);
+    refused.set_cause(py, Some(error));
+    refused
 }
 
 /// Copies all bytes of `source` to `destination`, which has as many; at least one of them is a `Buffer`, the
@@ -120,15 +133,16 @@ fn copy_(
 }
 
 /// Sets every byte of a `Buffer` to `value`, from 0 to 255, in the order of `stream` or of the current stream of
-/// the buffer's device. Returns at once.
+/// the buffer's device. Returns at once. Raises `ArgumentError` for another number.
 #[pyfunction]
 #[pyo3(signature = (buffer, value, *, stream=None))]
 fn fill_(
     py: Python<'_>,
     buffer: &Bound<'_, Buffer>,
-    value: u8,
+    value: &Bound<'_, PyAny>,
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
+    let value = integer(value, "the value of accelerator.memory.fill_", "0 to 255")?;
     let stream = stream::optional(stream)?;
     let memory = &buffer.get().0;
     detached(py, || memory.fill(value, stream.as_ref())).into_python(py)

@@ -6,6 +6,7 @@ mod event;
 mod faults;
 mod functions;
 mod graph;
+mod integer;
 mod memory;
 mod stream;
 

@@ -12,6 +12,7 @@ use pyo3::types::PyTuple;
 
 use super::device::{self, Device};
 use super::event::Event;
+use super::integer;
 use crate::detached::{detached, wait};
 use crate::errors::IntoPython;
 use crate::released::Released;
@@ -50,12 +51,17 @@ impl Stream {
     fn new(
         py: Python<'_>,
         device: Option<&Bound<'_, PyAny>>,
-        priority: i32,
+        priority: Option<&Bound<'_, PyAny>>,
         exclusive: bool,
-        stream_id: Option<i64>,
-        device_index: Option<u8>,
-        device_type: Option<u32>,
+        stream_id: Option<&Bound<'_, PyAny>>,
+        device_index: Option<&Bound<'_, PyAny>>,
+        device_type: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        const ALIVE: &str = "a number of a stream that is alive";
+        let priority = integer::optional(priority, "priority of a Stream", "0 or less")?.unwrap_or(0);
+        let stream_id = integer::optional(stream_id, "stream_id of a Stream", ALIVE)?;
+        let device_index = integer::optional(device_index, "device_index of a Stream", ALIVE)?;
+        let device_type = integer::optional(device_type, "device_type of a Stream", ALIVE)?;
         match (stream_id, device_index, device_type) {
             (None, None, None) => {
                 let device = device::optional(device)?;
