@@ -127,6 +127,69 @@ def test_a_function_that_waits_for_a_stream_is_let_go_before_the_interpreter_end
     assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
+BEFORE = {
+    "a lock of logging": """
+        import logging
+        logging.basicConfig(filename=os.devnull)
+        import interlock
+        from interlock import accelerator
+
+        class Shown:
+            def __str__(self):
+                return str(accelerator.device_count())
+
+        def work():
+            while True:
+                logging.error("%s", Shown())
+    """,
+    "a join": """
+        import atexit
+        ended = threading.Event()
+        atexit.register(lambda: (ended.set(), worker.join()))
+        import interlock
+        from interlock import accelerator
+
+        def work():
+            while not ended.is_set():
+                accelerator.device_count()
+    """,
+}
+
+
+@pytest.mark.parametrize("handler", BEFORE)
+def test_handlers_that_were_registered_before_are_not_held_up(handler: str) -> None:
+    code = f"""
+        import os, threading, time
+        {BEFORE[handler].strip()}
+
+        worker = threading.Thread(target=work, daemon=True)
+        worker.start()
+        time.sleep(0.1)
+        print("end")
+    """
+    done = child.run(code, env=HOST, seconds=30)
+    assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_handlers_that_were_only_called_end_nothing() -> None:
+    code = """
+        import atexit, threading
+        import interlock
+        from interlock import accelerator
+
+        atexit._run_exitfuncs()
+        stream, seen = interlock.Stream(), []
+        thread = threading.Thread(target=lambda: seen.append(accelerator.device_count()))
+        thread.start()
+        thread.join()
+        accelerator.launch(stream, seen.append, 1)
+        stream.synchronize()
+        print(seen)
+    """
+    done = child.run(code, env=HOST, seconds=30)
+    assert (done.code, done.stdout, done.stderr) == (0, "[2, 1]\n", "")
+
+
 def test_an_exception_that_ends_the_program_is_shown_alone() -> None:
     code = """
         import interlock, threading

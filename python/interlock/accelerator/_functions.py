@@ -15,16 +15,14 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 
-def launch(
-    stream: _CudaStream, function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs
-) -> None:
+def launch(stream: _CudaStream, function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
     """Queue a call of `function` with these arguments on a stream, and return at once.
 
     It is called on another thread, in the state of this thread as it is now, after everything that was queued
     before; what is queued later waits for it. It can't wait for that stream or its device itself. What it
     returns is dropped. What it raises is told late: whatever next waits for the stream raises
-    `AcceleratorError`, which names the function and what it raised. Where the stream records a graph, each replay
-    calls the function; the graph keeps it, so a function that refers to its graph keeps that for good.
+    `AcceleratorError`, which names the function and what it raised. Where the stream records a graph, each
+    replay calls the function; the graph keeps it, so a function that refers to its graph keeps that for good.
 
     Raises TypeError for what is no stream or no function.
 
@@ -65,7 +63,7 @@ def _serve(server: _native.Server) -> None:
 
 
 def _make(call: _native.Call) -> str | None:
-    """Make one call and return why it failed. No frame of Rust lies below the function: see `functions.rs`."""
+    """Make one call and return why it failed. No frame of Rust lies below it: see `functions.rs`."""
     found = call.function()
     if found is None:
         return "the interpreter is about to end"

@@ -51,14 +51,13 @@ impl Stream {
     fn new(
         py: Python<'_>,
         device: Option<&Bound<'_, PyAny>>,
-        priority: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = priority_of)] priority: i32,
         exclusive: bool,
         stream_id: Option<&Bound<'_, PyAny>>,
         device_index: Option<&Bound<'_, PyAny>>,
         device_type: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         const ALIVE: &str = "a number of a stream that is alive";
-        let priority = integer::optional(priority, "priority of a Stream", "0 or less")?.unwrap_or(0);
         let stream_id = integer::optional(stream_id, "stream_id of a Stream", ALIVE)?;
         let device_index = integer::optional(device_index, "device_index of a Stream", ALIVE)?;
         let device_type = integer::optional(device_type, "device_type of a Stream", ALIVE)?;
@@ -207,6 +206,10 @@ impl Stream {
         let (device, id, priority) = (self.core.device(), self.core.id(), self.core.priority());
         format!("interlock.Stream(device='{device}', stream_id={id}, priority={priority}, {kind})")
     }
+}
+
+fn priority_of(given: &Bound<'_, PyAny>) -> PyResult<i32> {
+    integer::integer(given, "priority of a Stream", "0 or less")
 }
 
 fn by_numbers(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream> {
