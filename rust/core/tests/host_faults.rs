@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 
 use interlock::Error;
-use interlock::accelerator::driver::{Awaited, CaptureMode, EventOptions, Patience, Work};
+use interlock::accelerator::driver::{Awaited, CaptureMode, EventOptions, Goal, Patience, Work};
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
 use rig::{Counter, Latch, Rig, failure};
 
@@ -136,8 +136,11 @@ fn a_lost_device_refuses_everything() {
     assert!(is_lost(driver.wait_event(rig.stream(0), event)) && is_lost(driver.elapsed(event, event)));
     for awaited in [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(1)] {
         assert!(is_lost(driver.is_done(awaited)) && is_lost(rig.wait(awaited)));
-        let patience = Patience { limit: std::time::Duration::MAX, asleep: false };
-        assert!(is_lost(driver.wait(awaited, patience)));
+        assert!(is_lost(driver.goal(awaited)));
+        for asleep in [false, true] {
+            let patience = Patience { limit: std::time::Duration::MAX, asleep };
+            assert!(is_lost(driver.wait(&Goal { awaited, places: Vec::new() }, patience)));
+        }
     }
     assert!(is_lost(driver.properties(1)) && is_lost(driver.memory_info(1)));
     assert!(is_lost(driver.allocate(1, 8)) && is_lost(driver.priority_range(1)));

@@ -132,7 +132,8 @@ pub fn set_default_device(device: Option<Device>) {
 /// what failed there and was not told yet. No device is the current one.
 pub fn wait(device: Option<Device>, limit: Duration) -> Result<bool> {
     let (home, index) = resolve(device, "accelerator.synchronize")?;
-    home.driver_for("the accelerator")?.wait(Awaited::Device(index), Patience { limit, asleep: true })
+    let driver = home.driver_for("the accelerator")?;
+    driver.wait(&driver.goal(Awaited::Device(index))?, Patience { limit, asleep: true })
 }
 
 /// Waits until all work of a device has been done. Fails with what failed there and was not told yet.

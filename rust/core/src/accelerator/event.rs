@@ -112,7 +112,8 @@ impl Event {
     pub fn wait(&self, limit: Duration) -> Result<bool> {
         let driver = self.driver()?;
         let patience = Patience { limit, asleep: self.options.blocking };
-        self.made.get().map_or(Ok(true), |handle| driver.wait(Awaited::Event(*handle), patience))
+        let Some(handle) = self.made.get() else { return Ok(true) };
+        driver.wait(&driver.goal(Awaited::Event(*handle))?, patience)
     }
 
     /// Waits until all before the mark has been done. Fails as [`is_done`](Event::is_done).

@@ -147,7 +147,8 @@ impl Stream {
     /// Waits until all that was queued has been done, for `limit` at most; returns whether it has. Fails as
     /// [`is_done`](Stream::is_done).
     pub fn wait(&self, limit: Duration) -> Result<bool> {
-        self.driver()?.wait(Awaited::Stream(self.0.handle), Patience { limit, asleep: true })
+        let driver = self.driver()?;
+        driver.wait(&driver.goal(Awaited::Stream(self.0.handle))?, Patience { limit, asleep: true })
     }
 
     /// Waits until all that was queued has been done. Fails as [`is_done`](Stream::is_done).

@@ -11,7 +11,8 @@ use crate::Result;
 use crate::accelerator::DeviceType;
 use crate::accelerator::driver::{
     Address, Awaited, CaptureMode, Copy, DeviceIndex, DeviceProperties, Driver, EventHandle, EventOptions,
-    ExecutableHandle, Fill, GraphHandle, GraphShape, MemoryInfo, Patience, PriorityRange, StreamHandle, Work,
+    ExecutableHandle, Fill, Goal, GraphHandle, GraphShape, MemoryInfo, Patience, PriorityRange, StreamHandle,
+    Work,
 };
 
 /// The driver of the type [`DeviceType::Host`].
@@ -146,8 +147,12 @@ unsafe impl Driver for HostDriver {
         self.shared().is_done(awaited)
     }
 
-    fn wait(&self, awaited: Awaited, patience: Patience) -> Result<bool> {
-        self.shared().wait(awaited, patience)
+    fn goal(&self, awaited: Awaited) -> Result<Goal> {
+        self.shared().goal(awaited)
+    }
+
+    fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
+        self.shared().wait(goal, patience)
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {

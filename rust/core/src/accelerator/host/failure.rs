@@ -11,9 +11,20 @@ use crate::accelerator::driver::DeviceIndex;
 pub(super) struct Failure {
     /// A smaller number failed earlier.
     order: u64,
-    /// Where in the stream that tells it: what covers this place covers the failure.
-    position: u64,
+    /// The place that tells it: what covers this place covers the failure.
+    told_by: Mark,
     error: Error,
+}
+
+impl Failure {
+    /// The place that tells it.
+    pub(super) fn told_by(&self) -> Mark {
+        self.told_by
+    }
+
+    fn is_covered_by(&self, mark: &Mark) -> bool {
+        self.told_by.stream == mark.stream && self.told_by.position <= mark.position
+    }
 }
 
 /// As many failures are kept of a device's streams that are gone: a program that never asks collects no more.
@@ -30,11 +41,11 @@ impl State {
     pub(super) fn fail(&mut self, told_by: Mark, error: Error) {
         let order = self.number();
         if let Some(stream) = self.streams.get_mut(&told_by.stream) {
-            stream.failure.get_or_insert(Failure { order, position: told_by.position, error });
+            stream.failure.get_or_insert(Failure { order, told_by, error });
         }
     }
 
-    /// What a stream that goes did not tell is told by its device.
+    /// What a stream that goes did not tell is told by its device, and by goals that its places are among.
     pub(super) fn keep_orphan(&mut self, device: DeviceIndex, failure: Failure) {
         if let Some(device) = self.devices.get_mut(usize::from(device))
             && device.orphans.len() < MOST_ORPHANS
@@ -43,19 +54,19 @@ impl State {
         }
     }
 
-    /// Takes the earliest failure before one of the marks, or among those that streams left to `device`.
-    pub(super) fn take_failure(&mut self, marks: &[Mark], device: Option<DeviceIndex>) -> Option<Error> {
-        let covered = marks.iter().filter_map(|mark| {
+    /// Takes the earliest failure that one of the marks covers, of streams of `device` that are gone as well.
+    pub(super) fn take_failure(&mut self, marks: &[Mark], device: DeviceIndex) -> Option<Error> {
+        let in_streams = marks.iter().filter_map(|mark| {
             let failure = self.streams.get(&mark.stream)?.failure.as_ref()?;
-            (failure.position <= mark.position).then_some((failure.order, mark.stream))
+            failure.is_covered_by(mark).then_some((failure.order, mark.stream))
         });
-        let in_stream = covered.min();
-        if let Some(device) = device
-            && let Some(orphans) = self.devices.get_mut(usize::from(device)).map(|device| &mut device.orphans)
-            && let Some(first) = orphans.first_entry()
-            && in_stream.is_none_or(|(order, _)| *first.key() < order)
-        {
-            return Some(first.remove().error);
+        let in_stream = in_streams.min();
+        let orphans = self.devices.get_mut(usize::from(device)).map(|device| &mut device.orphans)?;
+        let mut earlier = orphans.range(..in_stream.map_or(u64::MAX, |(order, _)| order));
+        let is_covered = |failure: &Failure| marks.iter().any(|mark| failure.is_covered_by(mark));
+        if let Some((order, _)) = earlier.find(|(_, failure)| is_covered(failure)) {
+            let order = *order;
+            return orphans.remove(&order).map(|failure| failure.error);
         }
         let (_, stream) = in_stream?;
         self.streams.get_mut(&stream)?.failure.take().map(|failure| failure.error)

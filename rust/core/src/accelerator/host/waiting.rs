@@ -10,96 +10,133 @@ use super::state::State;
 use super::stream::{Mark, Waiter};
 use crate::Result;
 use crate::accelerator::Backoff;
-use crate::accelerator::driver::{Awaited, DeviceIndex, Patience};
+use crate::accelerator::driver::{Awaited, DeviceIndex, Goal, Patience};
 
 /// What is awaited, as of when it was asked for.
-struct Goal {
+struct Places {
     operation: &'static str,
     device: DeviceIndex,
     marks: Vec<Mark>,
-    /// Whether the failures of streams that are gone are told, too.
-    whole_device: bool,
+}
+
+/// What somebody does with what is awaited.
+#[derive(Clone, Copy)]
+enum Asks {
+    Now,
+    Waits,
+}
+
+fn operation(awaited: Awaited, asks: Asks) -> &'static str {
+    match (awaited, asks) {
+        (Awaited::Stream(_), Asks::Now) => "Stream.query",
+        (Awaited::Stream(_), Asks::Waits) => "Stream.synchronize",
+        (Awaited::Event(_), Asks::Now) => "Event.query",
+        (Awaited::Event(_), Asks::Waits) => "Event.synchronize",
+        (Awaited::Device(_), _) => "accelerator.synchronize",
+    }
+}
+
+fn device(awaited: Awaited) -> DeviceIndex {
+    match awaited {
+        Awaited::Stream(stream) => stream.device,
+        Awaited::Event(event) => event.device,
+        Awaited::Device(device) => device,
+    }
 }
 
 impl State {
-    /// Fails where nobody may wait, which ends the capture that forbids it.
-    fn goal(&mut self, awaited: Awaited, operation: &'static str) -> Result<Goal> {
-        let (device, marks) = match awaited {
+    /// Fails where nobody may wait now, which ends the capture that forbids it.
+    fn check_may_wait(&mut self, awaited: Awaited, operation: &'static str) -> Result<()> {
+        self.check_not_lost(device(awaited), operation)?;
+        match awaited {
             Awaited::Stream(handle) => {
-                if let Some(capture) = self.stream(handle, operation)?.capture {
-                    let reason = "the stream captures, so nothing runs that could be waited for";
-                    return Err(self.break_capture(capture, operation, reason));
+                match self.streams.get(&handle.native).and_then(|stream| stream.capture) {
+                    None => Ok(()),
+                    Some(capture) => {
+                        let reason = "the stream captures, so nothing runs that could be waited for";
+                        Err(self.break_capture(capture, operation, reason))
+                    }
                 }
-                (handle.device, vec![self.end_of(handle.native)])
+            }
+            // What it marked when the goal was fixed was in a stream, whatever it marks by now.
+            Awaited::Event(_) => Ok(()),
+            Awaited::Device(_) => self.refuse_in_capture(operation),
+        }
+    }
+
+    /// What is queued now.
+    fn places(&mut self, awaited: Awaited, operation: &'static str) -> Result<Places> {
+        let marks = match awaited {
+            Awaited::Stream(handle) => {
+                self.stream(handle, operation)?;
+                vec![self.end_of(handle.native)]
             }
             Awaited::Event(handle) => match self.event(handle, operation)?.marked.clone() {
-                Marked::Nothing => (handle.device, Vec::new()),
-                Marked::InStream(mark) => (handle.device, vec![mark]),
+                Marked::Nothing => Vec::new(),
+                Marked::InStream(mark) => vec![mark],
                 Marked::InCapture(capture, _) => {
                     let reason = "the event was recorded in a capture, so it is never reached";
                     return Err(self.break_capture(capture, operation, reason));
                 }
             },
-            Awaited::Device(device) => {
-                self.device(device, operation)?;
-                self.refuse_in_capture(operation)?;
-                let streams = self.streams.iter().filter(|(_, stream)| stream.device == device);
-                let marks = streams.map(|(id, stream)| Mark { stream: *id, position: stream.queued });
-                (device, marks.collect())
+            Awaited::Device(index) => {
+                // With the streams that are gone and have something to tell.
+                let gone = self.device(index, operation)?.orphans.values().map(|failure| failure.told_by());
+                let gone: Vec<_> = gone.collect();
+                let streams = self.streams.iter().filter(|(_, stream)| stream.device == index);
+                let ends = streams.map(|(id, stream)| Mark { stream: *id, position: stream.queued });
+                ends.chain(gone).collect()
             }
         };
-        Ok(Goal { operation, device, marks, whole_device: matches!(awaited, Awaited::Device(_)) })
+        self.check_may_wait(awaited, operation)?;
+        Ok(Places { operation, device: device(awaited), marks })
     }
 
-    fn is_over(&self, goal: &Goal) -> Result<bool> {
-        self.check_not_lost(goal.device, goal.operation)?;
-        Ok(goal.marks.iter().all(|mark| self.is_reached(*mark)))
+    fn is_over(&self, places: &Places) -> Result<bool> {
+        self.check_not_lost(places.device, places.operation)?;
+        Ok(places.marks.iter().all(|mark| self.is_reached(*mark)))
     }
 
     /// Fails with what failed and was not told yet.
-    fn tell(&mut self, goal: &Goal) -> Result<()> {
-        match self.take_failure(&goal.marks, goal.whole_device.then_some(goal.device)) {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+    fn tell(&mut self, places: &Places) -> Result<()> {
+        self.take_failure(&places.marks, places.device).map_or(Ok(()), Err)
     }
 }
 
 impl Shared {
     pub(super) fn is_done(&self, awaited: Awaited) -> Result<bool> {
-        let operation = match awaited {
-            Awaited::Stream(_) => "Stream.query",
-            Awaited::Event(_) => "Event.query",
-            Awaited::Device(_) => "accelerator.synchronize",
-        };
         let mut state = self.lock()?;
-        let goal = state.goal(awaited, operation)?;
-        let over = state.is_over(&goal)?;
-        state.tell(&goal)?;
+        let places = state.places(awaited, operation(awaited, Asks::Now))?;
+        let over = state.is_over(&places)?;
+        state.tell(&places)?;
         Ok(over)
     }
 
-    pub(super) fn wait(&self, awaited: Awaited, patience: Patience) -> Result<bool> {
-        let operation = match awaited {
-            Awaited::Stream(_) => "Stream.synchronize",
-            Awaited::Event(_) => "Event.synchronize",
-            Awaited::Device(_) => "accelerator.synchronize",
-        };
-        let goal = self.lock()?.goal(awaited, operation)?;
+    pub(super) fn goal(&self, awaited: Awaited) -> Result<Goal> {
+        let Places { marks, .. } = self.lock()?.places(awaited, operation(awaited, Asks::Waits))?;
+        let places = marks.into_iter().map(|Mark { stream, position }| (stream, position)).collect();
+        Ok(Goal { awaited, places })
+    }
+
+    pub(super) fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
+        let marks = goal.places.iter().map(|&(stream, position)| Mark { stream, position }).collect();
+        let operation = operation(goal.awaited, Asks::Waits);
+        let places = Places { operation, device: device(goal.awaited), marks };
+        self.lock()?.check_may_wait(goal.awaited, operation)?;
         let over = if patience.asleep {
             // What can't be represented never comes.
-            self.sleep_until_over(&goal, Instant::now().checked_add(patience.limit))?
+            self.sleep_until_over(&places, Instant::now().checked_add(patience.limit))?
         } else {
-            self.ask_until_over(&goal, patience)?
+            self.ask_until_over(&places, patience)?
         };
-        self.lock()?.tell(&goal)?;
+        self.lock()?.tell(&places)?;
         Ok(over)
     }
 
-    fn ask_until_over(&self, goal: &Goal, patience: Patience) -> Result<bool> {
+    fn ask_until_over(&self, places: &Places, patience: Patience) -> Result<bool> {
         let mut backoff = Backoff::new(patience);
         loop {
-            if self.lock()?.is_over(goal)? {
+            if self.lock()?.is_over(places)? {
                 return Ok(true);
             }
             if !backoff.pause() {
@@ -108,13 +145,13 @@ impl Shared {
         }
     }
 
-    fn sleep_until_over(&self, goal: &Goal, deadline: Option<Instant>) -> Result<bool> {
+    fn sleep_until_over(&self, places: &Places, deadline: Option<Instant>) -> Result<bool> {
         let sleeper = Arc::new(Sleeper::default());
-        let mut left = goal.marks.as_slice();
+        let mut left = places.marks.as_slice();
         loop {
             let (awaited, number) = {
                 let mut state = self.lock()?;
-                state.check_not_lost(goal.device, goal.operation)?;
+                state.check_not_lost(places.device, places.operation)?;
                 while let [first, others @ ..] = left
                     && state.is_reached(*first)
                 {
@@ -133,7 +170,7 @@ impl Shared {
                 if let Some(stream) = state.streams.get_mut(&awaited.stream) {
                     stream.forget_waiter(awaited.position, number);
                 }
-                return state.is_over(goal);
+                return state.is_over(places);
             }
         }
     }

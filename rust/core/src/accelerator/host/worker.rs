@@ -115,7 +115,7 @@ mod tests {
 
     fn finish(shared: &Shared, stream: StreamHandle) {
         let patience = Patience { limit: Duration::from_secs(60), asleep: true };
-        assert_eq!(shared.wait(Awaited::Stream(stream), patience), Ok(true));
+        assert_eq!(shared.wait(&shared.goal(Awaited::Stream(stream)).unwrap(), patience), Ok(true));
     }
 
     #[test]
