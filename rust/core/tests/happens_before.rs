@@ -5,6 +5,7 @@
 //! looks whether all cells are written that come before it, and a copy takes one of them. So nothing depends on
 //! how long anything takes.
 
+#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod rig;

@@ -1,6 +1,7 @@
 //! What the host driver does besides: wrong handles are errors, priorities act, graphs run side by side, and
 //! nothing is left behind.
 
+#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod rig;

@@ -1,5 +1,6 @@
 //! What can be made to go wrong with the host driver.
 
+#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod rig;
@@ -16,6 +17,7 @@ fn with_faults() -> (Rig, Faults) {
     let faults = Faults::new();
     let driver =
         HostDriver::new(HostOptions { devices: 2, memory: 1 << 20, faults: faults.clone() }).unwrap();
+    driver.start().unwrap();
     (Rig { driver }, faults)
 }
 
@@ -29,16 +31,38 @@ fn is_lost<T: std::fmt::Debug>(result: interlock::Result<T>) -> bool {
     }
 }
 
+fn is_taken<T>(result: interlock::Result<T>) -> bool {
+    matches!(result, Err(Error::Argument { name: "faults", .. }))
+}
+
 #[test]
-fn a_handle_is_for_one_driver_at_a_time() {
+fn a_handle_is_for_one_started_driver_at_a_time() {
     let faults = Faults::new();
     assert!(matches!(faults.fail_next_copy("none"), Err(Error::NoAccelerator { .. })));
     let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
     let driver = HostDriver::new(options.clone()).unwrap();
-    assert!(matches!(HostDriver::new(options.clone()), Err(Error::Argument { .. })));
-    assert_eq!(faults.fail_next_copy("some"), Ok(()));
+    driver.start().unwrap();
+    assert!(is_taken(HostDriver::new(options.clone())));
+    assert_eq!((faults.fail_next_copy("some"), driver.start()), (Ok(()), Ok(())));
     drop(driver);
     assert!(HostDriver::new(options).is_ok());
+}
+
+#[test]
+fn a_handle_is_that_of_the_driver_made_last_until_one_is_started() {
+    let faults = Faults::new();
+    let options = |devices| HostOptions { devices, faults: faults.clone(), ..HostOptions::default() };
+    let [first, second, third] = [1, 2, 3].map(|devices| HostDriver::new(options(devices)).unwrap());
+    assert!(matches!(faults.lose_device(3, "unplugged"), Err(Error::DeviceIndex { .. })));
+    drop(third);
+    assert!(matches!(faults.live_objects(), Err(Error::NoAccelerator { .. })));
+    second.start().unwrap();
+    faults.lose_device(1, "unplugged").unwrap();
+    assert!(is_lost(second.memory_info(1)) && first.memory_info(0).is_ok());
+    assert!(is_taken(first.start()) && is_taken(HostDriver::new(options(1))));
+    drop(second);
+    assert_eq!(first.start(), Ok(()));
+    assert!(faults.lose_device(0, "unplugged").is_ok() && first.memory_info(0).is_err());
 }
 
 #[test]
