@@ -11,15 +11,8 @@ use std::thread;
 use interlock::Error;
 use interlock::accelerator::driver::{Awaited, CaptureMode, EventOptions, Goal, Patience, Work};
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
-use rig::{Counter, Latch, Rig, failure};
-
-fn with_faults() -> (Rig, Faults) {
-    let faults = Faults::new();
-    let driver =
-        HostDriver::new(HostOptions { devices: 2, memory: 1 << 20, faults: faults.clone() }).unwrap();
-    driver.start().unwrap();
-    (Rig { driver }, faults)
-}
+use rig::host::two_devices;
+use rig::{Counter, Latch, failure};
 
 fn is_lost<T: std::fmt::Debug>(result: interlock::Result<T>) -> bool {
     match result {
@@ -67,7 +60,7 @@ fn a_handle_is_that_of_the_driver_made_last_until_one_is_started() {
 
 #[test]
 fn the_allocation_fails_whose_number_was_said() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     assert!(matches!(faults.fail_allocation(Some(0)), Err(Error::Argument { .. })));
     faults.fail_allocation(Some(3)).unwrap();
     let failed: Vec<_> =
@@ -80,7 +73,7 @@ fn the_allocation_fails_whose_number_was_said() {
 
 #[test]
 fn work_that_is_to_fail_does_not_run_and_is_told_late() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let (stream, counter) = (rig.stream(0), Counter::default());
     let memory = [rig.memory(0, 4), rig.memory(1, 4)];
     rig.fill(stream, &memory[0], 1);
@@ -104,7 +97,7 @@ fn work_that_is_to_fail_does_not_run_and_is_told_late() {
 
 #[test]
 fn work_of_a_graph_fails_in_the_replay() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let stream = rig.stream(0);
     faults.fail_next_launch("no cores").unwrap();
     let graph = rig.ready(stream, || rig.launch(stream, || {}));
@@ -117,7 +110,7 @@ fn work_of_a_graph_fails_in_the_replay() {
 
 #[test]
 fn what_a_released_stream_failed_at_is_told_by_its_device() {
-    let (rig, _) = with_faults();
+    let (rig, _) = two_devices();
     for name in ["first", "second"] {
         let (stream, other) = (rig.stream(0), rig.stream(1));
         rig.fail(stream, name, "it broke");
@@ -133,7 +126,7 @@ fn what_a_released_stream_failed_at_is_told_by_its_device() {
 
 #[test]
 fn held_copies_wait_without_a_clock() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let (stream, memory) = (rig.stream(0), rig.memory(0, 4));
     rig.fill(stream, &memory, 1);
     let first = faults.hold_copies().unwrap();
@@ -149,7 +142,7 @@ fn held_copies_wait_without_a_clock() {
 
 #[test]
 fn a_lost_device_refuses_everything() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let (driver, stream) = (&rig.driver, rig.stream(1));
     let (event, memory) = (rig.record(stream), driver.allocate(1, 8).unwrap());
     assert!(matches!(faults.lose_device(2, "unplugged"), Err(Error::DeviceIndex { .. })));
@@ -183,7 +176,7 @@ fn a_lost_device_refuses_everything() {
 
 #[test]
 fn who_waits_for_a_device_that_is_lost_is_woken() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let stream = rig.stream(1);
     let latch = rig.block(stream);
     let behind = rig.record(stream);
@@ -202,7 +195,7 @@ fn who_waits_for_a_device_that_is_lost_is_woken() {
 
 #[test]
 fn what_is_queued_on_a_lost_device_never_runs_and_is_let_go() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let (stream, other, counter) = (rig.stream(1), rig.stream(0), Counter::default());
     let hold = faults.hold_copies().unwrap();
     let memory = rig.pinned(&[0; 4]);
@@ -221,7 +214,7 @@ fn what_is_queued_on_a_lost_device_never_runs_and_is_let_go() {
 
 #[test]
 fn copies_of_other_devices_from_a_lost_one_fail_late() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let stream = rig.stream(0);
     let [here, there] = [rig.pinned(&[0; 4]), rig.pinned(&[1; 4])];
     let far = rig.driver.allocate(1, 4).unwrap();
@@ -247,7 +240,7 @@ fn copies_of_other_devices_from_a_lost_one_fail_late() {
 
 #[test]
 fn a_graph_with_work_on_a_lost_device_is_not_replayed_and_a_capture_there_is_over() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let (here, there) = (rig.stream(0), rig.stream(1));
     let gate = Latch::default();
     let wait = gate.clone();

@@ -5,19 +5,11 @@
 
 mod rig;
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use interlock::accelerator::driver::{Awaited, CaptureMode, Goal};
-use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
+use interlock::accelerator::driver::{Awaited, CaptureMode, Goal, Patience};
+use rig::host::two_devices;
 use rig::{Rig, failure, is_refused};
-
-fn started() -> (Arc<Rig>, Faults) {
-    let faults = Faults::new();
-    let options = HostOptions { devices: 2, memory: 1 << 20, faults: faults.clone() };
-    let driver = HostDriver::new(options).unwrap();
-    driver.start().unwrap();
-    (Arc::new(Rig { driver }), faults)
-}
 
 fn goal(rig: &Rig, awaited: Awaited) -> Goal {
     rig.driver.goal(awaited).unwrap()
@@ -25,7 +17,7 @@ fn goal(rig: &Rig, awaited: Awaited) -> Goal {
 
 #[test]
 fn a_goal_is_pairs_of_streams_and_places_there() {
-    let (rig, _) = started();
+    let (rig, _) = two_devices();
     let (stream, other) = (rig.stream(1), rig.stream(1));
     let unrecorded = rig.driver.create_event(1, Default::default()).unwrap();
     rig.launch(stream, || {});
@@ -42,7 +34,7 @@ fn a_goal_is_pairs_of_streams_and_places_there() {
 
 #[test]
 fn streams_that_come_later_are_not_waited_for() {
-    let (rig, _) = started();
+    let (rig, _) = two_devices();
     let before = rig.block(rig.stream(0));
     let device = goal(&rig, Awaited::Device(0));
     let later = rig.stream(0);
@@ -56,7 +48,7 @@ fn streams_that_come_later_are_not_waited_for() {
 
 #[test]
 fn streams_and_events_that_go_are_waited_for_to_their_end() {
-    let (rig, faults) = started();
+    let (rig, faults) = two_devices();
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
@@ -64,7 +56,7 @@ fn streams_and_events_that_go_are_waited_for_to_their_end() {
         .map(|awaited| goal(&rig, awaited));
     rig.driver.release_event(event);
     rig.driver.release_stream(stream);
-    let at_once = interlock::accelerator::driver::Patience { limit: std::time::Duration::ZERO, asleep: true };
+    let at_once = Patience { limit: Duration::ZERO, asleep: true };
     assert!(goals.iter().all(|goal| rig.driver.wait(goal, at_once) == Ok(false)));
     latch.open();
     assert!(goals.iter().all(|goal| rig.reach(goal) == Ok(true)));
@@ -75,7 +67,7 @@ fn streams_and_events_that_go_are_waited_for_to_their_end() {
 #[test]
 fn what_a_stream_failed_at_that_is_gone_is_told_once_by_a_goal_that_covers_it() {
     for place in 0..3 {
-        let (rig, _) = started();
+        let (rig, _) = two_devices();
         let (stream, other) = (rig.stream(0), rig.stream(1));
         let before = goal(&rig, Awaited::Device(0));
         rig.fail(stream, "greet", "nobody there");
@@ -94,7 +86,7 @@ fn what_a_stream_failed_at_that_is_gone_is_told_once_by_a_goal_that_covers_it() 
 
 #[test]
 fn a_capture_that_began_in_the_meantime_forbids_to_wait_for_its_stream_and_device() {
-    let (rig, _) = started();
+    let (rig, _) = two_devices();
     let stream = rig.stream(0);
     rig.launch(stream, || {});
     for (awaited, mode) in
@@ -113,7 +105,7 @@ fn a_capture_that_began_in_the_meantime_forbids_to_wait_for_its_stream_and_devic
 
 #[test]
 fn an_event_that_a_capture_records_again_is_reached_where_it_was() {
-    let (rig, _) = started();
+    let (rig, _) = two_devices();
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);

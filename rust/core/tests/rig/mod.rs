@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "every test binary that has a rig uses a part of it")]
 
+pub mod host;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
