@@ -1,5 +1,6 @@
 //! The host driver does what every driver does.
 
+#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Flags through the public interface. Flags belong to the process, so these tests take turns.
 
+#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

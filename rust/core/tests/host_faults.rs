@@ -1,5 +1,6 @@
 //! What can be made to go wrong with the host driver.
 
+#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod rig;
@@ -8,16 +9,10 @@ use std::sync::Arc;
 use std::thread;
 
 use interlock::Error;
-use interlock::accelerator::driver::{Awaited, CaptureMode, EventOptions, Patience, Work};
+use interlock::accelerator::driver::{Awaited, CaptureMode, EventOptions, Goal, Patience, Work};
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
-use rig::{Counter, Latch, Rig, failure};
-
-fn with_faults() -> (Rig, Faults) {
-    let faults = Faults::new();
-    let driver =
-        HostDriver::new(HostOptions { devices: 2, memory: 1 << 20, faults: faults.clone() }).unwrap();
-    (Rig { driver }, faults)
-}
+use rig::host::two_devices;
+use rig::{Counter, Latch, failure};
 
 fn is_lost<T: std::fmt::Debug>(result: interlock::Result<T>) -> bool {
     match result {
@@ -29,21 +24,43 @@ fn is_lost<T: std::fmt::Debug>(result: interlock::Result<T>) -> bool {
     }
 }
 
+fn is_taken<T>(result: interlock::Result<T>) -> bool {
+    matches!(result, Err(Error::Argument { name: "faults", .. }))
+}
+
 #[test]
-fn a_handle_is_for_one_driver_at_a_time() {
+fn a_handle_is_for_one_started_driver_at_a_time() {
     let faults = Faults::new();
     assert!(matches!(faults.fail_next_copy("none"), Err(Error::NoAccelerator { .. })));
     let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
     let driver = HostDriver::new(options.clone()).unwrap();
-    assert!(matches!(HostDriver::new(options.clone()), Err(Error::Argument { .. })));
-    assert_eq!(faults.fail_next_copy("some"), Ok(()));
+    driver.start().unwrap();
+    assert!(is_taken(HostDriver::new(options.clone())));
+    assert_eq!((faults.fail_next_copy("some"), driver.start()), (Ok(()), Ok(())));
     drop(driver);
     assert!(HostDriver::new(options).is_ok());
 }
 
 #[test]
+fn a_handle_is_that_of_the_driver_made_last_until_one_is_started() {
+    let faults = Faults::new();
+    let options = |devices| HostOptions { devices, faults: faults.clone(), ..HostOptions::default() };
+    let [first, second, third] = [1, 2, 3].map(|devices| HostDriver::new(options(devices)).unwrap());
+    assert!(matches!(faults.lose_device(3, "unplugged"), Err(Error::DeviceIndex { .. })));
+    drop(third);
+    assert!(matches!(faults.live_objects(), Err(Error::NoAccelerator { .. })));
+    second.start().unwrap();
+    faults.lose_device(1, "unplugged").unwrap();
+    assert!(is_lost(second.memory_info(1)) && first.memory_info(0).is_ok());
+    assert!(is_taken(first.start()) && is_taken(HostDriver::new(options(1))));
+    drop(second);
+    assert_eq!(first.start(), Ok(()));
+    assert!(faults.lose_device(0, "unplugged").is_ok() && first.memory_info(0).is_err());
+}
+
+#[test]
 fn the_allocation_fails_whose_number_was_said() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     assert!(matches!(faults.fail_allocation(Some(0)), Err(Error::Argument { .. })));
     faults.fail_allocation(Some(3)).unwrap();
     let failed: Vec<_> =
@@ -56,7 +73,7 @@ fn the_allocation_fails_whose_number_was_said() {
 
 #[test]
 fn work_that_is_to_fail_does_not_run_and_is_told_late() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let (stream, counter) = (rig.stream(0), Counter::default());
     let memory = [rig.memory(0, 4), rig.memory(1, 4)];
     rig.fill(stream, &memory[0], 1);
@@ -80,7 +97,7 @@ fn work_that_is_to_fail_does_not_run_and_is_told_late() {
 
 #[test]
 fn work_of_a_graph_fails_in_the_replay() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let stream = rig.stream(0);
     faults.fail_next_launch("no cores").unwrap();
     let graph = rig.ready(stream, || rig.launch(stream, || {}));
@@ -93,7 +110,7 @@ fn work_of_a_graph_fails_in_the_replay() {
 
 #[test]
 fn what_a_released_stream_failed_at_is_told_by_its_device() {
-    let (rig, _) = with_faults();
+    let (rig, _) = two_devices();
     for name in ["first", "second"] {
         let (stream, other) = (rig.stream(0), rig.stream(1));
         rig.fail(stream, name, "it broke");
@@ -109,7 +126,7 @@ fn what_a_released_stream_failed_at_is_told_by_its_device() {
 
 #[test]
 fn held_copies_wait_without_a_clock() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let (stream, memory) = (rig.stream(0), rig.memory(0, 4));
     rig.fill(stream, &memory, 1);
     let first = faults.hold_copies().unwrap();
@@ -125,7 +142,7 @@ fn held_copies_wait_without_a_clock() {
 
 #[test]
 fn a_lost_device_refuses_everything() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let (driver, stream) = (&rig.driver, rig.stream(1));
     let (event, memory) = (rig.record(stream), driver.allocate(1, 8).unwrap());
     assert!(matches!(faults.lose_device(2, "unplugged"), Err(Error::DeviceIndex { .. })));
@@ -136,8 +153,11 @@ fn a_lost_device_refuses_everything() {
     assert!(is_lost(driver.wait_event(rig.stream(0), event)) && is_lost(driver.elapsed(event, event)));
     for awaited in [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(1)] {
         assert!(is_lost(driver.is_done(awaited)) && is_lost(rig.wait(awaited)));
-        let patience = Patience { limit: std::time::Duration::MAX, asleep: false };
-        assert!(is_lost(driver.wait(awaited, patience)));
+        assert!(is_lost(driver.goal(awaited)));
+        for asleep in [false, true] {
+            let patience = Patience { limit: std::time::Duration::MAX, asleep };
+            assert!(is_lost(driver.wait(&Goal { awaited, places: Vec::new() }, patience)));
+        }
     }
     assert!(is_lost(driver.properties(1)) && is_lost(driver.memory_info(1)));
     assert!(is_lost(driver.allocate(1, 8)) && is_lost(driver.priority_range(1)));
@@ -156,7 +176,7 @@ fn a_lost_device_refuses_everything() {
 
 #[test]
 fn who_waits_for_a_device_that_is_lost_is_woken() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let stream = rig.stream(1);
     let latch = rig.block(stream);
     let behind = rig.record(stream);
@@ -175,7 +195,7 @@ fn who_waits_for_a_device_that_is_lost_is_woken() {
 
 #[test]
 fn what_is_queued_on_a_lost_device_never_runs_and_is_let_go() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let (stream, other, counter) = (rig.stream(1), rig.stream(0), Counter::default());
     let hold = faults.hold_copies().unwrap();
     let memory = rig.pinned(&[0; 4]);
@@ -194,7 +214,7 @@ fn what_is_queued_on_a_lost_device_never_runs_and_is_let_go() {
 
 #[test]
 fn copies_of_other_devices_from_a_lost_one_fail_late() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let stream = rig.stream(0);
     let [here, there] = [rig.pinned(&[0; 4]), rig.pinned(&[1; 4])];
     let far = rig.driver.allocate(1, 4).unwrap();
@@ -220,7 +240,7 @@ fn copies_of_other_devices_from_a_lost_one_fail_late() {
 
 #[test]
 fn a_graph_with_work_on_a_lost_device_is_not_replayed_and_a_capture_there_is_over() {
-    let (rig, faults) = with_faults();
+    let (rig, faults) = two_devices();
     let (here, there) = (rig.stream(0), rig.stream(1));
     let gate = Latch::default();
     let wait = gate.clone();

@@ -1,6 +1,7 @@
 //! A driver from outside of this crate gets the whole namespace. One process, one driver: what uses the
 //! namespace is one test.
 
+#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::sync::{Arc, LazyLock};
@@ -56,6 +57,7 @@ unsafe impl Driver for ThirdParty {
     }
 
     delegated! {
+        start() -> ();
         properties(device: DeviceIndex) -> DeviceProperties;
         memory_info(device: DeviceIndex) -> MemoryInfo;
         allocate(device: DeviceIndex, bytes: usize) -> Address;

@@ -1,5 +1,6 @@
 //! What a traced process remembers of scopes that nobody left. One test: it changes the environment.
 
+#![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::thread;

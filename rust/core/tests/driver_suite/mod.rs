@@ -12,6 +12,7 @@ pub mod captures;
 pub mod copies;
 pub mod errors;
 pub mod events;
+pub mod goals;
 pub mod memory;
 pub mod replays;
 pub mod streams;
@@ -42,6 +43,12 @@ macro_rules! driver_suite {
                 events_hold_back_streams_of_other_devices
                 elapsed_time_needs_events_that_were_reached
                 elapsed_time_needs_timing
+            }
+            goals {
+                a_goal_is_waited_for_as_often_as_one_likes
+                what_is_queued_or_recorded_later_is_not_waited_for
+                who_never_stops_queueing_holds_up_nobody
+                a_goal_tells_the_failures_that_it_covers
             }
             copies {
                 bytes_survive_the_way_to_a_device_and_back

@@ -55,16 +55,17 @@ pub fn a_wait_ends_when_patience_does(make: Make) {
     let latch = rig.block(stream);
     let event = rig.record(stream);
     for awaited in [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)] {
+        let goal = rig.driver.goal(awaited).unwrap();
         for asleep in [true, false] {
             for limit in [Duration::ZERO, Duration::from_millis(1)] {
-                assert_eq!(rig.driver.wait(awaited, Patience { limit, asleep }), Ok(false));
+                assert_eq!(rig.driver.wait(&goal, Patience { limit, asleep }), Ok(false));
             }
         }
     }
+    let goal = rig.driver.goal(Awaited::Stream(stream)).unwrap();
     latch.open();
     for asleep in [true, false] {
-        let patience = Patience { limit: Duration::MAX, asleep };
-        assert_eq!(rig.driver.wait(Awaited::Stream(stream), patience), Ok(true));
+        assert_eq!(rig.driver.wait(&goal, Patience { limit: Duration::MAX, asleep }), Ok(true));
     }
 }
 

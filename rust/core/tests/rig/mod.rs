@@ -3,13 +3,15 @@
 
 #![allow(dead_code, reason = "every test binary that has a rig uses a part of it")]
 
+pub mod host;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use interlock::accelerator::driver::{
     Address, Awaited, CaptureMode, Copy, DeviceIndex, Driver, EventHandle, EventOptions, ExecutableHandle,
-    Fill, GraphHandle, Keeper, Patience, Place, StreamHandle, Work,
+    Fill, Goal, GraphHandle, Keeper, Patience, Place, StreamHandle, Work,
 };
 use interlock::{Error, Result};
 
@@ -61,7 +63,12 @@ impl Rig {
     }
 
     pub fn wait(&self, awaited: Awaited) -> Result<bool> {
-        self.driver.wait(awaited, Patience { limit: TOO_LONG, asleep: true })
+        self.reach(&self.driver.goal(awaited)?)
+    }
+
+    /// Waits for a goal that was fixed before.
+    pub fn reach(&self, goal: &Goal) -> Result<bool> {
+        self.driver.wait(goal, Patience { limit: TOO_LONG, asleep: true })
     }
 
     /// Waits until everything on the stream is over.

@@ -1,6 +1,6 @@
 //! The driver, as the rest of the crate sees it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::command::Task;
 use super::options::HostOptions;
@@ -25,24 +25,30 @@ pub struct HostDriver {
     options: HostOptions,
     /// Made in each process that uses it: a child may be forked between the choice of a driver and its use.
     shared: PerProcess<OnceLock<Arc<Shared>>>,
+    /// For a forked child: one as long as anybody there has it, however many threads ask.
+    in_child: PerProcess<Mutex<Weak<HostDriver>>>,
 }
 
 impl HostDriver {
     /// A driver of its own. Fails with [`Error::Argument`](crate::Error::Argument) for more than 128 devices,
-    /// and for faults that another driver has.
+    /// and for faults that another driver has, which was started.
     #[expect(clippy::new_ret_no_self, reason = "nobody needs more than the trait")]
     pub fn new(options: HostOptions) -> Result<Arc<dyn Driver>> {
         options.check()?;
-        let driver = HostDriver { options, shared: PerProcess::default() };
-        driver.options.faults.bind(driver.shared())?;
+        Ok(HostDriver::bound(options)?)
+    }
+
+    fn bound(options: HostOptions) -> Result<Arc<HostDriver>> {
+        let driver = HostDriver { options, shared: PerProcess::default(), in_child: PerProcess::default() };
+        driver.options.faults.bind(driver.shared(), false)?;
         Ok(Arc::new(driver))
     }
 
     fn shared(&self) -> &Arc<Shared> {
         self.shared.get().get_or_init(|| {
             let shared = Arc::new(Shared::new(&self.options));
-            // Refused only if they are another driver's already, which `new` checks.
-            let _ = self.options.faults.bind(&shared);
+            // Whether another driver has them is checked where this one is made and where it is started.
+            let _ = self.options.faults.bind(&shared, false);
             shared
         })
     }
@@ -72,8 +78,18 @@ unsafe impl Driver for HostDriver {
         self.options.devices
     }
 
+    fn start(&self) -> Result<()> {
+        self.options.faults.bind(self.shared(), true)
+    }
+
     fn in_forked_child(&self) -> Option<Arc<dyn Driver>> {
-        HostDriver::new(self.options.clone()).ok()
+        let mut kept = self.in_child.get().lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(driver) = kept.upgrade() {
+            return Some(driver);
+        }
+        let driver = HostDriver::bound(self.options.clone()).ok()?;
+        *kept = Arc::downgrade(&driver);
+        Some(driver)
     }
 
     fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties> {

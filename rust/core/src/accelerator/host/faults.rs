@@ -14,10 +14,21 @@ use crate::{Error, Result};
 /// Makes a host driver misbehave. Clones are the same handle; give one to the driver in its
 /// [options](super::HostOptions), and keep another.
 ///
+/// The handle is that of the driver made last with it, until one of them is started: that one has it as long as
+/// it lives. What was asked for before goes with the driver of which it was asked.
+///
 /// Every method fails with [`Error::NoAccelerator`] where no driver has been made with it in this process: a
 /// forked child's driver is another, which begins without faults.
 #[derive(Clone, Default)]
-pub struct Faults(Arc<PerProcess<Mutex<Weak<Shared>>>>);
+pub struct Faults(Arc<PerProcess<Mutex<Bound>>>);
+
+/// Whose a handle is.
+#[derive(Clone, Default)]
+struct Bound {
+    shared: Weak<Shared>,
+    /// It is nobody else's as long as that lives.
+    started: bool,
+}
 
 /// How many objects of a driver have not been released.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,23 +65,26 @@ impl Faults {
         Faults::default()
     }
 
-    /// Ties the handle to a driver. Fails with [`Error::Argument`] if another has it.
-    pub(super) fn bind(&self, shared: &Arc<Shared>) -> Result<()> {
+    /// Ties the handle to a driver, for good if that is `started`. Fails with [`Error::Argument`] if another has
+    /// it that was started.
+    pub(super) fn bind(&self, shared: &Arc<Shared>, started: bool) -> Result<()> {
         let mut bound = self.0.get().lock().unwrap_or_else(PoisonError::into_inner);
-        if bound.strong_count() > 0 && !bound.ptr_eq(&Arc::downgrade(shared)) {
+        let same = bound.shared.ptr_eq(&Arc::downgrade(shared));
+        if !same && bound.started && bound.shared.strong_count() > 0 {
             return Err(Error::Argument {
                 name: "faults",
-                given: "a handle that another driver has".into(),
+                given: "a handle that another driver has, which was started".into(),
                 allowed: "a handle of its own".into(),
             });
         }
-        *bound = Arc::downgrade(shared);
+        let started = started || (same && bound.started);
+        *bound = Bound { shared: Arc::downgrade(shared), started };
         Ok(())
     }
 
     fn shared(&self) -> Result<Arc<Shared>> {
         let bound = self.0.get().lock().unwrap_or_else(PoisonError::into_inner).clone();
-        bound.upgrade().ok_or_else(|| Error::NoAccelerator {
+        bound.shared.upgrade().ok_or_else(|| Error::NoAccelerator {
             operation: "a fault",
             reason: "no host driver was made with this handle in this process".into(),
         })

@@ -10,7 +10,7 @@ pub struct HostOptions {
     pub devices: u32,
     /// Bytes of memory that each has.
     pub memory: u64,
-    /// What goes wrong: nothing until it is told to. For one driver at a time.
+    /// What goes wrong: nothing until it is told to. For one driver that is started.
     pub faults: Faults,
 }
 

@@ -119,7 +119,6 @@ impl Shared {
     }
 
     pub(super) fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
-        let goal = &self.goal(goal.awaited)?;
         let marks = goal.places.iter().map(|&(stream, position)| Mark { stream, position }).collect();
         let operation = operation(goal.awaited, Asks::Waits);
         let places = Places { operation, device: device(goal.awaited), marks };
