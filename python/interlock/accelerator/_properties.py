@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from interlock._core import accelerator as _native
 from interlock._core.accelerator import device as _device
@@ -13,8 +11,7 @@ from interlock._tensor import bool as _bool, float32, float64, int64
 _DTYPES = frozenset({_bool, float32, float64, int64})
 
 
-@dataclass(frozen=True)
-class DeviceProperties:
+class DeviceProperties(NamedTuple):
     """What a device is."""
 
     name: str
@@ -23,7 +20,7 @@ class DeviceProperties:
     """Bytes of memory that it has."""
     multi_processor_count: int
     """How many units run work at the same time."""
-    more: Mapping[str, str] = field(default_factory=dict)
+    more: dict[str, str]
     """What its driver tells besides."""
 
 

@@ -154,7 +154,7 @@ fn streams_and_events(second: Device) {
     end.record(&stream).unwrap();
     other.wait_event(&end).unwrap();
     assert!(!other.is_done().unwrap() && !end.is_done().unwrap());
-    assert!(!accelerator::wait(Some(second), Duration::ZERO).unwrap());
+    assert!(!accelerator::waiting(Some(second)).unwrap().at_most(Duration::ZERO).unwrap());
     latch.open();
     accelerator::synchronize(Some(second)).unwrap();
     end.synchronize().unwrap();
@@ -167,8 +167,8 @@ fn a_graph() {
     let counter = rig::Counter::default();
     let stream = Stream::new(None, 0).unwrap();
     let _current = stream.guard().unwrap();
-    let graph = Graph::new(true, None, CaptureMode::Global).unwrap();
-    graph.capture_begin().unwrap();
+    let graph = Graph::new(true).unwrap();
+    graph.capture_begin(None, CaptureMode::Global).unwrap();
     assert!(stream.is_capturing().unwrap());
     stream.launch(counter.work()).unwrap();
     graph.capture_end().unwrap();
