@@ -3,6 +3,7 @@
 mod current;
 mod device;
 mod event;
+mod exchange;
 mod faults;
 mod functions;
 mod graph;
@@ -13,7 +14,7 @@ mod stream;
 use pyo3::prelude::*;
 
 pub(crate) use device::{Device, parse};
-pub(crate) use functions::forget as forget_functions;
+pub(crate) use exchange::forget as forget_functions;
 
 use crate::submodule::submodule;
 

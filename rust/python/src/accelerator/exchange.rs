@@ -1,0 +1,162 @@
+//! Where threads of streams, which call no Python, and the servers that call it for them meet.
+
+use std::collections::{HashMap, VecDeque};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use interlock::accelerator::driver::StreamHandle;
+use interlock::lifecycle::fork_generation;
+use interlock::state;
+use pyo3::prelude::*;
+
+use crate::released::Released;
+
+/// What the threads of streams and the servers share.
+pub(super) struct Exchange {
+    generation: u32,
+    /// Every Python object that streams and graphs hold, so that it can be let go before the interpreter ends.
+    pub(super) functions: Mutex<HashMap<u64, Arc<Function>>>,
+    pub(super) calls: Mutex<Calls>,
+    pub(super) changed: Condvar,
+}
+
+pub(super) struct Function {
+    pub(super) function: Released,
+    pub(super) arguments: Released,
+    pub(super) keywords: Released,
+}
+
+#[derive(Default)]
+pub(super) struct Calls {
+    pub(super) waiting: VecDeque<Arc<Pending>>,
+    /// Servers that wait for a call.
+    pub(super) idle: usize,
+    /// Servers that were asked for and have not waited for a call yet.
+    pub(super) coming: usize,
+    pub(super) last_function: u64,
+    /// The interpreter is about to end, and nobody serves any more.
+    pub(super) closed: bool,
+}
+
+/// A call that a stream waits for.
+pub(super) struct Pending {
+    pub(super) function: u64,
+    pub(super) stream: StreamHandle,
+    /// In force where it was launched.
+    pub(super) state: state::ThreadState,
+    outcome: Mutex<Option<Result<(), String>>>,
+    ended: Condvar,
+}
+
+const ENDS: &str = "the interpreter is about to end";
+
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Exchange {
+    fn new() -> Self {
+        Exchange {
+            generation: fork_generation(),
+            functions: Mutex::default(),
+            calls: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// That of this process and interpreter.
+    pub(super) fn current() -> &'static Exchange {
+        loop {
+            let found = EXCHANGE.load(Ordering::Acquire);
+            // SAFETY: an exchange is never freed.
+            match unsafe { found.as_ref() } {
+                Some(exchange) if exchange.is_of_this_process() => return exchange,
+                // A forked child has none of the threads of its parent, and begins a new one.
+                _ => Exchange::replace(found),
+            }
+        }
+    }
+
+    fn replace(found: *mut Exchange) {
+        let made = Box::into_raw(Box::new(Exchange::new()));
+        if EXCHANGE.compare_exchange(found, made, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            // SAFETY: nobody else has seen it.
+            drop(unsafe { Box::from_raw(made) });
+        }
+    }
+
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.generation == fork_generation()
+    }
+}
+
+static EXCHANGE: AtomicPtr<Exchange> = AtomicPtr::new(ptr::null_mut());
+
+/// Lets every function go; what streams have not run by now they won't. The next launch, of another interpreter
+/// or in a handler of `atexit`, begins anew.
+pub(crate) fn forget(_py: Python<'_>) {
+    let exchange = Exchange::current();
+    let waiting = {
+        let mut calls = locked(&exchange.calls);
+        calls.closed = true;
+        std::mem::take(&mut calls.waiting)
+    };
+    waiting.iter().for_each(|pending| pending.end(Err(ENDS.to_owned())));
+    drop(std::mem::take(&mut *locked(&exchange.functions)));
+    exchange.changed.notify_all();
+    Exchange::replace(ptr::from_ref(exchange).cast_mut());
+}
+
+/// Keeps a function of Python for a stream or a graph.
+pub(super) struct Kept {
+    pub(super) exchange: &'static Exchange,
+    pub(super) function: u64,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // A forked child may find it locked by a thread that it lacks.
+        if self.exchange.is_of_this_process() {
+            let gone = locked(&self.exchange.functions).remove(&self.function);
+            drop(gone);
+        }
+    }
+}
+
+/// On the thread of a stream: has a server call the function, and waits for it.
+pub(super) fn call_in_python(kept: &Kept, stream: StreamHandle) -> Result<(), String> {
+    let pending = Arc::new(Pending {
+        function: kept.function,
+        stream,
+        state: state::ThreadState::capture(),
+        outcome: Mutex::default(),
+        ended: Condvar::new(),
+    });
+    {
+        let mut calls = locked(&kept.exchange.calls);
+        if calls.closed {
+            return Err(ENDS.to_owned());
+        }
+        calls.waiting.push_back(pending.clone());
+    }
+    kept.exchange.changed.notify_one();
+    pending.wait()
+}
+
+impl Pending {
+    pub(super) fn end(&self, outcome: Result<(), String>) {
+        locked(&self.outcome).get_or_insert(outcome);
+        self.ended.notify_all();
+    }
+
+    fn wait(&self) -> Result<(), String> {
+        let mut outcome = locked(&self.outcome);
+        loop {
+            if let Some(outcome) = outcome.take() {
+                return outcome;
+            }
+            outcome = self.ended.wait(outcome).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
