@@ -46,8 +46,12 @@ SETUP = """
 """
 
 
+# Since 3.12 Python warns of a fork in a process with threads, which is what is tried here.
+OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
+
+
 def run(code: str) -> child.Result:
-    return child.run(f"{SETUP}\n{code}", env=HOST)
+    return child.run(f"{SETUP}\n{code}", env=HOST, options=OPTIONS)
 
 
 def test_every_handle_of_the_parent_is_refused_in_a_child() -> None:
