@@ -48,7 +48,7 @@ class ThreadState(_native.ThreadState):
 
 
 def capture(*, pin: bool = False) -> ThreadState:
-    """Take this thread's whole state: the gradient modes, and the flags that its open scopes decide.
+    """Take this thread's whole state: modes, what is current of devices, and what its scopes decide of flags.
 
     Flags that no scope of this thread decides follow the process wherever the state is put in force. With
     `pin=True` every flag of the process is fixed as it is now.

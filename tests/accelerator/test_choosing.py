@@ -56,6 +56,17 @@ def test_the_program_goes_before_the_environment() -> None:
     assert child.value(code, env={"INTERLOCK_ACCELERATOR": "host:2"}) == 4
 
 
+def test_a_choice_can_be_taken_back_before_first_use(no_driver: dict[str, str]) -> None:
+    code = """
+        from interlock import accelerator
+        answer = []
+        for name in ("host", "cuda", "host", "none"):
+            accelerator.use(name)
+            answer.append([accelerator.device_count(), accelerator.why_unavailable() is None])
+    """
+    assert child.value(code, env=no_driver) == [[1, True], [0, False], [1, True], [0, False]]
+
+
 def test_a_driver_is_fixed_at_first_use_and_not_by_questions() -> None:
     code = """
         import interlock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import copy
+import ctypes
 import gc
 import pickle
 from typing import Any
@@ -107,6 +108,29 @@ def test_a_fill_sets_every_byte_in_the_order_of_its_stream(devices: tuple[str, s
     for wrong in (256, -1, 10**30):
         with pytest.raises(errors.ArgumentError, match=f"0 to 255, got {wrong}"):
             fill_(buffer, wrong)
+
+
+def test_references_to_objects_are_no_bytes() -> None:
+    named = numpy.zeros(1, dtype=[("O", "u1"), ("rest", "u1", 7)])
+    copy_(Buffer(8), named)
+    wrong: Any
+    for wrong in (numpy.array([None]), (ctypes.py_object * 1)(None), numpy.zeros(1, dtype=[("x", "O")])):
+        with pytest.raises(TypeError, match="references"):
+            copy_(wrong, Buffer(8))
+        with pytest.raises(TypeError, match="references"):
+            copy_(Buffer(8), wrong)
+
+
+def test_a_copy_is_in_the_order_of_the_stream_it_is_given(devices: tuple[str, str]) -> None:
+    here, there, back = Buffer(4, devices[0]), Buffer(4, devices[1]), bytearray(4)
+    for stream in (Stream(devices[0]), Stream(devices[1])):
+        fill_(here, 7)
+        accelerator.synchronize(devices[0])
+        copy_(there, here, non_blocking=True, stream=stream)
+        copy_(back, there, stream=stream)
+        assert back == b"\7" * 4
+    with pytest.raises(errors.DeviceError, match="of the device of a buffer"):
+        copy_(back, here, stream=Stream(devices[1]))
 
 
 def test_no_bytes_are_a_buffer_too() -> None:

@@ -130,10 +130,10 @@ pub enum Error {
     },
     /// A driver was to be chosen or registered when one is in use.
     DriverInUse {
-        /// The type of the driver that was to be used.
-        asked_for: DeviceType,
-        /// The type of the driver in use.
-        in_use: DeviceType,
+        /// The name of the driver that was to be used.
+        asked_for: &'static str,
+        /// The name of the driver in use.
+        in_use: &'static str,
     },
     /// No driver has this name.
     UnknownDriver {
@@ -237,11 +237,11 @@ impl fmt::Display for Error {
             Error::Graph { operation, reason } => write!(f, "{operation} failed: {reason}"),
             Error::DriverInUse { asked_for, in_use } => write!(
                 f,
-                "the driver of {asked_for} can't be chosen any more: the driver of {in_use} is in use, which \
-                 is fixed at first use"
+                "accelerator.use({asked_for:?}) comes too late: the driver {in_use:?} is in use, and it is fixed \
+                 at first use"
             ),
             Error::UnknownDriver { given, known } => {
-                write!(f, "there is no driver {given:?}; there are {}", known.join(", "))
+                write!(f, "there is no driver {given:?}; known: {}", known.join(", "))
             }
             Error::Argument { name, given, allowed } => write!(f, "{name} takes {allowed}, got {given}"),
             Error::LibraryNotFound { library, operation, reason } => {

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Never, Protocol, Self, TypeAlias, final
 
 from interlock._core.state import ThreadState
+from interlock._core.tensor import Tensor
 from typing_extensions import Buffer as HasBytes, disjoint_base
 
 __all__ = [
@@ -231,8 +232,8 @@ def get_default_device() -> device: ...
 def set_default_device(device: _DeviceLike | None) -> None: ...
 def server_if_needed() -> Server | None: ...
 def copy_(
-    destination: Buffer | HasBytes | _ArrayInterface,
-    source: Buffer | HasBytes | _ArrayInterface,
+    destination: Buffer | HasBytes | _ArrayInterface | Tensor,
+    source: Buffer | HasBytes | _ArrayInterface | Tensor,
     *,
     non_blocking: bool = False,
     stream: _CudaStream | None = None,

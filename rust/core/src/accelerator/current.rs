@@ -34,7 +34,7 @@ pub fn current_device() -> Result<Device> {
     Ok(home.device(index))
 }
 
-/// Makes a device the current one of this thread, for as long as the scope lasts in which this is called.
+/// Makes a device the current one of this thread, until the innermost open scope that decides it is left.
 pub fn set_device(device: Device) -> Result<()> {
     let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;
     state::write_place(Places::of_device(index));
@@ -56,8 +56,8 @@ pub(super) fn stream_on(home: &'static Accelerator, index: DeviceIndex) -> Resul
     }
 }
 
-/// Makes a stream the current one of its device, and that device the current one of this thread, for as long
-/// as the scope lasts in which this is called.
+/// Makes a stream the current one of its device, and that device the current one of this thread; each until the
+/// innermost open scope that decides it is left.
 pub fn set_stream(stream: &Stream) -> Result<()> {
     stream.driver()?;
     state::write_place(places_of(stream));
@@ -131,7 +131,7 @@ pub fn default_device() -> Device {
     state::default_device().unwrap_or(Device::CPU)
 }
 
-/// Chooses that device, for as long as the scope lasts in which this is called; none is the processor.
+/// Chooses that device, until the innermost open scope that decides it is left; none is the processor.
 pub fn set_default_device(device: Option<Device>) {
     state::write_place(Places::of_default_device(device));
 }

@@ -20,7 +20,7 @@ pub(crate) static REGISTRY: ForkLock<Registry> = ForkLock::new(Registry {
 });
 
 pub(crate) struct Registry {
-    asked_for: Option<Arc<dyn Driver>>,
+    asked_for: Option<Chosen>,
     /// What the environment said when it was last read, and what that comes to.
     environment: Option<(Option<String>, Chosen)>,
     /// What the environment asked for before, and was never used. It stays, as it would have to go under the lock.
@@ -50,7 +50,7 @@ impl Registry {
             return Chosen::Driver(in_use.driver());
         }
         if let Some(asked_for) = &self.asked_for {
-            return Chosen::Driver(asked_for.clone());
+            return asked_for.clone();
         }
         match self.environment() {
             Chosen::Registered(name) => match self.registered_as(&name) {
@@ -159,7 +159,9 @@ pub(crate) fn in_use(operation: &'static str) -> Result<&'static Accelerator> {
             }
             None => {
                 let driver = usable(operation)?;
-                install(driver.clone(), |asked_for| Arc::ptr_eq(asked_for, &driver))?;
+                let is_it =
+                    |asked_for: &Chosen| matches!(asked_for, Chosen::Driver(it) if Arc::ptr_eq(it, &driver));
+                install(driver.clone(), is_it)?;
             }
         }
     }
@@ -167,7 +169,7 @@ pub(crate) fn in_use(operation: &'static str) -> Result<&'static Accelerator> {
 
 /// Puts a driver in use, unless another thread has put one there, or asked for one that is not `still_wanted`, in
 /// the meantime.
-fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&Arc<dyn Driver>) -> bool) -> Result<()> {
+fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&Chosen) -> bool) -> Result<()> {
     driver.start()?;
     // Made without the lock, and so perhaps in vain.
     let made = Box::new(Accelerator::new(driver));
@@ -208,23 +210,16 @@ fn why_not(driver: &dyn Driver) -> Option<String> {
 
 /// Chooses the driver for this process. Fails once one is in use: it is fixed at first use.
 pub fn use_driver(driver: Arc<dyn Driver>) -> Result<()> {
-    let asked_for = driver.device_type();
-    let mut registry = REGISTRY.lock();
-    // A forked child may choose again, as it has used none yet.
-    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process()) {
-        return Err(Error::DriverInUse { asked_for, in_use: in_use.kind() });
-    }
-    registry.in_use = None;
-    let replaced = registry.asked_for.replace(driver);
-    drop(registry);
-    drop(replaced);
-    Ok(())
+    let name = driver.device_type().name();
+    choose(Chosen::Driver(driver), name)
 }
 
-/// Chooses by name: "host", "cuda", or the type of a registered driver.
+/// Chooses by name, as the environment does: "host", "cuda", the type of a registered driver, or "none".
 pub fn use_named(name: &str) -> Result<()> {
     let driver = match name {
         "host" => return use_driver(HostDriver::new(HostOptions::default())?),
+        "cuda" => return choose(Chosen::Cuda, "cuda"),
+        "none" => return choose(Chosen::Nothing("the program chose to use none".to_owned()), "none"),
         _ => REGISTRY.lock().registered_as(name),
     };
     match driver {
@@ -233,10 +228,24 @@ pub fn use_named(name: &str) -> Result<()> {
     }
 }
 
+fn choose(chosen: Chosen, name: &'static str) -> Result<()> {
+    let mut registry = REGISTRY.lock();
+    // A forked child may choose again, as it has used none yet.
+    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process()) {
+        return Err(Error::DriverInUse { asked_for: name, in_use: in_use.kind().name() });
+    }
+    registry.in_use = None;
+    let replaced = registry.asked_for.replace(chosen);
+    // Without the lock: what a driver does when it goes is its own.
+    drop(registry);
+    drop(replaced);
+    Ok(())
+}
+
 fn known() -> Vec<&'static str> {
     let registered: Vec<_> =
         REGISTRY.lock().registered.iter().map(|driver| driver.device_type().name()).collect();
-    ["host"].into_iter().chain(registered).collect()
+    ["host", "cuda", "none"].into_iter().chain(registered).collect()
 }
 
 /// Adds a driver, to be used where neither the program nor the environment asks for one. It takes the place
@@ -247,7 +256,7 @@ pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
     if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process())
         && in_use.driver().device_type() == kind
     {
-        return Err(Error::DriverInUse { asked_for: kind, in_use: kind });
+        return Err(Error::DriverInUse { asked_for: kind.name(), in_use: kind.name() });
     }
     let place = registry.registered.iter_mut().find(|other| other.device_type() == kind);
     let replaced = match place {

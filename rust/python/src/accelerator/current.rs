@@ -37,8 +37,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_default_device, module)?)
 }
 
-/// Chooses the driver of this process: "host" for devices made of threads and memory of this computer, or the
-/// name of one that the program which embeds Python has registered.
+/// Chooses the driver of this process: "host" for devices made of threads and memory of this computer, "cuda", the
+/// name of one that the program which embeds Python has registered, or "none".
 ///
 /// `devices` (how many, 1 if not given), `memory` (bytes that each has, 4 GiB if not given) and `faults` (what is
 /// to go wrong, for tests) belong to "host".
@@ -121,7 +121,7 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
     Ok(device.index().unwrap_or(0))
 }
 
-/// Makes a device the current one of this thread, for as long as the scope lasts in which this is called. The
+/// Makes a device the current one of this thread, until the innermost open scope that decides it is left. The
 /// device must have an index.
 #[pyfunction]
 #[pyo3(signature = (device, /))]
@@ -140,8 +140,8 @@ fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult
     detached(py, || accelerator::current_stream(device)).into_python(py).map(Stream::of)
 }
 
-/// Makes a stream the current one of its device on this thread, and that device the current one, for as long as
-/// the scope lasts in which this is called.
+/// Makes a stream the current one of its device on this thread, and that device the current one; each until the
+/// innermost open scope that decides it is left.
 #[pyfunction]
 #[pyo3(signature = (stream))]
 fn set_stream(stream: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -207,8 +207,8 @@ fn get_default_device() -> Device {
     Device::of(accelerator::default_device())
 }
 
-/// Chooses the device on which tensors are made that are given none, for this thread and as long as the scope
-/// lasts in which this is called; None is the processor.
+/// Chooses the device on which tensors are made that are given none, for this thread and until the innermost open
+/// scope that decides it is left; None is the processor.
 #[pyfunction]
 #[pyo3(signature = (device))]
 fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {

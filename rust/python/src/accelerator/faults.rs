@@ -18,8 +18,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Makes devices of the host driver misbehave, to test how a program takes it: `accelerator.use("host",
 /// faults=faults)`. One object for each driver.
 ///
-/// Methods raise `NoAcceleratorError` where no host driver was made with it in this process: a forked child's
-/// driver is another one, without faults.
+/// Methods raise `NoAcceleratorError` where no host driver was made with it in this process. A forked child's driver
+/// is another one, which is made when a device is used there and begins without faults.
 #[pyclass(frozen, module = "interlock.accelerator", name = "Faults")]
 pub(super) struct Faults(pub(super) host::Faults);
 
@@ -55,7 +55,7 @@ impl Faults {
         self.0.fail_next_fill(reason).into_python(py)
     }
 
-    /// A device is gone for good: every call that concerns it raises `DeviceLostError`, and so does waiting for
+    /// A device is gone for good: every call that reaches it raises `DeviceLostError`, and so does waiting for
     /// what is queued on it.
     #[pyo3(signature = (device, reason))]
     fn lose_device(&self, device: &Bound<'_, PyAny>, reason: &str) -> PyResult<()> {
@@ -115,7 +115,8 @@ impl CopyHold {
 
 #[pymethods]
 impl CopyHold {
-    /// Lets one copy begin, of those that wait for nothing else; False where there is none.
+    /// Lets one copy begin, of those that wait for nothing else; False where there is none. What a copy waits for
+    /// may not have been done yet: synchronize an event that was recorded before it first.
     fn step(&self, py: Python<'_>) -> bool {
         detached(py, || self.with(|hold| hold.as_ref().is_some_and(host::Hold::step)))
     }

@@ -78,6 +78,10 @@ fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<End> {
     let py = given.py();
     let view = PyMemoryView::from(given).map_err(|error| no_bytes(given, error))?;
     let bytes = PyUntypedBuffer::get(&view)?;
+    if holds_objects(bytes.format().to_bytes()) {
+        let message = "references to Python's objects are no bytes that can be copied";
+        return Err(PyTypeError::new_err(message));
+    }
     if !bytes.is_c_contiguous() && !bytes.is_fortran_contiguous() {
         return Err(PyBufferError::new_err("the bytes of the object must lie in one piece"));
     }
@@ -91,6 +95,12 @@ fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<End> {
     // SAFETY: the view keeps the bytes where they are. That nobody else uses them meanwhile is the program's duty,
     // as it is among NumPy arrays.
     Ok(End::Host(unsafe { HostMemory::new(pointer, length, keep) }))
+}
+
+/// Whether a format of the module struct, as buffers tell theirs, has references to objects. Names of fields stand
+/// between colons.
+fn holds_objects(format: &[u8]) -> bool {
+    format.split(|byte| *byte == b':').step_by(2).any(|part| part.contains(&b'O'))
 }
 
 /// Says what is taken, of an object without bytes; another error of the object is its own.
@@ -111,11 +121,12 @@ fn no_bytes(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
 /// Copies all bytes of `source` to `destination`, which has as many; at least one of them is a `Buffer`, the
 /// other may be an object with the buffer protocol.
 ///
-/// The copy is in the order of `stream`, or of the current stream of the buffer's device. Between two devices
-/// that is the source's; it and the current stream of the destination's wait for each other. It waits until
+/// The copy is in the order of `stream`, which must be of the device of one of the buffers, and of no other
+/// stream. Without one it is in the order of the current stream of the buffer's device; between two devices in
+/// that of the source's, and it and the current stream of the destination's wait for each other. This waits until
 /// the copy has been done, unless `non_blocking`: then the bytes must be left alone until the stream has passed.
-/// Raises `ArgumentError` for different sizes or two objects that are no buffers, TypeError and BufferError for
-/// objects that don't show their bytes.
+/// Raises `ArgumentError` for different sizes or two objects that are no buffers, `DeviceError` for a stream of
+/// another device, TypeError and BufferError for objects that don't show their bytes.
 #[pyfunction]
 #[pyo3(signature = (destination, source, *, non_blocking=false, stream=None))]
 fn copy_(

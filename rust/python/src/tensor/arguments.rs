@@ -1,6 +1,6 @@
 //! Arguments: numbers, operands, sizes, dimensions, devices.
 
-use interlock::accelerator::DeviceType;
+use interlock::accelerator::{Device, DeviceType, default_device};
 use interlock_tensor::{DType as CoreDType, Operand, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -138,16 +138,24 @@ pub(super) fn dtype(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDTy
     }
 }
 
-/// Checks that a tensor can be made on a device.
-pub(super) fn on_cpu(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let Some(given) = device else { return Ok(()) };
-    let device = accelerator::parse(given)?;
+/// Checks that a tensor can be on a device; none given is the one where it is.
+pub(super) fn on_cpu(given: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let Some(given) = given else { return Ok(()) };
+    can_hold_tensors(given.py(), accelerator::parse(given)?, "")
+}
+
+/// Checks that a tensor can be made on a device; none given is the default device.
+pub(super) fn on_cpu_or_default(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    match given {
+        Some(_) => on_cpu(given),
+        None => can_hold_tensors(py, default_device(), "the default device "),
+    }
+}
+
+fn can_hold_tensors(py: Python<'_>, device: Device, which: &str) -> PyResult<()> {
     if device.kind() == DeviceType::Cpu {
         return Ok(());
     }
-    Err(raised(
-        given.py(),
-        "NoAcceleratorError",
-        format!("tensors live on the CPU; {device} can't hold them"),
-    ))
+    let message = format!("tensors live on the CPU; {which}{device} can't hold them");
+    Err(raised(py, "NoAcceleratorError", message))
 }

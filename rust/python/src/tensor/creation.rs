@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::detached::detached;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::arguments::{dtype, integers, on_cpu, one_or_more, scalar, shape, wrong_type};
+use super::arguments::{dtype, integers, on_cpu, on_cpu_or_default, one_or_more, scalar, shape, wrong_type};
 use super::dtype::DType;
 use super::errors::OrRaise;
 use super::{Tensor, data, numpy};
@@ -31,8 +31,19 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_rebuild, module)?)
 }
 
-/// Makes a tensor where other threads may run, and marks it.
+/// Makes a tensor where other threads may run, and marks it; without a device on the default one.
 fn made(
+    py: Python<'_>,
+    device: Any<'_, '_>,
+    requires_grad: bool,
+    make: impl FnOnce() -> Result<CoreTensor> + Send,
+) -> PyResult<Tensor> {
+    on_cpu_or_default(py, device)?;
+    made_there(py, device, requires_grad, make)
+}
+
+/// The same, without a device on the processor.
+fn made_there(
     py: Python<'_>,
     device: Any<'_, '_>,
     requires_grad: bool,
@@ -196,7 +207,7 @@ fn zeros_like(
 ) -> PyResult<Tensor> {
     let (other, dtype) = (like(input)?, self::dtype(dtype)?);
     let dtype = dtype.unwrap_or(other.dtype());
-    made(input.py(), device, requires_grad, || CoreTensor::zeros(other.shape(), dtype))
+    made_there(input.py(), device, requires_grad, || CoreTensor::zeros(other.shape(), dtype))
 }
 
 /// Ones of the shape and, without `dtype`, of the type of another tensor.
@@ -210,7 +221,7 @@ fn ones_like(
 ) -> PyResult<Tensor> {
     let (other, dtype) = (like(input)?, self::dtype(dtype)?);
     let dtype = dtype.unwrap_or(other.dtype());
-    made(input.py(), device, requires_grad, || CoreTensor::ones(other.shape(), dtype))
+    made_there(input.py(), device, requires_grad, || CoreTensor::ones(other.shape(), dtype))
 }
 
 /// Numbers spread evenly from 0 up to but without 1; see `manual_seed`.
@@ -261,5 +272,5 @@ fn _rebuild(
     requires_grad: bool,
 ) -> PyResult<Tensor> {
     let tensor = data::from_bytes(bytes.as_bytes(), dtype.0, &shape).or_raise(bytes.py())?;
-    made(bytes.py(), None, requires_grad, || Ok(tensor))
+    made_there(bytes.py(), None, requires_grad, || Ok(tensor))
 }

@@ -75,7 +75,11 @@ impl State {
     /// woken. A function that runs already goes on.
     pub(super) fn lose_device(&mut self, index: DeviceIndex, reason: &str) -> Result<()> {
         let Some(device) = self.devices.get_mut(usize::from(index)) else {
-            return Err(Error::DeviceIndex { given: named(index).to_string() });
+            return Err(Error::NoSuchDevice {
+                name: "Faults.lose_device".to_owned(),
+                given: named(index).to_string(),
+                allowed: format!("one of the {} devices of the driver", self.devices.len()),
+            });
         };
         device.lost.get_or_insert_with(|| reason.to_owned());
         for stream in self.streams.values_mut().filter(|stream| stream.device == index) {

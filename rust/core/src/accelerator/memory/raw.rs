@@ -180,6 +180,15 @@ pub fn copy(to: &End, from: &End, stream: Option<&Stream>, awaited: bool) -> Res
     if !std::ptr::eq(queued_on.home(), home) {
         return Err(Error::Forked { what: "a Stream" });
     }
+    let on_either =
+        [to, from].into_iter().filter_map(End::device).any(|end| end.device() == queued_on.device());
+    if !on_either {
+        return Err(Error::NoSuchDevice {
+            name: OPERATION.to_owned(),
+            given: format!("a stream of {}", queued_on.device()),
+            allowed: "a stream of the device of a buffer".to_owned(),
+        });
+    }
     if awaited && queued_on.is_capturing()? {
         let reason = "a copy that is recorded into a graph can't be waited for; make it non_blocking";
         return Err(Error::Graph { operation: OPERATION, reason: reason.to_owned() });
