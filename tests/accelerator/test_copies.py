@@ -126,8 +126,8 @@ def test_a_copy_is_in_the_order_of_the_stream_it_is_given(devices: tuple[str, st
     for stream in (Stream(devices[0]), Stream(devices[1])):
         fill_(here, 7)
         accelerator.synchronize(devices[0])
-        copy_(there, here, non_blocking=True, stream=stream)
-        copy_(back, there, stream=stream)
+        copy_(there, here, stream=stream)
+        copy_(back, there)
         assert back == b"\7" * 4
     with pytest.raises(errors.DeviceError, match="of the device of a buffer"):
         copy_(back, here, stream=Stream(devices[1]))

@@ -36,9 +36,9 @@ BUSY = """
         elif what == 1 and kept:
             stream.wait_event(chance.choice(kept))
         elif what == 2:
-            copy_(chance.choice(buffers), os.urandom(1 << 16), non_blocking=True, stream=stream)
+            copy_(buffers[stream.device_index], os.urandom(1 << 16), non_blocking=True, stream=stream)
         elif what == 3:
-            copy_(bytearray(1 << 16), chance.choice(buffers), non_blocking=True, stream=stream)
+            copy_(bytearray(1 << 16), buffers[stream.device_index], non_blocking=True, stream=stream)
         elif what == 4:
             accelerator.launch(stream, chance.choice((never.wait, spin, os.getpid, os.getpid, os.getpid)))
         elif what == 5:
