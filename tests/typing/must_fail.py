@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import interlock
-from interlock import aio, backends, device, inference_mode, no_grad, set_grad_enabled
+from interlock import accelerator, aio, backends, device, inference_mode, no_grad, set_grad_enabled
 from interlock.backends import cudnn, mkldnn
 
 backends.fp32_precision = "fp32"  # error: assignment
@@ -76,3 +76,22 @@ interlock.capture().wrap(first)("text")  # error: arg-type
 interlock.capture().wrap(3)  # error: type-var
 aio.run(first(1))  # error: arg-type
 number: int = second(1)  # error: assignment
+
+
+def add(x: int, y: int) -> int:
+    return x + y
+
+
+stream = interlock.Stream(priority="high")  # error: arg-type
+interlock.Stream(exclusiv=True)  # error: call-arg
+accelerator.launch(stream, add, 1)  # error: call-arg
+accelerator.launch(stream, add, 1, "2")  # error: arg-type
+accelerator.launch(3, add, 1, 2)  # error: arg-type
+accelerator.set_device_index(None)  # error: arg-type
+accelerator.device_index(1.5)  # error: arg-type
+accelerator.Graph(capture_error_mode="sloppy")  # error: arg-type
+interlock.Event(enable_timing=True).elapsed_time(stream)  # error: arg-type
+accelerator.memory.copy_(accelerator.memory.Buffer(4), "text")  # error: arg-type
+accelerator.memory.fill_(b"bytes", 1)  # error: arg-type
+with interlock.Event():  # error: attr-defined
+    pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
 import pickle
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -9,7 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import interlock
-from interlock import Tensor, aio, autograd, backends, errors, inference_mode, no_grad, set_grad_enabled
+from interlock import (
+    Tensor,
+    accelerator,
+    aio,
+    autograd,
+    backends,
+    errors,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)
 from interlock.autograd.grad_mode import set_multithreading_enabled
 from interlock.backends import cudnn
 
@@ -179,6 +190,27 @@ def on_threads() -> list[bool]:
     return seen
 
 
+def use_devices(faults: accelerator.Faults, numbers: array.array[float]) -> float:
+    """Use streams, events, graphs and memory of devices."""
+    accelerator.use("host", devices=2, memory=1 << 20, faults=faults)
+    buffer, back = accelerator.memory.Buffer(16, "host:1"), bytearray(16)
+    start, end = (interlock.Event(enable_timing=True) for _ in range(2))
+    with interlock.Stream(interlock.device("host", 1), priority=-1) as stream, accelerator.device_index(1):
+        start.record()
+        accelerator.memory.copy_(buffer, numbers, non_blocking=True)
+        accelerator.memory.fill_(buffer, 1, stream=stream)
+        accelerator.launch(stream, print, "done", sep="")
+        accelerator.memory.copy_(back, buffer)
+        stream.record_event(end).synchronize()
+    graph = accelerator.Graph(keep_graph=True, capture_error_mode="relaxed", pool=accelerator.Graph().pool())
+    with stream, graph as captured:
+        accelerator.memory.copy_(interlock.ones(4), buffer, non_blocking=True)
+    captured.replay()
+    properties = accelerator.device_properties(0)
+    free, total = accelerator.get_memory_info()
+    return start.elapsed_time(end) + properties.total_memory + free / total
+
+
 def main() -> None:
     """Do all of it."""
     before = backends.snapshot()
@@ -195,6 +227,7 @@ def main() -> None:
     sums = running_sum()
     print(next(sums), sums.send(2.5))
     print(asyncio.run(all_pauses()), aio.run(all_pauses()), on_threads(), scopes(), devices())
+    print(use_devices(accelerator.Faults(), array.array("f", [1.0, 2.0, 3.0, 4.0])) > 0)
     changed = backends.snapshot() != before
     backends.restore(pickle.loads(pickle.dumps(before)))
     print(changed, backends.snapshot() == before)
