@@ -46,7 +46,7 @@ fn a_handle_is_that_of_the_driver_made_last_until_one_is_started() {
     let faults = Faults::new();
     let options = |devices| HostOptions { devices, faults: faults.clone(), ..HostOptions::default() };
     let [first, second, third] = [1, 2, 3].map(|devices| HostDriver::new(options(devices)).unwrap());
-    assert!(matches!(faults.lose_device(3, "unplugged"), Err(Error::DeviceIndex { .. })));
+    assert!(matches!(faults.lose_device(3, "unplugged"), Err(Error::NoSuchDevice { .. })));
     drop(third);
     assert!(matches!(faults.live_objects(), Err(Error::NoAccelerator { .. })));
     second.start().unwrap();
@@ -145,7 +145,7 @@ fn a_lost_device_refuses_everything() {
     let (rig, faults) = two_devices();
     let (driver, stream) = (&rig.driver, rig.stream(1));
     let (event, memory) = (rig.record(stream), driver.allocate(1, 8).unwrap());
-    assert!(matches!(faults.lose_device(2, "unplugged"), Err(Error::DeviceIndex { .. })));
+    assert!(matches!(faults.lose_device(2, "unplugged"), Err(Error::NoSuchDevice { .. })));
     faults.lose_device(1, "unplugged").unwrap();
     faults.lose_device(1, "again").unwrap();
     assert!(is_lost(driver.launch(stream, Work::new("nothing", || Ok(())))));

@@ -124,7 +124,7 @@ impl Faults {
 
     /// The device is gone for good. From now on every call that concerns it fails with [`Error::DeviceLost`],
     /// and so does what is queued on it or copies from or to it; whoever waits for it is woken. Only a
-    /// function or copy that runs already goes on. Fails with [`Error::DeviceIndex`] for a device that is not
+    /// function or copy that runs already goes on. Fails with [`Error::NoSuchDevice`] for a device that is not
     /// there.
     pub fn lose_device(&self, device: DeviceIndex, reason: &str) -> Result<()> {
         self.shared()?.lock()?.lose_device(device, reason)
