@@ -18,8 +18,8 @@ pytestmark = pytest.mark.usefixtures("devices", "own_state")
 
 def place() -> tuple[int, int, int]:
     """The current device, and the ids of the current streams of both."""
-    streams = (accelerator.current_stream(index).stream_id for index in range(2))
-    return (accelerator.current_device_index(), *streams)  # type: ignore[return-value]
+    first, second = (accelerator.current_stream(index).stream_id for index in range(2))
+    return accelerator.current_device_index(), first, second
 
 
 def test_a_stream_makes_itself_and_its_device_current(devices: tuple[str, str]) -> None:

@@ -7,12 +7,10 @@ import threading
 import weakref
 from typing import Any
 
-import interlock
 import pytest
 from interlock import Stream, accelerator, errors
 
 from tests import child
-from tests.accelerator.latch import Latch
 
 pytestmark = pytest.mark.usefixtures("devices")
 HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
@@ -133,8 +131,9 @@ def test_nothing_of_a_call_is_kept_when_the_stream_has_passed_it() -> None:
     assert [reference() for reference in gone] == [None, None]
 
 
-def test_many_launches_are_served_by_few_threads(latch: Latch) -> None:
-    stream, threads = Stream(exclusive=True), set()
+def test_many_launches_are_served_by_few_threads() -> None:
+    stream = Stream(exclusive=True)
+    threads: set[int] = set()
     for _ in range(500):
         accelerator.launch(stream, lambda: threads.add(threading.get_ident()))
     stream.synchronize()
@@ -265,4 +264,3 @@ def test_a_stream_is_looked_up_while_others_come_and_go(devices: tuple[str, str]
             Stream(stream_id=number, device_index=1, device_type=kind)
     ended.set()
     thread.join()
-    assert interlock.Stream().query() in (True, False)

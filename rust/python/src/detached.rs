@@ -1,8 +1,8 @@
 //! Letting other threads run Python while this one works or waits, up to the very end of the interpreter.
 //!
 //! An interpreter that ends stops every daemon thread as soon as it wants to be attached again, by unwinding its
-//! stack. Rust takes that for a fault and ends the process. So such a thread never asks: who comes back from
-//! Rust while the interpreter ends is parked until the process has gone.
+//! stack. Rust takes that for a fault and ends the process. So who comes back from Rust while handlers of `atexit`
+//! run first waits a moment to see whether the interpreter ends, and if it does is parked until the process has gone.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,6 +1,5 @@
 //! Marks in streams.
 
-use std::fmt;
 use std::time::Duration;
 
 use once_cell::race::OnceBox;
@@ -154,12 +153,6 @@ impl Event {
             reason: reason.into(),
             code: None,
         }
-    }
-}
-
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an event of {}", self.device())
     }
 }
 

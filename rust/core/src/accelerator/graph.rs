@@ -95,7 +95,7 @@ impl Graph {
     }
 
     /// Ends the capture. What was recorded is made ready for replays, unless the graph was made with `keep`.
-    /// Where it fails, nothing stays recorded.
+    /// Where the capture fails, nothing stays recorded.
     pub fn capture_end(&self) -> Result<()> {
         let driver = self.driver()?;
         let mut state = self.state();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::driver::Driver;
 use super::host::{HostDriver, HostOptions};
 use super::in_use::Accelerator;
-use super::{Device, DeviceType, cuda};
+use super::{Device, cuda};
 use crate::sync::ForkLock;
 use crate::{Error, Result, env};
 
@@ -114,7 +114,7 @@ fn understood(text: &str) -> Chosen {
 /// too late; told once for each change.
 pub fn environment_came_too_late() -> Option<String> {
     let mut registry = REGISTRY.lock();
-    registry.in_use.filter(|found| found.is_of_this_process())?;
+    let in_use = registry.in_use.filter(|found| found.is_of_this_process())?;
     let text = asked_by_environment();
     let (read, _) = registry.environment.as_mut()?;
     if *read == text {
@@ -122,10 +122,10 @@ pub fn environment_came_too_late() -> Option<String> {
     }
     let now = text.as_ref().map_or("not set any more".to_owned(), |text| format!("{text:?} now"));
     *read = text;
-    let in_use = registry.in_use.map_or(DeviceType::Cpu, Accelerator::kind);
     Some(format!(
-        "{} is {now}, which comes too late: the driver of {in_use} is in use, which is fixed at first use",
-        env::ACCELERATOR
+        "{} is {now}, which comes too late: the driver of {} is in use, which is fixed at first use",
+        env::ACCELERATOR,
+        in_use.kind()
     ))
 }
 
@@ -254,7 +254,7 @@ pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
     let mut registry = REGISTRY.lock();
     let kind = driver.device_type();
     if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process())
-        && in_use.driver().device_type() == kind
+        && in_use.kind() == kind
     {
         return Err(Error::DriverInUse { asked_for: kind.name(), in_use: kind.name() });
     }

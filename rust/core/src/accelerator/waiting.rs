@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use super::driver::{Awaited, DeviceIndex, Goal, Patience, StreamHandle};
+use super::driver::{Awaited, Goal, Patience, StreamHandle};
 use super::in_use::Accelerator;
 use crate::{Error, Result};
 
@@ -64,15 +64,11 @@ impl Drop for Serving {
 /// A function that waits for its own stream would stop it for good.
 fn refuse_to_wait_for_oneself(home: &Accelerator, awaited: Awaited) -> Result<()> {
     let Some(served) = SERVED.try_with(Cell::get).ok().flatten() else { return Ok(()) };
-    let of_device = |device: DeviceIndex| device == served.device;
-    let (waits, operation) = match awaited {
-        Awaited::Stream(stream) => (stream == served, "Stream.synchronize"),
-        Awaited::Device(device) => (of_device(device), "accelerator.synchronize"),
-        Awaited::Event(_) => (false, "Event.synchronize"),
+    let operation = match awaited {
+        Awaited::Stream(stream) if stream == served => "Stream.synchronize",
+        Awaited::Device(device) if device == served.device => "accelerator.synchronize",
+        _ => return Ok(()),
     };
-    if !waits {
-        return Ok(());
-    }
     Err(Error::Device {
         device: home.device(served.device),
         operation: operation.to_owned(),

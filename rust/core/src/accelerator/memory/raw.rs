@@ -150,7 +150,8 @@ impl End {
 }
 
 /// Copies all bytes of one end to the other, of which at least one is on a device and which have equally many.
-/// Returns at once, with the stream in whose order the copy is: `stream`, or the current one of the device.
+/// Returns at once, with the stream in whose order the copy is: `stream`, which must be of the device of one end, or
+/// the current one of the device.
 ///
 /// Between two devices and without a stream it is the current stream of the source's. It waits for what the
 /// current stream of the destination's has queued, and what is queued there later waits for the copy.
