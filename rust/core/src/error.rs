@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::accelerator::memory::OutOfMemory;
 use crate::accelerator::{Device, DeviceType};
 use crate::backends::Site;
 
@@ -172,12 +173,7 @@ pub enum Error {
     /// A step of a task was begun while another one runs.
     TaskIsRunning,
     /// An allocator could not serve a request.
-    OutOfMemory {
-        /// Where the memory was asked for.
-        device: Device,
-        /// How many bytes were asked for.
-        requested: usize,
-    },
+    OutOfMemory(Box<OutOfMemory>),
 }
 
 impl fmt::Display for Error {
@@ -251,9 +247,7 @@ impl fmt::Display for Error {
                 write!(f, "{operation} failed: {library} returned {status}")
             }
             Error::TaskIsRunning => f.write_str("the state of this task is in force already"),
-            Error::OutOfMemory { device, requested } => {
-                write!(f, "out of memory on {device}: could not allocate {requested} bytes")
-            }
+            Error::OutOfMemory(told) => told.fmt(f),
         }
     }
 }

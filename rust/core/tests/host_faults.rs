@@ -168,7 +168,7 @@ fn a_lost_device_refuses_everything() {
     assert!(is_lost(driver.adopt_stream(1, stream.native)));
     assert!(is_lost(driver.create_event(1, EventOptions::default())));
     assert!(is_lost(driver.begin_capture(stream, CaptureMode::Global)));
-    assert!(is_lost(driver.is_capturing(stream)) && is_lost(driver.end_capture(stream)));
+    assert!(is_lost(driver.capture_of(stream)) && is_lost(driver.end_capture(stream)));
     driver.release_event(event);
     driver.release_stream(stream);
     assert_eq!((driver.device_count(), rig.wait(Awaited::Device(0))), (2, Ok(true)));

@@ -32,7 +32,7 @@ fn streams_that_are_not_there_are_errors() {
         assert!(is_unknown(driver.wait_event(stream, event)));
         assert!(is_unknown(driver.is_done(Awaited::Stream(stream))));
         assert!(is_unknown(driver.begin_capture(stream, CaptureMode::Global)));
-        assert!(is_unknown(driver.is_capturing(stream)));
+        assert!(is_unknown(driver.capture_of(stream)));
         assert!(is_unknown(driver.end_capture(stream)));
         assert!(is_unknown(driver.adopt_stream(stream.device, stream.native)) || stream == beyond);
         driver.release_stream(stream);

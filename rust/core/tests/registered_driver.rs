@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use interlock::accelerator::driver::*;
 use interlock::accelerator::host::{HostDriver, HostOptions};
+use interlock::accelerator::memory::OutOfMemory;
 use interlock::accelerator::{self, CaptureMode, Device, DeviceType, Event, Graph, Stream, Work};
 use interlock::{Error, Result};
 
@@ -31,7 +32,9 @@ fn ours<T>(result: Result<T>) -> Result<T> {
         Error::Device { device, operation, reason, code } => {
             Error::Device { device: named(device), operation, reason, code }
         }
-        Error::OutOfMemory { device, requested } => Error::OutOfMemory { device: named(device), requested },
+        Error::OutOfMemory(told) => {
+            Error::OutOfMemory(Box::new(OutOfMemory { device: named(told.device), ..*told }))
+        }
         other => other,
     })
 }
@@ -71,9 +74,10 @@ unsafe impl Driver for ThirdParty {
         wait_event(stream: StreamHandle, event: EventHandle) -> ();
         elapsed(start: EventHandle, end: EventHandle) -> f64;
         is_done(awaited: Awaited) -> bool;
+        is_over(event: EventHandle) -> bool;
         launch(stream: StreamHandle, work: Work) -> ();
         begin_capture(stream: StreamHandle, mode: CaptureMode) -> ();
-        is_capturing(stream: StreamHandle) -> bool;
+        capture_of(stream: StreamHandle) -> Option<u64>;
         end_capture(stream: StreamHandle) -> GraphHandle;
         instantiate(graph: GraphHandle) -> ExecutableHandle;
         replay(executable: ExecutableHandle, stream: StreamHandle) -> ();
@@ -98,6 +102,10 @@ unsafe impl Driver for ThirdParty {
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
         // SAFETY: as the caller vouches.
         ours(unsafe { self.0.fill(stream, fill) })
+    }
+
+    fn shares_memory(&self) -> bool {
+        self.0.shares_memory()
     }
 
     fn release_stream(&self, stream: StreamHandle) {

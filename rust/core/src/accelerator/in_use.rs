@@ -80,6 +80,11 @@ impl Accelerator {
         if self.is_of_this_process() { Ok(&*self.driver) } else { Err(Error::Forked { what }) }
     }
 
+    /// Whether the processor reads and writes memory of its devices where it lies.
+    pub(super) fn shares_memory(&self) -> bool {
+        self.driver.shares_memory()
+    }
+
     pub(super) fn kind(&self) -> DeviceType {
         self.driver.device_type()
     }

@@ -173,7 +173,7 @@ impl Stream {
 
     /// Whether what is queued is recorded into a graph.
     pub fn is_capturing(&self) -> Result<bool> {
-        self.driver()?.is_capturing(self.0.handle)
+        self.driver()?.capture_of(self.0.handle).map(|capture| capture.is_some())
     }
 
     /// Queues a function, which a driver runs on a thread of its own, in this thread's state as it is now. It may

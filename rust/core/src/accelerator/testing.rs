@@ -116,6 +116,10 @@ unsafe impl Driver for FakeDriver {
         absent()
     }
 
+    fn is_over(&self, _: EventHandle) -> Result<bool> {
+        absent()
+    }
+
     unsafe fn copy(&self, _: StreamHandle, _: Copy) -> Result<()> {
         absent()
     }
@@ -132,7 +136,7 @@ unsafe impl Driver for FakeDriver {
         absent()
     }
 
-    fn is_capturing(&self, _: StreamHandle) -> Result<bool> {
+    fn capture_of(&self, _: StreamHandle) -> Result<Option<u64>> {
         absent()
     }
 

@@ -80,6 +80,10 @@ impl Rig {
         self.driver.is_done(Awaited::Stream(stream)).unwrap()
     }
 
+    pub fn is_capturing(&self, stream: StreamHandle) -> bool {
+        self.driver.capture_of(stream).unwrap().is_some()
+    }
+
     pub fn memory(&self, device: DeviceIndex, bytes: usize) -> Arc<Memory> {
         let address = self.driver.allocate(device, bytes).unwrap();
         Arc::new(Memory { driver: self.driver.clone(), device: Some(device), address, bytes })

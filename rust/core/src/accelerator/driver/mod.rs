@@ -21,16 +21,17 @@ use crate::{Error, Result};
 ///
 /// Whoever calls passes indices below [`device_count`](Driver::device_count), and handles that this driver
 /// gave out and that have not been released, in the process that got them. Every method may be called from
-/// every thread. Only [`wait`](Driver::wait), [`allocate`](Driver::allocate), [`release`](Driver::release) and
-/// [`start`](Driver::start) may take their time; all other work is queued.
+/// every thread. Only [`wait`](Driver::wait), [`start`](Driver::start) and what gives or takes back memory may take
+/// their time; all other work is queued.
 ///
 /// Errors of queued work are told late: by the next [`is_done`](Driver::is_done) or [`wait`](Driver::wait)
 /// that covers the work, as [`Error::Device`] with the operation that failed.
 ///
 /// # Safety
-/// What [`allocate`](Driver::allocate) and [`allocate_pinned`](Driver::allocate_pinned) return must stay valid
-/// for as many bytes as were asked for until it is released, and queued work must keep its
-/// [`Keeper`](Keeper) until it has been done.
+/// What [`allocate`](Driver::allocate), [`allocate_pinned`](Driver::allocate_pinned) and [`map`](Driver::map)
+/// return must stay valid for as many bytes as were asked for until it is released, and queued work must keep its
+/// [`Keeper`](Keeper) until it has been done. Where [`shares_memory`](Driver::shares_memory) is true, addresses of
+/// devices are those of this program.
 pub unsafe trait Driver: Send + Sync {
     /// The type of its devices. One driver for each type.
     fn device_type(&self) -> DeviceType;
@@ -78,6 +79,56 @@ pub unsafe trait Driver: Send + Sync {
     /// As for [`release`](Driver::release).
     unsafe fn release_pinned(&self, address: Address, bytes: usize) -> Result<()>;
 
+    /// Whether the processor reads and writes memory of the devices where it lies.
+    fn shares_memory(&self) -> bool {
+        false
+    }
+
+    /// How many bytes of addresses [`map`](Driver::map) gives memory to at least, 0 where the devices have no
+    /// virtual memory: then none of the four functions below is called. It divides all that they are given.
+    fn mapping_granularity(&self, device: DeviceIndex) -> Result<usize> {
+        let _ = device;
+        Ok(0)
+    }
+
+    /// Addresses without memory, aligned to the granularity.
+    fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        let _ = bytes;
+        Err(self.no_virtual_memory(device))
+    }
+
+    /// Gives addresses back that have no memory.
+    ///
+    /// # Safety
+    /// [`reserve_addresses`](Driver::reserve_addresses) gave them for this device and size, and none of them has
+    /// memory.
+    unsafe fn release_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        let _ = (address, bytes);
+        Err(self.no_virtual_memory(device))
+    }
+
+    /// Gives memory to reserved addresses that have none; its content is undefined. It counts as
+    /// [allocated](Driver::allocate).
+    fn map(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        let _ = (address, bytes);
+        Err(self.no_virtual_memory(device))
+    }
+
+    /// Takes the memory of addresses back, which stay reserved.
+    ///
+    /// # Safety
+    /// One [`map`](Driver::map) gave it for this device and size, and neither queued work nor a graph uses it.
+    unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        let _ = (address, bytes);
+        Err(self.no_virtual_memory(device))
+    }
+
+    /// The error of a driver without virtual memory.
+    fn no_virtual_memory(&self, device: DeviceIndex) -> Error {
+        let device = Device::with_index(self.device_type(), device);
+        Error::Unsupported { operation: "virtual memory", device }
+    }
+
     /// The priorities of its streams.
     fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange>;
 
@@ -123,6 +174,10 @@ pub unsafe trait Driver: Send + Sync {
     /// Whether it has ended. Never waits.
     fn is_done(&self, awaited: Awaited) -> Result<bool>;
 
+    /// Whether everything before the mark of an event has ended, well or not; true for one that was never
+    /// recorded. Never waits, and what failed is still to be told to whoever asks [`is_done`](Driver::is_done).
+    fn is_over(&self, event: EventHandle) -> Result<bool>;
+
     /// What a wait that begins now is for.
     fn goal(&self, awaited: Awaited) -> Result<Goal> {
         Ok(Goal { awaited, places: Vec::new() })
@@ -161,8 +216,9 @@ pub unsafe trait Driver: Send + Sync {
     /// queue once they wait for an event recorded there.
     fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()>;
 
-    /// Whether work queued on the stream is recorded.
-    fn is_capturing(&self, stream: StreamHandle) -> Result<bool>;
+    /// The capture into which work queued on the stream is recorded, if it is. No two captures of a process have
+    /// the same number.
+    fn capture_of(&self, stream: StreamHandle) -> Result<Option<u64>>;
 
     /// Ends the capture that began on the stream. Fails, and the capture is over all the same, where something
     /// was done that can't be repeated, or another stream's part was not joined back.

@@ -237,8 +237,8 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn is_capturing(&self, handle: StreamHandle) -> Result<bool> {
-        Ok(self.lock()?.stream(handle, "Stream.is_capturing")?.capture.is_some())
+    pub(super) fn capture_of(&self, handle: StreamHandle) -> Result<Option<CaptureId>> {
+        Ok(self.lock()?.stream(handle, "Stream.is_capturing")?.capture)
     }
 
     pub(super) fn end_capture(&self, handle: StreamHandle) -> Result<GraphHandle> {

@@ -118,6 +118,10 @@ unsafe impl Driver for HostDriver {
         unsafe { self.shared().release_pinned(address, bytes) }
     }
 
+    fn shares_memory(&self) -> bool {
+        true
+    }
+
     fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange> {
         self.shared().lock()?.device(device, "accelerator.stream_priority_range")?;
         Ok(PRIORITIES)
@@ -163,6 +167,10 @@ unsafe impl Driver for HostDriver {
         self.shared().is_done(awaited)
     }
 
+    fn is_over(&self, event: EventHandle) -> Result<bool> {
+        self.shared().is_over(event)
+    }
+
     fn goal(&self, awaited: Awaited) -> Result<Goal> {
         self.shared().goal(awaited)
     }
@@ -187,8 +195,8 @@ unsafe impl Driver for HostDriver {
         self.shared().begin_capture(stream, mode)
     }
 
-    fn is_capturing(&self, stream: StreamHandle) -> Result<bool> {
-        self.shared().is_capturing(stream)
+    fn capture_of(&self, stream: StreamHandle) -> Result<Option<u64>> {
+        self.shared().capture_of(stream)
     }
 
     fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {

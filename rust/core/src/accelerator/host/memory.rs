@@ -8,6 +8,7 @@ use super::device;
 use super::shared::Shared;
 use crate::accelerator::Device;
 use crate::accelerator::driver::{Address, DeviceIndex, MemoryInfo};
+use crate::accelerator::memory::OutOfMemory;
 use crate::{Error, Result};
 
 /// Bytes to which every address is aligned.
@@ -104,7 +105,7 @@ impl Shared {
     }
 
     pub(super) fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
-        let out_of_memory = || Error::OutOfMemory { device: device::named(device), requested: bytes };
+        let out_of_memory = || OutOfMemory::error(device::named(device), bytes);
         {
             let mut state = self.lock()?;
             state.device(device, ALLOCATING)?;
@@ -144,7 +145,7 @@ impl Shared {
     }
 
     pub(super) fn allocate_pinned(&self, bytes: usize) -> Result<Address> {
-        let out_of_memory = || Error::OutOfMemory { device: Device::CPU, requested: bytes };
+        let out_of_memory = || OutOfMemory::error(Device::CPU, bytes);
         {
             let mut state = self.lock()?;
             if !state.pinned.reserve(bytes) {

@@ -10,7 +10,7 @@ use super::state::State;
 use super::stream::{Mark, Waiter};
 use crate::Result;
 use crate::accelerator::Backoff;
-use crate::accelerator::driver::{Awaited, DeviceIndex, Goal, Patience};
+use crate::accelerator::driver::{Awaited, DeviceIndex, EventHandle, Goal, Patience};
 
 /// What is awaited, as of when it was asked for.
 struct Places {
@@ -110,6 +110,16 @@ impl Shared {
         let over = state.is_over(&places)?;
         state.tell(&places)?;
         Ok(over)
+    }
+
+    pub(super) fn is_over(&self, event: EventHandle) -> Result<bool> {
+        let state = self.lock()?;
+        state.check_not_lost(event.device, "Event.query")?;
+        Ok(match state.events.get(&event.native).map(|event| &event.marked) {
+            Some(Marked::InStream(mark)) => state.is_reached(*mark),
+            Some(Marked::InCapture(..)) => false,
+            Some(Marked::Nothing) | None => true,
+        })
     }
 
     pub(super) fn goal(&self, awaited: Awaited) -> Result<Goal> {

@@ -4,9 +4,9 @@ use std::alloc::{self, Layout};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::Allocator;
+use super::{Allocator, OutOfMemory};
+use crate::Result;
 use crate::accelerator::Device;
-use crate::{Error, Result};
 
 /// Allocates from Rust's global allocator, aligned to a cache line and to every vector register.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ unsafe impl Allocator for CpuAllocator {
     }
 
     fn allocate(&self, bytes: usize) -> Result<NonNull<u8>> {
-        let out_of_memory = || Error::OutOfMemory { device: Device::CPU, requested: bytes };
+        let out_of_memory = || OutOfMemory::error(Device::CPU, bytes);
         let layout = Self::layout(bytes).ok_or_else(out_of_memory)?;
         // SAFETY: the layout has at least one byte.
         NonNull::new(unsafe { alloc::alloc(layout) }).ok_or_else(out_of_memory)
@@ -65,6 +65,6 @@ mod tests {
     #[test]
     fn a_size_beyond_the_address_space_is_out_of_memory() {
         let error = Block::new(CpuAllocator::handle(), usize::MAX).unwrap_err();
-        assert!(matches!(error, Error::OutOfMemory { requested: usize::MAX, .. }));
+        assert_eq!(error, OutOfMemory::error(Device::CPU, usize::MAX));
     }
 }

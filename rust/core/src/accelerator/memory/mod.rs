@@ -1,8 +1,11 @@
 //! Memory: the trait that every allocator is behind, and the block of memory that it hands out.
 
+mod allocation;
 mod block;
+mod buffer;
 mod cpu;
-mod raw;
+mod out_of_memory;
+mod pinned;
 
 use std::ptr::NonNull;
 
@@ -10,8 +13,10 @@ use super::Device;
 use crate::Result;
 
 pub use block::Block;
+pub use buffer::{DeviceMemory, End, HostMemory, copy};
 pub use cpu::CpuAllocator;
-pub use raw::{DeviceMemory, End, HostMemory, copy};
+pub use out_of_memory::{CacheState, OutOfMemory};
+pub use pinned::PinnedMemory;
 
 /// Hands out memory of one device.
 ///

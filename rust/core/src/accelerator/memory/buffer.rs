@@ -1,24 +1,23 @@
-//! Memory of a device, straight from its driver, and what streams do with it.
+//! Bytes on a device, and what streams do with them.
 
+use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::super::driver::{Address, Copy, DeviceIndex, Fill, Keeper, Place};
 use super::super::in_use::Accelerator;
 use super::super::stream::Stream;
 use super::super::{Device, EventOptions, current, event::Event};
+use super::allocation::Allocation;
 use crate::{Error, Result};
 
-/// Bytes on a device. They go back to the driver with the last handle, and with the last queued work that uses
-/// them.
+/// Bytes on a device, allocated for a stream. Clones and slices are of the same memory, which is free again once the
+/// last of them has gone. Work that was queued by then is done before others get it: that of the stream because what
+/// is allocated for it later is used later, that of others because they are [recorded](DeviceMemory::record_stream).
 #[derive(Clone, Debug)]
-pub struct DeviceMemory(Arc<Bytes>);
-
-#[derive(Debug)]
-struct Bytes {
-    home: &'static Accelerator,
-    device: DeviceIndex,
-    /// Of no bytes: nowhere.
-    address: Address,
+pub struct DeviceMemory {
+    allocation: Arc<Allocation>,
+    offset: usize,
     bytes: usize,
 }
 
@@ -55,36 +54,71 @@ pub enum End {
 }
 
 impl DeviceMemory {
-    /// `bytes` bytes on a device, not initialised; no device is the current one. Fails with
+    /// `bytes` bytes on a device for its current stream, not initialised; no device is the current one. Fails with
     /// [`Error::OutOfMemory`].
     pub fn new(device: Option<Device>, bytes: usize) -> Result<Self> {
         let (home, index) = current::resolve(device, "accelerator.memory.Buffer")?;
-        let address = match bytes {
-            0 => Address(0),
-            _ => home.driver_for("the accelerator")?.allocate(index, bytes)?,
-        };
-        Ok(DeviceMemory(Arc::new(Bytes { home, device: index, address, bytes })))
+        Self::on(&current::stream_on(home, index)?, bytes)
+    }
+
+    /// `bytes` bytes for a stream, on its device, not initialised. Fails with [`Error::OutOfMemory`].
+    pub fn on(stream: &Stream, bytes: usize) -> Result<Self> {
+        Ok(DeviceMemory { allocation: Arc::new(Allocation::new(stream, bytes)?), offset: 0, bytes })
     }
 
     /// How many bytes there are.
     pub fn bytes(&self) -> usize {
-        self.0.bytes
+        self.bytes
     }
 
     /// Where they are.
     pub fn device(&self) -> Device {
-        self.0.home.device(self.0.device)
+        self.allocation.device()
     }
 
     /// The address of the first, in the device's own counting; 0 where there are none.
     pub fn address(&self) -> Address {
-        self.0.address
+        if self.bytes == 0 { Address(0) } else { Address(self.allocation.address().0 + self.offset as u64) }
+    }
+
+    /// The same address for the processor, where it reaches the memory of the device. Nothing that is queued may use
+    /// the bytes meanwhile.
+    pub fn pointer(&self) -> Option<NonNull<u8>> {
+        let address = self.allocation.home().shares_memory().then(|| self.address().0 as usize)?;
+        NonNull::new(std::ptr::with_exposed_provenance_mut(address))
+    }
+
+    /// A part of the bytes. Fails with [`Error::Argument`] for a range that does not lie within.
+    pub fn slice(&self, range: Range<usize>) -> Result<Self> {
+        if range.start > range.end || range.end > self.bytes {
+            return Err(Error::Argument {
+                name: "accelerator.memory.Buffer.slice",
+                given: format!("{} to {}", range.start, range.end),
+                allowed: format!("a range within the {} bytes", self.bytes),
+            });
+        }
+        let (offset, bytes) = (self.offset + range.start, range.end - range.start);
+        Ok(DeviceMemory { allocation: self.allocation.clone(), offset, bytes })
+    }
+
+    /// Work on `stream` uses the bytes: once they are free, nobody gets them before what is queued there by then has
+    /// been done. For the stream that they were allocated for this does nothing.
+    pub fn record_stream(&self, stream: &Stream) -> Result<()> {
+        self.allocation.record_stream(stream)
+    }
+
+    /// Says that what is queued on `stream` next uses the bytes; what is queued has to own what this returns. While
+    /// the stream captures that is the memory itself, because a replay uses it again, unless it comes from the pool
+    /// of the same capture.
+    pub fn used_on(&self, stream: &Stream) -> Result<Keeper> {
+        self.record_stream(stream)?;
+        self.allocation.keeper_on(stream)
     }
 
     /// Sets every byte to `value`, in the order of `stream` or else of the current stream of the device. Returns
     /// at once.
     pub fn fill(&self, value: u8, stream: Option<&Stream>) -> Result<()> {
-        self.0.home.driver_for("a Buffer")?;
+        self.home().driver_for("a Buffer")?;
         let stream = self.stream_or(stream)?;
         if stream.device() != self.device() {
             return Err(Error::NoSuchDevice {
@@ -96,26 +130,22 @@ impl DeviceMemory {
         if self.bytes() == 0 {
             return Ok(());
         }
-        let (address, bytes, keep) = (self.0.address, self.0.bytes, self.0.clone() as Keeper);
+        let keep = self.used_on(&stream)?;
         // SAFETY: the keeper owns the bytes, which are on the device of the stream.
-        unsafe { stream.fill(Fill { address, bytes, value, keep }) }
+        unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, keep }) }
+    }
+
+    fn home(&self) -> &'static Accelerator {
+        self.allocation.home()
+    }
+
+    fn device_index(&self) -> DeviceIndex {
+        self.allocation.device_index()
     }
 
     fn stream_or(&self, stream: Option<&Stream>) -> Result<Stream> {
-        stream.map_or_else(|| current::stream_on(self.0.home, self.0.device), |stream| Ok(stream.clone()))
-    }
-}
-
-impl Drop for Bytes {
-    fn drop(&mut self) {
-        // A child can't reach the memory of its parent; it is left alone.
-        if self.bytes != 0
-            && let Ok(driver) = self.home.driver_for("a Buffer")
-        {
-            // SAFETY: the driver gave it for this device and size, and whatever uses it keeps it alive. A device
-            // that is lost refuses, and then there is nothing to give back.
-            let _ = unsafe { driver.release(self.device, self.address, self.bytes) };
-        }
+        let current = || current::stream_on(self.home(), self.device_index());
+        stream.map_or_else(current, |stream| Ok(stream.clone()))
     }
 }
 
@@ -129,15 +159,16 @@ impl End {
 
     fn place(&self) -> Place {
         match self {
-            End::Device(memory) => Place::Device(memory.0.device, memory.0.address),
+            End::Device(memory) => Place::Device(memory.device_index(), memory.address()),
             End::Host(memory) => Place::Host(memory.address),
         }
     }
 
-    fn keeper(&self) -> Keeper {
+    /// What a copy on a stream has to own.
+    fn used_on(&self, stream: &Stream) -> Result<Keeper> {
         match self {
-            End::Device(memory) => memory.0.clone(),
-            End::Host(memory) => memory.keep.clone(),
+            End::Device(memory) => memory.used_on(stream),
+            End::Host(memory) => Ok(memory.keep.clone()),
         }
     }
 
@@ -173,9 +204,9 @@ pub fn copy(to: &End, from: &End, stream: Option<&Stream>, awaited: bool) -> Res
             allowed: "a source and a destination of one size".to_owned(),
         });
     }
-    let home = on_device.0.home;
+    let home = on_device.home();
     for end in [to, from].into_iter().filter_map(End::device) {
-        end.0.home.driver_for("a Buffer")?;
+        end.home().driver_for("a Buffer")?;
     }
     let queued_on = on_device.stream_or(stream)?;
     if !std::ptr::eq(queued_on.home(), home) {
@@ -208,7 +239,7 @@ pub fn copy(to: &End, from: &End, stream: Option<&Stream>, awaited: bool) -> Res
         to: to.place(),
         from: from.place(),
         bytes: to.bytes(),
-        keep: Arc::new((to.keeper(), from.keeper())),
+        keep: Arc::new((to.used_on(&queued_on)?, from.used_on(&queued_on)?)),
     };
     // SAFETY: the keeper owns both ends.
     unsafe { queued_on.copy(copy)? };
