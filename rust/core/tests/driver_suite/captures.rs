@@ -10,13 +10,13 @@ use crate::rig::{Counter, Make, Rig, is_refused};
 pub fn what_a_stream_captures_does_not_run(make: Make) {
     let rig = Rig::new(make);
     let (stream, counter) = (rig.stream(0), Counter::default());
-    assert_eq!(rig.is_capturing(stream), false);
+    assert!(!rig.is_capturing(stream));
     rig.driver.begin_capture(stream, CaptureMode::Global).unwrap();
-    assert_eq!(rig.is_capturing(stream), true);
+    assert!(rig.is_capturing(stream));
     let raised = counter.clone();
     rig.launch(stream, move || raised.raise());
     let graph = rig.driver.end_capture(stream).unwrap();
-    assert_eq!(rig.is_capturing(stream), false);
+    assert!(!rig.is_capturing(stream));
     rig.finish(stream);
     assert_eq!(counter.get(), 0);
     rig.driver.release_graph(graph);
@@ -64,11 +64,11 @@ pub fn a_stream_takes_part_once_it_waits_for_an_event_of_the_capture(make: Make)
     let capture = rig.capture(origin, || {
         rig.launch(origin, || {});
         rig.join(forked, origin);
-        assert_eq!(rig.is_capturing(forked), true);
+        assert!(rig.is_capturing(forked));
         rig.launch(forked, || {});
         rig.join(origin, forked);
     });
-    assert_eq!(rig.is_capturing(forked), false);
+    assert!(!rig.is_capturing(forked));
     let shape = rig.driver.shape(capture.unwrap()).unwrap();
     assert_eq!((shape.nodes.len(), shape.edges), (2, vec![(0, 1)]));
 }
@@ -84,7 +84,7 @@ pub fn a_stream_that_was_not_joined_back_is_told(make: Make) {
     });
     assert!(is_refused(&capture), "{capture:?}");
     for stream in [origin, forked] {
-        assert_eq!(rig.is_capturing(stream), false);
+        assert!(!rig.is_capturing(stream));
         rig.finish(stream);
     }
 }
@@ -105,7 +105,7 @@ fn is_ended_by(rig: &Rig, breaks: impl FnOnce(StreamHandle)) {
     let stream = rig.stream(0);
     let capture = rig.capture(stream, || breaks(stream));
     assert!(is_refused(&capture), "{capture:?}");
-    assert_eq!(rig.is_capturing(stream), false);
+    assert!(!rig.is_capturing(stream));
     rig.finish(stream);
     rig.driver.release_graph(rig.capture(stream, || rig.launch(stream, || {})).unwrap());
 }
