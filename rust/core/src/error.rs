@@ -172,6 +172,8 @@ pub enum Error {
     },
     /// A step of a task was begun while another one runs.
     TaskIsRunning,
+    /// The host of this crate ended a wait.
+    Interrupted,
     /// An allocator could not serve a request.
     OutOfMemory(Box<OutOfMemory>),
 }
@@ -247,6 +249,7 @@ impl fmt::Display for Error {
                 write!(f, "{operation} failed: {library} returned {status}")
             }
             Error::TaskIsRunning => f.write_str("the state of this task is in force already"),
+            Error::Interrupted => f.write_str("the wait was interrupted"),
             Error::OutOfMemory(told) => told.fmt(f),
         }
     }

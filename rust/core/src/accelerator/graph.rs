@@ -25,6 +25,8 @@ pub struct Graph {
 struct State {
     /// That of what is being captured or was.
     pool: Option<PoolId>,
+    /// The streams that may still run it.
+    replayed_on: Vec<Stream>,
     /// Whether the shape is kept for [`Graph::dot`].
     debug: bool,
     phase: Phase,
@@ -34,9 +36,12 @@ struct State {
 #[derive(Debug)]
 enum Phase {
     Empty,
-    Capturing(Stream),
+    Capturing(Stream, CaptureNumber),
     Recorded { graph: Option<GraphHandle>, executable: Option<ExecutableHandle> },
 }
+
+/// A capture, by its driver's number.
+type CaptureNumber = u64;
 
 /// Names the memory that a graph allocates from, so that graphs can share it. Two numbers, as in PyTorch.
 pub type PoolId = (u64, u64);
@@ -53,7 +58,8 @@ impl Graph {
     pub fn new(keep: bool) -> Result<Self> {
         let home = registry::in_use("accelerator.Graph")?;
         let own_pool = new_pool();
-        let state = State { pool: None, debug: false, phase: Phase::Empty, shape: None };
+        let state =
+            State { pool: None, replayed_on: Vec::new(), debug: false, phase: Phase::Empty, shape: None };
         Ok(Graph { home, keep, own_pool, state: Mutex::new(state) })
     }
 
@@ -74,7 +80,7 @@ impl Graph {
         let mut state = self.state();
         match state.phase {
             Phase::Empty => {}
-            Phase::Capturing(_) => return Err(misused(OPERATION, "the graph is being captured already")),
+            Phase::Capturing(..) => return Err(misused(OPERATION, "the graph is being captured already")),
             Phase::Recorded { .. } => {
                 return Err(misused(
                     OPERATION,
@@ -88,9 +94,14 @@ impl Graph {
                 "a default stream can't be captured; make another one current: with Stream(), graph:";
             return Err(misused(OPERATION, reason));
         }
-        driver.begin_capture(stream.handle()?, mode)?;
-        state.pool = Some(pool.unwrap_or(self.own_pool));
-        state.phase = Phase::Capturing(stream);
+        let handle = stream.handle()?;
+        driver.begin_capture(handle, mode)?;
+        let pool = pool.unwrap_or(self.own_pool);
+        // It has just begun, so that there is one.
+        let capture = driver.capture_of(handle)?.unwrap_or_default();
+        self.home.captures().begin(capture, pool);
+        state.pool = Some(pool);
+        state.phase = Phase::Capturing(stream, capture);
         Ok(())
     }
 
@@ -99,12 +110,19 @@ impl Graph {
     pub fn capture_end(&self) -> Result<()> {
         let driver = self.driver()?;
         let mut state = self.state();
-        let Phase::Capturing(stream) = &state.phase else {
+        let Phase::Capturing(stream, capture) = &state.phase else {
             return Err(misused("Graph.capture_end", "no capture has begun"));
         };
         let ended = driver.end_capture(stream.handle()?);
+        self.home.captures().end(*capture);
         state.phase = Phase::Empty;
-        let graph = ended?;
+        let graph = match ended {
+            Ok(graph) => graph,
+            Err(error) => {
+                self.let_pool_go(&mut state);
+                return Err(error);
+            }
+        };
         state.phase = Phase::Recorded { graph: Some(graph), executable: None };
         if state.debug {
             state.shape = Some(driver.shape(graph)?);
@@ -150,15 +168,21 @@ impl Graph {
     /// Queues what was recorded on the current stream of this thread; makes it ready first if it is not.
     pub fn replay(&self) -> Result<()> {
         let driver = self.driver()?;
-        let executable = self.make_ready(&mut self.state(), "Graph.replay")?;
-        driver.replay(executable, current::current_stream(None)?.handle()?)
+        let mut state = self.state();
+        let executable = self.make_ready(&mut state, "Graph.replay")?;
+        let stream = current::current_stream(None)?;
+        driver.replay(executable, stream.handle()?)?;
+        if !state.replayed_on.contains(&stream) {
+            state.replayed_on.push(stream);
+        }
+        Ok(())
     }
 
     /// Lets go what was recorded, so that the graph can be captured again.
     pub fn reset(&self) -> Result<()> {
         self.driver()?;
         let mut state = self.state();
-        if matches!(state.phase, Phase::Capturing(_)) {
+        if matches!(state.phase, Phase::Capturing(..)) {
             return Err(misused("Graph.reset", "the graph is being captured"));
         }
         self.let_go(&mut state);
@@ -173,22 +197,36 @@ impl Graph {
     }
 
     fn let_go(&self, state: &mut State) {
-        (state.shape, state.pool) = (None, None);
+        state.shape = None;
         let Ok(driver) = self.driver() else { return };
         match std::mem::replace(&mut state.phase, Phase::Empty) {
             Phase::Recorded { graph, executable } => {
                 graph.into_iter().for_each(|graph| driver.release_graph(graph));
                 executable.into_iter().for_each(|executable| driver.release_executable(executable));
             }
-            Phase::Capturing(stream) => {
+            Phase::Capturing(stream, capture) => {
                 // Nobody can end it any more; the stream would record for ever.
                 if let Ok(handle) = stream.handle()
                     && let Ok(graph) = driver.end_capture(handle)
                 {
                     driver.release_graph(graph);
                 }
+                self.home.captures().end(capture);
             }
             Phase::Empty => {}
+        }
+        self.let_pool_go(state);
+    }
+
+    /// The graph uses its pool no more, apart from replays that are queued.
+    fn let_pool_go(&self, state: &mut State) {
+        let streams = std::mem::take(&mut state.replayed_on);
+        if let Some(pool) = state.pool.take()
+            && self.home.captures().let_go(pool)
+        {
+            self.home.caches_for("a Graph").into_iter().flatten().for_each(|cache| {
+                cache.pool_goes(self.home, pool, &streams);
+            });
         }
     }
 

@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use once_cell::race::OnceBox;
 
+use super::captures::Captures;
 use super::driver::{DeviceIndex, Driver, Keeper, PriorityRange};
+use super::graph::PoolId;
+use super::memory::Cache;
 use super::stream::{Kind, Stream, StreamInner};
 use super::{Device, DeviceType};
 use crate::{Error, Result, lifecycle};
@@ -21,6 +24,9 @@ pub(crate) struct Accelerator {
     /// Streams that are alive and not in `devices`, by the ids that they were given.
     others: Mutex<HashMap<i64, (DeviceIndex, Weak<StreamInner>)>>,
     next_id: AtomicI64,
+    captures: Captures,
+    /// What is kept of the memory of each device.
+    caches: Vec<Cache>,
 }
 
 impl fmt::Debug for Accelerator {
@@ -52,12 +58,15 @@ impl Pool {
 
 impl Accelerator {
     pub(super) fn new(driver: Arc<dyn Driver>) -> Self {
-        let devices = (0..driver.device_count()).map(|_| Streams {
+        let count = DeviceIndex::try_from(driver.device_count()).unwrap_or(DeviceIndex::MAX);
+        let devices = (0..count).map(|_| Streams {
             default: OnceBox::new(),
             pools: (0..Pool::PRIORITIES).map(|_| Pool::default()).collect(),
         });
         Accelerator {
             devices: devices.collect(),
+            captures: Captures::default(),
+            caches: (0..count).map(Cache::new).collect(),
             driver,
             generation: lifecycle::fork_generation(),
             others: Mutex::default(),
@@ -71,8 +80,35 @@ impl Accelerator {
     }
 
     /// The driver, wherever it was started.
-    pub(super) fn driver(&self) -> Arc<dyn Driver> {
-        self.driver.clone()
+    pub(super) fn driver(&self) -> &Arc<dyn Driver> {
+        &self.driver
+    }
+
+    /// The captures that are underway.
+    pub(super) fn captures(&self) -> &Captures {
+        &self.captures
+    }
+
+    /// What is kept of the memory of a device, for `what`, an object that must be of this process.
+    pub(super) fn cache_for(&self, index: DeviceIndex, what: &'static str) -> Result<&Cache> {
+        self.driver_for(what)?;
+        let cache = self.caches.get(usize::from(index));
+        cache.ok_or_else(|| Error::DeviceIndex { given: index.to_string() })
+    }
+
+    /// The same of all devices.
+    pub(super) fn caches_for(&self, what: &'static str) -> Result<&[Cache]> {
+        self.driver_for(what)?;
+        Ok(&self.caches)
+    }
+
+    /// The pool from which memory for a stream comes while a graph is captured.
+    pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<PoolId>> {
+        if !self.captures.any() {
+            return Ok(None);
+        }
+        let capture = self.driver.capture_of(stream.handle()?)?;
+        Ok(capture.and_then(|capture| self.captures.pool_of(capture)))
     }
 
     /// The driver for `what`, an object that must be of this process.

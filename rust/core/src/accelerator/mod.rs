@@ -6,6 +6,7 @@
 //! along, tasks have their own.
 
 mod backoff;
+mod captures;
 mod cuda;
 mod current;
 mod device;
@@ -14,6 +15,7 @@ mod event;
 mod graph;
 pub mod host;
 mod in_use;
+mod interrupt;
 pub mod memory;
 mod registry;
 mod stream;
@@ -32,6 +34,7 @@ pub use device::{Device, DeviceType};
 pub use driver::{Awaited, CaptureMode, EventOptions, Patience, Work};
 pub use event::Event;
 pub use graph::{Graph, PoolId, new_pool};
+pub use interrupt::ask_while_waiting;
 pub(crate) use registry::REGISTRY;
 pub use registry::{
     current_accelerator, device_count, environment_came_too_late, register_driver, required, use_driver,

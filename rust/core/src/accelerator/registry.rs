@@ -47,7 +47,7 @@ impl Registry {
     /// The driver that was named, or the first registered one that can be used; else the choice is left.
     fn chosen(&mut self) -> Chosen {
         if let Some(in_use) = self.in_use.filter(|found| found.is_of_this_process()) {
-            return Chosen::Driver(in_use.driver());
+            return Chosen::Driver(in_use.driver().clone());
         }
         if let Some(asked_for) = &self.asked_for {
             return asked_for.clone();
@@ -143,6 +143,11 @@ pub(super) fn chosen() -> Chosen {
         }
         chosen => chosen,
     }
+}
+
+/// Whether a driver is in use in this process.
+pub(crate) fn is_in_use() -> bool {
+    REGISTRY.lock().in_use.is_some_and(Accelerator::is_of_this_process)
 }
 
 /// The accelerator in use; the first call starts its driver and fixes it. Fails where there is none for

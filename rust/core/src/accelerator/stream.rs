@@ -253,6 +253,9 @@ impl Drop for StreamInner {
             return;
         }
         self.home.forget(self.id);
+        if let Ok(cache) = self.home.cache_for(self.handle.device, "a Stream") {
+            cache.stream_goes(self.home, self.id, self.handle);
+        }
         if self.kind == Kind::Exclusive
             && let Ok(driver) = self.home.driver_for("a Stream")
         {

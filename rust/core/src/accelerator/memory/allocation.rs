@@ -2,30 +2,46 @@
 
 use std::sync::Arc;
 
-use super::super::Device;
+use once_cell::race::OnceBox;
+
 use super::super::driver::{Address, DeviceIndex, Keeper};
 use super::super::in_use::Accelerator;
 use super::super::stream::Stream;
-use crate::Result;
+use super::super::{Device, PoolId};
+use super::cache::Taken;
+use super::reclaim;
+use crate::{Error, Result};
+
+const WHAT: &str = "a Buffer";
 
 /// Memory of a device, free again when it is dropped.
 #[derive(Debug)]
 pub(super) struct Allocation {
     home: &'static Accelerator,
     device: DeviceIndex,
-    /// Of no bytes: nowhere.
-    address: Address,
-    bytes: usize,
+    /// The stream whose work is the first to use it.
+    stream: i64,
+    /// The pool of the graph that was captured when it was made.
+    pool: Option<PoolId>,
+    /// `None` for no bytes, which are nowhere.
+    taken: Option<Taken>,
 }
 
 impl Allocation {
     pub(super) fn new(stream: &Stream, bytes: usize) -> Result<Self> {
         let (home, device) = (stream.home(), stream.device_index());
-        let address = match bytes {
-            0 => Address(0),
-            _ => home.driver_for("the accelerator")?.allocate(device, bytes)?,
+        let cache = home.cache_for(device, "a Stream")?;
+        let pool = home.pool_for(stream)?;
+        let taken = match bytes {
+            0 => None,
+            _ => match cache.allocate(stream, bytes, pool) {
+                Err(Error::OutOfMemory(told)) if reclaim::ask_for_another_try(&told) => {
+                    Some(cache.allocate(stream, bytes, pool)?)
+                }
+                taken => Some(taken?),
+            },
         };
-        Ok(Allocation { home, device, address, bytes })
+        Ok(Allocation { home, device, stream: stream.id(), pool, taken })
     }
 
     pub(super) fn home(&self) -> &'static Accelerator {
@@ -42,31 +58,42 @@ impl Allocation {
 
     /// The address of the first byte.
     pub(super) fn address(&self) -> Address {
-        self.address
+        self.taken.map_or(Address(0), |taken| taken.address)
     }
 
+    /// Work on a stream uses it. That of its own stream, in whose order it is allocated and freed, is known to.
     pub(super) fn record_stream(&self, stream: &Stream) -> Result<()> {
-        self.home.driver_for("a Buffer")?;
-        let _ = stream;
+        let cache = self.home.cache_for(self.device, WHAT)?;
+        stream.driver()?;
+        let is_own = stream.id() == self.stream && stream.device_index() == self.device;
+        if let Some(taken) = self.taken.filter(|_| !is_own) {
+            cache.record_stream(taken.piece, stream);
+        }
         Ok(())
     }
 
-    /// What work on a stream has to own that uses the memory.
+    /// What work on a stream has to own that uses it: nothing, as it is given back to the driver only after all that
+    /// was queued. A graph repeats what it has captured, and has to own what does not come from its own pool.
     pub(super) fn keeper_on(self: &Arc<Self>, stream: &Stream) -> Result<Keeper> {
-        let _ = stream;
-        Ok(self.clone())
+        let captured =
+            stream.is_capturing()? && (self.pool.is_none() || self.home.pool_for(stream)? != self.pool);
+        Ok(if captured { self.clone() } else { nothing() })
     }
+}
+
+/// A keeper of nothing.
+fn nothing() -> Keeper {
+    static NOTHING: OnceBox<Keeper> = OnceBox::new();
+    NOTHING.get_or_init(|| Box::new(Arc::new(()))).clone()
 }
 
 impl Drop for Allocation {
     fn drop(&mut self) {
         // A child can't reach the memory of its parent; it is left alone.
-        if self.bytes != 0
-            && let Ok(driver) = self.home.driver_for("a Buffer")
+        if let Some(taken) = self.taken
+            && let Ok(cache) = self.home.cache_for(self.device, WHAT)
         {
-            // SAFETY: the driver gave it for this device and size, and whatever uses it keeps it alive. A device
-            // that is lost refuses, and then there is nothing to give back.
-            let _ = unsafe { driver.release(self.device, self.address, self.bytes) };
+            cache.release(self.home, taken.piece);
         }
     }
 }

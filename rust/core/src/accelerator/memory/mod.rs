@@ -3,9 +3,15 @@
 mod allocation;
 mod block;
 mod buffer;
+mod cache;
 mod cpu;
+mod limits;
 mod out_of_memory;
 mod pinned;
+mod reclaim;
+mod scope;
+mod statistics;
+mod usage;
 
 use std::ptr::NonNull;
 
@@ -14,9 +20,20 @@ use crate::Result;
 
 pub use block::Block;
 pub use buffer::{DeviceMemory, End, HostMemory, copy};
+pub(super) use cache::Cache;
+pub use cache::ScopeStatistics;
 pub use cpu::CpuAllocator;
+pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
 pub use out_of_memory::{CacheState, OutOfMemory};
 pub use pinned::PinnedMemory;
+pub(crate) use reclaim::ASKED;
+pub use reclaim::{Registration, on_miss, on_oom};
+pub use scope::Scope;
+pub use statistics::{ByPool, Stat, Statistics};
+pub use usage::{
+    empty_cache, fragmentation, largest_free_block, reset_accumulated_statistics, reset_peak_statistics,
+    statistics,
+};
 
 /// Hands out memory of one device.
 ///

@@ -1,0 +1,19 @@
+//! Waits that a host may end.
+
+use once_cell::race::OnceBox;
+
+use crate::{Error, Result};
+
+static ASKED: OnceBox<fn() -> bool> = OnceBox::new();
+
+/// Has `interrupted` called again and again while a thread waits until memory can be given back, on that thread and
+/// without any lock. Once it returns true the wait ends with [`Error::Interrupted`]. The first call counts.
+pub fn ask_while_waiting(interrupted: fn() -> bool) {
+    // A second host in one process shares the interpreter with the first.
+    let _ = ASKED.set(Box::new(interrupted));
+}
+
+/// Fails where the host wants a wait of this thread to end.
+pub(super) fn check() -> Result<()> {
+    if ASKED.get().is_some_and(|interrupted| interrupted()) { Err(Error::Interrupted) } else { Ok(()) }
+}

@@ -1,0 +1,75 @@
+//! Free pieces by size.
+
+use std::collections::BTreeMap;
+
+use super::piece::PieceId;
+use super::sizes::Rules;
+use crate::accelerator::driver::Address;
+
+/// Free pieces of one kind of segments, in the order of streams, sizes and addresses.
+#[derive(Debug, Default)]
+pub(super) struct FreeList(BTreeMap<(i64, usize, Address), Entry>);
+
+/// A free piece.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) piece: PieceId,
+    /// Its segment can grow and shrink.
+    pub(super) expandable: bool,
+}
+
+impl FreeList {
+    pub(super) fn insert(&mut self, stream: i64, bytes: usize, address: Address, entry: Entry) {
+        self.0.insert((stream, bytes, address), entry);
+    }
+
+    /// Whether it was there.
+    pub(super) fn remove(&mut self, stream: i64, bytes: usize, address: Address) -> bool {
+        self.0.remove(&(stream, bytes, address)).is_some()
+    }
+
+    /// The smallest piece of a stream that is large enough and may be used; the first of those of one size.
+    ///
+    /// The search goes on after pieces that may not be used, as one that may be can come later.
+    pub(super) fn best_fit(&self, stream: i64, bytes: usize, rules: &Rules) -> Option<PieceId> {
+        let candidates = self.0.range((stream, bytes, Address(0))..=(stream, usize::MAX, Address(u64::MAX)));
+        let suits = |size: usize, entry: &Entry| rules.suits(size, bytes, entry.expandable);
+        candidates.into_iter().find(|((_, size, _), entry)| suits(*size, entry)).map(|(_, entry)| entry.piece)
+    }
+
+    /// The size of the largest piece, 0 where there is none.
+    pub(super) fn largest(&self) -> usize {
+        self.0.keys().map(|(_, bytes, _)| *bytes).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(pieces: &[(i64, usize, u64, bool)]) -> FreeList {
+        let mut list = FreeList::default();
+        for (piece, &(stream, bytes, address, expandable)) in pieces.iter().enumerate() {
+            list.insert(stream, bytes, Address(address), Entry { piece: piece.into(), expandable });
+        }
+        list
+    }
+
+    #[test]
+    fn the_smallest_piece_that_is_large_enough_is_found() {
+        let list = list(&[(0, 4096, 1, false), (0, 1024, 9, false), (0, 1024, 2, false), (1, 512, 3, false)]);
+        let rules = Rules::default();
+        assert_eq!(list.best_fit(0, 512, &rules), Some(2.into()));
+        assert_eq!(list.best_fit(0, 1025, &rules), Some(0.into()));
+        assert_eq!(list.best_fit(1, 512, &rules), Some(3.into()));
+        assert_eq!(list.best_fit(0, 4097, &rules), None);
+        assert_eq!(list.largest(), 4096);
+    }
+
+    #[test]
+    fn a_piece_that_may_not_be_used_hides_none_that_may() {
+        let list = list(&[(0, 4096, 1, false), (0, 8192, 2, true)]);
+        let rules = Rules { oversize: 4096, ..Rules::default() };
+        assert_eq!(list.best_fit(0, 512, &rules), Some(1.into()));
+    }
+}

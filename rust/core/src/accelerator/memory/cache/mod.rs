@@ -1,0 +1,214 @@
+//! Memory of a device that is kept for the next request, after the design of PyTorch's caching allocator.
+//!
+//! The driver gives segments, which are cut into pieces. A piece that is freed goes into a list of its stream at
+//! once, although work that is queued on the stream may still use it: what is queued there later comes later. Work of
+//! other streams is awaited with events. The best fit is the smallest free piece of the stream that is large enough;
+//! free neighbours are joined. What is wholly free goes back to the driver when memory is short, and when somebody
+//! asks for it.
+//!
+//! One lock for each device, never held while a driver gives or takes memory, or while somebody waits.
+
+mod books;
+mod collection;
+mod exhaustion;
+mod free_list;
+mod piece;
+mod scopes;
+mod sizes;
+mod state;
+mod table;
+mod waits;
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use piece::PieceId;
+pub use scopes::ScopeStatistics;
+use state::State;
+
+use super::statistics::Statistics;
+use crate::Result;
+use crate::accelerator::PoolId;
+use crate::accelerator::driver::{Address, DeviceIndex, Driver, StreamHandle};
+use crate::accelerator::in_use::Accelerator;
+use crate::accelerator::stream::Stream;
+
+/// What is kept of the memory of one device. Who calls has seen that the accelerator is of this process.
+pub(in crate::accelerator) struct Cache {
+    device: DeviceIndex,
+    state: Mutex<State>,
+}
+
+/// A piece of memory that somebody uses now.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::accelerator) struct Taken {
+    pub(in crate::accelerator) piece: PieceId,
+    pub(in crate::accelerator) address: Address,
+}
+
+/// Whose memory it is, and whether anybody captures a graph.
+#[derive(Clone, Copy)]
+struct Context {
+    home: &'static Accelerator,
+    driver: &'static dyn Driver,
+    device: DeviceIndex,
+    /// Events may become a part of a graph, and a driver may not be asked for much.
+    capturing: bool,
+}
+
+impl Cache {
+    pub(in crate::accelerator) fn new(device: DeviceIndex) -> Self {
+        Cache { device, state: Mutex::new(State::default()) }
+    }
+
+    fn context(&self, home: &'static Accelerator) -> Context {
+        Context { home, driver: &**home.driver(), device: self.device, capturing: home.captures().any() }
+    }
+
+    /// Does something with the state.
+    fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = act(&mut state);
+        let gone = state.take_gone();
+        drop(state);
+        // Without the lock, which the last handle to a stream takes.
+        drop(gone);
+        result
+    }
+
+    /// A piece of at least `requested` bytes for a stream, from the pool of a graph if it is one. `requested` is
+    /// not 0.
+    pub(in crate::accelerator) fn allocate(
+        &self,
+        stream: &Stream,
+        requested: usize,
+        pool: Option<PoolId>,
+    ) -> Result<Taken> {
+        let context = self.context(stream.home());
+        let found = self.locked(|state| {
+            state.settle(&context);
+            let request = state.request(stream.id(), requested, pool)?;
+            Some((request, state.take(&request)))
+        });
+        match found {
+            Some((_, Some(taken))) => Ok(taken),
+            Some((request, None)) => self.allocate_anew(&context, stream, &request, pool),
+            None => Err(self.exhausted(&context, stream, (requested, requested), pool)),
+        }
+    }
+
+    /// Nobody uses the piece any more, apart from work that is queued.
+    pub(in crate::accelerator) fn release(&self, home: &'static Accelerator, piece: PieceId) {
+        let context = self.context(home);
+        self.change(&context, |state| state.release(&context, piece));
+    }
+
+    /// Work of another stream uses the piece.
+    pub(in crate::accelerator) fn record_stream(&self, piece: PieceId, stream: &Stream) {
+        self.locked(|state| state.record_stream(piece, stream));
+    }
+
+    /// Gives back to the driver what nobody uses, once what is queued now has been done. While a graph is captured
+    /// nothing is given back.
+    pub(in crate::accelerator) fn empty(&self, home: &'static Accelerator) -> Result<()> {
+        let context = self.context(home);
+        if context.capturing { Ok(()) } else { self.give_back_all(&context) }
+    }
+
+    /// A stream goes, and nothing is allocated for it any more.
+    pub(in crate::accelerator) fn stream_goes(
+        &self,
+        home: &'static Accelerator,
+        id: i64,
+        stream: StreamHandle,
+    ) {
+        let context = self.context(home);
+        self.change(&context, |state| state.stream_goes(&context, id, stream));
+    }
+
+    /// No graph uses a pool any more; the streams may still run one that did.
+    pub(in crate::accelerator) fn pool_goes(
+        &self,
+        home: &'static Accelerator,
+        pool: PoolId,
+        streams: &[Stream],
+    ) {
+        let context = self.context(home);
+        self.change(&context, |state| state.pool_goes(&context, pool, streams));
+    }
+
+    /// Does something after which memory may go back to the driver.
+    fn change(&self, context: &Context, act: impl FnOnce(&mut State)) {
+        let ready = self.locked(|state| {
+            act(state);
+            state.ready(context)
+        });
+        self.give_back(context, ready);
+    }
+
+    pub(in crate::accelerator) fn statistics(&self) -> Statistics {
+        self.locked(|state| state.books.statistics.clone())
+    }
+
+    pub(in crate::accelerator) fn reset_peak(&self) {
+        self.locked(|state| state.books.statistics.reset_peak());
+    }
+
+    pub(in crate::accelerator) fn reset_accumulated(&self) {
+        self.locked(|state| state.books.statistics.reset_accumulated());
+    }
+
+    /// The largest free piece and all free bytes that are kept.
+    pub(in crate::accelerator) fn free(&self) -> (u64, u64) {
+        self.locked(|state| (state.books.largest_free(), state.books.kept))
+    }
+
+    /// How many bytes may be taken from the driver; returns how many might before.
+    pub(in crate::accelerator) fn set_limit(&self, limit: Option<u64>) -> Option<u64> {
+        self.locked(|state| std::mem::replace(&mut state.limit, limit))
+    }
+
+    pub(in crate::accelerator) fn limit(&self) -> Option<u64> {
+        self.locked(|state| state.limit)
+    }
+
+    /// How many bytes may be kept that nobody uses; returns how many might before. What is too much goes back.
+    pub(in crate::accelerator) fn set_cache_limit(
+        &self,
+        home: &'static Accelerator,
+        limit: Option<u64>,
+    ) -> Option<u64> {
+        let context = self.context(home);
+        let mut before = None;
+        self.change(&context, |state| {
+            before = std::mem::replace(&mut state.cache_limit, limit);
+            state.trim(&context);
+        });
+        before
+    }
+
+    pub(in crate::accelerator) fn cache_limit(&self) -> Option<u64> {
+        self.locked(|state| state.cache_limit)
+    }
+
+    /// Counts from now on what is allocated, for a block of a program.
+    pub(in crate::accelerator) fn open_scope(&self) -> u64 {
+        self.locked(|state| state.books.open_scope())
+    }
+
+    /// What a block has counted that is open.
+    pub(in crate::accelerator) fn scope(&self, id: u64) -> Option<ScopeStatistics> {
+        self.locked(|state| state.books.scopes.counted(id))
+    }
+
+    /// What a block has counted, which is over.
+    pub(in crate::accelerator) fn close_scope(&self, id: u64) -> Option<ScopeStatistics> {
+        self.locked(|state| state.books.scopes.close(id))
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cache({})", self.device)
+    }
+}

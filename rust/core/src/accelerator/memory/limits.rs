@@ -1,0 +1,105 @@
+//! How much memory a process may take.
+
+use std::str::FromStr;
+
+use super::super::{Device, current};
+use crate::{Error, Result};
+
+/// A number of bytes, or a part of what a device has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// So many bytes.
+    Bytes(u64),
+    /// A part of all memory of the device, from 0 to 1.
+    Fraction(f64),
+}
+
+const SET_LIMIT: &str = "accelerator.memory.set_limit";
+const SET_CACHE_LIMIT: &str = "accelerator.memory.set_cache_limit";
+
+impl Limit {
+    /// What a limit may be, for messages.
+    pub const ALLOWED: &str =
+        "a number of bytes, a fraction from 0.0 to 1.0, a percentage such as \"90%\", or None";
+
+    /// A part of all memory. Fails with [`Error::Argument`] for what is not from 0 to 1.
+    pub fn fraction(part: f64) -> Result<Self> {
+        if (0.0..=1.0).contains(&part) { Ok(Limit::Fraction(part)) } else { Err(refused(part.to_string())) }
+    }
+
+    fn bytes_of(self, total: u64) -> u64 {
+        match self {
+            Limit::Bytes(bytes) => bytes,
+            // A part of a whole number of bytes fits one.
+            Limit::Fraction(part) => (part * total as f64) as u64,
+        }
+    }
+}
+
+fn refused(given: String) -> Error {
+    Error::Argument { name: "a memory limit", given, allowed: Limit::ALLOWED.to_owned() }
+}
+
+/// `"90%"`.
+impl FromStr for Limit {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        let fraction = percent.map(|percent| percent / 100.0).filter(|part| (0.0..=1.0).contains(part));
+        fraction.map(Limit::Fraction).ok_or_else(|| refused(format!("{text:?}")))
+    }
+}
+
+/// How many bytes this process may take of a device's memory at most, used or kept; `None` for all. Returns what it
+/// was. What is taken already stays. No device is the current one.
+pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
+    let (home, index) = current::resolve(device, SET_LIMIT)?;
+    let limit = in_bytes(limit, home.device(index))?;
+    Ok(home.cache_for(index, SET_LIMIT)?.set_limit(limit))
+}
+
+/// What [`set_limit`] last set, in bytes.
+pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
+    let (home, index) = current::resolve(device, "accelerator.memory.get_limit")?;
+    Ok(home.cache_for(index, SET_LIMIT)?.limit())
+}
+
+/// How many bytes of a device's memory may be kept that nobody uses; `None` for any number. Returns what it was. What
+/// is kept beyond goes back to the driver, the longest unused first. No device is the current one.
+pub fn set_cache_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
+    let (home, index) = current::resolve(device, SET_CACHE_LIMIT)?;
+    let limit = in_bytes(limit, home.device(index))?;
+    Ok(home.cache_for(index, SET_CACHE_LIMIT)?.set_cache_limit(home, limit))
+}
+
+/// What [`set_cache_limit`] last set, in bytes.
+pub fn cache_limit(device: Option<Device>) -> Result<Option<u64>> {
+    let (home, index) = current::resolve(device, "accelerator.memory.get_cache_limit")?;
+    Ok(home.cache_for(index, SET_CACHE_LIMIT)?.cache_limit())
+}
+
+fn in_bytes(limit: Option<Limit>, device: Device) -> Result<Option<u64>> {
+    let Some(limit) = limit else { return Ok(None) };
+    let total = match limit {
+        Limit::Bytes(_) => 0,
+        Limit::Fraction(_) => current::memory_info(Some(device))?.total,
+    };
+    Ok(Some(limit.bytes_of(total)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentage_is_a_part_of_the_whole() {
+        assert_eq!("90%".parse(), Ok(Limit::Fraction(0.9)));
+        assert_eq!(" 12.5 % ".parse(), Ok(Limit::Fraction(0.125)));
+        assert_eq!(Limit::Fraction(0.5).bytes_of(1 << 40), 1 << 39);
+        for text in ["90", "101%", "-1%", "%", "nan%", "many"] {
+            assert!(matches!(text.parse::<Limit>(), Err(Error::Argument { .. })), "{text}");
+        }
+        assert!(Limit::fraction(f64::NAN).is_err() && Limit::fraction(1.0).is_ok());
+    }
+}
