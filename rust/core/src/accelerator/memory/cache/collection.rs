@@ -1,27 +1,20 @@
 //! What is given back although memory is not short yet.
 
 use super::Context;
-use super::piece::SegmentId;
+use super::piece::PieceId;
 use super::state::State;
 
 impl State {
     /// Gives back what is kept beyond what may be, the longest unused first.
     pub(super) fn trim(&mut self, context: &Context) {
         let allowed = if self.books.rules.keeps { self.cache_limit } else { Some(0) };
-        let Some(mut excess) = allowed.and_then(|allowed| self.books.kept.checked_sub(allowed)) else {
-            return;
-        };
+        let excess = allowed.map_or(0, |allowed| self.books.kept.saturating_sub(allowed));
         if excess == 0 || context.capturing {
             return;
         }
-        let mut unused = self.books.unused_segments();
-        unused.sort_by_key(|segment| self.unused_since(*segment));
-        let enough = |segment: &SegmentId| {
-            let more = excess > 0;
-            excess = excess.saturating_sub(self.books.segments[*segment].bytes as u64);
-            more
-        };
-        let leaving: Vec<_> = unused.into_iter().take_while(enough).collect();
+        let mut unused = self.books.unused();
+        unused.sort_by_key(|piece| self.books.pieces[*piece].since);
+        let leaving = self.enough(unused, excess);
         self.retire(context, leaving);
     }
 
@@ -31,30 +24,38 @@ impl State {
         let share = self.books.rules.collection;
         let Some(limit) = self.limit.filter(|_| share > 0.0 && !context.capturing) else { return };
         let threshold = (share * limit as f64) as u64;
-        let reserved = self.books.statistics.reserved_bytes.all.current;
-        let Some(mut excess) = reserved.checked_sub(threshold) else { return };
-        let mut unused = self.books.unused_segments();
-        unused.retain(|segment| !self.books.segments[*segment].small);
+        let mut excess = self.books.statistics.reserved_bytes.all.current.saturating_sub(threshold);
+        let mut unused = self.books.unused();
+        unused.retain(|piece| {
+            let segment = &self.books.segments[self.books.pieces[*piece].segment];
+            !segment.small && segment.page.is_none()
+        });
         let mut leaving = Vec::new();
         // Each round gives back what is at least of average age, which makes the average younger.
         while excess > 0 && !unused.is_empty() {
-            let age = |segment: &SegmentId| self.books.requests - self.unused_since(*segment);
+            let age = |piece: &PieceId| self.books.requests - self.books.pieces[*piece].since;
             let average = unused.iter().map(age).sum::<u64>() / unused.len() as u64;
-            let (old, young): (Vec<_>, Vec<_>) =
-                unused.into_iter().partition(|segment| age(segment) >= average);
-            for segment in old {
-                if excess > 0 {
-                    excess = excess.saturating_sub(self.books.segments[segment].bytes as u64);
-                    leaving.push(segment);
-                }
-            }
+            let (old, young) = unused.into_iter().partition(|piece| age(piece) >= average);
+            let old = self.enough(old, excess);
+            excess = excess.saturating_sub(self.bytes_of(&old));
+            leaving.extend(old);
             unused = young;
         }
         self.retire(context, leaving);
     }
 
-    /// After how many requests the segment was freed.
-    fn unused_since(&self, segment: SegmentId) -> u64 {
-        self.books.pieces[self.books.segments[segment].first].since
+    /// As many of the first pieces as have so many bytes.
+    fn enough(&self, pieces: Vec<PieceId>, bytes: u64) -> Vec<PieceId> {
+        let mut left = bytes;
+        let needed = |piece: &PieceId| {
+            let more = left > 0;
+            left = left.saturating_sub(self.books.pieces[*piece].bytes as u64);
+            more
+        };
+        pieces.into_iter().take_while(needed).collect()
+    }
+
+    fn bytes_of(&self, pieces: &[PieceId]) -> u64 {
+        pieces.iter().map(|piece| self.books.pieces[*piece].bytes as u64).sum()
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::books::Request;
+use super::piece::PieceId;
 use super::state::State;
 use super::waits::Ready;
 use super::{Cache, Context, Taken};
@@ -56,6 +57,9 @@ impl Cache {
 
     /// A piece of a segment that the driver gives now; `None` where it has no room, or may not be asked.
     fn grow(&self, context: &Context, request: &Request) -> Result<Option<Taken>> {
+        if let Some(granularity) = self.granularity(context)? {
+            return self.expand(context, request, granularity);
+        }
         let Some(bytes) = self.locked(|state| state.books.rules.segment(request.bytes)) else {
             return Ok(None);
         };
@@ -77,8 +81,17 @@ impl Cache {
         })
     }
 
+    /// What pages of segments that grow are multiples of; `None` where segments don't grow.
+    fn granularity(&self, context: &Context) -> Result<Option<usize>> {
+        if !self.locked(|state| state.books.rules.expandable && state.books.rules.keeps) {
+            return Ok(None);
+        }
+        let granularity = context.driver.mapping_granularity(context.device)?;
+        Ok(Some(granularity).filter(|granularity| *granularity > 0))
+    }
+
     /// Whether the driver may be asked for so many bytes, which are counted as asked for then.
-    fn may_ask_for(&self, context: &Context, bytes: usize) -> bool {
+    pub(super) fn may_ask_for(&self, context: &Context, bytes: usize) -> bool {
         let refuses = self.locked(|state| state.books.rules.refuses_early);
         let lacks = |bytes| context.driver.memory_info(context.device).is_ok_and(|info| info.free < bytes);
         if refuses && lacks(bytes as u64) {
@@ -104,7 +117,7 @@ impl Cache {
         });
         self.wait_while(context, |state| state.waits.any_freed_until(freed))?;
         let left = self.locked(|state| {
-            let unused = state.books.unused_segments();
+            let unused = state.books.unused();
             state.retire(context, unused);
             state.waits.newest()
         });
@@ -127,19 +140,29 @@ impl Cache {
     /// Gives pieces back to the driver that nobody uses and no stream will.
     pub(super) fn give_back(&self, context: &Context, pieces: Vec<Ready>) {
         for ready in pieces {
-            let (id, address, bytes) = self.locked(|state| {
-                let id = state.books.pieces[ready.piece].segment;
-                let segment = &state.books.segments[id];
-                (id, segment.address, segment.bytes)
+            let page = self.locked(|state| {
+                let segment = state.books.pieces[ready.piece].segment;
+                state.books.segments[segment].page
             });
-            // SAFETY: the driver gave it for this device and size, nobody uses it, and the streams that did have got
-            // past all that was queued there. A device that is lost refuses, and has nothing to be given back.
-            let _ = unsafe { context.driver.release(context.device, address, bytes) };
-            self.locked(|state| {
-                state.books.remove_segment(id);
-                state.waits.given_back(&ready);
-            });
+            match page {
+                Some(page) => self.unmap(context, ready.piece, page),
+                None => self.release_segment(context, ready.piece),
+            }
+            self.locked(|state| state.waits.given_back(&ready));
         }
+    }
+
+    /// Gives a segment of one piece back to the driver.
+    fn release_segment(&self, context: &Context, piece: PieceId) {
+        let (id, address, bytes) = self.locked(|state| {
+            let id = state.books.pieces[piece].segment;
+            let segment = &state.books.segments[id];
+            (id, segment.address, segment.bytes)
+        });
+        // SAFETY: the driver gave it for this device and size, nobody uses it, and the streams that did have got past
+        // all that was queued there. A device that is lost refuses, and has nothing to be given back.
+        let _ = unsafe { context.driver.release(context.device, address, bytes) };
+        self.locked(|state| state.books.remove_segment(id));
     }
 
     /// The error of a request for a number of bytes, which were rounded up to another.

@@ -10,10 +10,13 @@
 
 mod books;
 mod collection;
+mod cuts;
 mod exhaustion;
+mod expandable;
 mod free_list;
 mod piece;
 mod scopes;
+mod segments;
 mod sizes;
 mod state;
 mod table;

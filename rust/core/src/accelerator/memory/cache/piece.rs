@@ -21,6 +21,11 @@ pub(super) struct Segment {
     pub(super) stream: i64,
     /// The first of its pieces, which follow each other without gaps.
     pub(super) first: PieceId,
+    /// How many bytes it grows and shrinks by, if it does: then its addresses are reserved, and have memory where
+    /// pieces are not unmapped.
+    pub(super) page: Option<usize>,
+    /// It counts as oversize.
+    pub(super) oversize: bool,
     /// Its stream or its pool has gone: nobody gets its free pieces any more, and it goes back to the driver when
     /// all are free and these events have passed.
     pub(super) orphaned: Option<Vec<EventHandle>>,
@@ -40,8 +45,10 @@ pub(in crate::accelerator) struct Piece {
     pub(super) after: Option<PieceId>,
     /// Other streams whose work uses it.
     pub(super) used_on: Vec<Stream>,
-    /// When it was last handed out, in requests for memory of the device.
+    /// When it was last handed out, or became free, in requests for memory of the device.
     pub(super) since: u64,
+    /// It counts as oversize, as long as it is in use.
+    pub(super) oversize: bool,
 }
 
 /// Who has a piece.
@@ -53,8 +60,10 @@ pub(super) enum PieceState {
     InUse,
     /// Work of so many streams.
     Awaited(usize),
-    /// It goes back to the driver.
+    /// It goes back to the driver, or comes from there.
     Leaving,
+    /// Addresses without memory.
+    Unmapped,
 }
 
 impl Piece {

@@ -85,6 +85,12 @@ impl Rules {
         }
     }
 
+    /// By how much an expandable segment grows.
+    pub(super) fn page(&self, small: bool, granularity: usize) -> usize {
+        let page = if small { SMALL_SEGMENT } else { self.large_segment };
+        page.checked_next_multiple_of(granularity).unwrap_or(page)
+    }
+
     /// Whether what is left of a piece is kept as a piece of its own.
     pub(super) fn splits(&self, bytes: usize, left: usize, expandable: bool) -> bool {
         if expandable || Self::is_small(bytes) {

@@ -86,10 +86,15 @@ impl State {
 
     fn free(&mut self, piece: PieceId) {
         let segment = self.books.free(piece);
-        if self.books.is_unused(segment)
-            && let Some(after) = self.books.segments[segment].orphaned.take()
-        {
-            self.leave(after, &[segment]);
+        self.leave_if_orphaned(segment);
+    }
+
+    /// Sets a segment apart that nobody gets pieces of any more, if nobody has one.
+    pub(super) fn leave_if_orphaned(&mut self, segment: SegmentId) {
+        if self.books.segments[segment].orphaned.is_some() && self.books.is_unused(segment) {
+            let after = self.books.segments[segment].orphaned.take().unwrap_or_default();
+            let pieces = self.books.unused_of(segment);
+            self.leave(after, pieces);
         }
     }
 
@@ -120,25 +125,24 @@ impl State {
         if context.capturing { Vec::new() } else { self.waits.ready(context.driver) }
     }
 
-    /// Sets unused segments apart, to be given back once these events have passed.
-    fn leave(&mut self, events: Vec<EventHandle>, segments: &[SegmentId]) {
-        let pieces: Vec<_> = segments.iter().map(|segment| self.books.segments[*segment].first).collect();
-        for piece in &pieces {
-            self.books.set_apart(*piece);
-        }
+    /// Sets free pieces apart, to be given back once these events have passed.
+    fn leave(&mut self, events: Vec<EventHandle>, pieces: Vec<PieceId>) {
+        let pieces: Vec<_> =
+            pieces.into_iter().filter_map(|piece| self.books.set_apart_to_go(piece)).collect();
         self.waits.leave(events, pieces);
     }
 
-    /// Sets unused segments apart, to be given back once their streams have got past all that is queued there. Those
-    /// whose streams can't be asked stay.
-    pub(super) fn retire(&mut self, context: &Context, segments: Vec<SegmentId>) {
-        let mut by_stream: BTreeMap<i64, Vec<SegmentId>> = BTreeMap::new();
-        for segment in segments {
-            by_stream.entry(self.books.segments[segment].stream).or_default().push(segment);
+    /// Sets free pieces apart, to be given back once their streams have got past all that is queued there. Those whose
+    /// streams can't be asked stay.
+    pub(super) fn retire(&mut self, context: &Context, pieces: Vec<PieceId>) {
+        let mut by_stream: BTreeMap<i64, Vec<PieceId>> = BTreeMap::new();
+        for piece in pieces {
+            let segment = self.books.pieces[piece].segment;
+            by_stream.entry(self.books.segments[segment].stream).or_default().push(piece);
         }
-        for (stream, segments) in by_stream {
+        for (stream, pieces) in by_stream {
             if let Some(event) = self.event_after(context, stream) {
-                self.leave(vec![event], &segments);
+                self.leave(vec![event], pieces);
             }
         }
     }
@@ -185,10 +189,6 @@ impl State {
 
     fn orphan(&mut self, segment: SegmentId, after: Vec<EventHandle>) {
         self.books.orphan(segment, after);
-        if self.books.is_unused(segment)
-            && let Some(after) = self.books.segments[segment].orphaned.take()
-        {
-            self.leave(after, &[segment]);
-        }
+        self.leave_if_orphaned(segment);
     }
 }

@@ -1,0 +1,123 @@
+//! Pieces are cut and joined, and made available.
+
+use super::books::Books;
+use super::free_list::Entry;
+use super::piece::{Piece, PieceId, PieceState};
+use crate::accelerator::driver::Address;
+
+/// Free pieces that share their segment with others: how many, and their bytes.
+type Inactive = (u64, u64);
+
+impl Books {
+    /// Cuts a piece to size, if what is left is worth a piece of its own, which is returned and free.
+    pub(super) fn cut_to_size(&mut self, id: PieceId, bytes: usize) -> Option<PieceId> {
+        let piece = &self.pieces[id];
+        if !self.rules.splits(bytes, piece.bytes - bytes, self.is_expandable(id)) {
+            return None;
+        }
+        let rest = self.cut(id, bytes);
+        self.list(rest);
+        Some(rest)
+    }
+
+    /// Cuts a piece in two; returns the second, which is in the same state. Neither is listed.
+    pub(super) fn cut(&mut self, id: PieceId, bytes: usize) -> PieceId {
+        let piece = &self.pieces[id];
+        let (segment, after) = (piece.segment, piece.after);
+        let address = Address(piece.address.0 + bytes as u64);
+        let rest = self.pieces.insert(Piece {
+            segment,
+            address,
+            bytes: piece.bytes - bytes,
+            requested: 0,
+            state: piece.state,
+            before: Some(id),
+            after,
+            used_on: Vec::new(),
+            since: piece.since,
+            oversize: false,
+        });
+        if let Some(after) = after {
+            self.pieces[after].before = Some(rest);
+        }
+        let piece = &mut self.pieces[id];
+        (piece.bytes, piece.after) = (bytes, Some(rest));
+        rest
+    }
+
+    /// Makes one piece of two that lie side by side; neither is listed.
+    pub(super) fn join(&mut self, left: PieceId, right: PieceId) {
+        let right = self.pieces.remove(right);
+        if let Some(after) = right.after {
+            self.pieces[after].before = Some(left);
+        }
+        let piece = &mut self.pieces[left];
+        (piece.bytes, piece.after) = (piece.bytes + right.bytes, right.after);
+    }
+
+    /// Makes a free piece available.
+    pub(super) fn list(&mut self, id: PieceId) {
+        let piece = &self.pieces[id];
+        let segment = &self.segments[piece.segment];
+        if segment.orphaned.is_none() {
+            let list = self.pools[segment.pool].list_mut(segment.small);
+            list.insert(
+                segment.stream,
+                piece.bytes,
+                piece.address,
+                Entry { piece: id, expandable: segment.page.is_some() },
+            );
+            self.kept += piece.bytes as u64;
+        }
+    }
+
+    /// Takes a free piece out of those that are handed out.
+    pub(super) fn unlist(&mut self, id: PieceId) {
+        let piece = &self.pieces[id];
+        let segment = &self.segments[piece.segment];
+        let list = self.pools[segment.pool].list_mut(segment.small);
+        if list.remove(segment.stream, piece.bytes, piece.address) {
+            self.kept -= piece.bytes as u64;
+        }
+    }
+
+    /// Makes a piece available, as one with the free pieces on both its sides. Returns that one.
+    pub(super) fn list_with_neighbours(&mut self, id: PieceId) -> PieceId {
+        let is_free = |side: &PieceId| self.pieces[*side].state == PieceState::Free;
+        let left = self.pieces[id].before.filter(is_free);
+        let right = self.pieces[id].after.filter(is_free);
+        let counted = [left, right].map(|side| side.map_or((0, 0), |side| self.inactive(side)));
+        if let Some(right) = right {
+            self.unlist(right);
+            self.join(id, right);
+        }
+        if let Some(left) = left {
+            self.unlist(left);
+            self.join(left, id);
+        }
+        let id = left.unwrap_or(id);
+        let piece = &mut self.pieces[id];
+        (piece.state, piece.requested, piece.since) = (PieceState::Free, 0, self.requests);
+        let small = self.segments[piece.segment].small;
+        self.list(id);
+        let [left, right] = counted;
+        self.change_inactive(small, (left.0 + right.0, left.1 + right.1), self.inactive(id));
+        id
+    }
+
+    fn is_expandable(&self, id: PieceId) -> bool {
+        self.segments[self.pieces[id].segment].page.is_some()
+    }
+
+    /// What a free piece counts as where its segment has others. Those of expandable segments go back to the driver
+    /// page by page, whatever lies beside them, and count as nothing.
+    pub(super) fn inactive(&self, id: PieceId) -> Inactive {
+        let piece = &self.pieces[id];
+        if piece.is_split() && !self.is_expandable(id) { (1, piece.bytes as u64) } else { (0, 0) }
+    }
+
+    pub(super) fn change_inactive(&mut self, small: bool, before: Inactive, after: Inactive) {
+        self.statistics.inactive_split.change(small, before.0, after.0);
+        self.statistics.inactive_split_bytes.change(small, before.1, after.1);
+    }
+}

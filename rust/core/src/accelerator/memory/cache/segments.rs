@@ -1,0 +1,161 @@
+//! Segments come from the driver and go back to it.
+
+use super::books::{Books, Pool, Request};
+use super::piece::{Piece, PieceId, PieceState, PoolIndex, Segment, SegmentId};
+use crate::accelerator::PoolId;
+use crate::accelerator::driver::{Address, EventHandle};
+use crate::accelerator::memory::statistics::ByPool;
+
+impl Books {
+    /// The segments of which something is true.
+    pub(super) fn segments_where(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
+        self.segments.iter().filter(|(_, segment)| is_meant(segment)).map(|(id, _)| id).collect()
+    }
+
+    /// A segment that the driver gave, as one free piece.
+    pub(super) fn add_segment(&mut self, request: &Request, address: Address, bytes: usize) -> PieceId {
+        let (small, oversize) = (request.is_small(), bytes >= self.rules.oversize);
+        let piece = self.pieces.insert(Piece {
+            segment: self.segments.next_id(),
+            address,
+            bytes,
+            requested: 0,
+            state: PieceState::Free,
+            before: None,
+            after: None,
+            used_on: Vec::new(),
+            since: self.requests,
+            oversize: false,
+        });
+        self.segments.insert(Segment {
+            address,
+            bytes,
+            pool: request.pool,
+            small,
+            stream: request.stream,
+            first: piece,
+            page: None,
+            oversize,
+            orphaned: None,
+        });
+        self.list(piece);
+        self.statistics.segment.add(small, 1);
+        self.count_reserved(request.pool, |counted| counted.add(small, bytes as u64));
+        self.statistics.num_device_alloc += 1;
+        if oversize {
+            self.statistics.oversize_segments.add(1);
+        }
+        piece
+    }
+
+    /// Takes a free piece out of those that are handed out.
+    pub(super) fn set_apart(&mut self, id: PieceId) {
+        self.unlist(id);
+        self.pieces[id].state = PieceState::Leaving;
+    }
+
+    /// Takes what can go back to the driver of a free piece out of those that are handed out, and returns it.
+    pub(super) fn set_apart_to_go(&mut self, id: PieceId) -> Option<PieceId> {
+        match self.segments[self.pieces[id].segment].page {
+            Some(page) => self.set_pages_apart(id, page),
+            None => {
+                self.set_apart(id);
+                Some(id)
+            }
+        }
+    }
+
+    /// Forgets a segment whose one piece was set apart.
+    pub(super) fn remove_segment(&mut self, id: SegmentId) {
+        let segment = self.segments.remove(id);
+        self.pieces.remove(segment.first);
+        self.statistics.segment.take(segment.small, 1);
+        self.count_reserved(segment.pool, |counted| counted.take(segment.small, segment.bytes as u64));
+        self.statistics.num_device_free += 1;
+        if segment.oversize {
+            self.statistics.oversize_segments.take(1);
+        }
+        self.forget_pool_if_empty(segment.pool);
+    }
+
+    /// Whether nobody uses any piece of a segment.
+    pub(super) fn is_unused(&self, segment: SegmentId) -> bool {
+        let unused = |id| matches!(self.pieces[id].state, PieceState::Free | PieceState::Unmapped);
+        self.pieces_of(segment).all(unused)
+    }
+
+    /// What may go back to the driver: segments of which all is free, and free pieces of those that shrink. Not those
+    /// that graphs use, or that go anyway.
+    pub(super) fn unused(&self) -> Vec<PieceId> {
+        let may_go = |segment: &Segment| self.pools[segment.pool].id.is_none() && segment.orphaned.is_none();
+        let segments = self.segments.iter().filter(|(_, segment)| may_go(segment));
+        segments.flat_map(|(id, _)| self.unused_of(id)).collect()
+    }
+
+    /// The same of one segment.
+    pub(super) fn unused_of(&self, id: SegmentId) -> Vec<PieceId> {
+        let is_free = |id: &PieceId| self.pieces[*id].state == PieceState::Free;
+        let segment = &self.segments[id];
+        match segment.page {
+            None => Some(segment.first)
+                .filter(|first| is_free(first) && !self.pieces[*first].is_split())
+                .into_iter()
+                .collect(),
+            Some(page) => {
+                let shrinks = |id: &PieceId| is_free(id) && self.pages_in(*id, page).is_some();
+                self.pieces_of(id).filter(shrinks).collect()
+            }
+        }
+    }
+
+    /// The pool with this id that graphs use.
+    pub(super) fn find_private_pool(&self, id: PoolId) -> Option<PoolIndex> {
+        let found = self.pools.iter().find(|(_, pool)| pool.id == Some(id) && !pool.is_gone);
+        found.map(|(index, _)| index)
+    }
+
+    /// The same, made if there is none.
+    pub(super) fn private_pool(&mut self, id: PoolId) -> PoolIndex {
+        match self.find_private_pool(id) {
+            Some(index) => index,
+            None => self.pools.insert(Pool { id: Some(id), ..Pool::default() }),
+        }
+    }
+
+    /// The pools that are gone and have no segments any more are forgotten.
+    pub(super) fn forget_pool_if_empty(&mut self, index: PoolIndex) {
+        if self.pools[index].is_gone && self.segments.iter().all(|(_, segment)| segment.pool != index) {
+            let id = self.pools.remove(index).id;
+            self.statistics.reserved_bytes_by_private_pools.retain(|(counted, _)| Some(*counted) != id);
+        }
+    }
+
+    /// No graph uses the pool any more.
+    pub(super) fn end_pool(&mut self, index: PoolIndex) {
+        self.pools[index].is_gone = true;
+        self.forget_pool_if_empty(index);
+    }
+
+    /// Hands out no free piece of a segment any more.
+    pub(super) fn orphan(&mut self, segment: SegmentId, after: Vec<EventHandle>) {
+        let free = |id: &PieceId| self.pieces[*id].state == PieceState::Free;
+        for id in self.pieces_of(segment).filter(free).collect::<Vec<_>>() {
+            self.unlist(id);
+        }
+        self.segments[segment].orphaned = Some(after);
+    }
+
+    /// Counts bytes that are taken from the driver or given back.
+    pub(super) fn count_reserved(&mut self, pool: PoolIndex, count: impl Fn(&mut ByPool)) {
+        count(&mut self.statistics.reserved_bytes);
+        let Some(id) = self.pools[pool].id else { return };
+        let private = &mut self.statistics.reserved_bytes_by_private_pools;
+        let place = private.binary_search_by_key(&id, |(id, _)| *id).unwrap_or_else(|place| {
+            private.insert(place, (id, ByPool::default()));
+            place
+        });
+        if let Some((_, counted)) = private.get_mut(place) {
+            count(counted);
+        }
+    }
+}
