@@ -20,6 +20,8 @@ mod segments;
 mod sizes;
 mod state;
 mod table;
+#[cfg(test)]
+mod tests;
 mod waits;
 
 use std::fmt;

@@ -1,0 +1,139 @@
+//! What a cache does on devices of its own, for what can't be configured from outside of it.
+
+use std::sync::Arc;
+
+use super::Cache;
+use super::sizes::Rules;
+use crate::Result;
+use crate::accelerator::host::{Faults, HostDriver, HostOptions};
+use crate::accelerator::in_use::Accelerator;
+use crate::accelerator::memory::DeviceMemory;
+use crate::accelerator::stream::Stream;
+
+const MIB: usize = 1 << 20;
+
+struct Rig {
+    home: &'static Accelerator,
+    faults: Faults,
+}
+
+impl Rig {
+    fn new(memory: usize, rules: Rules) -> Self {
+        let faults = Faults::new();
+        let options = HostOptions { memory: memory as u64, faults: faults.clone(), ..HostOptions::default() };
+        let driver = HostDriver::new(options).unwrap();
+        driver.start().unwrap();
+        let home: &'static Accelerator = Box::leak(Box::new(Accelerator::new(driver)));
+        home.cache_for(0, "a test").unwrap().locked(|state| state.books.rules = rules);
+        Rig { home, faults }
+    }
+
+    fn cache(&self) -> &'static Cache {
+        self.home.cache_for(0, "a test").unwrap()
+    }
+
+    fn stream(&self) -> Stream {
+        self.home.default_stream(0).unwrap()
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
+        DeviceMemory::on(&self.stream(), bytes)
+    }
+
+    fn reserved(&self) -> usize {
+        self.cache().statistics().reserved_bytes.all.current as usize
+    }
+
+    fn used_by_driver(&self) -> usize {
+        self.faults.live_objects().unwrap().bytes as usize
+    }
+}
+
+fn growing() -> Rules {
+    Rules { expandable: true, ..Rules::default() }
+}
+
+#[test]
+fn a_segment_grows_where_it_is() {
+    let rig = Rig::new(200 * MIB, growing());
+    let first = rig.allocate(30 * MIB).unwrap();
+    assert_eq!((rig.reserved(), rig.used_by_driver()), (40 * MIB, 40 * MIB));
+    let second = rig.allocate(30 * MIB).unwrap();
+    assert_eq!(second.address().0, first.address().0 + 30 * MIB as u64);
+    assert_eq!(rig.reserved(), 60 * MIB);
+    let statistics = rig.cache().statistics();
+    assert_eq!((statistics.segment.all.current, statistics.num_device_alloc), (0, 2));
+    assert_eq!(statistics.inactive_split.all.allocated, 0);
+    drop(first);
+    // What is free before the end counts: two more pages are enough for 60 MiB nowhere, and three are after.
+    let third = rig.allocate(60 * MIB).unwrap();
+    assert_eq!(rig.reserved(), 120 * MIB);
+    drop((second, third));
+    assert_eq!(rig.cache().free(), (120 * MIB as u64, 120 * MIB as u64));
+}
+
+#[test]
+fn whole_pages_go_back_from_between_pieces_in_use() {
+    let rig = Rig::new(200 * MIB, growing());
+    let [first, middle, last] = [(); 3].map(|()| rig.allocate(30 * MIB).unwrap());
+    drop(middle);
+    rig.cache().empty(rig.home).unwrap();
+    // Of the bytes from 30 to 60 MiB one page of 20 lies within.
+    assert_eq!((rig.reserved(), rig.used_by_driver()), (80 * MIB, 80 * MIB));
+    let again = rig.allocate(30 * MIB).unwrap();
+    assert_eq!(rig.reserved(), 100 * MIB);
+    drop((first, last, again));
+    rig.cache().empty(rig.home).unwrap();
+    assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
+    assert_eq!(rig.cache().locked(|state| state.books.segments.iter().count()), 0);
+}
+
+#[test]
+fn a_segment_that_gets_a_part_of_what_it_needs_gives_it_back() {
+    let rig = Rig::new(100 * MIB, growing());
+    let kept = rig.allocate(50 * MIB).unwrap();
+    assert!(rig.allocate(70 * MIB).is_err());
+    assert_eq!((rig.reserved(), rig.used_by_driver()), (60 * MIB, 60 * MIB));
+    rig.faults.fail_allocation(Some(2)).unwrap();
+    let small = rig.allocate(40 * MIB).unwrap();
+    assert_eq!(rig.cache().statistics().num_alloc_retries, 2);
+    drop((kept, small));
+    rig.cache().empty(rig.home).unwrap();
+    assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
+}
+
+#[test]
+fn without_keeping_every_piece_goes_back() {
+    let rig = Rig::new(100 * MIB, Rules { keeps: false, ..Rules::default() });
+    let piece = rig.allocate(1000).unwrap();
+    assert_eq!((rig.reserved(), rig.used_by_driver()), (1024, 1024));
+    drop(piece);
+    rig.stream().synchronize().unwrap();
+    rig.cache().empty(rig.home).unwrap();
+    assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
+}
+
+#[test]
+fn what_is_long_unused_is_collected_before_the_driver_is_asked() {
+    let rig = Rig::new(1000 * MIB, Rules { collection: 0.5, ..Rules::default() });
+    rig.cache().set_limit(Some(200 * MIB as u64));
+    let pieces: Vec<_> = [30, 32, 34].map(|size| rig.allocate(size * MIB).unwrap()).into_iter().collect();
+    for piece in pieces {
+        drop(piece);
+        drop(rig.allocate(512).unwrap());
+    }
+    // 98 MiB and a small segment are reserved, which is half of the limit: the oldest goes.
+    drop(rig.allocate(40 * MIB).unwrap());
+    let statistics = rig.cache().statistics();
+    assert_eq!(statistics.num_alloc_retries, 0);
+    assert_eq!(rig.reserved(), (32 + 34 + 2 + 40) * MIB);
+}
+
+#[test]
+fn what_the_driver_lacks_is_refused_without_asking_it() {
+    let rig = Rig::new(100 * MIB, Rules { refuses_early: true, ..Rules::default() });
+    assert!(rig.allocate(120 * MIB).is_err());
+    let statistics = rig.cache().statistics();
+    assert_eq!((statistics.num_oom_rejections, statistics.num_ooms), (2, 1));
+    assert!(Arc::strong_count(rig.home.driver()) >= 1);
+}
