@@ -49,7 +49,7 @@ pub struct LiveObjects {
     pub threads: usize,
     /// Commands that are queued and not over.
     pub commands: u64,
-    /// Bytes of memory of all devices.
+    /// Bytes of memory of all devices, with what addresses were given.
     pub bytes: u64,
     /// Bytes of pinned memory.
     pub pinned_bytes: u64,
@@ -96,8 +96,8 @@ impl Faults {
         Ok(())
     }
 
-    /// The allocation of a device's memory fails that is the `number`th from now; 1 is the next. `None` takes
-    /// that back.
+    /// The allocation of a device's memory fails that is the `number`th from now; 1 is the next. Giving memory to
+    /// addresses is one. `None` takes that back.
     pub fn fail_allocation(&self, number: Option<u64>) -> Result<()> {
         if number == Some(0) {
             let (given, allowed) = ("0".into(), "1 or more: 1 is the next allocation".into());
