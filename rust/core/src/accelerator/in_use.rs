@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use once_cell::race::OnceBox;
 
 use super::driver::{DeviceIndex, Driver, Keeper, PriorityRange};
+use super::memory::PinnedCache;
 use super::stream::{Kind, Stream, StreamInner};
 use super::{Device, DeviceType};
 use crate::{Error, Result, lifecycle};
@@ -21,6 +22,7 @@ pub(crate) struct Accelerator {
     /// Streams that are alive and not in `devices`, by the ids that they were given.
     others: Mutex<HashMap<i64, (DeviceIndex, Weak<StreamInner>)>>,
     next_id: AtomicI64,
+    pinned: PinnedCache,
 }
 
 impl fmt::Debug for Accelerator {
@@ -62,6 +64,7 @@ impl Accelerator {
             generation: lifecycle::fork_generation(),
             others: Mutex::default(),
             next_id: AtomicI64::new(0),
+            pinned: PinnedCache::default(),
         }
     }
 
@@ -83,6 +86,11 @@ impl Accelerator {
     /// Whether the processor reads and writes memory of its devices where it lies.
     pub(super) fn shares_memory(&self) -> bool {
         self.driver.shares_memory()
+    }
+
+    /// What is kept of pinned memory; not to be used in a forked child.
+    pub(super) fn pinned(&self) -> &PinnedCache {
+        &self.pinned
     }
 
     pub(super) fn kind(&self) -> DeviceType {

@@ -145,6 +145,11 @@ pub(super) fn chosen() -> Chosen {
     }
 }
 
+/// The accelerator that this process has used already, if any. Starts nothing and fixes nothing.
+pub(super) fn used_already() -> Option<&'static Accelerator> {
+    REGISTRY.lock().in_use.filter(|found| found.is_of_this_process())
+}
+
 /// The accelerator in use; the first call starts its driver and fixes it. Fails where there is none for
 /// `operation`.
 pub(crate) fn in_use(operation: &'static str) -> Result<&'static Accelerator> {

@@ -156,7 +156,7 @@ impl Shared {
         let out_of_memory = || OutOfMemory::error(Device::CPU, bytes);
         {
             let mut state = self.lock()?;
-            if !state.pinned.reserve(bytes) {
+            if state.faults.pinned_allocation_fails() || !state.pinned.reserve(bytes) {
                 return Err(out_of_memory());
             }
         }

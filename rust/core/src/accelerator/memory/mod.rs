@@ -6,6 +6,7 @@ mod buffer;
 mod cpu;
 mod out_of_memory;
 mod pinned;
+mod statistics;
 
 use std::ptr::NonNull;
 
@@ -16,7 +17,12 @@ pub use block::Block;
 pub use buffer::{DeviceMemory, End, HostMemory, copy};
 pub use cpu::CpuAllocator;
 pub use out_of_memory::{CacheState, OutOfMemory};
-pub use pinned::PinnedMemory;
+pub(super) use pinned::PinnedCache;
+pub use pinned::{
+    HostStatistics, PinnedMemory, PinnedOptions, Times, empty_host_cache, host_memory_stats,
+    reset_accumulated_host_memory_stats, reset_peak_host_memory_stats,
+};
+pub use statistics::Stat;
 
 /// Hands out memory of one device.
 ///
