@@ -78,8 +78,11 @@ impl Marks {
     /// The block whose mark was passed, unless another thread has found that before, and the next mark of the stream.
     pub(super) fn pass(&mut self, front: Front) -> (Option<Address>, Option<Front>) {
         let queue = self.queues.get_mut(&front.stream);
-        let passed = queue.and_then(|queue| queue.pop_front_if(|mark| mark.number == front.number));
-        let Some(passed) = passed else { return (None, None) };
+        let Some(queue) = queue.filter(|queue| queue.front().is_some_and(|mark| mark.number == front.number))
+        else {
+            return (None, None);
+        };
+        let Some(passed) = queue.pop_front() else { return (None, None) };
         self.reuse(passed.event);
         let next = self.front(front.stream);
         if next.is_none() {
