@@ -2,6 +2,24 @@
 
 from __future__ import annotations
 
-from interlock._core.accelerator import Buffer, copy_, fill_, get_memory_info
+from interlock._core.accelerator import (
+    Buffer,
+    copy_,
+    empty_host_cache,
+    fill_,
+    get_memory_info,
+    host_memory_stats,
+    reset_accumulated_host_memory_stats,
+    reset_peak_host_memory_stats,
+)
 
-__all__ = ["Buffer", "copy_", "fill_", "get_memory_info"]
+__all__ = [
+    "Buffer",
+    "copy_",
+    "empty_host_cache",
+    "fill_",
+    "get_memory_info",
+    "host_memory_stats",
+    "reset_accumulated_host_memory_stats",
+    "reset_peak_host_memory_stats",
+]

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::thread;
 
 use interlock::Error;
-use interlock::accelerator::driver::{Awaited, CaptureMode, EventOptions, Goal, Patience, Work};
+use interlock::accelerator::driver::{Address, Awaited, CaptureMode, EventOptions, Goal, Patience, Work};
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
-use rig::host::two_devices;
+use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch, failure};
 
 fn is_lost<T: std::fmt::Debug>(result: interlock::Result<T>) -> bool {
@@ -69,6 +69,56 @@ fn the_allocation_fails_whose_number_was_said() {
     faults.fail_allocation(Some(1)).unwrap();
     faults.fail_allocation(None).unwrap();
     assert!(rig.driver.allocate(0, 8).is_ok());
+}
+
+#[test]
+fn the_pinned_allocation_fails_whose_number_was_said() {
+    let (rig, faults) = two_devices();
+    assert!(matches!(faults.fail_pinned_allocation(Some(0)), Err(Error::Argument { .. })));
+    faults.fail_pinned_allocation(Some(2)).unwrap();
+    let _device = [rig.memory(0, 8), rig.memory(1, 8)];
+    let failed = [(); 4].map(|()| matches!(rig.driver.allocate_pinned(8), Err(Error::OutOfMemory(_))));
+    assert_eq!(failed, [false, true, false, false]);
+    assert_eq!(faults.live_objects().unwrap().pinned_bytes, 24);
+    faults.fail_pinned_allocation(Some(1)).unwrap();
+    faults.fail_pinned_allocation(None).unwrap();
+    assert!(rig.driver.allocate_pinned(8).is_ok());
+}
+
+const PIECE: usize = 2 << 20;
+
+#[test]
+fn giving_memory_to_addresses_is_an_allocation() {
+    let (rig, faults) = with_faults(2, 8 << 20);
+    let driver = &rig.driver;
+    let address = driver.reserve_addresses(1, 2 * PIECE).unwrap();
+    faults.fail_allocation(Some(1)).unwrap();
+    assert!(matches!(driver.map(1, address, PIECE), Err(Error::OutOfMemory(_))));
+    assert_eq!(faults.live_objects().unwrap().bytes, 0);
+    driver.map(1, address, PIECE).unwrap();
+    assert_eq!(faults.live_objects().unwrap().bytes, PIECE as u64);
+    // SAFETY: nobody uses the addresses.
+    unsafe { driver.unmap(1, address, PIECE).and(driver.release_addresses(1, address, 2 * PIECE)) }.unwrap();
+    assert_eq!(faults.live_objects().unwrap().bytes, 0);
+}
+
+#[test]
+fn addresses_of_a_lost_device_are_given_back() {
+    let (rig, faults) = with_faults(2, 8 << 20);
+    let driver = &rig.driver;
+    let address = driver.reserve_addresses(1, 2 * PIECE).unwrap();
+    driver.map(1, address, PIECE).unwrap();
+    faults.lose_device(1, "unplugged").unwrap();
+    assert!(is_lost(driver.mapping_granularity(1)) && is_lost(driver.reserve_addresses(1, PIECE)));
+    assert!(is_lost(driver.map(1, Address(address.0 + PIECE as u64), PIECE)));
+    // SAFETY: nobody uses the addresses.
+    let (memory, addresses) =
+        unsafe { (driver.unmap(1, address, PIECE), driver.release_addresses(1, address, 2 * PIECE)) };
+    assert!(is_lost(memory) && is_lost(addresses));
+    assert_eq!(faults.live_objects().unwrap().bytes, 0);
+    // SAFETY: what is not there any more is refused.
+    let again = unsafe { driver.release_addresses(1, address, 2 * PIECE) };
+    assert!(matches!(again, Err(Error::Argument { .. })));
 }
 
 #[test]

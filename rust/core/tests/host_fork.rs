@@ -12,6 +12,7 @@ use std::thread;
 use interlock::Error;
 use interlock::accelerator::driver::{Awaited, Driver, EventOptions, Work};
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions, LiveObjects};
+use interlock::accelerator::memory::{self, HostStatistics, PinnedMemory};
 use interlock::accelerator::{self, Stream};
 use rig::{Latch, Rig};
 
@@ -144,4 +145,34 @@ fn the_namespace_goes_on_in_a_child_and_refuses_what_is_the_parents() {
             && accelerator::synchronize(None).is_ok()
     }));
     inherited.synchronize().unwrap();
+    pinned_memory_of_the_parent_is_left_alone(&inherited);
+}
+
+fn pinned_memory_of_the_parent_is_left_alone(stream: &Stream) {
+    let stop = AtomicBool::new(false);
+    let mut inherited = Some(PinnedMemory::new(100).unwrap());
+    thread::scope(|scope| {
+        // The lock of the parent's cache is taken all the time.
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                drop(PinnedMemory::new(64).unwrap());
+            }
+        });
+        for _ in 0..20 {
+            assert!(true_in_child(|| {
+                let memory = inherited.take().unwrap();
+                memory::empty_host_cache();
+                let nothing = memory::host_memory_stats() == HostStatistics::default();
+                let unknown = !PinnedMemory::is_pinned(memory.pointer().as_ptr());
+                let refused = matches!(memory.used_on(stream), Err(Error::Forked { .. }));
+                drop(memory);
+                let own = PinnedMemory::new(100).unwrap();
+                let counted = memory::host_memory_stats().active_bytes.current == 128;
+                nothing && unknown && refused && counted && PinnedMemory::is_pinned(own.pointer().as_ptr())
+            }));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let memory = inherited.unwrap();
+    assert!(PinnedMemory::is_pinned(memory.pointer().as_ptr()) && memory.used_on(stream).is_ok());
 }

@@ -138,3 +138,18 @@ fn the_last_handle_of_a_driver_may_be_dropped_by_its_own_work() {
     begun.open();
     gone.wait();
 }
+
+#[test]
+fn addresses_go_with_the_driver() {
+    // All of them together are more than a process can have.
+    const BYTES: usize = 1 << 40;
+    for _ in 0..300 {
+        let (rig, _) = two_devices();
+        let address = rig.driver.reserve_addresses(0, BYTES).unwrap();
+        let some = rig.driver.mapping_granularity(0).unwrap();
+        assert!(rig.driver.map(0, address, some).is_err() && some > 1 << 20);
+        let (rig, _) = with_faults(1, some as u64);
+        let address = rig.driver.reserve_addresses(0, BYTES).unwrap();
+        rig.driver.map(0, address, some).unwrap();
+    }
+}

@@ -65,6 +65,9 @@ unsafe impl Driver for ThirdParty {
         memory_info(device: DeviceIndex) -> MemoryInfo;
         allocate(device: DeviceIndex, bytes: usize) -> Address;
         allocate_pinned(bytes: usize) -> Address;
+        mapping_granularity(device: DeviceIndex) -> usize;
+        reserve_addresses(device: DeviceIndex, bytes: usize) -> Address;
+        map(device: DeviceIndex, address: Address, bytes: usize) -> ();
         priority_range(device: DeviceIndex) -> PriorityRange;
         default_stream(device: DeviceIndex) -> StreamHandle;
         create_stream(device: DeviceIndex, priority: i32) -> StreamHandle;
@@ -92,6 +95,16 @@ unsafe impl Driver for ThirdParty {
     unsafe fn release_pinned(&self, address: Address, bytes: usize) -> Result<()> {
         // SAFETY: as the caller vouches.
         ours(unsafe { self.0.release_pinned(address, bytes) })
+    }
+
+    unsafe fn release_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.release_addresses(device, address, bytes) })
+    }
+
+    unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.unmap(device, address, bytes) })
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {

@@ -10,7 +10,7 @@ use once_cell::race::OnceBox;
 use super::captures::Captures;
 use super::driver::{DeviceIndex, Driver, Keeper, PriorityRange};
 use super::graph::PoolId;
-use super::memory::Cache;
+use super::memory::{Cache, PinnedCache};
 use super::stream::{Kind, Stream, StreamInner};
 use super::{Device, DeviceType};
 use crate::{Error, Result, lifecycle};
@@ -27,6 +27,7 @@ pub(crate) struct Accelerator {
     captures: Captures,
     /// What is kept of the memory of each device.
     caches: Vec<Cache>,
+    pinned: PinnedCache,
 }
 
 impl fmt::Debug for Accelerator {
@@ -71,6 +72,7 @@ impl Accelerator {
             generation: lifecycle::fork_generation(),
             others: Mutex::default(),
             next_id: AtomicI64::new(0),
+            pinned: PinnedCache::default(),
         }
     }
 
@@ -119,6 +121,11 @@ impl Accelerator {
     /// Whether the processor reads and writes memory of its devices where it lies.
     pub(super) fn shares_memory(&self) -> bool {
         self.driver.shares_memory()
+    }
+
+    /// What is kept of pinned memory; not to be used in a forked child.
+    pub(super) fn pinned(&self) -> &PinnedCache {
+        &self.pinned
     }
 
     pub(super) fn kind(&self) -> DeviceType {

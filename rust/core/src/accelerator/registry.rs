@@ -145,9 +145,9 @@ pub(super) fn chosen() -> Chosen {
     }
 }
 
-/// Whether a driver is in use in this process.
-pub(crate) fn is_in_use() -> bool {
-    REGISTRY.lock().in_use.is_some_and(Accelerator::is_of_this_process)
+/// The accelerator that this process has used already, if any. Starts nothing and fixes nothing.
+pub(super) fn used_already() -> Option<&'static Accelerator> {
+    REGISTRY.lock().in_use.filter(|found| found.is_of_this_process())
 }
 
 /// The accelerator in use; the first call starts its driver and fixes it. Fails where there is none for

@@ -100,6 +100,38 @@ pub fn a_stream_without_work_need_not_be_joined_back(make: Make) {
     rig.driver.release_graph(capture.unwrap());
 }
 
+pub fn all_streams_of_a_capture_name_it_and_no_others_do(make: Make) {
+    let rig = Rig::new(make);
+    let (origin, forked, another) = (rig.stream(0), rig.stream(0), rig.stream(0));
+    let named = || [origin, forked, another].map(|stream| rig.driver.capture_of(stream).unwrap());
+    let mut first = None;
+    let capture = rig.capture(origin, || {
+        rig.join(forked, origin);
+        let [of_origin, of_forked, of_another] = named();
+        assert!(of_origin.is_some() && of_origin == of_forked && of_another.is_none());
+        first = of_origin;
+        rig.driver.begin_capture(another, CaptureMode::ThreadLocal).unwrap();
+        let of_another = rig.driver.capture_of(another).unwrap();
+        assert!(of_another.is_some() && of_another != of_origin);
+        rig.driver.release_graph(rig.driver.end_capture(another).unwrap());
+        rig.join(origin, forked);
+    });
+    rig.driver.release_graph(capture.unwrap());
+    assert_eq!(named(), [None; 3]);
+    let again = rig.capture(origin, || assert!(named()[0].is_some() && named()[0] != first));
+    rig.driver.release_graph(again.unwrap());
+}
+
+pub fn an_event_of_a_capture_is_not_over_and_asking_breaks_nothing(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let capture = rig.capture(stream, || {
+        rig.launch(stream, || {});
+        assert_eq!(rig.driver.is_over(rig.record(stream)), Ok(false));
+    });
+    rig.driver.release_graph(capture.unwrap());
+}
+
 /// Ends a capture with something that can't be repeated.
 fn is_ended_by(rig: &Rig, breaks: impl FnOnce(StreamHandle)) {
     let stream = rig.stream(0);

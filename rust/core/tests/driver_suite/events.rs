@@ -29,6 +29,31 @@ pub fn an_event_is_done_when_all_before_it_is(make: Make) {
     assert_eq!(rig.driver.is_done(Awaited::Event(second)), Ok(true));
 }
 
+pub fn an_event_is_over_when_all_before_it_is(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let event = rig.driver.create_event(0, EventOptions::default()).unwrap();
+    assert_eq!(rig.driver.is_over(event), Ok(true));
+    let latch = rig.block(stream);
+    rig.driver.record_event(event, stream).unwrap();
+    assert_eq!(rig.driver.is_over(event), Ok(false));
+    latch.open();
+    rig.finish(stream);
+    assert_eq!(rig.driver.is_over(event), Ok(true));
+}
+
+pub fn whether_an_event_is_over_tells_no_failure_and_takes_none_away(make: Make) {
+    let rig = Rig::new(make);
+    let (stream, other) = (rig.stream(0), rig.stream(0));
+    rig.fail(stream, "first", "it broke");
+    let event = rig.record(stream);
+    rig.join(other, stream);
+    rig.finish(other);
+    assert_eq!([(); 2].map(|()| rig.driver.is_over(event)), [Ok(true), Ok(true)]);
+    assert_eq!(failure(rig.driver.is_done(Awaited::Event(event))), ("first".into(), "it broke".into()));
+    assert_eq!(rig.driver.is_over(event), Ok(true));
+}
+
 pub fn an_event_holds_back_a_stream_that_waits_for_it(make: Make) {
     let rig = Rig::new(make);
     let (blocked, waiting, free) = (rig.stream(0), rig.stream(0), rig.stream(0));

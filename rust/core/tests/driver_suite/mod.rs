@@ -8,6 +8,7 @@
 //! Nothing here looks at a clock or sleeps: work that must not be over yet waits for a latch. Only one function
 //! at a time waits for one, because drivers may run functions one after the other.
 
+pub mod addresses;
 pub mod captures;
 pub mod copies;
 pub mod errors;
@@ -36,6 +37,8 @@ macro_rules! driver_suite {
             events {
                 an_event_that_was_never_recorded_is_done
                 an_event_is_done_when_all_before_it_is
+                an_event_is_over_when_all_before_it_is
+                whether_an_event_is_over_tells_no_failure_and_takes_none_away
                 an_event_holds_back_a_stream_that_waits_for_it
                 an_event_recorded_again_marks_only_the_later_place
                 an_event_recorded_again_leaves_those_alone_who_wait_already
@@ -64,6 +67,17 @@ macro_rules! driver_suite {
                 free_memory_falls_and_rises_by_what_is_allocated
                 too_much_memory_is_told_with_the_device_and_the_size
             }
+            addresses {
+                without_virtual_memory_every_function_says_so
+                reserved_addresses_are_aligned_and_take_no_memory
+                a_copy_goes_across_addresses_that_were_given_memory_in_any_order
+                memory_of_addresses_counts_as_allocated_until_it_is_taken_back
+                addresses_are_given_memory_again
+                addresses_have_memory_once_and_only_within_what_was_reserved
+                only_what_was_given_at_once_is_taken_back
+                addresses_with_memory_are_not_given_back
+                more_memory_than_there_is_is_told_and_addresses_stay_without
+            }
             errors {
                 a_failure_is_told_once_by_the_next_who_asks
                 a_wait_tells_a_failure_as_well
@@ -81,6 +95,8 @@ macro_rules! driver_suite {
                 a_stream_takes_part_once_it_waits_for_an_event_of_the_capture
                 a_stream_that_was_not_joined_back_is_told
                 a_stream_without_work_need_not_be_joined_back
+                all_streams_of_a_capture_name_it_and_no_others_do
+                an_event_of_a_capture_is_not_over_and_asking_breaks_nothing
                 asking_a_stream_that_captures_ends_the_capture
                 asking_an_event_of_a_capture_ends_the_capture
                 waiting_for_an_event_from_outside_ends_the_capture

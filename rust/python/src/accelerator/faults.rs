@@ -36,6 +36,13 @@ impl Faults {
         self.0.fail_allocation(number).into_python(py)
     }
 
+    /// As `fail_allocation`, for pinned memory. What is kept of it is given back, and the driver asked again, before
+    /// anybody is told.
+    #[pyo3(signature = (number))]
+    fn fail_pinned_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
+        self.0.fail_pinned_allocation(number).into_python(py)
+    }
+
     /// The next function that is launched does not run, and fails late for this reason. Called twice, the next two
     /// do. What a graph records counts when it is replayed.
     #[pyo3(signature = (reason))]

@@ -9,6 +9,7 @@ mod functions;
 mod graph;
 mod integer;
 mod memory;
+mod pinned;
 mod stream;
 
 use pyo3::prelude::*;
@@ -27,5 +28,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     graph::register(&module)?;
     functions::register(&module)?;
     memory::register(&module)?;
+    pinned::register(&module)?;
     faults::register(&module)
 }

@@ -29,8 +29,8 @@ use crate::{Error, Result};
 ///
 /// # Safety
 /// What [`allocate`](Driver::allocate), [`allocate_pinned`](Driver::allocate_pinned) and [`map`](Driver::map)
-/// return must stay valid for as many bytes as were asked for until it is released, and queued work must keep its
-/// [`Keeper`](Keeper) until it has been done. Where [`shares_memory`](Driver::shares_memory) is true, addresses of
+/// return must stay valid for as many bytes as were asked for until it is released or the driver is dropped, and
+/// queued work must keep its [`Keeper`](Keeper) until it has been done. Where [`shares_memory`](Driver::shares_memory) is true, addresses of
 /// devices are those of this program.
 pub unsafe trait Driver: Send + Sync {
     /// The type of its devices. One driver for each type.
@@ -238,4 +238,23 @@ pub unsafe trait Driver: Send + Sync {
 
     /// Lets an executable go; replays that are queued still run.
     fn release_executable(&self, executable: ExecutableHandle);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accelerator::testing::FakeDevices;
+
+    #[test]
+    fn a_driver_has_no_virtual_memory_unless_it_says_so() {
+        let stream = FakeDevices::new(|| {}).stream(1);
+        let (driver, address) = (stream.driver().unwrap(), Address(0));
+        assert_eq!(driver.mapping_granularity(1), Ok(0));
+        // SAFETY: there are no such addresses.
+        let taken = unsafe { [driver.unmap(1, address, 1), driver.release_addresses(1, address, 1)] };
+        let given = [driver.reserve_addresses(1, 1).map(drop), driver.map(1, address, 1)];
+        for result in taken.into_iter().chain(given) {
+            assert_eq!(result, Err(driver.no_virtual_memory(1)));
+        }
+    }
 }

@@ -62,8 +62,8 @@ impl Drop for HostDriver {
     }
 }
 
-// SAFETY: memory comes from the heap and is given back to it only by the release functions, for addresses that
-// are on the books (`memory.rs`). A task owns its keeper until it has run or will not run any more
+// SAFETY: memory comes from the heap or the system and is given back only by the release functions, for addresses
+// that are on the books (`memory.rs`, `addresses.rs`). A task owns its keeper until it has run or will not run any more
 // (`worker.rs`, `schedule.rs`), and so does each node of a graph.
 unsafe impl Driver for HostDriver {
     fn device_type(&self) -> DeviceType {
@@ -120,6 +120,27 @@ unsafe impl Driver for HostDriver {
 
     fn shares_memory(&self) -> bool {
         true
+    }
+
+    fn mapping_granularity(&self, device: DeviceIndex) -> Result<usize> {
+        self.shared().mapping_granularity(device)
+    }
+
+    fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        self.shared().reserve_addresses(device, bytes)
+    }
+
+    unsafe fn release_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        self.shared().release_addresses(device, address, bytes)
+    }
+
+    fn map(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        self.shared().map(device, address, bytes)
+    }
+
+    unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.shared().unmap(device, address, bytes) }
     }
 
     fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange> {

@@ -49,7 +49,7 @@ pub struct LiveObjects {
     pub threads: usize,
     /// Commands that are queued and not over.
     pub commands: u64,
-    /// Bytes of memory of all devices.
+    /// Bytes of memory of all devices, with what addresses were given.
     pub bytes: u64,
     /// Bytes of pinned memory.
     pub pinned_bytes: u64,
@@ -96,14 +96,17 @@ impl Faults {
         Ok(())
     }
 
-    /// The allocation of a device's memory fails that is the `number`th from now; 1 is the next. `None` takes
-    /// that back.
+    /// The allocation of a device's memory fails that is the `number`th from now; 1 is the next. Giving memory to
+    /// addresses is one. `None` takes that back.
     pub fn fail_allocation(&self, number: Option<u64>) -> Result<()> {
-        if number == Some(0) {
-            let (given, allowed) = ("0".into(), "1 or more: 1 is the next allocation".into());
-            return Err(Error::Argument { name: "fail_allocation", given, allowed });
-        }
+        let number = checked("fail_allocation", number)?;
         self.change(|state| state.faults.allocation = number)
+    }
+
+    /// As [`fail_allocation`](Faults::fail_allocation), for pinned memory.
+    pub fn fail_pinned_allocation(&self, number: Option<u64>) -> Result<()> {
+        let number = checked("fail_pinned_allocation", number)?;
+        self.change(|state| state.faults.pinned_allocation = number)
     }
 
     /// The next function that is queued does not run, and fails when it is its turn. Called twice, the next
@@ -157,6 +160,14 @@ impl Faults {
     }
 }
 
+fn checked(name: &'static str, number: Option<u64>) -> Result<Option<u64>> {
+    if number == Some(0) {
+        let (given, allowed) = ("0".into(), "1 or more: 1 is the next allocation".into());
+        return Err(Error::Argument { name, given, allowed });
+    }
+    Ok(number)
+}
+
 impl fmt::Debug for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Faults")
@@ -190,6 +201,8 @@ impl Drop for Hold {
 pub(super) struct Plan {
     /// Which allocation from now on fails.
     allocation: Option<u64>,
+    /// Which one of pinned memory.
+    pinned_allocation: Option<u64>,
     launches: VecDeque<String>,
     copies: VecDeque<String>,
     fills: VecDeque<String>,
@@ -199,12 +212,12 @@ pub(super) struct Plan {
 impl Plan {
     /// Counts an allocation; whether it is the one that fails.
     pub(super) fn allocation_fails(&mut self) -> bool {
-        self.allocation = self.allocation.map(|left| left - 1);
-        let fails = self.allocation == Some(0);
-        if fails {
-            self.allocation = None;
-        }
-        fails
+        is_next(&mut self.allocation)
+    }
+
+    /// The same for pinned memory.
+    pub(super) fn pinned_allocation_fails(&mut self) -> bool {
+        is_next(&mut self.pinned_allocation)
     }
 
     /// Why this task fails, which is being queued.
@@ -219,4 +232,10 @@ impl Plan {
     pub(super) fn copies_are_held(&self) -> bool {
         self.holds > 0
     }
+}
+
+/// Counts down to the one that is meant; whether it is that.
+fn is_next(number: &mut Option<u64>) -> bool {
+    *number = number.map(|left| left - 1);
+    number.take_if(|left| *left == 0).is_some()
 }

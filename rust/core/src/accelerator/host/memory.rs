@@ -1,9 +1,10 @@
 //! Memory: a part of the program's heap for each device, and one for what is pinned.
 
 use std::alloc::{self, Layout};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ptr;
 
+use super::addresses::Reservation;
 use super::device;
 use super::shared::Shared;
 use crate::accelerator::Device;
@@ -24,11 +25,13 @@ pub(super) struct Memory {
     used: u64,
     /// Bytes by address.
     blocks: HashMap<u64, usize>,
+    /// By the first address. A block is no part of any.
+    pub(super) reservations: BTreeMap<u64, Reservation>,
 }
 
 impl Memory {
     pub(super) fn of(total: u64) -> Self {
-        Memory { total, used: 0, blocks: HashMap::new() }
+        Memory { total, used: 0, blocks: HashMap::new(), reservations: BTreeMap::new() }
     }
 
     pub(super) fn total(&self) -> u64 {
@@ -44,17 +47,22 @@ impl Memory {
     }
 
     /// Counts bytes as used; false where there are not so many left.
-    fn reserve(&mut self, bytes: usize) -> bool {
+    pub(super) fn reserve(&mut self, bytes: usize) -> bool {
         let used = self.used.checked_add(bytes as u64).filter(|used| *used <= self.total);
         self.used = used.unwrap_or(self.used);
         used.is_some()
+    }
+
+    /// Counts them no more.
+    pub(super) fn unreserve(&mut self, bytes: usize) {
+        self.used -= bytes as u64;
     }
 
     /// Puts the memory that was taken for a reservation on the books, or takes the reservation back.
     fn book(&mut self, taken: Option<Address>, bytes: usize) -> Option<Address> {
         match taken {
             Some(address) => drop(self.blocks.insert(address.0, bytes)),
-            None => self.used -= bytes as u64,
+            None => self.unreserve(bytes),
         }
         taken
     }
@@ -64,7 +72,7 @@ impl Memory {
         let known = self.blocks.get(&address.0) == Some(&bytes);
         if known {
             self.blocks.remove(&address.0);
-            self.used -= bytes as u64;
+            self.unreserve(bytes);
         }
         known
     }
@@ -148,7 +156,7 @@ impl Shared {
         let out_of_memory = || OutOfMemory::error(Device::CPU, bytes);
         {
             let mut state = self.lock()?;
-            if !state.pinned.reserve(bytes) {
+            if state.faults.pinned_allocation_fails() || !state.pinned.reserve(bytes) {
                 return Err(out_of_memory());
             }
         }

@@ -11,6 +11,7 @@
 //! replayed. Whoever holds the lock moves every stream on that can move ([`schedule`]); a thread is woken only
 //! for work that takes time.
 
+mod addresses;
 mod capture;
 mod command;
 mod device;

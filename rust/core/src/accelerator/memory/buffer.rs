@@ -8,6 +8,7 @@ use super::super::driver::{Address, Copy, DeviceIndex, Fill, Keeper, Place};
 use super::super::in_use::Accelerator;
 use super::super::stream::Stream;
 use super::super::{Device, EventOptions, current, event::Event};
+use super::PinnedMemory;
 use super::allocation::Allocation;
 use crate::{Error, Result};
 
@@ -26,7 +27,13 @@ pub struct DeviceMemory {
 pub struct HostMemory {
     address: Address,
     bytes: usize,
-    keep: Keeper,
+    owner: HostOwner,
+}
+
+#[derive(Clone)]
+enum HostOwner {
+    Kept(Keeper),
+    Pinned(PinnedMemory),
 }
 
 impl HostMemory {
@@ -35,7 +42,12 @@ impl HostMemory {
     /// # Safety
     /// They are valid, and nobody else reads what a copy writes or writes what it reads, until `keep` is dropped.
     pub unsafe fn new(pointer: *const u8, bytes: usize, keep: Keeper) -> Self {
-        HostMemory { address: Address(pointer as u64), bytes, keep }
+        HostMemory { address: Address(pointer as u64), bytes, owner: HostOwner::Kept(keep) }
+    }
+
+    pub(super) fn pinned(memory: &PinnedMemory) -> Self {
+        let (address, bytes) = (Address(memory.pointer().as_ptr() as u64), memory.bytes());
+        HostMemory { address, bytes, owner: HostOwner::Pinned(memory.clone()) }
     }
 
     /// How many bytes there are.
@@ -168,7 +180,8 @@ impl End {
     fn used_on(&self, stream: &Stream) -> Result<Keeper> {
         match self {
             End::Device(memory) => memory.used_on(stream),
-            End::Host(memory) => Ok(memory.keep.clone()),
+            End::Host(HostMemory { owner: HostOwner::Kept(keep), .. }) => Ok(keep.clone()),
+            End::Host(HostMemory { owner: HostOwner::Pinned(memory), .. }) => memory.used_on(stream),
         }
     }
 
@@ -241,7 +254,7 @@ pub fn copy(to: &End, from: &End, stream: Option<&Stream>, awaited: bool) -> Res
         bytes: to.bytes(),
         keep: Arc::new((to.used_on(&queued_on)?, from.used_on(&queued_on)?)),
     };
-    // SAFETY: the keeper owns both ends.
+    // SAFETY: the keeper owns both ends, or nobody else gets them before the copy is over.
     unsafe { queued_on.copy(copy)? };
     if let Some(other) = other {
         let done = Event::new(Some(queued_on.device()), EventOptions::default())?;

@@ -25,7 +25,11 @@ pub use cache::ScopeStatistics;
 pub use cpu::CpuAllocator;
 pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
 pub use out_of_memory::{CacheState, OutOfMemory};
-pub use pinned::PinnedMemory;
+pub(super) use pinned::PinnedCache;
+pub use pinned::{
+    HostStatistics, PinnedMemory, PinnedOptions, Times, empty_host_cache, host_memory_stats,
+    reset_accumulated_host_memory_stats, reset_peak_host_memory_stats,
+};
 pub(crate) use reclaim::ASKED;
 pub use reclaim::{Registration, on_miss, on_oom};
 pub use scope::Scope;

@@ -1,4 +1,4 @@
-//! What is counted of a device's memory, by PyTorch's names.
+//! What is counted of memory, by PyTorch's names.
 
 use super::super::PoolId;
 

@@ -12,7 +12,7 @@ const NAMESPACE: &str = "accelerator.memory";
 /// allocated. A question starts no driver, and no device is the current one. Fails with [`Error::NoSuchDevice`] for
 /// what is no device of the accelerator; where there is none, a device 0 counts as one without memory.
 fn in_use(device: Option<Device>) -> Result<Option<(&'static Accelerator, DeviceIndex)>> {
-    if registry::is_in_use() {
+    if registry::used_already().is_some() {
         return current::resolve(device, NAMESPACE).map(Some);
     }
     let Some(device) = device else { return Ok(None) };

@@ -1,0 +1,233 @@
+//! Addresses of devices that get their memory later, and piece by piece.
+//!
+//! A program that touches addresses without memory is ended by the system (SIGSEGV). Memory that was taken back goes
+//! to the system at once, and comes again as zeroes, though a driver promises no content.
+
+use std::collections::BTreeMap;
+use std::ptr;
+
+use super::device;
+use super::memory::Memory;
+use super::shared::Shared;
+use crate::accelerator::driver::{Address, DeviceIndex};
+use crate::accelerator::memory::OutOfMemory;
+use crate::{Error, Result};
+
+/// As much as devices give memory for at least, so that programs meet here what they meet there.
+const GRANULARITY: usize = 2 << 20;
+
+const RESERVING: &str = "reserving addresses";
+const RELEASING: &str = "giving addresses back";
+const MAPPING: &str = "giving memory to addresses";
+const UNMAPPING: &str = "taking memory from addresses";
+
+/// A range of addresses that belongs to nobody else in this process, until it is dropped.
+#[derive(Debug)]
+struct Range {
+    start: usize,
+    bytes: usize,
+}
+
+/// Addresses of a device, and which of them have memory.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    range: Range,
+    /// Bytes by address.
+    pieces: BTreeMap<u64, usize>,
+}
+
+impl Range {
+    /// Addresses without memory, aligned to the granularity; `None` where the system has none.
+    fn new(bytes: usize) -> Option<Self> {
+        // Somewhere in so many lies what is aligned; the rest goes back.
+        let all = bytes.checked_add(GRANULARITY)?;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: the system chooses addresses that nobody has.
+        let pointer = unsafe { libc::mmap(ptr::null_mut(), all, libc::PROT_NONE, flags, -1, 0) };
+        if pointer == libc::MAP_FAILED {
+            return None;
+        }
+        let found = pointer.expose_provenance();
+        let start = found.next_multiple_of(GRANULARITY);
+        drop(Range { start: found, bytes: start - found });
+        drop(Range { start: start + bytes, bytes: found + GRANULARITY - start });
+        Some(Range { start, bytes })
+    }
+
+    fn contains(&self, address: u64, bytes: usize) -> bool {
+        let end = address.checked_add(bytes as u64);
+        address >= self.start as u64 && end.is_some_and(|end| end <= (self.start + self.bytes) as u64)
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            // SAFETY: the range came from `mmap`, and nobody has its addresses any more. That the system refuses
+            // means that they stay taken.
+            unsafe { libc::munmap(ptr::with_exposed_provenance_mut(self.start), self.bytes) };
+        }
+    }
+}
+
+impl Reservation {
+    /// Whether an address from here on has memory, up to an end.
+    fn overlaps(&self, address: u64, bytes: usize) -> bool {
+        let below = self.pieces.range(..address + bytes as u64).next_back();
+        below.is_some_and(|(start, length)| start + *length as u64 > address)
+    }
+}
+
+impl Memory {
+    fn reservation(&mut self, address: Address, bytes: usize) -> Option<&mut Reservation> {
+        let (_, reservation) = self.reservations.range_mut(..=address.0).next_back()?;
+        reservation.range.contains(address.0, bytes).then_some(reservation)
+    }
+
+    /// The reservation of addresses that have memory, given all at once.
+    fn reservation_of_piece(&mut self, address: Address, bytes: usize) -> Option<&mut Reservation> {
+        let reservation = self.reservation(address, bytes)?;
+        (reservation.pieces.get(&address.0) == Some(&bytes)).then_some(reservation)
+    }
+
+    fn remove_piece(&mut self, address: Address, bytes: usize) {
+        if let Some(reservation) = self.reservation_of_piece(address, bytes) {
+            reservation.pieces.remove(&address.0);
+            self.unreserve(bytes);
+        }
+    }
+}
+
+/// Gives pages to a part of a reserved range.
+fn give_pages(address: Address, bytes: usize) -> bool {
+    let pointer = ptr::with_exposed_provenance_mut(address.0 as usize);
+    // SAFETY: the pages lie in a range of ours and were out of everybody's reach.
+    unsafe { libc::mprotect(pointer, bytes, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+}
+
+/// Takes the pages of a part of a reserved range, whose addresses stay ours.
+///
+/// # Safety
+/// Nobody uses them.
+unsafe fn take_pages(address: Address, bytes: usize) -> bool {
+    let pointer = ptr::with_exposed_provenance_mut(address.0 as usize);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: the addresses lie in a range of ours, and the caller vouches that nobody uses them.
+    unsafe { libc::mmap(pointer, bytes, libc::PROT_NONE, flags, -1, 0) != libc::MAP_FAILED }
+}
+
+fn refused(name: &'static str, address: Address, bytes: usize, allowed: String) -> Error {
+    Error::Argument { name, given: format!("{bytes} bytes at {:#x}", address.0), allowed }
+}
+
+fn is_whole(bytes: usize) -> bool {
+    bytes > 0 && bytes.is_multiple_of(GRANULARITY)
+}
+
+impl Shared {
+    pub(super) fn mapping_granularity(&self, device: DeviceIndex) -> Result<usize> {
+        self.lock()?.device(device, RESERVING).map(|_| GRANULARITY)
+    }
+
+    pub(super) fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        self.lock()?.device(device, RESERVING)?;
+        if !is_whole(bytes) {
+            let (given, allowed) = (format!("{bytes} bytes"), format!("a multiple of {GRANULARITY}"));
+            return Err(Error::Argument { name: RESERVING, given, allowed });
+        }
+        let out_of_memory = || OutOfMemory::error(device::named(device), bytes);
+        // Without the lock, as the system may take its time.
+        let range = Range::new(bytes).ok_or_else(out_of_memory)?;
+        let address = Address(range.start as u64);
+        let reservation = Reservation { range, pieces: BTreeMap::new() };
+        self.lock()?.device(device, RESERVING)?.memory.reservations.insert(address.0, reservation);
+        Ok(address)
+    }
+
+    pub(super) fn release_addresses(
+        &self,
+        device: DeviceIndex,
+        address: Address,
+        bytes: usize,
+    ) -> Result<()> {
+        let (released, lost) = {
+            let mut state = self.lock()?;
+            let lost = state.check_not_lost(device, RELEASING);
+            let memory = state.devices.get_mut(usize::from(device)).map(|device| &mut device.memory);
+            let unused = |found: &Reservation| found.range.bytes == bytes && found.pieces.is_empty();
+            let released = memory.and_then(|memory| {
+                memory.reservations.get(&address.0).filter(|found| unused(found))?;
+                memory.reservations.remove(&address.0)
+            });
+            (released, lost)
+        };
+        if released.is_none() {
+            let allowed = format!("what was reserved on {} and has no memory", device::named(device));
+            return Err(refused(RELEASING, address, bytes, allowed));
+        }
+        lost
+    }
+
+    pub(super) fn map(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        let out_of_memory = || OutOfMemory::error(device::named(device), bytes);
+        {
+            let mut state = self.lock()?;
+            let memory = &mut state.device(device, MAPPING)?.memory;
+            let is_free = |found: &Reservation| {
+                is_whole(bytes)
+                    && address.0.is_multiple_of(GRANULARITY as u64)
+                    && !found.overlaps(address.0, bytes)
+            };
+            if !memory.reservation(address, bytes).is_some_and(|found| is_free(found)) {
+                let allowed = format!(
+                    "whole multiples of {GRANULARITY} of what was reserved on {} and has no memory",
+                    device::named(device)
+                );
+                return Err(refused(MAPPING, address, bytes, allowed));
+            }
+            if state.faults.allocation_fails() || !state.device(device, MAPPING)?.memory.reserve(bytes) {
+                return Err(out_of_memory());
+            }
+            if let Some(found) = state.device(device, MAPPING)?.memory.reservation(address, bytes) {
+                found.pieces.insert(address.0, bytes);
+            }
+        }
+        // Without the lock: the addresses are on the books, so no other call takes them.
+        if give_pages(address, bytes) {
+            return Ok(());
+        }
+        self.remove_piece(device, address, bytes)?;
+        Err(out_of_memory())
+    }
+
+    /// # Safety
+    /// As for [`Driver::unmap`](crate::accelerator::driver::Driver::unmap); what was not given memory, or only as a
+    /// part, is an error.
+    pub(super) unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        let lost = {
+            let mut state = self.lock()?;
+            let lost = state.check_not_lost(device, UNMAPPING);
+            let memory = state.devices.get_mut(usize::from(device)).map(|device| &mut device.memory);
+            if memory.and_then(|memory| memory.reservation_of_piece(address, bytes)).is_none() {
+                let allowed = format!("what was given memory at once on {}", device::named(device));
+                return Err(refused(UNMAPPING, address, bytes, allowed));
+            }
+            lost
+        };
+        // SAFETY: the addresses are on the books until the pages are gone, so nobody is given them in the meantime,
+        // and the caller vouches that nobody uses them.
+        if !unsafe { take_pages(address, bytes) } {
+            return Err(OutOfMemory::error(device::named(device), bytes));
+        }
+        self.remove_piece(device, address, bytes)?;
+        lost
+    }
+
+    /// Whether the device is lost or not.
+    fn remove_piece(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        if let Some(device) = self.lock()?.devices.get_mut(usize::from(device)) {
+            device.memory.remove_piece(address, bytes);
+        }
+        Ok(())
+    }
+}
