@@ -14,13 +14,14 @@ use crate::sync::{HeldAcrossFork, SharedBool, SharedWord};
 
 /// Every lock of the process, in the one order in which locks are taken: by a fork, and by whoever
 /// holds two.
-static LOCKS: [&dyn HeldAcrossFork; 6] = [
+static LOCKS: [&dyn HeldAcrossFork; 7] = [
     &backends::PROCESS,
     &state::INBOXES,
     &state::trace::TRACED,
     &libraries::LEVELS,
     &accelerator::REGISTRY,
     &accelerator::NAMES,
+    &accelerator::memory::CONFIGURED,
 ];
 
 static WATCHING: SharedBool = SharedBool::new(false);

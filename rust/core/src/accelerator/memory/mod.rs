@@ -3,6 +3,7 @@
 mod allocation;
 mod block;
 mod buffer;
+pub mod config;
 mod cpu;
 mod out_of_memory;
 mod pinned;
@@ -14,6 +15,8 @@ use crate::Result;
 
 pub use block::Block;
 pub use buffer::{DeviceMemory, End, HostMemory, copy};
+pub(crate) use config::CONFIGURED;
+pub use config::{AllocatorConfig, ConfigReader, config, config_report, config_source, set_config};
 pub use cpu::CpuAllocator;
 pub use out_of_memory::{CacheState, OutOfMemory};
 pub use pinned::PinnedMemory;
