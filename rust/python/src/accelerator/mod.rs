@@ -1,5 +1,6 @@
 //! Devices, streams, events, graphs and memory.
 
+mod config;
 mod current;
 mod device;
 mod event;
@@ -27,5 +28,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     graph::register(&module)?;
     functions::register(&module)?;
     memory::register(&module)?;
+    config::register(&module)?;
     faults::register(&module)
 }

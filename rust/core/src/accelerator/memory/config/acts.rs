@@ -1,5 +1,6 @@
 //! When a key acts.
 
+use super::super::super::registry;
 use super::{AllocatorConfig, Key};
 
 /// When a key acts.
@@ -54,7 +55,7 @@ impl Need {
             Need::Caching => "no memory is kept: caching is off",
             Need::Limit => "there is no memory limit",
             Need::SplitLimit => "max_split_size_mb is not set",
-            Need::VirtualMemory => "the driver has no virtual memory",
+            Need::VirtualMemory => "no driver with virtual memory is there",
         }
     }
 
@@ -75,6 +76,13 @@ pub struct Circumstances {
     pub has_virtual_memory: bool,
     /// Whether a program has limited its memory.
     pub is_limited: bool,
+}
+
+impl Circumstances {
+    /// What is known of the accelerator of this process. Starts no driver.
+    pub fn of_this_process() -> Self {
+        Circumstances { has_virtual_memory: registry::has_virtual_memory(), is_limited: false }
+    }
 }
 
 impl AllocatorConfig {

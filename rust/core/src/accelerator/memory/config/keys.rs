@@ -78,13 +78,12 @@ keys! {
         takes "a number of megabytes above 10"
             if |config| config.large_segment_size_mb > 10 && is_countable(config.large_segment_size_mb),
         acts Acts::OnNewSegments, needs Caching;
-    /// Into how many equal steps the way from one power of two to the next is divided when a request is rounded up;
-    /// 0 leaves it at the next 512 bytes.
+    /// Into how many equal steps requests are rounded up between powers of two; 0 is off.
     roundup_power2_divisions: Divisions = Divisions::OFF,
         takes "0, a power of two, or by size [256:1,512:2,>:8], where the sizes are rising powers of two in megabytes"
             if |config| config.roundup_power2_divisions.is_right(),
         acts Acts::Now, needs Caching;
-    /// From which part of the memory limit on unused blocks are given back to the driver, the oldest first; 0 is never.
+    /// From which part of the limit on unused blocks go back to the driver, the oldest first; 0 is off.
     garbage_collection_threshold: f64 = 0.0,
         takes "0, or a fraction between 0 and 1"
             if |config| (0.0..1.0).contains(&config.garbage_collection_threshold),
@@ -95,7 +94,7 @@ keys! {
     /// Whether other threads may use the allocator while the driver is asked for memory.
     release_lock_on_cudamalloc: bool = false, takes "True or False" if |_| true,
         acts Acts::Never("it is always so: no lock is held while the driver is called");
-    /// Whether memory that several streams used is reused within a capture where the graph's order allows it.
+    /// Whether memory that several streams used is reused in a capture where the graph allows it.
     graph_capture_record_stream_reuse: bool = false, takes "True or False" if |_| true,
         acts Acts::Never("such memory is kept until the capture has ended");
     /// Which part of the memory of each device may be reserved.
@@ -103,7 +102,7 @@ keys! {
         takes "a fraction from 0 to 1"
             if |config| (0.0..=1.0).contains(&config.per_process_memory_fraction),
         acts Acts::Now;
-    /// Whether a request for which the device has too little free memory is refused without asking the driver.
+    /// Whether a request that a device has no room for is refused without asking its driver.
     throw_on_cudamalloc_oom: bool = false, takes "True or False" if |_| true, acts Acts::Now;
     /// Whether pinned memory is ordinary memory that is registered with the driver.
     pinned_use_cuda_host_register: bool = false, takes "True or False" if |_| true,
@@ -116,7 +115,7 @@ keys! {
     /// Whether a thread looks for pinned memory that copies have finished with.
     pinned_use_background_threads: bool = false, takes "True or False" if |_| true,
         acts Acts::Never("that is looked for when pinned memory is asked for");
-    /// How much pinned memory is taken at once to be handed out in pieces and never given back; 0 is none.
+    /// How much pinned memory is taken at once, to be handed out in pieces and kept for good.
     pinned_reserve_segment_size_mb: usize = 0,
         takes "a number of megabytes" if |config| is_countable(config.pinned_reserve_segment_size_mb),
         acts Acts::Never("pinned memory is taken from the driver block by block");
@@ -131,8 +130,7 @@ keys! {
     /// Whether errors of giving pinned memory back are passed over.
     pinned_free_catch_all: bool = false, takes "True or False" if |_| true,
         acts Acts::Never("giving memory back never fails here");
-    /// Whether memory of devices is kept for the next request. `PYTORCH_NO_CUDA_MEMORY_CACHING`, set to anything,
-    /// switches it off for good.
+    /// Whether memory is kept for later; never where `PYTORCH_NO_CUDA_MEMORY_CACHING` is set.
     caching: bool = true, takes "True or False" if |_| true, acts Acts::Now, apart from the text: true;
 }
 
