@@ -88,7 +88,7 @@ def test_every_key_has_a_value_here_and_the_class_has_every_key() -> None:
     keys = native.allocator_keys()
     assert [*VALUES, "caching"] == [key["name"] for key in keys]
     fields = dataclasses.fields(AllocatorConfig)
-    assert [(field.name, field.type, field.default) for field in fields] == [
+    assert [(field.name, str(field.type).replace("'", '"'), field.default) for field in fields] == [
         (key["name"], key["annotation"], key["default"]) for key in keys
     ]
     assert all(getattr(AllocatorConfig(), key) != value for key, (_, value) in VALUES.items())
@@ -266,7 +266,8 @@ def test_a_variable_that_is_no_text_is_told() -> None:
         print(told())
         raise SystemExit
     env = os.environb | {{b"PYTORCH_ALLOC_CONF": b"backend:\\xff"}}
-    answer = subprocess.run([sys.executable, "-P", __file__, "-"], env=env, capture_output=True, text=True).stdout
+    command = [sys.executable, "-P", __file__, "-"]
+    answer = subprocess.run(command, env=env, capture_output=True, text=True).stdout
     """
     assert "in PYTORCH_ALLOC_CONF" in child.value(code)
 

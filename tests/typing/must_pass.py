@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import asyncio
+import dataclasses
 import pickle
 from collections.abc import AsyncIterator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -209,6 +210,20 @@ def use_devices(faults: accelerator.Faults, numbers: array.array[float]) -> floa
     properties = accelerator.device_properties(0)
     free, total = accelerator.get_memory_info()
     return start.elapsed_time(end) + properties.total_memory + free / total
+
+
+def configure_memory(limit: float) -> str:
+    """Set how memory is kept, and ask which keys act."""
+    memory = accelerator.memory
+    config = memory.AllocatorConfig(
+        max_split_size_mb=64, roundup_power2_divisions={256: 1, ">": 8}, per_process_memory_fraction=limit
+    )
+    memory.set_config(dataclasses.replace(config, expandable_segments=True))
+    memory.set_config(str(memory.AllocatorConfig.parse("max_split_size_mb:32")))
+    in_force: int | None = memory.get_config().max_split_size_mb
+    acting = [key for key, entry in memory.config_report().items() if entry.acts == "now"]
+    memory.set_config("")
+    return f"{in_force} {acting}"
 
 
 def main() -> None:

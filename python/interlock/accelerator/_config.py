@@ -33,19 +33,19 @@ class AllocatorConfig:
     large_segment_size_mb: int = 20
     """How much is taken from the driver at once to serve requests of 1 to 10 megabytes."""
     roundup_power2_divisions: int | dict[int | Literal[">"], int] = 0
-    """Into how many equal steps the way from one power of two to the next is divided when a request is rounded up; 0 leaves it at the next 512 bytes."""
+    """Into how many equal steps requests are rounded up between powers of two; 0 is off."""
     garbage_collection_threshold: float = 0.0
-    """From which part of the memory limit on unused blocks are given back to the driver, the oldest first; 0 is never."""
+    """From which part of the limit on unused blocks go back to the driver, the oldest first; 0 is off."""
     expandable_segments: bool = False
     """Whether a segment is a range of addresses that gets memory as it grows."""
     release_lock_on_cudamalloc: bool = False
     """Whether other threads may use the allocator while the driver is asked for memory."""
     graph_capture_record_stream_reuse: bool = False
-    """Whether memory that several streams used is reused within a capture where the graph's order allows it."""
+    """Whether memory that several streams used is reused in a capture where the graph allows it."""
     per_process_memory_fraction: float = 1.0
     """Which part of the memory of each device may be reserved."""
     throw_on_cudamalloc_oom: bool = False
-    """Whether a request for which the device has too little free memory is refused without asking the driver."""
+    """Whether a request that a device has no room for is refused without asking its driver."""
     pinned_use_cuda_host_register: bool = False
     """Whether pinned memory is ordinary memory that is registered with the driver."""
     pinned_num_register_threads: int = 1
@@ -53,7 +53,7 @@ class AllocatorConfig:
     pinned_use_background_threads: bool = False
     """Whether a thread looks for pinned memory that copies have finished with."""
     pinned_reserve_segment_size_mb: int = 0
-    """How much pinned memory is taken at once to be handed out in pieces and never given back; 0 is none."""
+    """How much pinned memory is taken at once, to be handed out in pieces and kept for good."""
     pinned_max_round_threshold_mb: int | None = None
     """Requests for pinned memory above this size are not rounded up to a power of two."""
     pinned_max_cached_size_mb: int | None = None
@@ -61,7 +61,7 @@ class AllocatorConfig:
     pinned_free_catch_all: bool = False
     """Whether errors of giving pinned memory back are passed over."""
     caching: bool = True
-    """Whether memory of devices is kept for the next request. `PYTORCH_NO_CUDA_MEMORY_CACHING`, set to anything, switches it off for good."""
+    """Whether memory is kept for later; never where `PYTORCH_NO_CUDA_MEMORY_CACHING` is set."""
     # </keys of the allocator>
 
     def __post_init__(self) -> None:
@@ -73,8 +73,8 @@ class AllocatorConfig:
     def parse(cls, text: str) -> AllocatorConfig:
         """Return the configuration that a text such as `max_split_size_mb:64` stands for.
 
-        Keys that it does not name have their defaults. Raises `ArgumentError` for an unknown key, naming those
-        that there are, and for a value that its key does not take.
+        Keys that it does not name have their defaults. Raises `ArgumentError` for a value that its key does
+        not take and for an unknown key, naming those that there are.
         """
         return cls(**_native.parse_config(text))
 
@@ -126,8 +126,8 @@ def get_config() -> AllocatorConfig:
     """Return the configuration in force.
 
     Unless the program has set one it comes from the environment, which is read once: from the first of
-    `INTERLOCK_ALLOC_CONF`, `PYTORCH_ALLOC_CONF` and `PYTORCH_CUDA_ALLOC_CONF` that is set and not empty. Raises
-    `ArgumentError`, naming the variable, where that can't be understood.
+    `INTERLOCK_ALLOC_CONF`, `PYTORCH_ALLOC_CONF` and `PYTORCH_CUDA_ALLOC_CONF` that is set and not empty.
+    Raises `ArgumentError`, naming the variable, where that can't be understood.
     """
     return AllocatorConfig(**_native.get_config())
 
@@ -136,8 +136,8 @@ def set_config(config: AllocatorConfig | str) -> None:
     """Put a configuration, or the one that a text stands for, in force in place of the one before.
 
     Nothing is left over from that: what a text does not name has its default. Only `caching` stays off where
-    `PYTORCH_NO_CUDA_MEMORY_CACHING` is set. Raises `ArgumentError` for a text that is not understood, TypeError
-    for other types; then all stays as it was.
+    `PYTORCH_NO_CUDA_MEMORY_CACHING` is set. Raises `ArgumentError` for a text that is not understood and
+    TypeError for other types; then all stays as it was.
 
     >>> from interlock.accelerator import memory
     >>> memory.set_config("max_split_size_mb:64")

@@ -31,7 +31,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import how memory is kept when it is asked for: dataclasses need a large part of the standard library."""
+    """Import how memory is kept when it is asked for: dataclasses need much of the standard library."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from interlock.accelerator import _config
