@@ -242,6 +242,7 @@ def main() -> None:
     sums = running_sum()
     print(next(sums), sums.send(2.5))
     print(asyncio.run(all_pauses()), aio.run(all_pauses()), on_threads(), scopes(), devices())
+    print(configure_memory(0.5))
     print(use_devices(accelerator.Faults(), array.array("f", [1.0, 2.0, 3.0, 4.0])) > 0)
     changed = backends.snapshot() != before
     backends.restore(pickle.loads(pickle.dumps(before)))

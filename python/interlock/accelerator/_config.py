@@ -145,12 +145,13 @@ def set_config(config: AllocatorConfig | str) -> None:
     64
     >>> memory.set_config(memory.AllocatorConfig())
     """
-    if isinstance(config, str):
-        config = AllocatorConfig.parse(config)
-    elif not isinstance(config, AllocatorConfig):
-        message = f"set_config takes an AllocatorConfig or a str, got a value of type {type(config).__name__}"
+    given: object = config
+    if not isinstance(given, AllocatorConfig | str):
+        message = f"set_config takes an AllocatorConfig or a str, got a value of type {type(given).__name__}"
         raise TypeError(message)
-    _native.set_config(_fields_of(config))
+    if isinstance(given, str):
+        given = AllocatorConfig.parse(given)
+    _native.set_config(_fields_of(given))
 
 
 def config_report() -> ConfigReport:

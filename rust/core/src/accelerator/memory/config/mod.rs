@@ -9,7 +9,8 @@ mod divisions;
 mod keys;
 mod parse;
 mod process;
-#[cfg(all(test, not(loom)))]
+#[cfg(not(loom))]
+#[cfg(test)]
 mod tests;
 mod value;
 
