@@ -27,7 +27,7 @@ class Result(NamedTuple):
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     """This process's environment without what would change a flag, and with `changes`."""
-    own = ("INTERLOCK_", "TORCH_", "CUBLAS", "NVIDIA_", "ATEN_", "PYTHON")
+    own = ("INTERLOCK_", "PYTORCH_", "TORCH_", "CUBLAS", "NVIDIA_", "ATEN_", "PYTHON")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     return kept | dict(changes or {})
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlock._core import backends
+from interlock._core import accelerator, backends
 
 if TYPE_CHECKING:
     from interlock._core.backends import Flag
@@ -170,6 +170,25 @@ def contracts() -> Iterator[str]:
     yield ""
 
 
+def allocator_fields() -> Iterator[str]:
+    """Yield the fields of the allocator's configuration."""
+    for key in accelerator.allocator_keys():
+        yield f"    {key['name']}: {key['annotation']} = {key['default']!r}"
+        yield f'    """{" ".join(key["doc"].split())}"""'
+
+
+def allocator_keys() -> Iterator[str]:
+    """Yield the table of the allocator's keys."""
+    yield ""
+    yield "| key | default | takes | acts | meaning |"
+    yield "| --- | --- | --- | --- | --- |"
+    for key in accelerator.allocator_keys():
+        acts = key["acts"] + ("" if not key["why"] else f"{':' * (key['acts'] == 'never')} {key['why']}")
+        meaning = " ".join(key["doc"].split())
+        yield f"| `{key['name']}` | `{key['default']}` | {key['takes']} | {acts} | {meaning} |"
+    yield ""
+
+
 def formatted(path: Path, text: str) -> str:
     """Return the text of a file as the formatter of this project writes it."""
     if path.suffix not in (".py", ".pyi"):
@@ -183,10 +202,11 @@ def between(path: Path, title: str, lines: Iterator[str]) -> str:
     comment = "<!-- {} -->" if path.suffix == ".md" else "# {}"
     opening, closing = (comment.format(mark) + "\n" for mark in (f"<{title}>", f"</{title}>"))
     before, found_opening, rest = path.read_text().partition(opening)
-    _, found_closing, after = rest.partition(closing)
+    replaced, found_closing, after = rest.partition(closing)
     if not (found_opening and found_closing):
         raise SystemExit(f"{path}: the marks of <{title}> are missing")
-    return before + opening + "".join(f"{line}\n" for line in lines) + closing + after
+    margin = replaced.rpartition("\n")[2]  # of the closing mark
+    return before + opening + "".join(f"{line}\n" for line in lines) + margin + closing + after
 
 
 def generated() -> dict[Path, str]:
@@ -200,6 +220,8 @@ def generated() -> dict[Path, str]:
         PACKAGE / "__init__.py": ("flags of backends", annotations("")),
         STUBS / "backends.pyi": ("classes of flags", class_stubs()),
         ROOT / "docs" / "accelerator.md": ("contracts", contracts()),
+        ROOT / "docs" / "memory.md": ("keys", allocator_keys()),
+        PACKAGE.parent / "accelerator" / "_config.py": ("keys of the allocator", allocator_fields()),
     }
     for module in sorted({owner(flag) for flag in FLAGS} - {""}):
         path = source_of(module)

@@ -93,5 +93,10 @@ accelerator.Graph(capture_error_mode="sloppy")  # error: arg-type
 interlock.Event(enable_timing=True).elapsed_time(stream)  # error: arg-type
 accelerator.memory.copy_(accelerator.memory.Buffer(4), "text")  # error: arg-type
 accelerator.memory.fill_(b"bytes", 1)  # error: arg-type
+accelerator.memory.AllocatorConfig(max_split_size_mb="64")  # error: arg-type
+accelerator.memory.AllocatorConfig(max_splt_size_mb=64)  # error: call-arg
+accelerator.memory.AllocatorConfig(roundup_power2_divisions={"<": 8})  # error: dict-item
+accelerator.memory.set_config(64)  # error: arg-type
+accelerator.memory.get_config().caching = False  # error: misc
 with interlock.Event():  # error: attr-defined
     pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import asyncio
+import dataclasses
 import pickle
 from collections.abc import AsyncIterator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -211,6 +212,20 @@ def use_devices(faults: accelerator.Faults, numbers: array.array[float]) -> floa
     return start.elapsed_time(end) + properties.total_memory + free / total
 
 
+def configure_memory(limit: float) -> str:
+    """Set how memory is kept, and ask which keys act."""
+    memory = accelerator.memory
+    config = memory.AllocatorConfig(
+        max_split_size_mb=64, roundup_power2_divisions={256: 1, ">": 8}, per_process_memory_fraction=limit
+    )
+    memory.set_config(dataclasses.replace(config, expandable_segments=True))
+    memory.set_config(str(memory.AllocatorConfig.parse("max_split_size_mb:32")))
+    in_force: int | None = memory.get_config().max_split_size_mb
+    acting = [key for key, entry in memory.config_report().items() if entry.acts == "now"]
+    memory.set_config("")
+    return f"{in_force} {acting}"
+
+
 def main() -> None:
     """Do all of it."""
     before = backends.snapshot()
@@ -227,6 +242,7 @@ def main() -> None:
     sums = running_sum()
     print(next(sums), sums.send(2.5))
     print(asyncio.run(all_pauses()), aio.run(all_pauses()), on_threads(), scopes(), devices())
+    print(configure_memory(0.5))
     print(use_devices(accelerator.Faults(), array.array("f", [1.0, 2.0, 3.0, 4.0])) > 0)
     changed = backends.snapshot() != before
     backends.restore(pickle.loads(pickle.dumps(before)))

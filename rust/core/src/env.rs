@@ -16,8 +16,18 @@ const DEBUG: &str = "INTERLOCK_DEBUG";
 pub(crate) const ACCELERATOR: &str = "INTERLOCK_ACCELERATOR";
 
 /// Our own variables besides those of flags, and what they take.
-pub(crate) const OURS: [(&str, &str); 2] =
-    [(DEBUG, SWITCH_WORDS), (ACCELERATOR, "host, host:N, cuda, the type of a registered driver, or none")];
+pub(crate) const OURS: [(&str, &str); 3] = [
+    (DEBUG, SWITCH_WORDS),
+    (ACCELERATOR, "host, host:N, cuda, the type of a registered driver, or none"),
+    (ALLOC_CONF[0], "keys and values as PYTORCH_ALLOC_CONF does"),
+];
+
+/// How the allocator keeps memory, the strongest first: our own name, PyTorch's, and its older one.
+pub(crate) const ALLOC_CONF: [&str; 3] =
+    ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"];
+
+/// Set to anything: no memory of devices is kept.
+pub(crate) const NO_MEMORY_CACHING: &str = "PYTORCH_NO_CUDA_MEMORY_CACHING";
 
 /// `0` keeps NVIDIA's libraries from TensorFloat-32, whatever a program asks for.
 pub(crate) const TF32_OVERRIDE: &str = "NVIDIA_TF32_OVERRIDE";
@@ -84,6 +94,11 @@ pub(crate) fn all() -> Variables {
 /// The value of a variable, if it is set and is text.
 pub(crate) fn read(variable: &str) -> Option<String> {
     std::env::var(variable).ok()
+}
+
+/// The value of a variable, if it is set; what is no text in it is replaced by a sign that stands for that.
+pub(crate) fn read_lossy(variable: &str) -> Option<String> {
+    std::env::var_os(variable).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// The folders of an environment variable that lists some; empty entries name none.

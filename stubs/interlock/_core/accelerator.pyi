@@ -1,6 +1,6 @@
 import builtins
 from collections.abc import Callable
-from typing import Any, Literal, Never, Protocol, Self, TypeAlias, final
+from typing import Any, Literal, Never, Protocol, Self, TypeAlias, TypedDict, final, type_check_only
 
 from interlock._core.state import ThreadState
 from interlock._core.tensor import Tensor
@@ -16,6 +16,10 @@ __all__ = [
     "Launch",
     "Server",
     "Stream",
+    "allocator_keys",
+    "checked_config",
+    "config_report",
+    "config_text",
     "copy_",
     "current_accelerator",
     "current_device_index",
@@ -25,11 +29,14 @@ __all__ = [
     "device_index",
     "device_name",
     "fill_",
+    "get_config",
     "get_default_device",
     "get_memory_info",
     "is_available",
+    "parse_config",
     "properties",
     "server_if_needed",
+    "set_config",
     "set_default_device",
     "set_device_index",
     "set_stream",
@@ -44,6 +51,16 @@ _CaptureErrorMode: TypeAlias = Literal["default", "global", "thread_local", "rel
 class _ArrayInterface(Protocol):
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
+
+@type_check_only
+class AllocatorKey(TypedDict):
+    name: str
+    annotation: str
+    default: object
+    takes: str
+    acts: str
+    why: str
+    doc: str
 
 class _CudaStream(Protocol):
     def __cuda_stream__(self) -> tuple[int, int]: ...
@@ -244,3 +261,12 @@ def host_memory_stats() -> dict[str, int]: ...
 def reset_peak_host_memory_stats() -> None: ...
 def reset_accumulated_host_memory_stats() -> None: ...
 def fill_(buffer: Buffer, value: int, *, stream: _CudaStream | None = None) -> None: ...
+def allocator_keys() -> list[AllocatorKey]: ...
+def parse_config(text: str) -> dict[str, Any]: ...
+def checked_config(given: dict[str, Any]) -> dict[str, Any]: ...
+def config_text(given: dict[str, Any]) -> str: ...
+def get_config() -> dict[str, Any]: ...
+def set_config(given: dict[str, Any]) -> None: ...
+def config_report() -> list[
+    tuple[str, Any, bool, str, Literal["now", "on new segments", "never"], str | None]
+]: ...

@@ -277,6 +277,16 @@ pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
     Ok(())
 }
 
+/// Whether the first device has virtual memory, as far as that is known without starting a driver.
+pub(super) fn has_virtual_memory() -> bool {
+    match chosen() {
+        Chosen::Driver(driver) if why_not(&*driver).is_none() => {
+            driver.mapping_granularity(0).is_ok_and(|bytes| bytes > 0)
+        }
+        _ => false,
+    }
+}
+
 /// How many devices the accelerator has; 0 where there is none. Fixes nothing.
 pub fn device_count() -> u32 {
     match chosen() {

@@ -1,5 +1,6 @@
 //! Devices, streams, events, graphs and memory.
 
+mod config;
 mod current;
 mod device;
 mod event;
@@ -29,5 +30,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     functions::register(&module)?;
     memory::register(&module)?;
     pinned::register(&module)?;
+    config::register(&module)?;
     faults::register(&module)
 }

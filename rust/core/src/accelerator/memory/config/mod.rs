@@ -1,0 +1,22 @@
+//! How memory is kept: PyTorch's settings of its caching allocator, as a struct and as PyTorch's text.
+//!
+//! Every key is declared once, in `keys.rs`. A text is parsed whole and a configuration checked whole before it
+//! takes the place of another, and what a text does not name has its default: nothing is left over from the
+//! configuration before.
+
+mod acts;
+mod divisions;
+mod keys;
+mod parse;
+mod process;
+#[cfg(not(loom))]
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use acts::{Acts, Circumstances, Need};
+pub use divisions::Divisions;
+pub use keys::{AllocatorConfig, KEYS, Key};
+pub(crate) use process::CONFIGURED;
+pub use process::{ConfigReader, Reported, Source, config, config_report, config_source, epoch, set_config};
+pub use value::{Backend, Value};

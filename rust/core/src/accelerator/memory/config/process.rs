@@ -1,0 +1,242 @@
+//! The configuration of the process.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::acts::{Acts, Circumstances};
+use super::keys::{AllocatorConfig, KEYS};
+use super::value::Value;
+use crate::sync::{ChangeCounter, ForkLock};
+use crate::{Error, Result, env};
+
+/// What is in force, once somebody has asked for it.
+pub(crate) static CONFIGURED: ForkLock<Option<Configured>> = ForkLock::new(None);
+
+static EPOCH: ChangeCounter = ChangeCounter::new();
+
+#[derive(Clone)]
+pub(crate) struct Configured {
+    config: Result<Arc<AllocatorConfig>>,
+    source: Source,
+    /// Whether the environment keeps memory from being kept, whatever the program says.
+    is_uncached: bool,
+}
+
+/// Who said how memory is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Nobody.
+    Default,
+    /// This variable.
+    Environment(&'static str),
+    /// The program.
+    Program,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Source::Default => "default",
+            Source::Environment(variable) => variable,
+            Source::Program => "set by the program",
+        })
+    }
+}
+
+impl Configured {
+    /// What the environment says: the first variable that is set and not empty.
+    fn by_environment(value_of: impl Fn(&str) -> Option<String>) -> Self {
+        let is_uncached = value_of(env::NO_MEMORY_CACHING).is_some();
+        let text_of = |variable| value_of(variable).filter(|text: &String| !text.is_empty());
+        let found = env::ALLOC_CONF.into_iter().find_map(|variable| Some((variable, text_of(variable)?)));
+        let (parsed, source) = match found {
+            Some((variable, text)) => {
+                let parsed = text.parse::<AllocatorConfig>();
+                (parsed.map_err(|error| told_of(variable, error)), Source::Environment(variable))
+            }
+            None => (Ok(AllocatorConfig::default()), Source::Default),
+        };
+        let config = parsed.map(|config| Arc::new(AllocatorConfig { caching: !is_uncached, ..config }));
+        Configured { config, source, is_uncached }
+    }
+
+    /// Who said what a key holds.
+    fn source_of(&self, key: &str) -> Source {
+        if key == "caching" && self.is_uncached {
+            Source::Environment(env::NO_MEMORY_CACHING)
+        } else {
+            self.source
+        }
+    }
+}
+
+/// The error with the name of the variable in it.
+fn told_of(variable: &'static str, error: Error) -> Error {
+    match error {
+        Error::Argument { name, given, allowed } => {
+            Error::Argument { name, given: format!("{given} in {variable}"), allowed }
+        }
+        other => other,
+    }
+}
+
+fn configured() -> Configured {
+    if let Some(configured) = &*CONFIGURED.lock() {
+        return configured.clone();
+    }
+    // Read without the lock, and so perhaps in vain.
+    let read = Configured::by_environment(env::read_lossy);
+    CONFIGURED.lock().get_or_insert(read).clone()
+}
+
+/// The configuration in force. The environment is read when it is first asked for; if that can't be understood,
+/// this fails until the program [sets](set_config) one.
+pub fn config() -> Result<Arc<AllocatorConfig>> {
+    configured().config
+}
+
+/// Who said it.
+pub fn config_source() -> Source {
+    configured().source
+}
+
+/// Puts a configuration in force, whole, in place of the one before. Only `caching` stays off where the environment
+/// says so. Fails where a key holds what it does not take.
+pub fn set_config(config: AllocatorConfig) -> Result<()> {
+    config.check()?;
+    let is_uncached = configured().is_uncached;
+    let config = Arc::new(AllocatorConfig { caching: config.caching && !is_uncached, ..config });
+    let replacement = Configured { config: Ok(config), source: Source::Program, is_uncached };
+    let replaced = {
+        let mut configured = CONFIGURED.lock();
+        let replaced = configured.replace(replacement);
+        EPOCH.advance();
+        replaced
+    };
+    drop(replaced);
+    Ok(())
+}
+
+/// How often a configuration was set: read it before the configuration, and that is no older.
+#[inline]
+pub fn epoch() -> u64 {
+    EPOCH.get()
+}
+
+/// What is told of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reported {
+    /// The key.
+    pub name: &'static str,
+    /// What it holds.
+    pub value: Value,
+    /// Whether that is the default.
+    pub is_default: bool,
+    /// Who said so.
+    pub source: Source,
+    /// When it acts.
+    pub acts: Acts,
+}
+
+/// What every key holds, who said so, and when it acts here.
+pub fn config_report(here: Circumstances) -> Result<Vec<Reported>> {
+    let configured = configured();
+    let config = configured.config.clone()?;
+    let default = AllocatorConfig::default();
+    let reported = KEYS.iter().map(|key| {
+        let value = key.value(&config);
+        let is_default = value == key.value(&default);
+        let source = if is_default { Source::Default } else { configured.source_of(key.name()) };
+        Reported { name: key.name(), value, is_default, source, acts: config.acts(key, here) }
+    });
+    Ok(reported.collect())
+}
+
+/// The configuration for someone who asks for it often: as long as it stays the same that costs one load.
+#[derive(Clone, Debug)]
+pub struct ConfigReader {
+    epoch: u64,
+    config: Arc<AllocatorConfig>,
+}
+
+impl ConfigReader {
+    /// Fails as [`config`] does.
+    pub fn new() -> Result<Self> {
+        Ok(ConfigReader { epoch: epoch(), config: config()? })
+    }
+
+    /// The configuration in force.
+    #[inline]
+    pub fn current(&mut self) -> &AllocatorConfig {
+        if self.epoch != epoch() {
+            self.renew();
+        }
+        &self.config
+    }
+
+    #[cold]
+    fn renew(&mut self) {
+        // Once there was one there always is.
+        if let Ok(renewed) = ConfigReader::new() {
+            *self = renewed;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Configured {
+        Configured::by_environment(|wanted| {
+            let found = variables.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    fn split_size(variables: &[(&str, &str)]) -> Option<usize> {
+        read(variables).config.unwrap().max_split_size_mb
+    }
+
+    #[test]
+    fn our_own_variable_goes_first_and_pytorchs_old_one_last() {
+        let all = [
+            ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:33"),
+            ("PYTORCH_ALLOC_CONF", "max_split_size_mb:32"),
+            ("INTERLOCK_ALLOC_CONF", "max_split_size_mb:31"),
+        ];
+        assert_eq!([1, 2, 3].map(|count| split_size(&all[..count])), [Some(33), Some(32), Some(31)]);
+        assert_eq!(read(&all).source, Source::Environment("INTERLOCK_ALLOC_CONF"));
+    }
+
+    #[test]
+    fn an_empty_variable_says_nothing_and_the_next_is_asked() {
+        let variables = [("PYTORCH_ALLOC_CONF", ""), ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:33")];
+        assert_eq!(split_size(&variables), Some(33));
+        assert_eq!(read(&[("PYTORCH_ALLOC_CONF", "")]).source, Source::Default);
+    }
+
+    #[test]
+    fn the_first_variable_is_taken_whole_or_is_an_error_that_names_it() {
+        let variables = [
+            ("PYTORCH_ALLOC_CONF", "expandable_segments:True,max_split_size_mb:1"),
+            ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:33"),
+        ];
+        let read = read(&variables);
+        let message = read.config.unwrap_err().to_string();
+        assert!(message.contains("max_split_size_mb takes"), "{message}");
+        assert!(message.ends_with("got 1 in PYTORCH_ALLOC_CONF"), "{message}");
+        assert_eq!(read.source, Source::Environment("PYTORCH_ALLOC_CONF"));
+    }
+
+    #[test]
+    fn caching_is_off_where_its_variable_is_set_to_anything() {
+        for text in ["", "0", "1"] {
+            let read = read(&[(env::NO_MEMORY_CACHING, text)]);
+            assert!(!read.config.as_ref().unwrap().caching);
+            assert_eq!(read.source_of("caching"), Source::Environment(env::NO_MEMORY_CACHING));
+            assert_eq!(read.source_of("backend"), Source::Default);
+        }
+        assert!(read(&[]).config.unwrap().caching);
+    }
+}

@@ -1,0 +1,276 @@
+//! Texts, and the configurations that they are forms of.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Error;
+
+fn parse(text: &str) -> AllocatorConfig {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn refused(text: &str) -> String {
+    match text.parse::<AllocatorConfig>() {
+        Err(error @ Error::Argument { .. }) => error.to_string(),
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_text_gives_what_it_names_and_the_defaults_of_the_rest() {
+    let expected = AllocatorConfig {
+        max_split_size_mb: Some(64),
+        expandable_segments: true,
+        roundup_power2_divisions: Divisions::BySize { steps: vec![(256, 1), (512, 2)], rest: Some(8) },
+        ..AllocatorConfig::default()
+    };
+    let text = "max_split_size_mb:64,roundup_power2_divisions:[256:1,512:2,>:8],expandable_segments:True";
+    assert_eq!(parse(text), expected);
+    assert_eq!(expected.to_string(), text);
+    assert_eq!(parse(" "), AllocatorConfig::default());
+    assert_eq!(AllocatorConfig::default().to_string(), "");
+}
+
+#[test]
+fn blanks_around_words_and_a_comma_at_the_end_do_not_matter() {
+    let text = " expandable_segments : True ,\troundup_power2_divisions:[ 256 : 1 , > : 2 ] , ";
+    assert_eq!(parse(text), parse("expandable_segments:True,roundup_power2_divisions:[256:1,>:2]"));
+}
+
+#[test]
+fn of_a_key_that_is_given_twice_the_later_value_holds() {
+    assert_eq!(parse("max_split_size_mb:30,max_split_size_mb:40").max_split_size_mb, Some(40));
+}
+
+#[test]
+fn every_default_may_be_written() {
+    for key in KEYS.iter().filter(|key| key.is_in_text()) {
+        let value = key.value(&AllocatorConfig::default());
+        if value != Value::Limit(None) {
+            assert_eq!(parse(&format!("{}:{value}", key.name())), AllocatorConfig::default());
+        }
+    }
+}
+
+#[test]
+fn sizes_are_compared_whatever_their_order() {
+    for text in
+        ["large_segment_size_mb:64,max_split_size_mb:32", "max_split_size_mb:32,large_segment_size_mb:64"]
+    {
+        assert!(refused(text).contains("max_split_size_mb takes"), "{text}");
+    }
+    assert!(
+        refused("large_segment_size_mb:64,max_non_split_rounding_mb:63").contains("large_segment_size_mb")
+    );
+    parse("large_segment_size_mb:64");
+    parse("large_segment_size_mb:12,max_split_size_mb:12,max_non_split_rounding_mb:12");
+}
+
+#[test]
+fn a_value_that_a_key_does_not_take_is_told_with_the_key() {
+    for (key, words) in [
+        ("backend", &["", "foo", "Native", "cudamallocasync"][..]),
+        ("max_split_size_mb", &["", "-1", "+30", "30.5", "0x30", "1e3", "3 0", "[30]", "19", "0", "none"]),
+        ("max_split_size_mb", &["99999999999999999999999", "18446744073709551615"]),
+        ("max_non_split_rounding_mb", &["19", "-20"]),
+        ("large_segment_size_mb", &["10", "0", "17592186044416"]),
+        ("roundup_power2_divisions", &["3", "[]", "[300:2]", "[256]", "[512:2,256:1]", "[>:8]", "-4", "4:4"]),
+        ("garbage_collection_threshold", &["1", "1.0", "-0.5", "nan", "inf", "0.5x", ""]),
+        ("expandable_segments", &["true", "1", "[True]", "", "True max_split_size_mb:30"]),
+        ("per_process_memory_fraction", &["1.5", "-0.1", "nan"]),
+        ("pinned_num_register_threads", &["0", "3", "256"]),
+        ("pinned_reserve_segment_size_mb", &["-1", "17592186044416"]),
+        ("pinned_max_cached_size_mb", &["x"]),
+    ] {
+        for word in words {
+            let message = refused(&format!("pinned_free_catch_all:True,{key}:{word}"));
+            assert!(message.starts_with(&format!("{key} takes")), "{key}:{word}: {message}");
+        }
+    }
+}
+
+#[test]
+fn an_unknown_key_is_told_with_the_known_ones_and_the_near_one() {
+    let message = refused("max_splt_size_mb:30");
+    assert!(message.contains("\"max_splt_size_mb\""), "{message}");
+    assert!(message.contains("did you mean max_split_size_mb?"), "{message}");
+    for key in KEYS.iter().filter(|key| key.is_in_text()) {
+        assert!(message.contains(key.name()), "{message}");
+    }
+    assert!(!refused("zzz:1").contains("did you mean"));
+    assert!(refused("caching:False").contains("the keys"));
+    assert!(refused("MAX_SPLIT_SIZE_MB:20").contains("the keys"));
+}
+
+#[test]
+fn what_is_not_made_of_keys_and_values_is_refused() {
+    for text in [",", ",backend:native", "backend:native,,backend:native", "backend"] {
+        refused(text);
+    }
+    for list in ["[1:2", "1:2]", "[[1:2]]", "[1:2]]", "]1:2["] {
+        let message = refused(&format!("roundup_power2_divisions:{list}"));
+        assert!(message.contains("each [ closed by one ]"), "{message}");
+    }
+}
+
+#[test]
+fn a_value_of_another_type_is_not_put() {
+    let mut config = AllocatorConfig::default();
+    for key in KEYS {
+        let other = match key.value(&config) {
+            Value::Switch(_) => Value::Number(1),
+            _ => Value::Switch(true),
+        };
+        assert!(!key.put(&mut config, other), "{}", key.name());
+    }
+    assert_eq!(config, AllocatorConfig::default());
+}
+
+#[test]
+fn keys_are_unique_and_documented_in_sentences() {
+    let mut names: Vec<_> = KEYS.iter().map(Key::name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), KEYS.len());
+    for key in KEYS {
+        assert!(key.doc().trim_end().ends_with('.'), "{}", key.name());
+    }
+}
+
+#[test]
+fn what_a_key_needs_decides_whether_it_acts() {
+    let acts = |text: &str, name: &str, here: Circumstances| {
+        parse(text).acts(KEYS.iter().find(|key| key.name() == name).unwrap(), here)
+    };
+    let nothing = Circumstances::default();
+    let everything = Circumstances { has_virtual_memory: true, is_limited: true };
+    assert_eq!(acts("", "expandable_segments", everything), Acts::OnNewSegments);
+    assert_eq!(acts("", "expandable_segments", nothing).when(), "never");
+    assert_eq!(acts("", "garbage_collection_threshold", everything), Acts::Now);
+    assert_eq!(acts("", "garbage_collection_threshold", nothing).when(), "never");
+    let limited = "per_process_memory_fraction:0.5";
+    assert_eq!(acts(limited, "garbage_collection_threshold", nothing), Acts::Now);
+    assert_eq!(acts("", "max_non_split_rounding_mb", everything).when(), "never");
+    assert_eq!(acts("max_split_size_mb:20", "max_non_split_rounding_mb", nothing), Acts::Now);
+    assert_eq!(acts("backend:cudaMallocAsync", "backend", everything).when(), "never");
+    let uncached = AllocatorConfig { caching: false, ..AllocatorConfig::default() };
+    for key in KEYS.iter().filter(|key| key.needs().contains(&Need::Caching)) {
+        assert_eq!(uncached.acts(key, everything).when(), "never", "{}", key.name());
+    }
+}
+
+#[test]
+fn a_reader_sees_what_was_set_and_a_refused_configuration_changes_nothing() {
+    // The only test that sets the configuration of this process.
+    let before = config().unwrap();
+    let mut reader = ConfigReader::new().unwrap();
+    assert_eq!(reader.current(), &*before);
+    set_config(parse("max_split_size_mb:40,expandable_segments:True")).unwrap();
+    assert_eq!(reader.current().max_split_size_mb, Some(40));
+    assert_eq!(config_source(), Source::Program);
+    let counted = epoch();
+    let wrong = AllocatorConfig { max_split_size_mb: Some(1), ..AllocatorConfig::default() };
+    assert!(set_config(wrong).is_err());
+    assert_eq!((epoch(), reader.current().max_split_size_mb), (counted, Some(40)));
+    set_config(parse("pinned_free_catch_all:True")).unwrap();
+    assert_eq!(reader.current(), &parse("pinned_free_catch_all:True"), "nothing is left over");
+    let report = config_report(Circumstances::default()).unwrap();
+    let set: Vec<_> = report.iter().filter(|key| key.source == Source::Program).map(|key| key.name).collect();
+    assert_eq!(set, ["pinned_free_catch_all"]);
+    set_config((*before).clone()).unwrap();
+}
+
+fn divisions() -> impl Strategy<Value = Divisions> {
+    let power = |most: u32| prop_oneof![Just(0), (0..most).prop_map(|bits| 1_usize << bits)];
+    let sizes = proptest::collection::btree_set(0_u32..20, 1..6);
+    let steps = sizes.prop_flat_map(move |sizes| {
+        let sizes: Vec<_> = sizes.into_iter().collect();
+        let divisions = proptest::collection::vec(power(8), sizes.len());
+        divisions.prop_map(move |divisions| {
+            sizes.iter().zip(divisions).map(|(bits, divisions)| (1 << bits, divisions)).collect::<Vec<_>>()
+        })
+    });
+    let by_size = (steps, proptest::option::of(power(8)));
+    prop_oneof![
+        power(8).prop_map(Divisions::Same),
+        by_size.prop_map(|(steps, rest)| Divisions::BySize { steps, rest }),
+    ]
+}
+
+prop_compose! {
+    fn any_config()(
+        sizes in (11_usize..1000, proptest::option::of(0_usize..1000), proptest::option::of(0_usize..1000)),
+        roundup_power2_divisions in divisions(),
+        garbage_collection_threshold in prop_oneof![Just(0.0), 0.0..1.0_f64],
+        per_process_memory_fraction in prop_oneof![Just(1.0), 0.0..=1.0_f64],
+        pinned in (0_u32..8, 0_usize..100, proptest::option::of(0_usize..100), proptest::option::of(0_usize..100)),
+        switches in proptest::array::uniform9(any::<bool>()),
+    ) -> AllocatorConfig {
+        let (large_segment_size_mb, above, rounding) = sizes;
+        AllocatorConfig {
+            backend: if switches[0] { Backend::Native } else { Backend::CudaMallocAsync },
+            max_split_size_mb: above.map(|above| large_segment_size_mb + above),
+            max_non_split_rounding_mb: rounding.map_or(20, |above| large_segment_size_mb + above),
+            large_segment_size_mb,
+            roundup_power2_divisions,
+            garbage_collection_threshold,
+            expandable_segments: switches[1],
+            release_lock_on_cudamalloc: switches[2],
+            graph_capture_record_stream_reuse: switches[3],
+            per_process_memory_fraction,
+            throw_on_cudamalloc_oom: switches[4],
+            pinned_use_cuda_host_register: switches[5],
+            pinned_num_register_threads: 1 << pinned.0,
+            pinned_use_background_threads: switches[6],
+            pinned_reserve_segment_size_mb: pinned.1,
+            pinned_max_round_threshold_mb: pinned.2,
+            pinned_max_cached_size_mb: pinned.3,
+            pinned_free_catch_all: switches[7],
+            caching: true,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_configuration_and_its_text_are_two_forms_of_one_thing(config in any_config()) {
+        config.check().unwrap();
+        prop_assert_eq!(parse(&config.to_string()), config);
+    }
+
+    #[test]
+    fn any_text_is_refused_or_is_a_configuration_that_is_right(text in "[a-z_0-9:,>\\[\\] TrueFls.]{0,60}") {
+        if let Ok(config) = text.parse::<AllocatorConfig>() {
+            config.check().unwrap();
+        }
+    }
+
+    #[test]
+    fn divisions_are_those_of_sixteen_intervals(divisions in divisions(), megabytes in 0_usize..200_000) {
+        prop_assert_eq!(divisions.divisions_for(megabytes << 20), sixteen(&divisions)[interval(megabytes)]);
+    }
+}
+
+fn interval(megabytes: usize) -> usize {
+    (0..15).take_while(|bits| megabytes >= 2 << bits).count()
+}
+
+/// The divisions of every interval, filled in step by step.
+fn sixteen(divisions: &Divisions) -> [usize; 16] {
+    let mut all = [0; 16];
+    match divisions {
+        Divisions::Same(divisions) => all = [*divisions; 16],
+        Divisions::BySize { steps, rest } => {
+            let mut last = 0;
+            for (number, (megabytes, divisions)) in steps.iter().enumerate() {
+                last = interval(*megabytes);
+                if number == 0 {
+                    all[..last].fill(*divisions);
+                }
+                all[last] = *divisions;
+            }
+            all[last + 1..].fill(rest.unwrap_or(0));
+        }
+    }
+    all
+}

@@ -1,0 +1,202 @@
+//! The configuration of the allocator. Its fields come and go as a dict, and the class is Python's.
+
+use interlock::Error;
+use interlock::accelerator::memory::config::{
+    self, Acts, AllocatorConfig, Backend, Circumstances, Divisions, KEYS, Key, Need, Value,
+};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
+
+use super::integer::integer;
+use crate::detached::detached;
+use crate::errors::{IntoPython, exception};
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(allocator_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_config, module)?)?;
+    module.add_function(wrap_pyfunction!(checked_config, module)?)?;
+    module.add_function(wrap_pyfunction!(config_text, module)?)?;
+    module.add_function(wrap_pyfunction!(get_config, module)?)?;
+    module.add_function(wrap_pyfunction!(set_config, module)?)?;
+    module.add_function(wrap_pyfunction!(config_report, module)?)
+}
+
+/// A key with its default, what it takes, when it acts and what it means.
+#[pyfunction]
+fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let default = AllocatorConfig::default();
+    let told = |key: &Key| {
+        let told = PyDict::new(py);
+        let needs = key.needs().iter().filter(|need| **need != Need::Caching).map(|need| need.what());
+        let reason = if let Acts::Never(reason) = key.acts() { Some(reason) } else { None };
+        told.set_item("name", key.name())?;
+        told.set_item("annotation", annotation(&key.value(&default)))?;
+        told.set_item("default", to_python(py, key.value(&default))?)?;
+        told.set_item("takes", key.takes())?;
+        told.set_item("acts", key.acts().when())?;
+        told.set_item("why", needs.chain(reason).collect::<Vec<_>>().join(" and "))?;
+        told.set_item("doc", key.doc())?;
+        Ok(told)
+    };
+    KEYS.iter().map(told).collect()
+}
+
+/// The fields that a text stands for.
+#[pyfunction]
+fn parse_config<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
+    fields(py, &text.parse().into_python(py)?)
+}
+
+/// The fields as the core has them, once it has checked them.
+#[pyfunction]
+fn checked_config<'py>(given: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+    let config = checked(given)?;
+    fields(given.py(), &config)
+}
+
+/// The text of fields.
+#[pyfunction]
+fn config_text(given: &Bound<'_, PyDict>) -> PyResult<String> {
+    Ok(checked(given)?.to_string())
+}
+
+/// The fields of the configuration in force.
+#[pyfunction]
+fn get_config(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let config = config::config().into_python(py)?;
+    fields(py, &config)
+}
+
+/// Puts fields in force.
+#[pyfunction]
+fn set_config(given: &Bound<'_, PyDict>) -> PyResult<()> {
+    let config = checked(given)?;
+    config::set_config(config).into_python(given.py())
+}
+
+/// For each key: its name, its value, whether that is the default, who said so, when it acts and, if never, why.
+#[pyfunction]
+fn config_report(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
+    let reported =
+        detached(py, || config::config_report(Circumstances::of_this_process())).into_python(py)?;
+    let told = |key: config::Reported| {
+        let why = if let Acts::Never(reason) = key.acts { Some(reason) } else { None };
+        let value = to_python(py, key.value)?;
+        (key.name, value, key.is_default, key.source.to_string(), key.acts.when(), why).into_pyobject(py)
+    };
+    reported.into_iter().map(told).collect()
+}
+
+/// What a type checker is told of such values.
+fn annotation(value: &Value) -> String {
+    match value {
+        Value::Backend(_) => {
+            let names = Backend::ALL.map(|backend| format!("\"{}\"", backend.name()));
+            format!("Literal[{}]", names.join(", "))
+        }
+        Value::Switch(_) => "bool".to_owned(),
+        Value::Number(_) => "int".to_owned(),
+        Value::Limit(_) => "int | None".to_owned(),
+        Value::Fraction(_) => "float".to_owned(),
+        Value::Divisions(_) => "int | dict[int | Literal[\">\"], int]".to_owned(),
+    }
+}
+
+fn fields<'py>(py: Python<'py>, config: &AllocatorConfig) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    KEYS.iter().try_for_each(|key| fields.set_item(key.name(), to_python(py, key.value(config))?))?;
+    Ok(fields)
+}
+
+fn to_python(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match value {
+        Value::Backend(backend) => PyString::new(py, backend.name()).into_any(),
+        Value::Switch(switch) => PyBool::new(py, switch).to_owned().into_any(),
+        Value::Number(number) | Value::Divisions(Divisions::Same(number)) => {
+            number.into_pyobject(py)?.into_any()
+        }
+        Value::Limit(limit) => limit.into_pyobject(py)?.into_any(),
+        Value::Fraction(fraction) => PyFloat::new(py, fraction).into_any(),
+        Value::Divisions(Divisions::BySize { steps, rest }) => {
+            let by_size = PyDict::new(py);
+            steps
+                .into_iter()
+                .try_for_each(|(megabytes, divisions)| by_size.set_item(megabytes, divisions))?;
+            rest.map_or(Ok(()), |divisions| by_size.set_item(REST, divisions))?;
+            by_size.into_any()
+        }
+    })
+}
+
+/// The sizes above all that are named.
+const REST: &str = ">";
+
+/// A configuration of fields that all are what their keys take.
+fn checked(given: &Bound<'_, PyDict>) -> PyResult<AllocatorConfig> {
+    let mut config = AllocatorConfig::default();
+    for key in KEYS {
+        if let Some(given) = given.get_item(key.name())? {
+            let value = from_python(key, &key.value(&config), &given)?;
+            key.put(&mut config, value);
+        }
+    }
+    config.check().into_python(given.py())?;
+    Ok(config)
+}
+
+/// What was given for a key, of the type that its default has.
+fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let number = |given| integer(given, key.name(), key.takes());
+    match default {
+        Value::Backend(_) => {
+            let name = given.cast::<PyString>().map_err(|_| wrong_type(key, "a str", given))?.to_string();
+            let refused = || Error::Argument {
+                name: key.name(),
+                given: format!("{name:?}"),
+                allowed: key.takes().to_owned(),
+            };
+            let backend = Backend::named(&name).ok_or_else(|| exception(given.py(), &refused()))?;
+            Ok(Value::Backend(backend))
+        }
+        Value::Switch(_) => {
+            let switch = given.cast::<PyBool>().map_err(|_| wrong_type(key, "a bool", given))?;
+            Ok(Value::Switch(switch.is_true()))
+        }
+        Value::Number(_) => number(given).map(Value::Number),
+        Value::Limit(_) if given.is_none() => Ok(Value::Limit(None)),
+        Value::Limit(_) => number(given).map(|number| Value::Limit(Some(number))),
+        Value::Fraction(_) => {
+            let is_number = given.is_instance_of::<PyFloat>() || given.is_instance_of::<PyInt>();
+            if !is_number || given.is_instance_of::<PyBool>() {
+                return Err(wrong_type(key, "a float", given));
+            }
+            // An int that is too large for a float is too large in any case.
+            Ok(Value::Fraction(given.extract().unwrap_or(f64::INFINITY)))
+        }
+        Value::Divisions(_) => match given.cast::<PyMapping>() {
+            Ok(by_size) => by_size_of(key, by_size).map(Value::Divisions),
+            Err(_) => number(given).map(|divisions| Value::Divisions(Divisions::Same(divisions))),
+        },
+    }
+}
+
+/// Divisions by size, in whatever order they were given.
+fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<Divisions> {
+    let (mut steps, mut rest) = (Vec::new(), None);
+    for item in given.items()? {
+        let (size, divisions) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        let divisions = integer(&divisions, key.name(), key.takes())?;
+        match size.cast::<PyString>() {
+            Ok(text) if text == REST => rest = Some(divisions),
+            _ => steps.push((integer(&size, key.name(), key.takes())?, divisions)),
+        }
+    }
+    steps.sort_unstable();
+    Ok(Divisions::BySize { steps, rest })
+}
+
+fn wrong_type(key: &Key, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    let class = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!("{} takes {wanted}, got a value of type {class}", key.name()))
+}
