@@ -24,13 +24,13 @@ pub use buffer::{DeviceMemory, End, HostMemory, copy};
 pub(super) use cache::Cache;
 pub use cache::ScopeStatistics;
 pub(crate) use config::CONFIGURED;
-pub use config::{AllocatorConfig, ConfigReader, config, config_report, config_source, set_config};
+pub use config::{AllocatorConfig, config, config_report, config_source, set_config};
 pub use cpu::CpuAllocator;
 pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
 pub use out_of_memory::{CacheState, OutOfMemory};
 pub(super) use pinned::PinnedCache;
 pub use pinned::{
-    HostStatistics, PinnedMemory, PinnedOptions, Times, empty_host_cache, host_memory_stats,
+    HostStatistics, PinnedMemory, Times, empty_host_cache, host_memory_stats,
     reset_accumulated_host_memory_stats, reset_peak_host_memory_stats,
 };
 pub(crate) use reclaim::ASKED;

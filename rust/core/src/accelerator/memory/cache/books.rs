@@ -6,6 +6,7 @@ use super::scopes::Scopes;
 use super::sizes::Rules;
 use super::table::Table;
 use crate::accelerator::PoolId;
+use crate::accelerator::memory::config::AllocatorConfig;
 use crate::accelerator::memory::statistics::Statistics;
 
 /// All segments of a device and their pieces.
@@ -68,6 +69,13 @@ impl Books {
     pub(super) fn largest_free(&self) -> u64 {
         let lists = self.pools.iter().flat_map(|(_, pool)| [&pool.small, &pool.large]);
         lists.map(FreeList::largest).max().unwrap_or(0) as u64
+    }
+
+    /// Takes over a configuration, for what is handed out and taken from the driver from now on.
+    pub(super) fn configure(&mut self, config: &AllocatorConfig) {
+        self.rules = Rules::of(config);
+        self.statistics.max_split_size =
+            config.max_split_size_mb.map_or(-1, |_| i64::try_from(self.rules.oversize).unwrap_or(i64::MAX));
     }
 
     /// Counts from now on for a block of a program.

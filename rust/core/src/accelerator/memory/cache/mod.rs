@@ -31,6 +31,7 @@ use piece::PieceId;
 pub use scopes::ScopeStatistics;
 use state::State;
 
+use super::config::TakenOver;
 use super::statistics::Statistics;
 use crate::Result;
 use crate::accelerator::PoolId;
@@ -41,6 +42,7 @@ use crate::accelerator::stream::Stream;
 /// What is kept of the memory of one device. Who calls has seen that the accelerator is of this process.
 pub(in crate::accelerator) struct Cache {
     device: DeviceIndex,
+    configured: TakenOver,
     state: Mutex<State>,
 }
 
@@ -63,7 +65,7 @@ struct Context {
 
 impl Cache {
     pub(in crate::accelerator) fn new(device: DeviceIndex) -> Self {
-        Cache { device, state: Mutex::new(State::default()) }
+        Cache { device, configured: TakenOver::default(), state: Mutex::new(State::default()) }
     }
 
     fn context(&self, home: &'static Accelerator) -> Context {
@@ -90,6 +92,7 @@ impl Cache {
         pool: Option<PoolId>,
     ) -> Result<Taken> {
         let context = self.context(stream.home());
+        self.configure(&context)?;
         let found = self.locked(|state| {
             state.settle(&context);
             let request = state.request(stream.id(), requested, pool)?;
@@ -100,6 +103,15 @@ impl Cache {
             Some((request, None)) => self.allocate_anew(&context, stream, &request, pool),
             None => Err(self.exhausted(&context, stream, (requested, requested), pool)),
         }
+    }
+
+    /// Takes over a configuration that was set since.
+    fn configure(&self, context: &Context) -> Result<()> {
+        self.configured.renew(|number, config| {
+            // A device that can't be asked has no memory to be limited.
+            let total = context.driver.memory_info(self.device).map_or(0, |info| info.total);
+            self.locked(|state| state.configure(number, config, total));
+        })
     }
 
     /// Nobody uses the piece any more, apart from work that is queued.

@@ -1,5 +1,7 @@
 //! How large pieces of memory are: PyTorch's numbers, so that figures can be compared.
 
+use crate::accelerator::memory::config::{AllocatorConfig, Divisions};
+
 /// What the sizes of pieces are multiples of.
 pub(super) const UNIT: usize = 512;
 
@@ -15,12 +17,6 @@ pub(super) const EXACT_PIECE: usize = 10 << 20;
 /// What the sizes of large segments are multiples of.
 pub(super) const SEGMENT_UNIT: usize = 2 << 20;
 
-/// What is asked of the driver for pieces between small and exact ones, unless it is configured.
-pub(super) const LARGE_SEGMENT: usize = 20 << 20;
-
-/// How much larger than what was asked for an oversize piece may be, unless it is configured.
-pub(super) const SLACK: usize = 20 << 20;
-
 /// What may be configured of the arithmetic.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
@@ -32,9 +28,8 @@ pub(super) struct Rules {
     pub(super) large_segment: usize,
     /// The share of the limit above which what has long been unused is given back; 0 is never.
     pub(super) collection: f64,
-    /// Into how many steps the sizes between two powers of two are divided, by the size that is asked for; 0 and 1
-    /// divide nothing.
-    pub(super) divisions: fn(usize) -> usize,
+    /// Into how many steps the sizes between two powers of two are divided.
+    pub(super) divisions: Divisions,
     /// Segments grow where they are.
     pub(super) expandable: bool,
     /// Pieces are kept when nobody uses them.
@@ -43,25 +38,34 @@ pub(super) struct Rules {
     pub(super) refuses_early: bool,
 }
 
+fn in_bytes(megabytes: usize) -> usize {
+    megabytes.saturating_mul(1 << 20)
+}
+
 impl Default for Rules {
     fn default() -> Self {
-        Rules {
-            oversize: usize::MAX,
-            slack: SLACK,
-            large_segment: LARGE_SEGMENT,
-            collection: 0.0,
-            divisions: |_| 0,
-            expandable: false,
-            keeps: true,
-            refuses_early: false,
-        }
+        Rules::of(&AllocatorConfig::default())
     }
 }
 
 impl Rules {
+    /// What a configuration says.
+    pub(super) fn of(config: &AllocatorConfig) -> Self {
+        Rules {
+            oversize: config.max_split_size_mb.map_or(usize::MAX, in_bytes),
+            slack: in_bytes(config.max_non_split_rounding_mb),
+            large_segment: in_bytes(config.large_segment_size_mb),
+            collection: config.garbage_collection_threshold,
+            divisions: config.roundup_power2_divisions.clone(),
+            expandable: config.expandable_segments,
+            keeps: config.caching,
+            refuses_early: config.throw_on_cudamalloc_oom,
+        }
+    }
+
     /// The size of a piece for so many bytes; `None` beyond what can be counted.
     pub(super) fn rounded(&self, requested: usize) -> Option<usize> {
-        let divisions = (self.divisions)(requested);
+        let divisions = self.divisions.divisions_for(requested);
         if divisions > 1 && requested > UNIT * divisions {
             let below = 1usize << requested.ilog2();
             let step = (below / divisions).max(1);
@@ -130,7 +134,7 @@ mod tests {
 
     #[test]
     fn powers_of_two_are_divided_into_equal_steps() {
-        let rules = Rules { divisions: |_| 4, ..Rules::default() };
+        let rules = Rules { divisions: Divisions::Same(4), ..Rules::default() };
         // Below 512 bytes for each step nothing is divided.
         for (requested, rounded) in [(1200, 1536), (2048, 2048), (2049, 2560), (1025 << 10, 1280 << 10)] {
             assert_eq!(rules.rounded(requested), Some(rounded), "{requested}");

@@ -8,13 +8,15 @@ use super::waits::{Ready, Waits};
 use super::{Context, Taken};
 use crate::accelerator::PoolId;
 use crate::accelerator::driver::{EventHandle, StreamHandle};
+use crate::accelerator::memory::config::AllocatorConfig;
 use crate::accelerator::stream::Stream;
 
 /// Everything that is known of what is kept of a device's memory.
-#[derive(Default)]
 pub(super) struct State {
     pub(super) books: Books,
     pub(super) waits: Waits,
+    /// The number of the configuration, and the part of the device's memory that it leaves.
+    pub(super) configured: (u64, f64),
     /// How many bytes may be taken from the driver.
     pub(super) limit: Option<u64>,
     /// How many of them may be kept while nobody uses them.
@@ -27,10 +29,40 @@ pub(super) struct State {
     gone: Vec<Stream>,
 }
 
+impl Default for State {
+    fn default() -> Self {
+        State {
+            books: Books::default(),
+            waits: Waits::default(),
+            configured: (0, 1.0),
+            limit: None,
+            cache_limit: None,
+            asked_for: 0,
+            going: Vec::new(),
+            gone: Vec::new(),
+        }
+    }
+}
+
 impl State {
     /// What to drop when the lock is free again.
     pub(super) fn take_gone(&mut self) -> Vec<Stream> {
         std::mem::take(&mut self.gone)
+    }
+
+    /// Takes over a configuration, unless a later one has been, for a device of so many bytes. The limit stays what
+    /// the program made it unless the configuration says something new about it.
+    pub(super) fn configure(&mut self, number: u64, config: &AllocatorConfig, total: u64) {
+        let (before, fraction) = self.configured;
+        if number <= before {
+            return;
+        }
+        self.books.configure(config);
+        let wanted = config.per_process_memory_fraction;
+        if wanted != fraction {
+            self.limit = (wanted < 1.0).then_some((wanted * total as f64) as u64);
+        }
+        self.configured = (number, wanted);
     }
 
     /// What to ask for; `None` for more than can be counted.

@@ -24,7 +24,12 @@ impl Rig {
         let driver = HostDriver::new(options).unwrap();
         driver.start().unwrap();
         let home: &'static Accelerator = Box::leak(Box::new(Accelerator::new(driver)));
-        home.cache_for(0, "a test").unwrap().locked(|state| state.books.rules = rules);
+        let cache = home.cache_for(0, "a test").unwrap();
+        cache.locked(|state| {
+            // No configuration of the process comes later.
+            state.configured = (u64::MAX, 1.0);
+            state.books.rules = rules;
+        });
         Rig { home, faults }
     }
 

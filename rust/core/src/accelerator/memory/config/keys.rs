@@ -118,7 +118,7 @@ keys! {
     /// How much pinned memory is taken at once, to be handed out in pieces and kept for good.
     pinned_reserve_segment_size_mb: usize = 0,
         takes "a number of megabytes" if |config| is_countable(config.pinned_reserve_segment_size_mb),
-        acts Acts::Never("pinned memory is taken from the driver block by block");
+        acts Acts::OnNewSegments;
     /// Requests for pinned memory above this size are not rounded up to a power of two.
     pinned_max_round_threshold_mb: Option<usize> = None,
         takes "a number of megabytes" if |config| config.pinned_max_round_threshold_mb.is_none_or(is_countable),

@@ -17,6 +17,6 @@ mod value;
 pub use acts::{Acts, Circumstances, Need};
 pub use divisions::Divisions;
 pub use keys::{AllocatorConfig, KEYS, Key};
-pub(crate) use process::CONFIGURED;
-pub use process::{ConfigReader, Reported, Source, config, config_report, config_source, epoch, set_config};
+pub(crate) use process::{CONFIGURED, TakenOver};
+pub use process::{Reported, Source, config, config_report, config_source, set_config};
 pub use value::{Backend, Value};

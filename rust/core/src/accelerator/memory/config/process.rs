@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::acts::{Acts, Circumstances};
 use super::keys::{AllocatorConfig, KEYS};
 use super::value::Value;
-use crate::sync::{ChangeCounter, ForkLock};
+use crate::sync::{ChangeCounter, ForkLock, SharedWord};
 use crate::{Error, Result, env};
 
 /// What is in force, once somebody has asked for it.
@@ -119,7 +119,7 @@ pub fn set_config(config: AllocatorConfig) -> Result<()> {
 
 /// How often a configuration was set: read it before the configuration, and that is no older.
 #[inline]
-pub fn epoch() -> u64 {
+fn epoch() -> u64 {
     EPOCH.get()
 }
 
@@ -152,34 +152,26 @@ pub fn config_report(here: Circumstances) -> Result<Vec<Reported>> {
     Ok(reported.collect())
 }
 
-/// The configuration for someone who asks for it often: as long as it stays the same that costs one load.
-#[derive(Clone, Debug)]
-pub struct ConfigReader {
-    epoch: u64,
-    config: Arc<AllocatorConfig>,
-}
+/// The configuration that somebody has taken over who asks often: as long as it stays the same that costs two loads.
+#[derive(Debug, Default)]
+pub(crate) struct TakenOver(SharedWord);
 
-impl ConfigReader {
-    /// Fails as [`config`] does.
-    pub fn new() -> Result<Self> {
-        Ok(ConfigReader { epoch: epoch(), config: config()? })
-    }
-
-    /// The configuration in force.
+impl TakenOver {
+    /// Calls `take` with the configuration in force if that is another than the last time, and with a number that
+    /// grows with each: where two threads call at once, the greater has the last word. Fails as [`config`] does.
     #[inline]
-    pub fn current(&mut self) -> &AllocatorConfig {
-        if self.epoch != epoch() {
-            self.renew();
-        }
-        &self.config
+    pub(crate) fn renew(&self, take: impl FnOnce(u64, &AllocatorConfig)) -> Result<()> {
+        // 0 is none at all.
+        let number = epoch() + 1;
+        if self.0.get() == number { Ok(()) } else { self.take_over(number, take) }
     }
 
     #[cold]
-    fn renew(&mut self) {
-        // Once there was one there always is.
-        if let Ok(renewed) = ConfigReader::new() {
-            *self = renewed;
-        }
+    fn take_over(&self, number: u64, take: impl FnOnce(u64, &AllocatorConfig)) -> Result<()> {
+        let config = config()?;
+        take(number, &config);
+        self.0.set(number);
+        Ok(())
     }
 }
 

@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use super::super::super::driver::{Address, Driver, EventHandle, EventOptions};
 use super::super::super::stream::Stream;
+use super::super::config::{AllocatorConfig, TakenOver};
 use super::books::{Books, Segment, Surplus};
 use super::marks::{Front, Marks, Unmarked};
+use super::options::PinnedOptions;
 use crate::{Error, Result};
 
 /// The pinned memory of an accelerator.
@@ -14,21 +16,27 @@ use crate::{Error, Result};
 /// The lock is never held over a call of the driver, which may drop what owns pinned memory. It is not taken in a
 /// forked child: whoever asks has asked for the driver first.
 #[derive(Debug, Default)]
-pub(in crate::accelerator) struct PinnedCache(Mutex<State>);
+pub(in crate::accelerator) struct PinnedCache {
+    configured: TakenOver,
+    state: Mutex<State>,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) books: Books,
     marks: Marks,
+    /// The number of the configuration.
+    pub(super) configured: u64,
 }
 
 impl PinnedCache {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The address of a block for so many bytes, which are not 0.
     pub(super) fn allocate(&self, driver: &dyn Driver, bytes: usize) -> Result<Address> {
+        self.configured.renew(|number, config| self.lock().configure(number, config))?;
         self.process_marks(driver);
         let rounded = self.lock().books.options.rounded(bytes);
         match self.take_or_make(driver, rounded) {
@@ -160,6 +168,14 @@ impl PinnedCache {
 }
 
 impl State {
+    /// Takes over a configuration, unless a later one has been.
+    fn configure(&mut self, number: u64, config: &AllocatorConfig) {
+        if number > self.configured {
+            self.configured = number;
+            self.books.options = PinnedOptions::of(config);
+        }
+    }
+
     /// Marks are passed. The blocks that are not kept, and the next marks of the same streams.
     fn pass(&mut self, fronts: Vec<Front>) -> (Vec<Surplus>, Vec<Front>) {
         let (mut surplus, mut next) = (Vec::new(), Vec::new());

@@ -12,7 +12,6 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(in crate::accelerator) use cache::PinnedCache;
-pub use options::PinnedOptions;
 pub use statistics::{HostStatistics, Times};
 
 use super::super::driver::{Address, Keeper};

@@ -1,8 +1,10 @@
 //! How pinned memory is rounded and kept.
 
+use super::super::config::AllocatorConfig;
+
 /// How pinned memory is rounded and kept. In bytes; by default every size is rounded, and everything is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PinnedOptions {
+pub(in crate::accelerator) struct PinnedOptions {
     /// The largest size that is rounded up to a power of two.
     pub max_round_threshold: usize,
     /// The largest block that is kept when nothing uses it any more. Larger sizes are not rounded.
@@ -13,6 +15,16 @@ pub struct PinnedOptions {
 }
 
 impl PinnedOptions {
+    /// What a configuration says.
+    pub(super) fn of(config: &AllocatorConfig) -> Self {
+        let in_bytes = |megabytes: usize| megabytes.saturating_mul(1 << 20);
+        PinnedOptions {
+            max_round_threshold: config.pinned_max_round_threshold_mb.map_or(usize::MAX, in_bytes),
+            max_cached_size: config.pinned_max_cached_size_mb.map_or(usize::MAX, in_bytes),
+            reserve_segment_size: in_bytes(config.pinned_reserve_segment_size_mb),
+        }
+    }
+
     /// How large a block for so many bytes is.
     pub(super) fn rounded(&self, bytes: usize) -> usize {
         let rounds = bytes <= self.max_round_threshold && bytes <= self.max_cached_size;

@@ -7,6 +7,7 @@ mod sizes;
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
+use super::options::PinnedOptions;
 use super::*;
 use crate::accelerator::driver::Work;
 use crate::accelerator::host::{Faults, HostDriver, HostOptions};
@@ -31,7 +32,10 @@ impl Home {
         let driver = HostDriver::new(options_of_driver).unwrap();
         driver.start().unwrap();
         let home: &Accelerator = Box::leak(Box::new(Accelerator::new(driver)));
-        home.pinned().lock().books.options = options;
+        let mut pinned = home.pinned().lock();
+        // No configuration of the process comes later.
+        (pinned.configured, pinned.books.options) = (u64::MAX, options);
+        drop(pinned);
         Home { home, faults }
     }
 
