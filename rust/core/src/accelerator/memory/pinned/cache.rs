@@ -130,8 +130,8 @@ impl PinnedCache {
         self.mark_again(driver);
         let mut fronts = self.lock().marks.fronts();
         while !fronts.is_empty() {
-            // If a mark is passed that was set with the same event later, so is this one, or another thread has
-            // found that: then the number differs.
+            // Another thread may have passed a mark in the meantime and set the next one with its event. What is
+            // answered is about that one then, and of no use: the numbers of the marks differ.
             fronts.retain(|front| driver.is_over(front.event) == Ok(true));
             let surplus;
             (surplus, fronts) = self.lock().pass(fronts);
