@@ -54,7 +54,7 @@ impl State {
 
 impl Shared {
     pub(super) fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle> {
-        let mut state = self.lock()?;
+        let mut state = self.lock_leaving_waste()?;
         state.device(device, "Event")?;
         let native = state.number();
         let event = Event { device, timing: options.timing, marked: Marked::Nothing, reached: None };
@@ -70,7 +70,7 @@ impl Shared {
 
     pub(super) fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
         const OPERATION: &str = "Event.record";
-        let mut state = self.lock()?;
+        let mut state = self.lock_leaving_waste()?;
         state.event(event, OPERATION)?;
         let capture = state.stream(stream, OPERATION)?.capture;
         if event.device != stream.device {

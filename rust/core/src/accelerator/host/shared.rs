@@ -22,11 +22,23 @@ impl Shared {
     /// The only way to the state. Fails in a forked child, where the lock may be held by a thread that the
     /// child lacks.
     pub(super) fn lock(&self) -> Result<Locked<'_>> {
-        if self.generation != lifecycle::fork_generation() {
-            return Err(Error::Forked { what: "the host driver" });
-        }
+        self.check_process()?;
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Locked { state, waste: Waste::default() })
+    }
+
+    /// As [`lock`](Shared::lock), for who holds other locks: what is waste stays for whoever has the state next.
+    pub(super) fn lock_leaving_waste(&self) -> Result<MutexGuard<'_, State>> {
+        self.check_process()?;
+        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn check_process(&self) -> Result<()> {
+        if self.generation == lifecycle::fork_generation() {
+            Ok(())
+        } else {
+            Err(Error::Forked { what: "the host driver" })
+        }
     }
 }
 

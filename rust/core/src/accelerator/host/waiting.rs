@@ -113,7 +113,7 @@ impl Shared {
     }
 
     pub(super) fn is_over(&self, event: EventHandle) -> Result<bool> {
-        let state = self.lock()?;
+        let state = self.lock_leaving_waste()?;
         state.check_not_lost(event.device, "Event.query")?;
         Ok(match state.events.get(&event.native).map(|event| &event.marked) {
             Some(Marked::InStream(mark)) => state.is_reached(*mark),
