@@ -104,6 +104,11 @@ impl Accelerator {
         Ok(&self.caches)
     }
 
+    /// Whether a program has limited the memory of a device.
+    pub(super) fn limits_memory(&self) -> bool {
+        self.caches.iter().any(|cache| cache.limit().is_some())
+    }
+
     /// The pool from which memory for a stream comes while a graph is captured.
     pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<PoolId>> {
         if !self.captures.any() {

@@ -24,8 +24,9 @@ use crate::{Error, Result};
 /// every thread. Only [`wait`](Driver::wait), [`start`](Driver::start) and what gives or takes back memory may take
 /// their time; all other work is queued.
 ///
-/// [`create_event`](Driver::create_event), [`record_event`](Driver::record_event) and
-/// [`is_over`](Driver::is_over) are called with locks held: they drop nothing that was handed in, and call nobody.
+/// [`create_event`](Driver::create_event), [`record_event`](Driver::record_event), [`is_over`](Driver::is_over) and
+/// [`capture_of`](Driver::capture_of) are called with locks held: they drop nothing that was handed in, and call
+/// nobody.
 ///
 /// Errors of queued work are told late: by the next [`is_done`](Driver::is_done) or [`wait`](Driver::wait)
 /// that covers the work, as [`Error::Device`] with the operation that failed.

@@ -238,7 +238,7 @@ impl Shared {
     }
 
     pub(super) fn capture_of(&self, handle: StreamHandle) -> Result<Option<CaptureId>> {
-        Ok(self.lock()?.stream(handle, "Stream.is_capturing")?.capture)
+        Ok(self.lock_leaving_waste()?.stream(handle, "Stream.is_capturing")?.capture)
     }
 
     pub(super) fn end_capture(&self, handle: StreamHandle) -> Result<GraphHandle> {

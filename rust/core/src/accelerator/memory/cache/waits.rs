@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::piece::PieceId;
-use crate::Result;
 use crate::accelerator::driver::{DeviceIndex, Driver, EventHandle, EventOptions, StreamHandle};
 use crate::accelerator::stream::Stream;
+use crate::{Error, Result};
 
 /// Everything that waits for streams.
 #[derive(Default)]
@@ -78,7 +78,13 @@ impl Waits {
             Some(place) => self.idle.swap_remove(place),
             None => driver.create_event(device, EventOptions::default())?,
         };
-        let recorded = driver.record_event(event, stream);
+        let recorded = driver.record_event(event, stream).and_then(|()| match driver.capture_of(stream)? {
+            None => Ok(()),
+            // A capture has just begun, and the event is a part of it.
+            Some(_) => {
+                Err(Error::Graph { operation: "an allocation", reason: "the stream captures".to_owned() })
+            }
+        });
         if recorded.is_err() {
             self.idle.push(event);
         }

@@ -1,5 +1,6 @@
 //! When a key acts.
 
+use super::super::super::in_use::Accelerator;
 use super::super::super::registry;
 use super::{AllocatorConfig, Key};
 
@@ -81,7 +82,10 @@ pub struct Circumstances {
 impl Circumstances {
     /// What is known of the accelerator of this process. Starts no driver.
     pub fn of_this_process() -> Self {
-        Circumstances { has_virtual_memory: registry::has_virtual_memory(), is_limited: false }
+        Circumstances {
+            has_virtual_memory: registry::has_virtual_memory(),
+            is_limited: registry::used_already().is_some_and(Accelerator::limits_memory),
+        }
     }
 }
 
