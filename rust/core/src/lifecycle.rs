@@ -14,7 +14,7 @@ use crate::sync::{HeldAcrossFork, SharedBool, SharedWord};
 
 /// Every lock of the process, in the one order in which locks are taken: by a fork, and by whoever
 /// holds two.
-static LOCKS: [&dyn HeldAcrossFork; 7] = [
+static LOCKS: [&dyn HeldAcrossFork; 8] = [
     &backends::PROCESS,
     &state::INBOXES,
     &state::trace::TRACED,
@@ -22,6 +22,7 @@ static LOCKS: [&dyn HeldAcrossFork; 7] = [
     &accelerator::REGISTRY,
     &accelerator::NAMES,
     &accelerator::memory::ASKED,
+    &accelerator::memory::RECORDED,
 ];
 
 static WATCHING: SharedBool = SharedBool::new(false);

@@ -5,11 +5,14 @@ mod block;
 mod buffer;
 mod cache;
 mod cpu;
+mod history;
 mod limits;
 mod out_of_memory;
 mod pinned;
 mod reclaim;
+mod replay;
 mod scope;
+mod snapshot;
 mod statistics;
 mod usage;
 
@@ -23,12 +26,19 @@ pub use buffer::{DeviceMemory, End, HostMemory, copy};
 pub(super) use cache::Cache;
 pub use cache::ScopeStatistics;
 pub use cpu::CpuAllocator;
+pub(crate) use history::RECORDED;
+pub(super) use history::apply as apply_history;
+pub use history::{
+    Action, Cause, Frame, History, HistoryOptions, Stack, TraceEntry, stacks_are_recorded, with_stack,
+};
 pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
 pub use out_of_memory::{CacheState, OutOfMemory};
 pub use pinned::PinnedMemory;
 pub(crate) use reclaim::ASKED;
 pub use reclaim::{Registration, on_miss, on_oom};
+pub use replay::replay;
 pub use scope::Scope;
+pub use snapshot::{BlockState, BlockUsage, SegmentState, Snapshot, snapshot};
 pub use statistics::{ByPool, Stat, Statistics};
 pub use usage::{
     empty_cache, fragmentation, largest_free_block, reset_accumulated_statistics, reset_peak_statistics,

@@ -1,12 +1,14 @@
 //! Who has which piece of a device's memory. Nothing here asks a driver for anything.
 
 use super::free_list::{Entry, FreeList};
+use super::history::History;
 use super::piece::{Piece, PieceId, PieceState, PoolIndex, Segment, SegmentId};
 use super::scopes::Scopes;
 use super::sizes::Rules;
 use super::table::Table;
 use crate::accelerator::PoolId;
 use crate::accelerator::driver::{Address, EventHandle};
+use crate::accelerator::memory::history::Action;
 use crate::accelerator::memory::statistics::{ByPool, Statistics};
 
 /// All segments of a device and their pieces.
@@ -23,6 +25,7 @@ pub(super) struct Books {
     pub(super) requests: u64,
     /// Bytes of free pieces that can be handed out.
     pub(super) kept: u64,
+    pub(super) history: History,
 }
 
 /// Segments that share free pieces.
@@ -97,6 +100,7 @@ impl Books {
             common,
             requests: 0,
             kept: 0,
+            history: History::default(),
         }
     }
 
@@ -129,6 +133,7 @@ impl Books {
             self.statistics.oversize_allocations.add(1);
         }
         self.scopes.add(bytes);
+        self.note_piece(Action::Alloc, id);
     }
 
     /// The piece is used by nobody any more, apart from work that is queued.
@@ -141,10 +146,12 @@ impl Books {
             self.statistics.oversize_allocations.take(1);
         }
         self.scopes.take(since, bytes);
+        self.note_piece(Action::FreeRequested, id);
     }
 
     /// The piece is free, and one with the free pieces on both its sides. Returns its segment.
     pub(super) fn free(&mut self, id: PieceId) -> SegmentId {
+        self.note_piece(Action::FreeCompleted, id);
         let (segment, bytes, requested) = {
             let piece = &mut self.pieces[id];
             piece.state = PieceState::Free;
@@ -195,7 +202,7 @@ impl Books {
             used_on: Vec::new(),
             since: self.requests,
         });
-        self.segments.insert(Segment {
+        let segment = self.segments.insert(Segment {
             address,
             bytes,
             pool: request.pool,
@@ -211,6 +218,7 @@ impl Books {
         if bytes >= self.rules.oversize {
             self.statistics.oversize_segments.add(1);
         }
+        self.note_segment(Action::SegmentAlloc, segment, address.0, bytes);
         piece
     }
 
@@ -222,6 +230,8 @@ impl Books {
 
     /// Forgets a segment whose one piece was set apart.
     pub(super) fn remove_segment(&mut self, id: SegmentId) {
+        let (address, bytes) = (self.segments[id].address, self.segments[id].bytes);
+        self.note_segment(Action::SegmentFree, id, address.0, bytes);
         let segment = self.segments.remove(id);
         self.pieces.remove(segment.first);
         self.statistics.segment.take(segment.small, 1);

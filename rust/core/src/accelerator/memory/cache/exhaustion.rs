@@ -7,6 +7,7 @@ use super::state::State;
 use super::waits::Ready;
 use super::{Cache, Context, Taken};
 use crate::accelerator::driver::Patience;
+use crate::accelerator::memory::history::Cause;
 use crate::accelerator::memory::out_of_memory::{CacheState, OutOfMemory};
 use crate::accelerator::memory::reclaim;
 use crate::accelerator::stream::Stream;
@@ -34,7 +35,7 @@ impl Cache {
             return Ok(taken);
         }
         if !context.capturing {
-            self.give_back_all(context)?;
+            self.give_back_all(context, Cause::Shortage)?;
             self.locked(|state| state.books.statistics.num_alloc_retries += 1);
             // Others may have freed something in the meantime.
             if let Some(taken) = self.take_kept(context, request) {
@@ -96,16 +97,20 @@ impl Cache {
     }
 
     /// Gives back to the driver what nobody uses, after what streams still use that was freed by now.
-    pub(super) fn give_back_all(&self, context: &Context) -> Result<()> {
+    pub(super) fn give_back_all(&self, context: &Context, cause: Cause) -> Result<()> {
         let freed = self.locked(|state| {
             state.books.statistics.num_sync_all_streams += 1;
+            state.books.history.awaits(Some(cause));
+            state.complete_all();
             state.settle(context);
             state.waits.newest()
         });
-        self.wait_while(context, |state| state.waits.any_freed_until(freed))?;
+        let waited = self.wait_while(context, |state| state.waits.any_freed_until(freed));
+        self.locked(|state| state.books.history.awaits(None));
+        waited?;
         let left = self.locked(|state| {
             let unused = state.books.unused_segments();
-            state.retire(context, unused);
+            state.retire(context, unused, cause);
             state.waits.newest()
         });
         self.wait_while(context, |state| state.waits.any_leaving_until(left))
@@ -153,6 +158,7 @@ impl Cache {
         let free = context.driver.memory_info(self.device).ok().map(|info| info.free);
         let cache = self.locked(|state| {
             state.books.statistics.num_ooms += 1;
+            state.books.history.note_oom(free.unwrap_or(0), requested as u64, stream.id(), pool);
             CacheState {
                 rounded,
                 allocated: state.books.statistics.allocated_bytes.all.current,

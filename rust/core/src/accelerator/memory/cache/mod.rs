@@ -12,9 +12,11 @@ mod books;
 mod collection;
 mod exhaustion;
 mod free_list;
+mod history;
 mod piece;
 mod scopes;
 mod sizes;
+mod snapshot;
 mod state;
 mod table;
 mod waits;
@@ -22,10 +24,12 @@ mod waits;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use piece::PieceId;
+pub(in crate::accelerator) use piece::PieceId;
 pub use scopes::ScopeStatistics;
 use state::State;
 
+use super::history::{Cause, HistoryOptions, TraceEntry};
+use super::snapshot::SegmentState;
 use super::statistics::Statistics;
 use crate::Result;
 use crate::accelerator::PoolId;
@@ -112,7 +116,7 @@ impl Cache {
     /// nothing is given back.
     pub(in crate::accelerator) fn empty(&self, home: &'static Accelerator) -> Result<()> {
         let context = self.context(home);
-        if context.capturing { Ok(()) } else { self.give_back_all(&context) }
+        if context.capturing { Ok(()) } else { self.give_back_all(&context, Cause::EmptyCache) }
     }
 
     /// A stream goes, and nothing is allocated for it any more.
@@ -189,6 +193,44 @@ impl Cache {
 
     pub(in crate::accelerator) fn cache_limit(&self) -> Option<u64> {
         self.locked(|state| state.cache_limit)
+    }
+
+    pub(in crate::accelerator) fn device(&self) -> DeviceIndex {
+        self.device
+    }
+
+    /// Records what happens from now on, or no more, unless a later change has been obeyed already.
+    pub(in crate::accelerator) fn set_history(&self, changes: u64, options: Option<HistoryOptions>) {
+        // What is forgotten is dropped without the lock: it may be much.
+        drop(self.locked(|state| state.books.history.set(changes, options)));
+    }
+
+    /// The segments, and what is recorded.
+    pub(in crate::accelerator) fn snapshot(&self) -> (Vec<SegmentState>, Vec<TraceEntry>) {
+        self.locked(|state| state.books.snapshot(self.device))
+    }
+
+    /// For replays: nobody uses the piece any more, and work that is queued counts as using it until
+    /// [`complete`](Cache::complete).
+    pub(in crate::accelerator) fn hold(&self, piece: PieceId) {
+        self.locked(|state| state.hold(piece));
+    }
+
+    /// For replays: the work that used a held piece has been done; `when_short` it is only then, when everything
+    /// unused is given back next.
+    pub(in crate::accelerator) fn complete(
+        &self,
+        home: &'static Accelerator,
+        piece: PieceId,
+        when_short: bool,
+    ) {
+        let context = self.context(home);
+        self.change(&context, |state| state.complete(piece, when_short));
+    }
+
+    /// For replays: what is held until memory is short is free.
+    pub(in crate::accelerator) fn complete_all(&self, home: &'static Accelerator) {
+        self.change(&self.context(home), State::complete_all);
     }
 
     /// Counts from now on what is allocated, for a block of a program.

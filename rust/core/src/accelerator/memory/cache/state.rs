@@ -8,6 +8,7 @@ use super::waits::{Ready, Waits};
 use super::{Context, Taken};
 use crate::accelerator::PoolId;
 use crate::accelerator::driver::{EventHandle, StreamHandle};
+use crate::accelerator::memory::history::Cause;
 use crate::accelerator::stream::Stream;
 
 /// Everything that is known of what is kept of a device's memory.
@@ -23,6 +24,8 @@ pub(super) struct State {
     pub(super) asked_for: u64,
     /// Pools that go, with streams that may still run a graph which used them.
     going: Vec<(PoolId, Vec<Stream>)>,
+    /// Held pieces that become free when memory is short.
+    free_when_short: Vec<PieceId>,
     /// Handles to streams, to be dropped without the lock.
     gone: Vec<Stream>,
 }
@@ -84,6 +87,22 @@ impl State {
         }
     }
 
+    /// As [`release`](State::release), while work is said to use the piece until it is [complete](State::complete).
+    pub(super) fn hold(&mut self, piece: PieceId) {
+        self.books.end_use(piece);
+        self.books.pieces[piece].state = PieceState::Awaited(1);
+    }
+
+    /// A held piece is free, or will be when memory is short.
+    pub(super) fn complete(&mut self, piece: PieceId, when_short: bool) {
+        if when_short { self.free_when_short.push(piece) } else { self.free(piece) }
+    }
+
+    /// Held pieces that become free when memory is short are free.
+    pub(super) fn complete_all(&mut self) {
+        std::mem::take(&mut self.free_when_short).into_iter().for_each(|piece| self.free(piece));
+    }
+
     fn free(&mut self, piece: PieceId) {
         let segment = self.books.free(piece);
         if self.books.is_unused(segment)
@@ -131,13 +150,14 @@ impl State {
 
     /// Sets unused segments apart, to be given back once their streams have got past all that is queued there. Those
     /// whose streams can't be asked stay.
-    pub(super) fn retire(&mut self, context: &Context, segments: Vec<SegmentId>) {
+    pub(super) fn retire(&mut self, context: &Context, segments: Vec<SegmentId>, cause: Cause) {
         let mut by_stream: BTreeMap<i64, Vec<SegmentId>> = BTreeMap::new();
         for segment in segments {
             by_stream.entry(self.books.segments[segment].stream).or_default().push(segment);
         }
         for (stream, segments) in by_stream {
             if let Some(event) = self.event_after(context, stream) {
+                segments.iter().for_each(|segment| self.books.history.leaves(*segment, cause));
                 self.leave(vec![event], &segments);
             }
         }
@@ -157,7 +177,7 @@ impl State {
         {
             // What can't be asked, as it is lost or captures, never comes back.
             if let Ok(event) = self.waits.recorded(context.driver, stream) {
-                self.orphan(segment, vec![event]);
+                self.orphan(segment, vec![event], Cause::Stream);
             }
         }
     }
@@ -177,13 +197,14 @@ impl State {
             let others = self.waits.recorded_on_all(context.driver, streams).ok();
             if let (Some(own), Some(mut events)) = (own, others) {
                 events.push(own);
-                self.orphan(segment, events);
+                self.orphan(segment, events, Cause::Pool);
             }
         }
         self.books.end_pool(index);
     }
 
-    fn orphan(&mut self, segment: SegmentId, after: Vec<EventHandle>) {
+    fn orphan(&mut self, segment: SegmentId, after: Vec<EventHandle>, cause: Cause) {
+        self.books.history.leaves(segment, cause);
         self.books.orphan(segment, after);
         if self.books.is_unused(segment)
             && let Some(after) = self.books.segments[segment].orphaned.take()
