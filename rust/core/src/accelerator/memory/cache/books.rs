@@ -21,6 +21,8 @@ pub(super) struct Books {
     pub(super) pools: Table<Pool>,
     /// The pool of everybody who captures no graph.
     pub(super) common: PoolIndex,
+    /// How many segments there were.
+    segments_made: u64,
     /// How many requests there were.
     pub(super) requests: u64,
     /// Bytes of free pieces that can be handed out.
@@ -98,6 +100,7 @@ impl Books {
             segments: Table::default(),
             pools,
             common,
+            segments_made: 0,
             requests: 0,
             kept: 0,
             history: History::default(),
@@ -203,6 +206,7 @@ impl Books {
             since: self.requests,
         });
         let segment = self.segments.insert(Segment {
+            number: self.segments_made,
             address,
             bytes,
             pool: request.pool,
@@ -218,6 +222,7 @@ impl Books {
         if bytes >= self.rules.oversize {
             self.statistics.oversize_segments.add(1);
         }
+        self.segments_made += 1;
         self.note_segment(Action::SegmentAlloc, segment, address.0, bytes);
         piece
     }
@@ -341,7 +346,8 @@ impl Books {
         let segment = &self.segments[piece.segment];
         if segment.orphaned.is_none() {
             let list = self.pools[segment.pool].list_mut(segment.small);
-            list.insert(segment.stream, piece.bytes, piece.address, Entry { piece: id, expandable: false });
+            let place = (segment.number, piece.address);
+            list.insert(segment.stream, piece.bytes, place, Entry { piece: id, expandable: false });
             self.kept += piece.bytes as u64;
         }
     }
@@ -351,7 +357,7 @@ impl Books {
         let piece = &self.pieces[id];
         let segment = &self.segments[piece.segment];
         let list = self.pools[segment.pool].list_mut(segment.small);
-        if list.remove(segment.stream, piece.bytes, piece.address) {
+        if list.remove(segment.stream, piece.bytes, (segment.number, piece.address)) {
             self.kept -= piece.bytes as u64;
         }
     }
