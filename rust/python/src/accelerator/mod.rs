@@ -7,8 +7,10 @@ mod exchange;
 mod faults;
 mod functions;
 mod graph;
+mod history;
 mod integer;
 mod memory;
+mod snapshot;
 mod stream;
 
 use pyo3::prelude::*;
@@ -27,5 +29,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     graph::register(&module)?;
     functions::register(&module)?;
     memory::register(&module)?;
+    history::register(&module)?;
+    snapshot::register(&module)?;
     faults::register(&module)
 }

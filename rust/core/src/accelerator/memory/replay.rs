@@ -7,20 +7,28 @@ use super::super::in_use::Accelerator;
 use super::super::{Device, PoolId, Stream, current, new_pool};
 use super::cache::{Cache, PieceId};
 use super::history::{Action, Cause, TraceEntry};
+use super::snapshot::Snapshot;
 use super::statistics::Statistics;
 use crate::{Error, Result};
 
 const OPERATION: &str = "accelerator.memory.replay";
 
-/// Allocates and frees on a device what a trace says that a program did; returns what is counted then. No device is
-/// the current one.
+/// Allocates and frees on a device what its trace in a snapshot says that a program did; returns what is counted then.
+/// No device is the current one.
 ///
 /// Where the trace begins with nothing allocated, and here nothing was, under the same limits and configuration, the
 /// numbers are those of that program, as far as its threads allocated one at a time. The default stream stands for
 /// itself and a stream of its own for each other one. What frees memory by itself in the trace does so here. At the
-/// end all is freed. Fails with [`Error::OutOfMemory`] where the trace allocated and here is no room.
-pub fn replay(trace: &[TraceEntry], device: Option<Device>) -> Result<Statistics> {
+/// end all is freed. Fails with [`Error::OutOfMemory`] where the trace allocated and here is no room, and with
+/// [`Error::Argument`] where there is no trace of the device.
+pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics> {
     let (home, index) = current::resolve(device, OPERATION)?;
+    let trace = snapshot.traces.get(usize::from(index)).filter(|trace| !trace.is_empty());
+    let trace = trace.ok_or_else(|| Error::Argument {
+        name: OPERATION,
+        given: format!("a snapshot without a trace of {}", home.device(index)),
+        allowed: "a snapshot with one, as it is taken while a history is recorded".to_owned(),
+    })?;
     let cache = home.cache_for(index, OPERATION)?;
     let mut replay = Replay {
         home,
