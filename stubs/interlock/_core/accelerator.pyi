@@ -1,9 +1,10 @@
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Never, Protocol, Self, TypeAlias, final
 
 from interlock._core.state import ThreadState
 from interlock._core.tensor import Tensor
+from interlock.accelerator._snapshot import Segment, Snapshot, TraceEntry
 from typing_extensions import Buffer as HasBytes, disjoint_base
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Faults",
     "Graph",
     "Launch",
+    "Recording",
     "Server",
     "Stream",
     "copy_",
@@ -29,10 +31,12 @@ __all__ = [
     "get_memory_info",
     "is_available",
     "properties",
+    "replay",
     "server_if_needed",
     "set_default_device",
     "set_device_index",
     "set_stream",
+    "snapshot",
     "stream_priority_range",
     "synchronize",
     "use",
@@ -162,6 +166,16 @@ class Buffer:
     def __len__(self) -> int: ...
     def __reduce__(self) -> Never: ...
 
+@final
+class Recording:
+    def __new__(
+        cls, max_entries: int | None, stacks: Literal["python", "all"] | None, device: _DeviceLike | None
+    ) -> Recording: ...
+    def stop(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_error: object) -> None: ...
+    def __reduce__(self) -> Never: ...
+
 @disjoint_base
 class device_index:
     def __new__(cls, device: _DeviceLike | None, /) -> Self: ...
@@ -238,4 +252,6 @@ def copy_(
     non_blocking: bool = False,
     stream: _CudaStream | None = None,
 ) -> None: ...
+def snapshot(device: _DeviceLike | None) -> tuple[list[Segment], list[list[TraceEntry]]]: ...
+def replay(snapshot: Snapshot | Mapping[str, Any], device: _DeviceLike | None) -> dict[str, int]: ...
 def fill_(buffer: Buffer, value: int, *, stream: _CudaStream | None = None) -> None: ...

@@ -202,7 +202,7 @@ pub(in crate::accelerator) fn apply(home: &'static Accelerator) -> Result<()> {
     let Recorded { changes, what } = *RECORDED.lock();
     for cache in home.caches_for("accelerator.memory.history")? {
         let meant = what.filter(|(_, device)| device.is_none_or(|device| device == cache.device()));
-        cache.set_history(changes, meant.map(|(options, _)| options));
+        cache.set_history(changes, what.is_some(), meant.map(|(options, _)| options));
     }
     Ok(())
 }

@@ -38,11 +38,12 @@ pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics>
         pools: HashMap::new(),
         in_use: HashMap::new(),
         held: HashMap::new(),
-        emptied: false,
+        empties: false,
     };
     for (place, entry) in trace.iter().enumerate() {
         replay.repeat(entry, trace.get(place + 1))?;
     }
+    replay.empty()?;
     Ok(cache.statistics())
 }
 
@@ -56,13 +57,17 @@ struct Replay {
     in_use: HashMap<u64, PieceId>,
     /// Freed pieces that work still uses.
     held: HashMap<u64, PieceId>,
-    /// The segments that went back last did so because the program emptied the cache, which has been repeated.
-    emptied: bool,
+    /// The program empties the cache.
+    empties: bool,
 }
 
 impl Replay {
     fn repeat(&mut self, entry: &TraceEntry, next: Option<&TraceEntry>) -> Result<()> {
-        self.emptied &= entry.action == Action::SegmentFree;
+        if entry.cause == Some(Cause::EmptyCache) {
+            self.empties = true;
+        } else {
+            self.empty()?;
+        }
         match entry.action {
             Action::Alloc => {
                 let piece = self.allocate(entry)?;
@@ -78,10 +83,10 @@ impl Replay {
             Action::FreeRequested => self.free(entry.address, next),
             Action::FreeCompleted => {
                 if let Some(piece) = self.held.remove(&entry.address) {
-                    self.cache.complete(self.home, piece, entry.cause == Some(Cause::Shortage));
+                    self.cache.complete(self.home, piece, entry.cause.is_some());
                 }
             }
-            Action::SegmentFree => self.give_back(entry)?,
+            Action::SegmentFree => self.give_back(entry),
             // What the allocator does by itself.
             Action::SegmentAlloc | Action::SegmentMap | Action::SegmentUnmap | Action::Snapshot => {}
         }
@@ -119,23 +124,20 @@ impl Replay {
         }
     }
 
-    /// What the program did after which segments went back.
-    fn give_back(&mut self, entry: &TraceEntry) -> Result<()> {
+    /// Empties the cache, after all that the trace says of it.
+    fn empty(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.empties) { self.cache.empty(self.home) } else { Ok(()) }
+    }
+
+    /// What the program let go where that gave back a segment.
+    fn give_back(&mut self, entry: &TraceEntry) {
         match entry.cause {
-            Some(Cause::EmptyCache) if !self.emptied => {
-                self.emptied = true;
-                self.cache.empty(self.home)
-            }
-            Some(Cause::Stream) => {
-                self.streams.remove(&entry.stream);
-                Ok(())
-            }
+            Some(Cause::Stream) => drop(self.streams.remove(&entry.stream)),
             Some(Cause::Pool) => {
                 let gone = entry.pool.and_then(|pool| self.pools.remove(&pool));
                 gone.into_iter().for_each(|pool| self.cache.pool_goes(self.home, pool, &[]));
-                Ok(())
             }
-            _ => Ok(()),
+            _ => {}
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::Context;
 use super::piece::SegmentId;
 use super::state::State;
-use crate::accelerator::memory::history::Cause;
 
 impl State {
     /// Gives back what is kept beyond what may be, the longest unused first.
@@ -23,7 +22,7 @@ impl State {
             more
         };
         let leaving: Vec<_> = unused.into_iter().take_while(enough).collect();
-        self.retire(context, leaving, Cause::Limit);
+        self.retire(context, leaving);
     }
 
     /// Gives back large segments that have been unused for longer than others, where more is reserved than the
@@ -51,7 +50,7 @@ impl State {
             }
             unused = young;
         }
-        self.retire(context, leaving, Cause::Limit);
+        self.retire(context, leaving);
     }
 
     /// After how many requests the segment was freed.

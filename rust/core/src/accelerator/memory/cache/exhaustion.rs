@@ -98,19 +98,23 @@ impl Cache {
 
     /// Gives back to the driver what nobody uses, after what streams still use that was freed by now.
     pub(super) fn give_back_all(&self, context: &Context, cause: Cause) -> Result<()> {
+        self.locked(|state| state.books.history.awaits(Some(cause)));
+        let given_back = self.give_back_unused(context);
+        self.locked(|state| state.books.history.awaits(None));
+        given_back
+    }
+
+    fn give_back_unused(&self, context: &Context) -> Result<()> {
         let freed = self.locked(|state| {
             state.books.statistics.num_sync_all_streams += 1;
-            state.books.history.awaits(Some(cause));
             state.complete_all();
             state.settle(context);
             state.waits.newest()
         });
-        let waited = self.wait_while(context, |state| state.waits.any_freed_until(freed));
-        self.locked(|state| state.books.history.awaits(None));
-        waited?;
+        self.wait_while(context, |state| state.waits.any_freed_until(freed))?;
         let left = self.locked(|state| {
             let unused = state.books.unused_segments();
-            state.retire(context, unused, cause);
+            state.retire(context, unused);
             state.waits.newest()
         });
         self.wait_while(context, |state| state.waits.any_leaving_until(left))

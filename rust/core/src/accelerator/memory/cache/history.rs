@@ -21,19 +21,25 @@ pub(super) struct History {
     of_segments: HashMap<SegmentId, Stack>,
     /// Why segments go back that are about to.
     leaving: HashMap<SegmentId, Cause>,
-    /// Why what is freed now was waited for.
+    /// What all that can be given back is given back for just now.
     awaited_for: Option<Cause>,
 }
 
 impl History {
-    /// Records from now on or no more, unless a later change has been obeyed already. Returns what is forgotten.
-    pub(super) fn set(&mut self, changes: u64, options: Option<HistoryOptions>) -> VecDeque<TraceEntry> {
+    /// Records from now on or no more, unless a later change has been obeyed already. Where that `begins` a history,
+    /// here or on other devices, what was recorded is forgotten, and returned.
+    pub(super) fn set(
+        &mut self,
+        changes: u64,
+        begins: bool,
+        options: Option<HistoryOptions>,
+    ) -> VecDeque<TraceEntry> {
         if changes <= self.changes {
             return VecDeque::new();
         }
         (self.changes, self.recorded) = (changes, options);
         self.leaving.clear();
-        if options.is_some() { std::mem::take(&mut self.entries) } else { VecDeque::new() }
+        if begins { std::mem::take(&mut self.entries) } else { VecDeque::new() }
     }
 
     /// Whether there is nothing to be done when something happens.
@@ -60,7 +66,7 @@ impl History {
         }
     }
 
-    /// What is freed from now on was waited for.
+    /// What is free, or goes back, from now on is so for a reason.
     pub(super) fn awaits(&mut self, cause: Option<Cause>) {
         self.awaited_for = cause;
     }
@@ -138,7 +144,10 @@ impl Books {
                 let stack = history.recorded.and_then(|_| current_stack());
                 (None, stack.inspect(|stack| drop(history.of_segments.insert(id, stack.clone()))))
             }
-            Action::SegmentFree => (history.leaving.remove(&id), history.of_segments.remove(&id)),
+            Action::SegmentFree => {
+                let leaving = history.leaving.remove(&id);
+                (history.awaited_for.or(leaving), history.of_segments.remove(&id))
+            }
             _ => (None, history.stack_of_segment(id)),
         };
         history.add(TraceEntry { action, address, size, stream, time: now(), pool, cause, stack });

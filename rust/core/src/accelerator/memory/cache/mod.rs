@@ -199,10 +199,16 @@ impl Cache {
         self.device
     }
 
-    /// Records what happens from now on, or no more, unless a later change has been obeyed already.
-    pub(in crate::accelerator) fn set_history(&self, changes: u64, options: Option<HistoryOptions>) {
+    /// Records what happens from now on, or no more, unless a later change has been obeyed already. Where that `begins`
+    /// a history, here or on other devices, what was recorded is forgotten.
+    pub(in crate::accelerator) fn set_history(
+        &self,
+        changes: u64,
+        begins: bool,
+        options: Option<HistoryOptions>,
+    ) {
         // What is forgotten is dropped without the lock: it may be much.
-        drop(self.locked(|state| state.books.history.set(changes, options)));
+        drop(self.locked(|state| state.books.history.set(changes, begins, options)));
     }
 
     /// The segments, and what is recorded.
@@ -216,19 +222,14 @@ impl Cache {
         self.locked(|state| state.hold(piece));
     }
 
-    /// For replays: the work that used a held piece has been done; `when_short` it is only then, when everything
-    /// unused is given back next.
-    pub(in crate::accelerator) fn complete(
-        &self,
-        home: &'static Accelerator,
-        piece: PieceId,
-        when_short: bool,
-    ) {
+    /// For replays: the work that used a held piece has been done; `later` it is only then, when everything unused
+    /// is given back next.
+    pub(in crate::accelerator) fn complete(&self, home: &'static Accelerator, piece: PieceId, later: bool) {
         let context = self.context(home);
-        self.change(&context, |state| state.complete(piece, when_short));
+        self.change(&context, |state| state.complete(piece, later));
     }
 
-    /// For replays: what is held until memory is short is free.
+    /// For replays: what would be free later is so now.
     pub(in crate::accelerator) fn complete_all(&self, home: &'static Accelerator) {
         self.change(&self.context(home), State::complete_all);
     }

@@ -24,8 +24,8 @@ pub(super) struct State {
     pub(super) asked_for: u64,
     /// Pools that go, with streams that may still run a graph which used them.
     going: Vec<(PoolId, Vec<Stream>)>,
-    /// Held pieces that become free when memory is short.
-    free_when_short: Vec<PieceId>,
+    /// Held pieces that become free when everything unused is given back.
+    free_later: Vec<PieceId>,
     /// Handles to streams, to be dropped without the lock.
     gone: Vec<Stream>,
 }
@@ -93,14 +93,14 @@ impl State {
         self.books.pieces[piece].state = PieceState::Awaited(1);
     }
 
-    /// A held piece is free, or will be when memory is short.
-    pub(super) fn complete(&mut self, piece: PieceId, when_short: bool) {
-        if when_short { self.free_when_short.push(piece) } else { self.free(piece) }
+    /// A held piece is free, or will be when everything unused is given back.
+    pub(super) fn complete(&mut self, piece: PieceId, later: bool) {
+        if later { self.free_later.push(piece) } else { self.free(piece) }
     }
 
-    /// Held pieces that become free when memory is short are free.
+    /// All held pieces are free that have waited for it.
     pub(super) fn complete_all(&mut self) {
-        std::mem::take(&mut self.free_when_short).into_iter().for_each(|piece| self.free(piece));
+        std::mem::take(&mut self.free_later).into_iter().for_each(|piece| self.free(piece));
     }
 
     fn free(&mut self, piece: PieceId) {
@@ -150,14 +150,14 @@ impl State {
 
     /// Sets unused segments apart, to be given back once their streams have got past all that is queued there. Those
     /// whose streams can't be asked stay.
-    pub(super) fn retire(&mut self, context: &Context, segments: Vec<SegmentId>, cause: Cause) {
+    pub(super) fn retire(&mut self, context: &Context, segments: Vec<SegmentId>) {
         let mut by_stream: BTreeMap<i64, Vec<SegmentId>> = BTreeMap::new();
         for segment in segments {
             by_stream.entry(self.books.segments[segment].stream).or_default().push(segment);
         }
         for (stream, segments) in by_stream {
             if let Some(event) = self.event_after(context, stream) {
-                segments.iter().for_each(|segment| self.books.history.leaves(*segment, cause));
+                segments.iter().for_each(|segment| self.books.history.leaves(*segment, Cause::Limit));
                 self.leave(vec![event], &segments);
             }
         }
