@@ -112,9 +112,11 @@ impl Replay {
         Ok(stream)
     }
 
-    /// What is free at once is told so in the next entry.
+    /// What is free at once is told so in the next entry, and without a reason.
     fn free(&mut self, address: u64, next: Option<&TraceEntry>) {
-        let at_once = |next: &TraceEntry| next.action == Action::FreeCompleted && next.address == address;
+        let at_once = |next: &TraceEntry| {
+            next.action == Action::FreeCompleted && next.address == address && next.cause.is_none()
+        };
         let Some(piece) = self.in_use.remove(&address) else { return };
         if next.is_some_and(at_once) {
             self.cache.release(self.home, piece);
