@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlock._core.accelerator import (
     Buffer,
+    Recording,
     copy_,
     empty_host_cache,
     fill_,
@@ -14,6 +15,8 @@ from interlock._core.accelerator import (
     reset_accumulated_host_memory_stats,
     reset_peak_host_memory_stats,
 )
+from interlock.accelerator._history import _snapshot as _snapshot, dump_snapshot, history, replay, snapshot
+from interlock.accelerator._snapshot import Snapshot
 
 if TYPE_CHECKING:
     from interlock.accelerator._config import (
@@ -30,16 +33,22 @@ __all__ = [
     "Buffer",
     "ConfigEntry",
     "ConfigReport",
+    "Recording",
+    "Snapshot",
     "config_report",
     "copy_",
+    "dump_snapshot",
     "empty_host_cache",
     "fill_",
     "get_config",
     "get_memory_info",
+    "history",
     "host_memory_stats",
+    "replay",
     "reset_accumulated_host_memory_stats",
     "reset_peak_host_memory_stats",
     "set_config",
+    "snapshot",
 ]
 
 

@@ -14,7 +14,7 @@ use crate::sync::{HeldAcrossFork, SharedBool, SharedWord};
 
 /// Every lock of the process, in the one order in which locks are taken: by a fork, and by whoever
 /// holds two.
-static LOCKS: [&dyn HeldAcrossFork; 8] = [
+static LOCKS: [&dyn HeldAcrossFork; 9] = [
     &backends::PROCESS,
     &state::INBOXES,
     &state::trace::TRACED,
@@ -23,6 +23,7 @@ static LOCKS: [&dyn HeldAcrossFork; 8] = [
     &accelerator::NAMES,
     &accelerator::memory::ASKED,
     &accelerator::memory::CONFIGURED,
+    &accelerator::memory::RECORDED,
 ];
 
 static WATCHING: SharedBool = SharedBool::new(false);

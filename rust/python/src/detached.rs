@@ -9,13 +9,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use interlock::accelerator::Waiting;
+use interlock::accelerator::memory::with_stack;
 use interlock::lifecycle::fork_generation;
 use libloading::os::unix::Library;
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 
 use crate::errors::IntoPython;
-use crate::{accelerator, released};
+use crate::{accelerator, released, stack};
 
 /// How many threads are between the end of their work and being attached again, with the fork generation in the
 /// upper half: a child lacks the threads that its parent counted.
@@ -141,8 +142,9 @@ fn is_finalizing() -> bool {
 
 /// Calls `work` while other threads run Python.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
+    let stack = stack::if_recorded(py);
     let (result, _returning) = py.detach(|| {
-        let result = work();
+        let result = with_stack(stack, work);
         (result, Returning::announced())
     });
     released::let_go(py);

@@ -15,6 +15,7 @@ mod interpreter;
 mod object;
 mod released;
 mod site;
+mod stack;
 mod state;
 mod submodule;
 mod tensor;

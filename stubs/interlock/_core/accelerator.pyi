@@ -1,9 +1,12 @@
 import builtins
 from collections.abc import Callable
 from typing import Any, Literal, Never, Protocol, Self, TypeAlias, TypedDict, final, type_check_only
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Never, Protocol, Self, TypeAlias, final
 
 from interlock._core.state import ThreadState
 from interlock._core.tensor import Tensor
+from interlock.accelerator._snapshot import Segment, Snapshot, TraceEntry
 from typing_extensions import Buffer as HasBytes, disjoint_base
 
 __all__ = [
@@ -14,6 +17,7 @@ __all__ = [
     "Faults",
     "Graph",
     "Launch",
+    "Recording",
     "Server",
     "Stream",
     "allocator_keys",
@@ -39,11 +43,13 @@ __all__ = [
     "properties",
     "reset_accumulated_host_memory_stats",
     "reset_peak_host_memory_stats",
+    "replay",
     "server_if_needed",
     "set_config",
     "set_default_device",
     "set_device_index",
     "set_stream",
+    "snapshot",
     "stream_priority_range",
     "synchronize",
     "use",
@@ -183,6 +189,16 @@ class Buffer:
     def __len__(self) -> int: ...
     def __reduce__(self) -> Never: ...
 
+@final
+class Recording:
+    def __new__(
+        cls, max_entries: int | None, stacks: Literal["python", "all"] | None, device: _DeviceLike | None
+    ) -> Recording: ...
+    def stop(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_error: object) -> None: ...
+    def __reduce__(self) -> Never: ...
+
 @disjoint_base
 class device_index:
     def __new__(cls, device: _DeviceLike | None, /) -> Self: ...
@@ -264,6 +280,8 @@ def empty_host_cache() -> None: ...
 def host_memory_stats() -> dict[str, int]: ...
 def reset_peak_host_memory_stats() -> None: ...
 def reset_accumulated_host_memory_stats() -> None: ...
+def snapshot(device: _DeviceLike | None) -> tuple[list[Segment], list[list[TraceEntry]]]: ...
+def replay(snapshot: Snapshot | Mapping[str, Any], device: _DeviceLike | None) -> dict[str, int]: ...
 def fill_(buffer: Buffer, value: int, *, stream: _CudaStream | None = None) -> None: ...
 def allocator_keys() -> list[AllocatorKey]: ...
 def parse_config(text: str) -> dict[str, Any]: ...

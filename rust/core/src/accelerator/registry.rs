@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::driver::Driver;
 use super::host::{HostDriver, HostOptions};
 use super::in_use::Accelerator;
-use super::{Device, cuda};
+use super::{Device, cuda, memory};
 use crate::sync::ForkLock;
 use crate::{Error, Result, env};
 
@@ -182,7 +182,10 @@ fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&Chosen) -> bool) -> R
     let is_free = !registry.in_use.is_some_and(Accelerator::is_of_this_process);
     if is_free && registry.asked_for.as_ref().is_none_or(still_wanted) {
         // It lasts as long as the process: streams and events refer to it.
-        registry.in_use = Some(Box::leak(made));
+        let made: &'static Accelerator = Box::leak(made);
+        registry.in_use = Some(made);
+        drop(registry);
+        memory::apply_history(made)?;
     } else {
         // Without the lock: what a driver does when it goes is its own.
         drop(registry);

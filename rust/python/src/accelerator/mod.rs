@@ -8,9 +8,11 @@ mod exchange;
 mod faults;
 mod functions;
 mod graph;
+mod history;
 mod integer;
 mod memory;
 mod pinned;
+mod snapshot;
 mod stream;
 
 use pyo3::prelude::*;
@@ -31,5 +33,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     memory::register(&module)?;
     pinned::register(&module)?;
     config::register(&module)?;
+    history::register(&module)?;
+    snapshot::register(&module)?;
     faults::register(&module)
 }

@@ -6,11 +6,14 @@ mod buffer;
 mod cache;
 pub mod config;
 mod cpu;
+mod history;
 mod limits;
 mod out_of_memory;
 mod pinned;
 mod reclaim;
+mod replay;
 mod scope;
+mod snapshot;
 mod statistics;
 mod usage;
 
@@ -26,6 +29,11 @@ pub use cache::ScopeStatistics;
 pub(crate) use config::CONFIGURED;
 pub use config::{AllocatorConfig, config, config_report, config_source, set_config};
 pub use cpu::CpuAllocator;
+pub(crate) use history::RECORDED;
+pub(super) use history::apply as apply_history;
+pub use history::{
+    Action, Cause, Frame, History, HistoryOptions, Stack, TraceEntry, stacks_are_recorded, with_stack,
+};
 pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
 pub use out_of_memory::{CacheState, OutOfMemory};
 pub(super) use pinned::PinnedCache;
@@ -35,7 +43,9 @@ pub use pinned::{
 };
 pub(crate) use reclaim::ASKED;
 pub use reclaim::{Registration, on_miss, on_oom};
+pub use replay::replay;
 pub use scope::Scope;
+pub use snapshot::{BlockState, BlockUsage, SegmentState, Snapshot, snapshot};
 pub use statistics::{ByPool, Stat, Statistics};
 pub use usage::{
     empty_cache, fragmentation, largest_free_block, reset_accumulated_statistics, reset_peak_statistics,

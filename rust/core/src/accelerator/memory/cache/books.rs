@@ -1,12 +1,14 @@
 //! Who has which piece of a device's memory. Nothing here asks a driver for anything.
 
 use super::free_list::FreeList;
+use super::history::History;
 use super::piece::{Piece, PieceId, PieceState, PoolIndex, Segment, SegmentId};
 use super::scopes::Scopes;
 use super::sizes::Rules;
 use super::table::Table;
 use crate::accelerator::PoolId;
 use crate::accelerator::memory::config::AllocatorConfig;
+use crate::accelerator::memory::history::Action;
 use crate::accelerator::memory::statistics::Statistics;
 
 /// All segments of a device and their pieces.
@@ -19,10 +21,13 @@ pub(super) struct Books {
     pub(super) pools: Table<Pool>,
     /// The pool of everybody who captures no graph.
     pub(super) common: PoolIndex,
+    /// How many segments there were.
+    pub(super) segments_made: u64,
     /// How many requests there were.
     pub(super) requests: u64,
     /// Bytes of free pieces that can be handed out.
     pub(super) kept: u64,
+    pub(super) history: History,
 }
 
 /// Segments that share free pieces.
@@ -94,8 +99,10 @@ impl Books {
             segments: Table::default(),
             pools,
             common,
+            segments_made: 0,
             requests: 0,
             kept: 0,
+            history: History::default(),
         }
     }
 
@@ -130,6 +137,7 @@ impl Books {
             self.statistics.oversize_allocations.add(1);
         }
         self.scopes.add(bytes);
+        self.note_piece(Action::Alloc, id);
     }
 
     /// The piece is used by nobody any more, apart from work that is queued.
@@ -142,11 +150,13 @@ impl Books {
             self.statistics.oversize_allocations.take(1);
         }
         self.scopes.take(since, bytes);
+        self.note_piece(Action::FreeRequested, id);
     }
 
     /// No work uses the piece any more: it is free, and one with the free pieces on both its sides. Returns its
     /// segment.
     pub(super) fn free(&mut self, id: PieceId) -> SegmentId {
+        self.note_piece(Action::FreeCompleted, id);
         let Piece { segment, bytes, requested, .. } = self.pieces[id];
         let (bytes, requested) = (bytes as u64, requested as u64);
         let small = self.segments[segment].small;

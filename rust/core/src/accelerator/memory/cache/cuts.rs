@@ -61,10 +61,11 @@ impl Books {
         let segment = &self.segments[piece.segment];
         if segment.orphaned.is_none() {
             let list = self.pools[segment.pool].list_mut(segment.small);
+            let place = (segment.number, piece.address);
             list.insert(
                 segment.stream,
                 piece.bytes,
-                piece.address,
+                place,
                 Entry { piece: id, expandable: segment.page.is_some() },
             );
             self.kept += piece.bytes as u64;
@@ -76,7 +77,7 @@ impl Books {
         let piece = &self.pieces[id];
         let segment = &self.segments[piece.segment];
         let list = self.pools[segment.pool].list_mut(segment.small);
-        if list.remove(segment.stream, piece.bytes, piece.address) {
+        if list.remove(segment.stream, piece.bytes, (segment.number, piece.address)) {
             self.kept -= piece.bytes as u64;
         }
     }

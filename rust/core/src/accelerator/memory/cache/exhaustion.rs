@@ -8,6 +8,7 @@ use super::state::State;
 use super::waits::Ready;
 use super::{Cache, Context, Taken};
 use crate::accelerator::driver::Patience;
+use crate::accelerator::memory::history::Cause;
 use crate::accelerator::memory::out_of_memory::{CacheState, OutOfMemory};
 use crate::accelerator::memory::reclaim;
 use crate::accelerator::stream::Stream;
@@ -35,7 +36,7 @@ impl Cache {
             return Ok(taken);
         }
         if !context.capturing {
-            self.give_back_all(context)?;
+            self.give_back_all(context, Cause::Shortage)?;
             self.locked(|state| state.books.statistics.num_alloc_retries += 1);
             // Others may have freed something in the meantime.
             if let Some(taken) = self.take_kept(context, request) {
@@ -109,9 +110,17 @@ impl Cache {
     }
 
     /// Gives back to the driver what nobody uses, after what streams still use that was freed by now.
-    pub(super) fn give_back_all(&self, context: &Context) -> Result<()> {
+    pub(super) fn give_back_all(&self, context: &Context, cause: Cause) -> Result<()> {
+        self.locked(|state| state.books.history.awaits(Some(cause)));
+        let given_back = self.give_back_unused(context);
+        self.locked(|state| state.books.history.awaits(None));
+        given_back
+    }
+
+    fn give_back_unused(&self, context: &Context) -> Result<()> {
         let freed = self.locked(|state| {
             state.books.statistics.num_sync_all_streams += 1;
+            state.complete_all();
             state.settle(context);
             state.waits.newest()
         });
@@ -176,6 +185,7 @@ impl Cache {
         let free = context.driver.memory_info(self.device).ok().map(|info| info.free);
         let cache = self.locked(|state| {
             state.books.statistics.num_ooms += 1;
+            state.books.history.note_oom(free.unwrap_or(0), requested as u64, stream.id(), pool);
             CacheState {
                 rounded,
                 allocated: state.books.statistics.allocated_bytes.all.current,

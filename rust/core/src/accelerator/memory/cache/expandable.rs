@@ -6,6 +6,7 @@ use super::piece::{Piece, PieceId, PieceState, Segment, SegmentId};
 use super::state::State;
 use super::{Cache, Context, Taken};
 use crate::accelerator::driver::Address;
+use crate::accelerator::memory::history::Action;
 use crate::{Error, Result};
 
 /// Memory that a segment is about to get.
@@ -131,6 +132,7 @@ impl Books {
             oversize: false,
         });
         self.segments.insert(Segment {
+            number: self.segments_made,
             address,
             bytes,
             pool: request.pool,
@@ -141,6 +143,7 @@ impl Books {
             oversize: false,
             orphaned: None,
         });
+        self.segments_made += 1;
     }
 
     /// The addresses without memory that, with the free piece before them, are enough for a request; those that need
@@ -200,6 +203,7 @@ impl Books {
         let Segment { pool, small, .. } = self.segments[segment];
         self.statistics.num_device_alloc += 1;
         self.count_reserved(pool, |counted| counted.add(small, growth.bytes as u64));
+        self.note_segment(Action::SegmentMap, segment, growth.address.0, growth.bytes);
         if let Some(before) = self.set_apart_before(growth.piece) {
             self.list_with_neighbours(before);
         }
@@ -258,10 +262,11 @@ impl Books {
 
     /// See [`State::end_shrinking`].
     fn end_shrinking(&mut self, id: PieceId) -> Option<(Address, usize)> {
-        let Piece { segment: segment_id, bytes, .. } = self.pieces[id];
+        let Piece { segment: segment_id, address, bytes, .. } = self.pieces[id];
         let Segment { pool, small, .. } = self.segments[segment_id];
         self.statistics.num_device_free += 1;
         self.count_reserved(pool, |counted| counted.take(small, bytes as u64));
+        self.note_segment(Action::SegmentUnmap, segment_id, address.0, bytes);
         let left = self.unmapped(id);
         if self.pieces[left].is_split() {
             return None;

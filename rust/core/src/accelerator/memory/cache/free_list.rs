@@ -6,9 +6,13 @@ use super::piece::PieceId;
 use super::sizes::Rules;
 use crate::accelerator::driver::Address;
 
-/// Free pieces of one kind of segments, in the order of streams, sizes and addresses.
+/// Free pieces of one kind of segments, in the order of streams, sizes and places.
 #[derive(Debug, Default)]
-pub(super) struct FreeList(BTreeMap<(i64, usize, Address), Entry>);
+pub(super) struct FreeList(BTreeMap<(i64, usize, Place), Entry>);
+
+/// How many segments came before that of a piece, and its address in it. Addresses of segments tell nothing: where a
+/// driver finds room differs from run to run, and what a program allocates is to be laid out the same in each.
+pub(super) type Place = (u64, Address);
 
 /// A free piece.
 #[derive(Clone, Copy, Debug)]
@@ -19,20 +23,21 @@ pub(super) struct Entry {
 }
 
 impl FreeList {
-    pub(super) fn insert(&mut self, stream: i64, bytes: usize, address: Address, entry: Entry) {
-        self.0.insert((stream, bytes, address), entry);
+    pub(super) fn insert(&mut self, stream: i64, bytes: usize, place: Place, entry: Entry) {
+        self.0.insert((stream, bytes, place), entry);
     }
 
     /// Whether it was there.
-    pub(super) fn remove(&mut self, stream: i64, bytes: usize, address: Address) -> bool {
-        self.0.remove(&(stream, bytes, address)).is_some()
+    pub(super) fn remove(&mut self, stream: i64, bytes: usize, place: Place) -> bool {
+        self.0.remove(&(stream, bytes, place)).is_some()
     }
 
     /// The smallest piece of a stream that is large enough and may be used; the first of those of one size.
     ///
     /// The search goes on after pieces that may not be used, as one that may be can come later.
     pub(super) fn best_fit(&self, stream: i64, bytes: usize, rules: &Rules) -> Option<PieceId> {
-        let candidates = self.0.range((stream, bytes, Address(0))..=(stream, usize::MAX, Address(u64::MAX)));
+        let (first, last) = ((0, Address(0)), (u64::MAX, Address(u64::MAX)));
+        let candidates = self.0.range((stream, bytes, first)..=(stream, usize::MAX, last));
         let suits = |size: usize, entry: &Entry| rules.suits(size, bytes, entry.expandable);
         candidates.into_iter().find(|((_, size, _), entry)| suits(*size, entry)).map(|(_, entry)| entry.piece)
     }
@@ -50,7 +55,7 @@ mod tests {
     fn list(pieces: &[(i64, usize, u64, bool)]) -> FreeList {
         let mut list = FreeList::default();
         for (piece, &(stream, bytes, address, expandable)) in pieces.iter().enumerate() {
-            list.insert(stream, bytes, Address(address), Entry { piece: piece.into(), expandable });
+            list.insert(stream, bytes, (0, Address(address)), Entry { piece: piece.into(), expandable });
         }
         list
     }
@@ -64,6 +69,16 @@ mod tests {
         assert_eq!(list.best_fit(1, 512, &rules), Some(3.into()));
         assert_eq!(list.best_fit(0, 4097, &rules), None);
         assert_eq!(list.largest(), 4096);
+    }
+
+    #[test]
+    fn of_pieces_of_one_size_the_one_in_the_oldest_segment_is_found() {
+        let mut list = FreeList::default();
+        for (number, address) in [(2, 1), (1, 9), (1, 8)] {
+            let entry = Entry { piece: (address as usize).into(), expandable: false };
+            list.insert(0, 512, (number, Address(address)), entry);
+        }
+        assert_eq!(list.best_fit(0, 512, &Rules::default()), Some(8.into()));
     }
 
     #[test]

@@ -14,10 +14,12 @@ mod cuts;
 mod exhaustion;
 mod expandable;
 mod free_list;
+mod history;
 mod piece;
 mod scopes;
 mod segments;
 mod sizes;
+mod snapshot;
 mod state;
 mod table;
 #[cfg(test)]
@@ -27,11 +29,13 @@ mod waits;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use piece::PieceId;
+pub(in crate::accelerator) use piece::PieceId;
 pub use scopes::ScopeStatistics;
 use state::State;
 
 use super::config::TakenOver;
+use super::history::{Cause, HistoryOptions, TraceEntry};
+use super::snapshot::SegmentState;
 use super::statistics::Statistics;
 use crate::Result;
 use crate::accelerator::PoolId;
@@ -129,7 +133,7 @@ impl Cache {
     /// nothing is given back.
     pub(in crate::accelerator) fn empty(&self, home: &'static Accelerator) -> Result<()> {
         let context = self.context(home);
-        if context.capturing { Ok(()) } else { self.give_back_all(&context) }
+        if context.capturing { Ok(()) } else { self.give_back_all(&context, Cause::EmptyCache) }
     }
 
     /// A stream goes, and nothing is allocated for it any more.
@@ -206,6 +210,45 @@ impl Cache {
 
     pub(in crate::accelerator) fn cache_limit(&self) -> Option<u64> {
         self.locked(|state| state.cache_limit)
+    }
+
+    pub(in crate::accelerator) fn device(&self) -> DeviceIndex {
+        self.device
+    }
+
+    /// Records what happens from now on, or no more, unless a later change has been obeyed already. Where that `begins`
+    /// a history, here or on other devices, what was recorded is forgotten.
+    pub(in crate::accelerator) fn set_history(
+        &self,
+        changes: u64,
+        begins: bool,
+        options: Option<HistoryOptions>,
+    ) {
+        // What is forgotten is dropped without the lock: it may be much.
+        drop(self.locked(|state| state.books.history.set(changes, begins, options)));
+    }
+
+    /// The segments, and what is recorded.
+    pub(in crate::accelerator) fn snapshot(&self) -> (Vec<SegmentState>, Vec<TraceEntry>) {
+        self.locked(|state| state.books.snapshot(self.device))
+    }
+
+    /// For replays: nobody uses the piece any more, and work that is queued counts as using it until
+    /// [`complete`](Cache::complete).
+    pub(in crate::accelerator) fn hold(&self, piece: PieceId) {
+        self.locked(|state| state.hold(piece));
+    }
+
+    /// For replays: the work that used a held piece has been done; `later` it is only then, when everything unused
+    /// is given back next.
+    pub(in crate::accelerator) fn complete(&self, home: &'static Accelerator, piece: PieceId, later: bool) {
+        let context = self.context(home);
+        self.change(&context, |state| state.complete(piece, later));
+    }
+
+    /// For replays: what would be free later is so now.
+    pub(in crate::accelerator) fn complete_all(&self, home: &'static Accelerator) {
+        self.change(&self.context(home), State::complete_all);
     }
 
     /// Counts from now on what is allocated, for a block of a program.

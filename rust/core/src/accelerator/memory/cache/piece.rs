@@ -12,6 +12,8 @@ pub(super) type PoolIndex = Id<Pool>;
 /// What the driver gave at once.
 #[derive(Debug)]
 pub(super) struct Segment {
+    /// How many there were before it.
+    pub(super) number: u64,
     pub(super) address: Address,
     pub(super) bytes: usize,
     pub(super) pool: PoolIndex,

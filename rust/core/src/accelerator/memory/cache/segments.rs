@@ -4,6 +4,7 @@ use super::books::{Books, Pool, Request};
 use super::piece::{Piece, PieceId, PieceState, PoolIndex, Segment, SegmentId};
 use crate::accelerator::PoolId;
 use crate::accelerator::driver::{Address, EventHandle};
+use crate::accelerator::memory::history::Action;
 use crate::accelerator::memory::statistics::ByPool;
 
 impl Books {
@@ -27,7 +28,8 @@ impl Books {
             since: self.requests,
             oversize: false,
         });
-        self.segments.insert(Segment {
+        let segment = self.segments.insert(Segment {
+            number: self.segments_made,
             address,
             bytes,
             pool: request.pool,
@@ -45,6 +47,8 @@ impl Books {
         if oversize {
             self.statistics.oversize_segments.add(1);
         }
+        self.segments_made += 1;
+        self.note_segment(Action::SegmentAlloc, segment, address.0, bytes);
         piece
     }
 
@@ -67,6 +71,8 @@ impl Books {
 
     /// Forgets a segment whose one piece was set apart.
     pub(super) fn remove_segment(&mut self, id: SegmentId) {
+        let Segment { address, bytes, .. } = self.segments[id];
+        self.note_segment(Action::SegmentFree, id, address.0, bytes);
         let segment = self.segments.remove(id);
         self.pieces.remove(segment.first);
         self.statistics.segment.take(segment.small, 1);

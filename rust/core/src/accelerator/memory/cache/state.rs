@@ -9,6 +9,7 @@ use super::{Context, Taken};
 use crate::accelerator::PoolId;
 use crate::accelerator::driver::{EventHandle, StreamHandle};
 use crate::accelerator::memory::config::AllocatorConfig;
+use crate::accelerator::memory::history::Cause;
 use crate::accelerator::stream::Stream;
 
 /// Everything that is known of what is kept of a device's memory.
@@ -25,6 +26,8 @@ pub(super) struct State {
     pub(super) asked_for: u64,
     /// Pools that go, with streams that may still run a graph which used them.
     going: Vec<(PoolId, Vec<Stream>)>,
+    /// Held pieces that become free when everything unused is given back.
+    free_later: Vec<PieceId>,
     /// Handles to streams, to be dropped without the lock.
     gone: Vec<Stream>,
 }
@@ -39,6 +42,7 @@ impl Default for State {
             cache_limit: None,
             asked_for: 0,
             going: Vec::new(),
+            free_later: Vec::new(),
             gone: Vec::new(),
         }
     }
@@ -116,6 +120,22 @@ impl State {
         }
     }
 
+    /// As [`release`](State::release), while work is said to use the piece until it is [complete](State::complete).
+    pub(super) fn hold(&mut self, piece: PieceId) {
+        self.books.end_use(piece);
+        self.books.pieces[piece].state = PieceState::Awaited(1);
+    }
+
+    /// A held piece is free, or will be when everything unused is given back.
+    pub(super) fn complete(&mut self, piece: PieceId, later: bool) {
+        if later { self.free_later.push(piece) } else { self.free(piece) }
+    }
+
+    /// All held pieces are free that have waited for it.
+    pub(super) fn complete_all(&mut self) {
+        std::mem::take(&mut self.free_later).into_iter().for_each(|piece| self.free(piece));
+    }
+
     fn free(&mut self, piece: PieceId) {
         let segment = self.books.free(piece);
         self.leave_if_orphaned(segment);
@@ -174,6 +194,9 @@ impl State {
         }
         for (stream, pieces) in by_stream {
             if let Some(event) = self.event_after(context, stream) {
+                for piece in &pieces {
+                    self.books.history.leaves(self.books.pieces[*piece].segment, Cause::Limit);
+                }
                 self.leave(vec![event], pieces);
             }
         }
@@ -193,7 +216,7 @@ impl State {
         {
             // What can't be asked, as it is lost or captures, never comes back.
             if let Ok(event) = self.waits.recorded(context.driver, stream) {
-                self.orphan(segment, vec![event]);
+                self.orphan(segment, vec![event], Cause::Stream);
             }
         }
     }
@@ -213,13 +236,14 @@ impl State {
             let others = self.waits.recorded_on_all(context.driver, streams).ok();
             if let (Some(own), Some(mut events)) = (own, others) {
                 events.push(own);
-                self.orphan(segment, events);
+                self.orphan(segment, events, Cause::Pool);
             }
         }
         self.books.end_pool(index);
     }
 
-    fn orphan(&mut self, segment: SegmentId, after: Vec<EventHandle>) {
+    fn orphan(&mut self, segment: SegmentId, after: Vec<EventHandle>, cause: Cause) {
+        self.books.history.leaves(segment, cause);
         self.books.orphan(segment, after);
         self.leave_if_orphaned(segment);
     }

@@ -1,0 +1,153 @@
+//! Histories of memory, and their replay.
+
+use interlock::Error;
+use interlock::accelerator::memory::{self, Action, Cause, History, HistoryOptions, TraceEntry};
+use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use super::device;
+use super::integer::integer;
+use crate::detached::detached;
+use crate::errors::{IntoPython, exception};
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Recording>()?;
+    module.add_function(wrap_pyfunction!(replay, module)?)
+}
+
+/// A history that is recorded; what `history` returns. `with recording:` stops it at the end of the block.
+#[pyclass(frozen, module = "interlock.accelerator.memory", name = "Recording")]
+struct Recording(History);
+
+#[pymethods]
+impl Recording {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        max_entries: &Bound<'_, PyAny>,
+        stacks: &Bound<'_, PyAny>,
+        device: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let max_entries = match max_entries.is_none() {
+            true => None,
+            false => {
+                Some(integer(max_entries, "max_entries of accelerator.memory.history", "0 or more, or None")?)
+            }
+        };
+        let options = HistoryOptions { max_entries, stacks: with_stacks(stacks)? };
+        let device = device::optional(device)?;
+        detached(py, || History::record(options, device)).into_python(py).map(Recording)
+    }
+
+    /// Records no more, unless another history has begun already. What is recorded stays for snapshots.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.0.stop()).into_python(py)
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.stop(py)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a Recording can't leave its process; snapshots can"))
+    }
+}
+
+/// Whether the program's lines are recorded. Rust's are not, so "all" is all there is to tell.
+fn with_stacks(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if given.is_none() {
+        return Ok(false);
+    }
+    let Ok(word) = given.cast::<PyString>() else {
+        let class = given.get_type().name()?;
+        let message =
+            format!("stacks of accelerator.memory.history takes a str or None, got a value of type {class}");
+        return Err(PyTypeError::new_err(message));
+    };
+    match &*word.to_cow()? {
+        "python" | "all" => Ok(true),
+        other => {
+            let (name, given) = ("stacks of accelerator.memory.history", format!("{other:?}"));
+            let allowed = "\"python\" (\"all\" is the same), or None".to_owned();
+            Err(exception(word.py(), &Error::Argument { name, given, allowed }))
+        }
+    }
+}
+
+/// Allocates and frees on a device what its trace in a snapshot says; returns the statistics.
+#[pyfunction]
+#[pyo3(signature = (snapshot, device))]
+fn replay<'py>(
+    snapshot: &Bound<'py, PyAny>,
+    device: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = snapshot.py();
+    let device = device::optional(device)?;
+    let traces = key(snapshot, "device_traces")?;
+    let mut read = memory::Snapshot::default();
+    for trace in traces.try_iter()? {
+        let entries = trace?.try_iter()?.map(|entry| entry_of(&entry?)).collect::<PyResult<_>>()?;
+        read.traces.push(entries);
+    }
+    let statistics = detached(py, || memory::replay(&read, device)).into_python(py)?;
+    let dict = PyDict::new(py);
+    for (name, number) in statistics.named() {
+        dict.set_item(name, number)?;
+    }
+    Ok(dict)
+}
+
+fn entry_of(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
+    let word: String = key(entry, "action")?.extract()?;
+    let action = Action::named(&word).ok_or_else(|| malformed(entry.py(), "an action", &word))?;
+    let address = match action {
+        Action::OutOfMemory | Action::Snapshot => 0,
+        _ => number(entry, "addr")?,
+    };
+    let pool: Option<(u64, u64)> = optional_key(entry, "pool_id")?.map(|pool| pool.extract()).transpose()?;
+    let cause: Option<String> = optional_key(entry, "cause")?.map(|cause| cause.extract()).transpose()?;
+    Ok(TraceEntry {
+        action,
+        address,
+        size: number(entry, "size")?,
+        stream: number::<i64>(entry, "stream")?,
+        time: 0,
+        pool: pool.filter(|pool| *pool != (0, 0)),
+        cause: cause.as_deref().and_then(Cause::named),
+        stack: None,
+    })
+}
+
+fn number<T: TryFrom<i128>>(entry: &Bound<'_, PyAny>, name: &'static str) -> PyResult<T> {
+    let given = key(entry, name)?;
+    integer(
+        &given,
+        "a number in a snapshot's trace",
+        "what fits 64 bits, and is not negative unless a stream's",
+    )
+}
+
+/// What a dict has under a key that it must have.
+fn key<'py>(dict: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    optional_key(dict, name)?.ok_or_else(|| malformed(dict.py(), "no key", name))
+}
+
+fn optional_key<'py>(dict: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match dict.get_item(name) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.is_instance_of::<PyKeyError>(dict.py()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn malformed(py: Python<'_>, what: &str, word: &str) -> PyErr {
+    let given = format!("a dict with {what} {word:?}");
+    let allowed = "a snapshot in PyTorch's format".to_owned();
+    exception(py, &Error::Argument { name: "accelerator.memory.replay", given, allowed })
+}

@@ -1,0 +1,110 @@
+//! Snapshots of memory, in PyTorch's format.
+
+use std::collections::HashMap;
+
+use interlock::accelerator::PoolId;
+use interlock::accelerator::memory::{self, Action, BlockState, Frame, SegmentState, Stack, TraceEntry};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::device;
+use crate::detached::detached;
+use crate::errors::IntoPython;
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(snapshot, module)?)
+}
+
+/// The segments, and the traces of all devices; of one device alone if it is given.
+#[pyfunction]
+#[pyo3(signature = (device))]
+fn snapshot<'py>(
+    py: Python<'py>,
+    device: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+    let device = device::optional(device)?;
+    let taken = detached(py, || memory::snapshot(device)).into_python(py)?;
+    let mut converted = Converted { py, stacks: HashMap::new() };
+    let segments = taken.segments.iter().map(|segment| converted.segment(segment));
+    let segments = PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)?;
+    let traces = PyList::empty(py);
+    for trace in &taken.traces {
+        let entries = trace.iter().map(|entry| converted.entry(entry)).collect::<PyResult<Vec<_>>>()?;
+        traces.append(PyList::new(py, entries)?)?;
+    }
+    Ok((segments, traces))
+}
+
+/// Makes dicts. Entries of one stack share the list of its frames, which keeps what is pickled small.
+struct Converted<'py> {
+    py: Python<'py>,
+    stacks: HashMap<*const Frame, Bound<'py, PyList>>,
+}
+
+impl<'py> Converted<'py> {
+    fn segment(&mut self, segment: &SegmentState) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(self.py);
+        dict.set_item("device", segment.device)?;
+        dict.set_item("address", segment.address)?;
+        dict.set_item("total_size", segment.total_size)?;
+        dict.set_item("allocated_size", segment.allocated_size)?;
+        dict.set_item("active_size", segment.active_size)?;
+        dict.set_item("requested_size", segment.requested_size)?;
+        dict.set_item("stream", segment.stream)?;
+        dict.set_item("segment_type", if segment.small { "small" } else { "large" })?;
+        dict.set_item("segment_pool_id", told(segment.pool))?;
+        dict.set_item("is_expandable", segment.expandable)?;
+        dict.set_item("frames", self.frames(segment.stack.as_ref())?)?;
+        let blocks = segment.blocks.iter().map(|block| self.block(block)).collect::<PyResult<Vec<_>>>()?;
+        dict.set_item("blocks", blocks)?;
+        Ok(dict)
+    }
+
+    fn block(&mut self, block: &BlockState) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(self.py);
+        dict.set_item("address", block.address)?;
+        dict.set_item("size", block.size)?;
+        dict.set_item("requested_size", block.requested_size)?;
+        dict.set_item("state", block.usage.name())?;
+        dict.set_item("frames", self.frames(block.stack.as_ref())?)?;
+        Ok(dict)
+    }
+
+    fn entry(&mut self, entry: &TraceEntry) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(self.py);
+        dict.set_item("action", entry.action.name())?;
+        let address = if entry.action == Action::OutOfMemory { "device_free" } else { "addr" };
+        dict.set_item(address, entry.address)?;
+        dict.set_item("size", entry.size)?;
+        dict.set_item("stream", entry.stream)?;
+        dict.set_item("time_us", entry.time)?;
+        dict.set_item("pool_id", told(entry.pool))?;
+        if let Some(cause) = entry.cause {
+            dict.set_item("cause", cause.name())?;
+        }
+        dict.set_item("frames", self.frames(entry.stack.as_ref())?)?;
+        Ok(dict)
+    }
+
+    fn frames(&mut self, stack: Option<&Stack>) -> PyResult<Bound<'py, PyList>> {
+        let Some(stack) = stack else { return Ok(PyList::empty(self.py)) };
+        if let Some(made) = self.stacks.get(&stack.as_ptr()) {
+            return Ok(made.clone());
+        }
+        let frames = PyList::empty(self.py);
+        for frame in stack.iter() {
+            let dict = PyDict::new(self.py);
+            dict.set_item("filename", &*frame.file)?;
+            dict.set_item("line", frame.line)?;
+            dict.set_item("name", &*frame.name)?;
+            frames.append(dict)?;
+        }
+        self.stacks.insert(stack.as_ptr(), frames.clone());
+        Ok(frames)
+    }
+}
+
+/// A pool as PyTorch tells it, which calls the common one so.
+fn told(pool: Option<PoolId>) -> PoolId {
+    pool.unwrap_or((0, 0))
+}

@@ -1,0 +1,51 @@
+//! The lines of the Python program for which memory is allocated.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use interlock::accelerator::memory::{Frame, Stack, stacks_are_recorded};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::site::{caller_of, innermost_frame};
+
+/// All that called each other on this thread, the innermost first, if a history is recorded that wants to know.
+#[inline]
+pub(crate) fn if_recorded(py: Python<'_>) -> Option<Stack> {
+    stacks_are_recorded().then(|| of_caller(py))
+}
+
+#[cold]
+fn of_caller(py: Python<'_>) -> Stack {
+    let frames = std::iter::successors(innermost_frame(py), caller_of);
+    frames.filter_map(|frame| frame_of(&frame).ok()).collect()
+}
+
+fn frame_of(frame: &Bound<'_, PyAny>) -> PyResult<Frame> {
+    let code = frame.getattr("f_code")?;
+    let file = shared(&code.getattr("co_filename")?)?;
+    let name = shared(&code.getattr("co_qualname")?)?;
+    // Code that was made by hand may lie on no line.
+    let line = frame.getattr("f_lineno")?.extract::<Option<u32>>()?.unwrap_or(0);
+    Ok(Frame { file, line, name })
+}
+
+/// The text, which is the same for many frames.
+fn shared(text: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
+    thread_local! {
+        static KNOWN: RefCell<HashSet<Arc<str>>> = RefCell::default();
+    }
+    let text = text.cast::<PyString>()?.to_cow()?;
+    let found = KNOWN.try_with(|known| {
+        let mut known = known.borrow_mut();
+        if let Some(found) = known.get(&*text) {
+            return found.clone();
+        }
+        let made = Arc::<str>::from(&*text);
+        known.insert(made.clone());
+        made
+    });
+    // A thread that ends shares nothing.
+    Ok(found.unwrap_or_else(|_| Arc::from(&*text)))
+}
