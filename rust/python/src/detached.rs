@@ -44,6 +44,7 @@ fn begin_the_end(py: Python<'_>) {
     ENDS_IT.set(true);
     ENDING.store(true, Ordering::SeqCst);
     accelerator::forget_functions(py);
+    accelerator::forget_callbacks(py);
     released::let_go(py);
     py.detach(|| {
         // They only wait for this thread to let them be attached. More than a moment is a fault elsewhere.
@@ -147,6 +148,13 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T)
     });
     released::let_go(py);
     result
+}
+
+/// Calls `work`, which runs Python, in the middle of what this thread does [detached]. An interpreter that ends waits
+/// a moment for it: it would unwind the stack, on which Rust lies below Python here.
+pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
+    let _returning = Returning::announced();
+    Python::attach(work)
 }
 
 /// Waits while other threads run Python and signals are handled. `begin` says what for.

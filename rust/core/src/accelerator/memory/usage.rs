@@ -11,7 +11,7 @@ const NAMESPACE: &str = "accelerator.memory";
 /// The accelerator and the index of a device, or `None` where no accelerator is in use and so nothing has been
 /// allocated. A question starts no driver, and no device is the current one. Fails with [`Error::NoSuchDevice`] for
 /// what is no device of the accelerator; where there is none, a device 0 counts as one without memory.
-fn in_use(device: Option<Device>) -> Result<Option<(&'static Accelerator, DeviceIndex)>> {
+pub(super) fn in_use(device: Option<Device>) -> Result<Option<(&'static Accelerator, DeviceIndex)>> {
     if registry::is_in_use() {
         return current::resolve(device, NAMESPACE).map(Some);
     }

@@ -155,6 +155,7 @@ impl Cache {
             state.books.statistics.num_ooms += 1;
             CacheState {
                 rounded,
+                segment: state.books.rules.segment(rounded).unwrap_or(rounded),
                 allocated: state.books.statistics.allocated_bytes.all.current,
                 reserved: state.books.statistics.reserved_bytes.all.current,
                 largest_free: state.books.largest_free(),
