@@ -93,5 +93,11 @@ accelerator.Graph(capture_error_mode="sloppy")  # error: arg-type
 interlock.Event(enable_timing=True).elapsed_time(stream)  # error: arg-type
 accelerator.memory.copy_(accelerator.memory.Buffer(4), "text")  # error: arg-type
 accelerator.memory.fill_(b"bytes", 1)  # error: arg-type
+accelerator.memory.Buffer(4)[1]  # error: index
+accelerator.memory.Buffer(4, stream=1)  # error: arg-type
+accelerator.memory.Buffer(4).close("now")  # error: arg-type
+accelerator.memory.set_limit([1])  # error: arg-type
+accelerator.memory.on_oom("callback")  # error: arg-type
+accelerator.memory_stats(1.5)  # error: arg-type
 with interlock.Event():  # error: attr-defined
     pass

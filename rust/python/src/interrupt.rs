@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use interlock::{Error, accelerator};
-use pyo3::prelude::*;
 
 use crate::detached::attached;
 use crate::kept;
