@@ -115,7 +115,7 @@ def test_row_25_statistics_are_complete_before_and_after_first_use_and_refuse_wh
 
         answer = [dict(accelerator.memory_stats(0)), refusals()]
         if accelerator.is_available():
-            memory.Buffer(1)
+            buffer = memory.Buffer(1)
             answer += [dict(accelerator.memory_stats(0)), refusals()]
     """
     unused, refused, used, refused_later = child.value(code, env={"INTERLOCK_ACCELERATOR": "host"})

@@ -59,6 +59,8 @@ OWN_SPECIAL_METHODS = (
 
 def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Everything that can be called, bound where it is a method."""
+    registration = memory.on_oom(len)
+    registration.remove()
     objects: dict[str, Any] = {
         "stream": Stream(exclusive=True),
         "event": Event(enable_timing=True),
@@ -66,7 +68,7 @@ def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
         "buffer": memory.Buffer(4),
         "faults": Faults(),
         "scope": memory.scope(),
-        "registration": memory.on_oom(len),
+        "registration": registration,
         "device_index": accelerator.device_index(0),
         "device": interlock.device("host:1"),
     }
@@ -79,7 +81,7 @@ def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
         for name in sorted(dir(type(made)), key=lambda name: name == "close"):
             # Hooks of subclasses and the like are Python's own.
             special = name.startswith("__") and name not in OWN_SPECIAL_METHODS
-            if not special and callable(getattr(made, name, None)):
+            if not special and callable(getattr(type(made), name)):
                 yield f"{owner_name}.{name}", getattr(made, name)
     yield "get_default_device", interlock.get_default_device
     yield "set_default_device", interlock.set_default_device

@@ -129,7 +129,7 @@ assert_type(interlock.get_float32_matmul_precision(), Literal["highest", "high",
 assert_type(interlock.device("cuda").index, int | None)
 assert_type(interlock.accelerator.why_unavailable(), str | None)
 assert_type(interlock.accelerator.memory_stats(), OrderedDict[str, int])
-assert_type(interlock.accelerator.memory.set_limit(0.5), int | None)
+assert_type(interlock.accelerator.memory.get_limit(), int | None)
 assert_type(interlock.accelerator.memory.fragmentation(), float)
 assert_type(interlock.accelerator.memory.scope().peak, int)
 assert_type(interlock.accelerator.memory.scope()(function)(1), float)
