@@ -157,7 +157,7 @@ def test_callbacks_are_asked_in_turn_until_one_says_true_on_the_thread_that_allo
         return callback
 
     registered = [
-        memory.on_oom(answering("first", None)),
+        memory.on_oom(answering("first", 1)),
         memory.on_oom(answering("second", True)),
         memory.on_oom(answering("third", True)),
     ]
@@ -315,9 +315,35 @@ def test_a_process_ends_while_callbacks_run(leave: str) -> None:
 """
         + f"    {leave}",
     )
-    for _ in range(3):
+    for _ in range(2):
         done = child.run(code, options=("-W", "ignore:This process:DeprecationWarning"))
         assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
+
+
+@pytest.mark.parametrize("never", ["spin()", "threading.Event().wait()"])
+def test_a_process_ends_while_a_callback_never_does(never: str) -> None:
+    code = f"""
+        import threading
+        from interlock import accelerator
+        from interlock.accelerator import memory
+
+        accelerator.use("host", memory=8 << 20)
+        begun = threading.Event()
+
+        def spin():
+            while True:
+                pass
+
+        def callback(error):
+            begun.set()
+            {never}
+
+        memory.on_oom(callback)
+        threading.Thread(target=memory.Buffer, args=(1 << 30,), daemon=True).start()
+        begun.wait()
+    """
+    done = child.run(code)
+    assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_the_class_is_one_of_the_errors() -> None:

@@ -8,9 +8,9 @@ use interlock::accelerator::memory::{self, OutOfMemory, Registration as Asked};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyTuple};
 
-use crate::detached::attached;
+use crate::detached::{attached, call};
 use crate::errors::exception;
 use crate::kept;
 use crate::released::Released;
@@ -57,9 +57,9 @@ fn ask(told: &OutOfMemory) -> bool {
         let told = Error::OutOfMemory(Box::new(told.clone()));
         let error = exception(py, &told);
         for function in functions {
-            match function.call1((error.value(py),)).and_then(|answer| answer.is_truthy()) {
-                Ok(true) => return true,
-                Ok(false) => {}
+            match call(&function, error.value(py)) {
+                Ok(answer) if answer.cast::<PyBool>().is_ok_and(|answer| answer.is_true()) => return true,
+                Ok(_) => {}
                 Err(raised) => {
                     // Without it the exception still says what happened.
                     let _ = add_context(py, &raised, &error);
