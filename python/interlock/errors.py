@@ -97,7 +97,29 @@ class LibraryNotFoundError(LibraryError):
 
 
 class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
-    """A device has no room for what was asked."""
+    """A device, or the processor, has no room for what was asked.
+
+    `requested` is how many bytes were asked for and `rounded` what that was rounded up to; of the memory
+    `reserved`, which was taken from the driver, `allocated` bytes were in use and `largest_free` those of the
+    largest piece that was not; `limit` is how many may be taken and `free` how many the driver had left.
+    `stream` is the id of the stream that they were asked for, `pool` the pool of the graph that was captured.
+    They are None where nothing is known.
+    """
+
+    requested: int | None = None
+    rounded: int | None = None
+    allocated: int | None = None
+    reserved: int | None = None
+    largest_free: int | None = None
+    limit: int | None = None
+    free: int | None = None
+    device: device | None = None
+    stream: int | None = None
+    pool: tuple[int, int] | None = None
+
+
+class BufferClosedError(InterlockError, ValueError, RuntimeError):
+    """A buffer was used after it was closed."""
 
 
 class TaskIsRunningError(InterlockError, RuntimeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +47,25 @@ def devices(driver: str) -> Iterator[tuple[str, str]]:
     yield f"{driver}:0", f"{driver}:1"
     for index in range(2):
         accelerator.synchronize(index)
+
+
+@pytest.fixture
+def nothing_kept(devices: tuple[str, str]) -> Iterator[None]:
+    """Nothing of the devices' memory is kept when the test begins, and nothing is in use when it ends."""
+    _give_everything_back(devices)
+    for device in devices:
+        accelerator.reset_peak_memory_stats(device)
+        accelerator.reset_accumulated_memory_stats(device)
+    yield
+    _give_everything_back(devices)
+
+
+def _give_everything_back(devices: tuple[str, str]) -> None:
+    gc.collect()
+    for device in devices:
+        accelerator.synchronize(device)
+    accelerator.empty_cache()
+    assert [accelerator.memory_reserved(device) for device in devices] == [0, 0]
 
 
 @pytest.fixture

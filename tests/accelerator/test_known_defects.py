@@ -1,7 +1,7 @@
 """What PyTorch gets wrong about devices, by the rows of the list of known defects.
 
-Rows 25, 34 and 43 are about the allocator; 14 to 16, 22, 23, 29, 30 and 35 about NVIDIA's driver. In full,
-with their variations: row 13 in test_current, 19 in test_exit, 20 in test_waiting, 26 in test_contracts, 28
+Rows 34 and 43 are about the allocator; 14 to 16, 22, 23, 29, 30 and 35 about NVIDIA's driver. In full, with
+their variations: row 13 in test_current, 19 in test_exit, 20 in test_waiting, 25 and 26 in test_contracts, 28
 in test_current, 33 in test_graphs.
 """
 
@@ -96,11 +96,47 @@ def test_row_24_a_variable_that_chooses_devices_counts_until_one_is_used_and_the
     assert "host:5" in warning
 
 
+def test_row_25_statistics_are_complete_before_and_after_first_use_and_refuse_what_is_no_device(
+    no_driver: dict[str, str],
+) -> None:
+    code = """
+        from interlock import accelerator
+        from interlock.accelerator import memory
+
+        def refusals():
+            told = []
+            for wrong in (99, -2, True, "cpu", 1.5):
+                for ask in (accelerator.memory_reserved, accelerator.memory_stats, memory.fragmentation):
+                    try:
+                        told.append(str(ask(wrong)))
+                    except Exception as error:
+                        told.append(type(error).__name__)
+            return told
+
+        answer = [dict(accelerator.memory_stats(0)), refusals()]
+        if accelerator.is_available():
+            buffer = memory.Buffer(1)
+            answer += [dict(accelerator.memory_stats(0)), refusals()]
+    """
+    unused, refused, used, refused_later = child.value(code, env={"INTERLOCK_ACCELERATOR": "host"})
+    assert list(unused) == list(used)
+    assert len(unused) == 123
+    assert all(number == (-1 if name == "max_split_size" else 0) for name, number in unused.items())
+    assert used["allocation.all.current"] == 1
+    assert refused == refused_later
+    assert set(refused) == {"DeviceError", "TypeError"}
+    for without in (no_driver, {"INTERLOCK_ACCELERATOR": "host:0"}, {"INTERLOCK_ACCELERATOR": "none"}):
+        assert child.value(code, env=without) == [unused, refused]
+
+
 def test_row_26_functions_that_are_documented_to_do_nothing_do_nothing() -> None:
     code = """
         from interlock import accelerator
         with accelerator.device_index(None):
             pass
+        accelerator.empty_cache()
+        accelerator.reset_peak_memory_stats()
+        accelerator.reset_accumulated_memory_stats()
         answer = accelerator.device_count()
     """
     assert child.value(code, env={"INTERLOCK_ACCELERATOR": "none"}) == 0

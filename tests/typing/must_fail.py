@@ -98,5 +98,11 @@ accelerator.memory.AllocatorConfig(max_splt_size_mb=64)  # error: call-arg
 accelerator.memory.AllocatorConfig(roundup_power2_divisions={"<": 8})  # error: dict-item
 accelerator.memory.set_config(64)  # error: arg-type
 accelerator.memory.get_config().caching = False  # error: misc
+accelerator.memory.Buffer(4)[1]  # error: index
+accelerator.memory.Buffer(4, stream=1)  # error: arg-type
+accelerator.memory.Buffer(4).close("now")  # error: arg-type
+accelerator.memory.set_limit([1])  # error: arg-type
+accelerator.memory.on_oom("callback")  # error: arg-type
+accelerator.memory_stats(1.5)  # error: arg-type
 with interlock.Event():  # error: attr-defined
     pass

@@ -193,7 +193,7 @@ def on_threads() -> list[bool]:
 
 def use_devices(faults: accelerator.Faults, numbers: array.array[float]) -> float:
     """Use streams, events, graphs and memory of devices."""
-    accelerator.use("host", devices=2, memory=1 << 20, faults=faults)
+    accelerator.use("host", devices=2, memory=64 << 20, faults=faults)
     buffer, back = accelerator.memory.Buffer(16, "host:1"), bytearray(16)
     start, end = (interlock.Event(enable_timing=True) for _ in range(2))
     with interlock.Stream(interlock.device("host", 1), priority=-1) as stream, accelerator.device_index(1):
@@ -203,10 +203,20 @@ def use_devices(faults: accelerator.Faults, numbers: array.array[float]) -> floa
         accelerator.launch(stream, print, "done", sep="")
         accelerator.memory.copy_(back, buffer)
         stream.record_event(end).synchronize()
+    device_one = interlock.device("host:1")
+
+    @accelerator.memory.scope()
+    def grow() -> Iterator[int]:
+        yield accelerator.memory.Buffer(16, stream=stream).slice(4).nbytes
+
     graph = accelerator.Graph(keep_graph=True, capture_error_mode="relaxed", pool=accelerator.Graph().pool())
     with stream, graph as captured:
         accelerator.memory.copy_(interlock.ones(4), buffer, non_blocking=True)
     captured.replay()
+    with buffer, accelerator.memory.scope("host:1") as scope, accelerator.memory.on_oom(print):
+        buffer[2:4].copy_from(b"12", stream=stream).fill_(1).copy_to(bytearray(2)).record_stream(stream)
+        print(memoryview(buffer).nbytes, sum(grow()), scope.total, accelerator.memory.set_limit("90%"))
+    print(accelerator.memory.set_limit(None), accelerator.memory_stats(device_one)["num_ooms"])
     properties = accelerator.device_properties(0)
     free, total = accelerator.get_memory_info()
     return start.elapsed_time(end) + properties.total_memory + free / total

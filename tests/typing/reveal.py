@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from typing import Any, Literal, assert_type
 
@@ -127,6 +128,13 @@ assert_type(mkldnn.allow_tf32, bool | None)
 assert_type(interlock.get_float32_matmul_precision(), Literal["highest", "high", "medium"])
 assert_type(interlock.device("cuda").index, int | None)
 assert_type(interlock.accelerator.why_unavailable(), str | None)
+assert_type(interlock.accelerator.memory_stats(), OrderedDict[str, int])
+assert_type(interlock.accelerator.memory.get_limit(), int | None)
+assert_type(interlock.accelerator.memory.fragmentation(), float)
+assert_type(interlock.accelerator.memory.scope().peak, int)
+assert_type(interlock.accelerator.memory.scope()(function)(1), float)
+assert_type(interlock.OutOfMemoryError().limit, int | None)
+assert_type(interlock.OutOfMemoryError().pool, tuple[int, int] | None)
 assert_type(backends.cpu.get_cpu_capability(), str)
 assert_type(backends.mps.is_available(), bool)
 assert_type(cudnn.is_available(), bool)

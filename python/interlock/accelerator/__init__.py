@@ -18,9 +18,16 @@ from interlock._core.accelerator import (
     device_count,
     device_index,
     device_name,
+    empty_cache,
     empty_host_cache,
     get_memory_info,
     is_available,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    reset_accumulated_memory_stats,
+    reset_peak_memory_stats,
     set_device_index,
     set_stream,
     stream_priority_range,
@@ -32,6 +39,7 @@ from interlock.accelerator import memory
 from interlock.accelerator._deprecated import current_device_idx, set_device_idx
 from interlock.accelerator._functions import launch
 from interlock.accelerator._properties import DeviceProperties, device_properties, get_device_capability
+from interlock.accelerator._statistics import memory_stats
 from interlock.accelerator.graphs import Graph
 from interlock.errors import AcceleratorError, NoAcceleratorError
 
@@ -52,12 +60,20 @@ __all__ = [
     "device_index",
     "device_name",
     "device_properties",
+    "empty_cache",
     "empty_host_cache",
     "get_device_capability",
     "get_memory_info",
     "is_available",
     "launch",
+    "max_memory_allocated",
+    "max_memory_reserved",
     "memory",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
     "set_device_idx",
     "set_device_index",
     "set_stream",

@@ -1,4 +1,7 @@
-"""Memory of devices: bytes on them, copies and fills in the order of a stream, and how memory is kept."""
+"""Memory of devices: bytes on them, copies and fills in the order of a stream, and how it is kept.
+
+What is freed is kept for the next request, as PyTorch's allocator does; docs/memory.md tells how.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,31 @@ from interlock._core.accelerator import (
     Buffer,
     Recording,
     copy_,
+    empty_cache,
     empty_host_cache,
     fill_,
+    fragmentation,
+    get_cache_limit,
+    get_limit,
     get_memory_info,
     host_memory_stats,
+    largest_free_block,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    on_oom,
     reset_accumulated_host_memory_stats,
+    reset_accumulated_memory_stats,
     reset_peak_host_memory_stats,
+    reset_peak_memory_stats,
+    scope,
+    set_cache_limit,
+    set_limit,
 )
 from interlock.accelerator._history import _snapshot as _snapshot, dump_snapshot, history, replay, snapshot
 from interlock.accelerator._snapshot import Snapshot
+from interlock.accelerator._statistics import memory_stats, memory_stats_as_nested_dict
 
 if TYPE_CHECKING:
     from interlock.accelerator._config import (
@@ -38,16 +57,33 @@ __all__ = [
     "config_report",
     "copy_",
     "dump_snapshot",
+    "empty_cache",
     "empty_host_cache",
     "fill_",
+    "fragmentation",
+    "get_cache_limit",
     "get_config",
+    "get_limit",
     "get_memory_info",
     "history",
     "host_memory_stats",
+    "largest_free_block",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "memory_stats_as_nested_dict",
+    "on_oom",
     "replay",
     "reset_accumulated_host_memory_stats",
+    "reset_accumulated_memory_stats",
     "reset_peak_host_memory_stats",
+    "reset_peak_memory_stats",
+    "scope",
+    "set_cache_limit",
     "set_config",
+    "set_limit",
     "snapshot",
 ]
 

@@ -13,7 +13,9 @@ use interlock::accelerator::memory::with_stack;
 use interlock::lifecycle::fork_generation;
 use libloading::os::unix::Library;
 use once_cell::race::OnceBox;
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::errors::IntoPython;
 use crate::{accelerator, released, stack};
@@ -45,6 +47,7 @@ fn begin_the_end(py: Python<'_>) {
     ENDS_IT.set(true);
     ENDING.store(true, Ordering::SeqCst);
     accelerator::forget_functions(py);
+    accelerator::forget_callbacks(py);
     released::let_go(py);
     py.detach(|| {
         // They only wait for this thread to let them be attached. More than a moment is a fault elsewhere.
@@ -149,6 +152,44 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T)
     });
     released::let_go(py);
     result
+}
+
+/// Calls `work` attached, in the middle of what this thread does [detached]. An interpreter that ends waits a moment
+/// for it. What runs code of a program [is called](call) with care, because it may take longer.
+pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
+    let _returning = Returning::announced();
+    Python::attach(work)
+}
+
+/// Calls a function of Python that may still run when the interpreter ends. That stops the thread, before Python 3.14
+/// by unwinding its stack, which parks it here instead.
+pub(crate) fn call<'py>(
+    function: &Bound<'py, PyAny>,
+    argument: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    unsafe extern "C-unwind" {
+        // PyO3 declares it as one that never unwinds.
+        fn PyObject_CallObject(
+            function: *mut ffi::PyObject,
+            arguments: *mut ffi::PyObject,
+        ) -> *mut ffi::PyObject;
+    }
+    /// Dropped only where the stack is unwound.
+    struct Stopped;
+    impl Drop for Stopped {
+        fn drop(&mut self) {
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+    let arguments = PyTuple::new(function.py(), [argument])?;
+    let stopped = Stopped;
+    // SAFETY: both are alive, and this thread is attached. Where it unwinds, `stopped` is dropped first and ends that.
+    let result = unsafe { PyObject_CallObject(function.as_ptr(), arguments.as_ptr()) };
+    std::mem::forget(stopped);
+    // SAFETY: it is a new reference, or null with an exception.
+    unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
 }
 
 /// Waits while other threads run Python and signals are handled. `begin` says what for.

@@ -1,10 +1,12 @@
 //! Errors of the core as exceptions of `interlock.errors`.
 
 use interlock::Error;
+use interlock::accelerator::memory::OutOfMemory;
 use pyo3::exceptions::{PyBaseException, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::accelerator::Device;
+use crate::kept;
 
 /// The class of `interlock.errors` for an error.
 fn class_name(error: &Error) -> &'static str {
@@ -35,8 +37,11 @@ fn class_name(error: &Error) -> &'static str {
     }
 }
 
-/// The exception for an error.
+/// The exception for an error: what a function of Python raised, if that is why the core returned it.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    if let Some(kept) = kept::take(py, error) {
+        return kept;
+    }
     let raised = raised(py, class_name(error), error.to_string());
     // Without its attributes the exception still says what happened.
     let _ = add_attributes(py, raised.value(py), error);
@@ -45,6 +50,9 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
 
 /// What a program can ask the exception instead of reading its message.
 fn add_attributes(py: Python<'_>, exception: &Bound<'_, PyBaseException>, error: &Error) -> PyResult<()> {
+    if let Error::OutOfMemory(told) = error {
+        return add_what_was_short(py, exception, told);
+    }
     let (Error::Device { device, operation, .. } | Error::DeviceLost { device, operation, .. }) = error
     else {
         return Ok(());
@@ -55,6 +63,25 @@ fn add_attributes(py: Python<'_>, exception: &Bound<'_, PyBaseException>, error:
         exception.setattr("error_code", code)?;
     }
     Ok(())
+}
+
+/// How things stood when a request for memory could not be served.
+fn add_what_was_short(
+    py: Python<'_>,
+    exception: &Bound<'_, PyBaseException>,
+    told: &OutOfMemory,
+) -> PyResult<()> {
+    exception.setattr("requested", told.requested)?;
+    exception.setattr("device", Bound::new(py, Device::of(told.device))?)?;
+    let Some(cache) = &told.cache else { return Ok(()) };
+    exception.setattr("rounded", cache.rounded)?;
+    exception.setattr("allocated", cache.allocated)?;
+    exception.setattr("reserved", cache.reserved)?;
+    exception.setattr("largest_free", cache.largest_free)?;
+    exception.setattr("limit", cache.limit)?;
+    exception.setattr("free", cache.free)?;
+    exception.setattr("stream", cache.stream)?;
+    exception.setattr("pool", cache.pool)
 }
 
 /// An exception of a class of `interlock.errors`. The class is looked up when it is needed: statics

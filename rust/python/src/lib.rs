@@ -12,6 +12,8 @@ mod backends;
 mod detached;
 mod errors;
 mod interpreter;
+mod interrupt;
+mod kept;
 mod object;
 mod released;
 mod site;
@@ -31,6 +33,7 @@ pub mod _core {
         interpreter::refuse_a_second_copy(module.py())?;
         site::tell_the_core();
         detached::watch_the_end(module.py(), module)?;
+        interrupt::end_waits_on_signals();
         autograd::register(module)?;
         backends::register(module)?;
         accelerator::register(module)?;

@@ -1,12 +1,22 @@
 import builtins
-from collections.abc import Callable
-from typing import Any, Literal, Never, Protocol, Self, TypeAlias, TypedDict, final, type_check_only
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Never, Protocol, Self, TypeAlias, final
+from typing import (
+    Any,
+    Literal,
+    Never,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    final,
+    type_check_only,
+)
 
 from interlock._core.state import ThreadState
 from interlock._core.tensor import Tensor
 from interlock.accelerator._snapshot import Segment, Snapshot, TraceEntry
+from interlock.errors import OutOfMemoryError
 from typing_extensions import Buffer as HasBytes, disjoint_base
 
 __all__ = [
@@ -18,6 +28,7 @@ __all__ = [
     "Graph",
     "Launch",
     "Recording",
+    "Registration",
     "Server",
     "Stream",
     "allocator_keys",
@@ -32,22 +43,38 @@ __all__ = [
     "device_count",
     "device_index",
     "device_name",
+    "empty_cache",
     "empty_host_cache",
     "fill_",
+    "fragmentation",
+    "get_cache_limit",
     "get_config",
     "get_default_device",
+    "get_limit",
     "get_memory_info",
     "host_memory_stats",
     "is_available",
+    "largest_free_block",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "named_statistics",
+    "on_oom",
     "parse_config",
     "properties",
-    "reset_accumulated_host_memory_stats",
-    "reset_peak_host_memory_stats",
     "replay",
+    "reset_accumulated_host_memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_host_memory_stats",
+    "reset_peak_memory_stats",
+    "scope",
     "server_if_needed",
+    "set_cache_limit",
     "set_config",
     "set_default_device",
     "set_device_index",
+    "set_limit",
     "set_stream",
     "snapshot",
     "stream_priority_range",
@@ -55,6 +82,9 @@ __all__ = [
     "use",
     "why_unavailable",
 ]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Limit: TypeAlias = int | float | str | None
 
 _CaptureErrorMode: TypeAlias = Literal["default", "global", "thread_local", "relaxed"]
 
@@ -180,12 +210,44 @@ class Graph:
 
 @final
 class Buffer:
-    def __new__(cls, nbytes: int, device: _DeviceLike | None = None) -> Buffer: ...
+    def __new__(
+        cls, nbytes: int, device: _DeviceLike | None = None, *, stream: _CudaStream | None = None
+    ) -> Buffer: ...
     @property
     def nbytes(self) -> int: ...
     @property
     def device(self) -> _Device: ...
+    @property
+    def stream(self) -> Stream | None: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
     def data_ptr(self) -> int: ...
+    def copy_from(
+        self, source: _Bytes, *, non_blocking: bool = False, stream: _CudaStream | None = None
+    ) -> Self: ...
+    def copy_to(
+        self, destination: _Bytes, *, non_blocking: bool = False, stream: _CudaStream | None = None
+    ) -> Self: ...
+    def fill_(self, value: int, *, stream: _CudaStream | None = None) -> Self: ...
+    def slice(self, start: int, stop: int | None = None) -> Buffer: ...
+    def record_stream(self, stream: _CudaStream) -> None: ...
+    def close(self, stream: _CudaStream | None = None) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_error: object) -> None: ...
+    def __getitem__(self, key: builtins.slice, /) -> Buffer: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __release_buffer__(self, view: memoryview, /) -> None: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
     def __len__(self) -> int: ...
     def __reduce__(self) -> Never: ...
 
@@ -198,6 +260,29 @@ class Recording:
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
     def __reduce__(self) -> Never: ...
+
+_Bytes: TypeAlias = Buffer | HasBytes | _ArrayInterface | Tensor
+
+@final
+class scope:
+    def __new__(cls, device: _DeviceLike | None = None) -> scope: ...
+    @property
+    def current(self) -> int: ...
+    @property
+    def peak(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def allocations(self) -> int: ...
+    def __call__(self, function: _Function, /) -> _Function: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_error: object) -> None: ...
+
+@final
+class Registration:
+    def remove(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_error: object) -> None: ...
 
 @disjoint_base
 class device_index:
@@ -270,8 +355,8 @@ def get_default_device() -> device: ...
 def set_default_device(device: _DeviceLike | None) -> None: ...
 def server_if_needed() -> Server | None: ...
 def copy_(
-    destination: Buffer | HasBytes | _ArrayInterface | Tensor,
-    source: Buffer | HasBytes | _ArrayInterface | Tensor,
+    destination: _Bytes,
+    source: _Bytes,
     *,
     non_blocking: bool = False,
     stream: _CudaStream | None = None,
@@ -292,3 +377,18 @@ def set_config(given: dict[str, Any]) -> None: ...
 def config_report() -> list[
     tuple[str, Any, bool, str, Literal["now", "on new segments", "never"], str | None]
 ]: ...
+def empty_cache() -> None: ...
+def memory_allocated(device_index: _DeviceLike | None = None, /) -> int: ...
+def max_memory_allocated(device_index: _DeviceLike | None = None, /) -> int: ...
+def memory_reserved(device_index: _DeviceLike | None = None, /) -> int: ...
+def max_memory_reserved(device_index: _DeviceLike | None = None, /) -> int: ...
+def named_statistics(device: _DeviceLike | None) -> list[tuple[str, int]]: ...
+def reset_peak_memory_stats(device_index: _DeviceLike | None = None, /) -> None: ...
+def reset_accumulated_memory_stats(device_index: _DeviceLike | None = None, /) -> None: ...
+def largest_free_block(device: _DeviceLike | None = None) -> int: ...
+def fragmentation(device: _DeviceLike | None = None) -> float: ...
+def set_limit(limit: _Limit, device: _DeviceLike | None = None) -> int | None: ...
+def get_limit(device: _DeviceLike | None = None) -> int | None: ...
+def set_cache_limit(limit: _Limit, device: _DeviceLike | None = None) -> int | None: ...
+def get_cache_limit(device: _DeviceLike | None = None) -> int | None: ...
+def on_oom(callback: Callable[[OutOfMemoryError], object], /) -> Registration: ...

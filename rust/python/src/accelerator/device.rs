@@ -126,6 +126,28 @@ pub(super) fn optional(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Core
     given.map(parse).transpose()
 }
 
+/// A device argument of a question about memory, which has an answer without an accelerator too: there an index of 0
+/// is taken as if none had been given, and every other refused.
+pub(super) fn asked_about(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDevice>> {
+    let Some(given) = given else { return Ok(None) };
+    if given.is_instance_of::<Device>() || given.is_instance_of::<PyString>() {
+        return parse(given).map(Some);
+    }
+    let (py, index) = (given.py(), checked_index(given)?);
+    let accelerator = detached(py, accelerator::current_accelerator);
+    let kind = accelerator.unwrap_or(CoreDevice::CUDA).kind();
+    let device = CoreDevice::new(kind, Some(index)).into_python(py)?;
+    match accelerator {
+        Some(_) => Ok(Some(device)),
+        None if index == 0 => Ok(None),
+        None => {
+            let name = "accelerator.memory".to_owned();
+            let allowed = "a device with the index 0 where there is no accelerator".to_owned();
+            Err(exception(py, &Error::NoSuchDevice { name, given: index.to_string(), allowed }))
+        }
+    }
+}
+
 /// A device argument that must name one device, for `operation`.
 pub(super) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> PyResult<CoreDevice> {
     let device = if given.is_none() { None } else { Some(parse(given)?) };

@@ -30,7 +30,8 @@ impl Faults {
         Faults(host::Faults::new())
     }
 
-    /// The `number`th allocation from now on raises `OutOfMemoryError`; 1 is the next. None takes that back.
+    /// The `number`th time from now on that the driver is asked for memory it has none; 1 is the next. What is kept
+    /// is given back then, and the driver asked once more. None takes that back.
     #[pyo3(signature = (number))]
     fn fail_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
         self.0.fail_allocation(number).into_python(py)

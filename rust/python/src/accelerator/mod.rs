@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 
 pub(crate) use device::{Device, parse};
 pub(crate) use exchange::forget as forget_functions;
+pub(crate) use memory::forget_callbacks;
 
 use crate::submodule::submodule;
 

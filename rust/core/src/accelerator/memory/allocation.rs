@@ -61,6 +61,18 @@ impl Allocation {
         self.taken.map_or(Address(0), |taken| taken.address)
     }
 
+    /// The stream that it was allocated for, if it is alive.
+    pub(super) fn stream(&self) -> Result<Option<Stream>> {
+        self.home.driver_for(WHAT)?;
+        self.home.stream_of_id(self.device, self.stream)
+    }
+
+    /// The other streams whose work uses it.
+    pub(super) fn used_on(&self) -> Result<Vec<Stream>> {
+        let cache = self.home.cache_for(self.device, WHAT)?;
+        Ok(self.taken.map_or(Vec::new(), |taken| cache.used_on(taken.piece)))
+    }
+
     /// Work on a stream uses it. That of its own stream, in whose order it is allocated and freed, is known to.
     pub(super) fn record_stream(&self, stream: &Stream) -> Result<()> {
         let cache = self.home.cache_for(self.device, WHAT)?;

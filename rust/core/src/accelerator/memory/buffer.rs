@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::super::driver::{Address, Copy, DeviceIndex, Fill, Keeper, Place};
 use super::super::in_use::Accelerator;
 use super::super::stream::Stream;
-use super::super::{Device, EventOptions, current, event::Event};
+use super::super::{Device, EventOptions, Waiting, current, event::Event};
 use super::PinnedMemory;
 use super::allocation::Allocation;
 use crate::{Error, Result};
@@ -100,6 +100,11 @@ impl DeviceMemory {
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
     }
 
+    /// Whether the processor reads and writes the memory of the device where it lies.
+    pub fn is_reached_by_processor(&self) -> bool {
+        self.allocation.home().shares_memory()
+    }
+
     /// A part of the bytes. Fails with [`Error::Argument`] for a range that does not lie within.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
         if range.start > range.end || range.end > self.bytes {
@@ -125,6 +130,32 @@ impl DeviceMemory {
     pub fn used_on(&self, stream: &Stream) -> Result<Keeper> {
         self.record_stream(stream)?;
         self.allocation.keeper_on(stream)
+    }
+
+    /// The stream that they were allocated for; `None` once that has gone.
+    pub fn stream(&self) -> Result<Option<Stream>> {
+        self.allocation.stream()
+    }
+
+    /// The streams whose work may use the bytes, as far as they are alive: the one that they were allocated for, the
+    /// current one of the device, and those that were [recorded](DeviceMemory::record_stream).
+    pub fn streams(&self) -> Result<Vec<Stream>> {
+        let mut streams = self.allocation.used_on()?;
+        for stream in self.stream()?.into_iter().chain([self.stream_or(None)?]) {
+            if !streams.contains(&stream) {
+                streams.push(stream);
+            }
+        }
+        Ok(streams)
+    }
+
+    /// Begins to wait until all has been done that is queued now and may use the bytes.
+    pub fn waiting(&self) -> Result<Vec<Waiting>> {
+        match self.stream()? {
+            Some(_) => self.streams()?.iter().map(Stream::waiting).collect(),
+            // What a stream has queued that is gone can be awaited only with all that the device has.
+            None => current::waiting(Some(self.device())).map(|waiting| vec![waiting]),
+        }
     }
 
     /// Sets every byte to `value`, in the order of `stream` or else of the current stream of the device. Returns

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use super::super::{Device, current};
+use super::usage;
 use crate::{Error, Result};
 
 /// A number of bytes, or a part of what a device has.
@@ -59,9 +60,9 @@ pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<
     Ok(home.cache_for(index, SET_LIMIT)?.set_limit(limit))
 }
 
-/// What [`set_limit`] last set, in bytes.
+/// What [`set_limit`] last set, in bytes. A question starts no driver.
 pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
-    let (home, index) = current::resolve(device, "accelerator.memory.get_limit")?;
+    let Some((home, index)) = usage::in_use(device)? else { return Ok(None) };
     Ok(home.cache_for(index, SET_LIMIT)?.limit())
 }
 
@@ -73,9 +74,9 @@ pub fn set_cache_limit(limit: Option<Limit>, device: Option<Device>) -> Result<O
     Ok(home.cache_for(index, SET_CACHE_LIMIT)?.set_cache_limit(home, limit))
 }
 
-/// What [`set_cache_limit`] last set, in bytes.
+/// What [`set_cache_limit`] last set, in bytes. A question starts no driver.
 pub fn cache_limit(device: Option<Device>) -> Result<Option<u64>> {
-    let (home, index) = current::resolve(device, "accelerator.memory.get_cache_limit")?;
+    let Some((home, index)) = usage::in_use(device)? else { return Ok(None) };
     Ok(home.cache_for(index, SET_CACHE_LIMIT)?.cache_limit())
 }
 

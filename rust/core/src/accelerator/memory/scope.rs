@@ -4,6 +4,7 @@ use super::super::driver::DeviceIndex;
 use super::super::in_use::Accelerator;
 use super::super::{Device, current};
 use super::cache::ScopeStatistics;
+use super::usage;
 use crate::{Error, Result};
 
 const WHAT: &str = "accelerator.memory.scope";
@@ -19,7 +20,9 @@ impl Scope {
     /// Begins to count; no device is the current one.
     pub fn open(device: Option<Device>) -> Result<Self> {
         let (home, index) = match current::resolve(device, WHAT) {
-            Err(Error::NoAccelerator { .. }) => return Ok(Scope { counting: None }),
+            Err(Error::NoAccelerator { .. }) => {
+                return usage::in_use(device).map(|_| Scope { counting: None });
+            }
             resolved => resolved?,
         };
         let id = home.cache_for(index, WHAT)?.open_scope();

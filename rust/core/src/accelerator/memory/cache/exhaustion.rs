@@ -188,6 +188,7 @@ impl Cache {
             state.books.history.note_oom(free.unwrap_or(0), requested as u64, stream.id(), pool);
             CacheState {
                 rounded,
+                segment: state.books.rules.segment(rounded).unwrap_or(rounded),
                 allocated: state.books.statistics.allocated_bytes.all.current,
                 reserved: state.books.statistics.reserved_bytes.all.current,
                 largest_free: state.books.largest_free(),

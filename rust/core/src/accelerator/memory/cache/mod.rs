@@ -129,6 +129,11 @@ impl Cache {
         self.locked(|state| state.record_stream(piece, stream));
     }
 
+    /// The other streams whose work uses the piece.
+    pub(in crate::accelerator) fn used_on(&self, piece: PieceId) -> Vec<Stream> {
+        self.locked(|state| state.books.pieces[piece].used_on.clone())
+    }
+
     /// Gives back to the driver what nobody uses, once what is queued now has been done. While a graph is captured
     /// nothing is given back.
     pub(in crate::accelerator) fn empty(&self, home: &'static Accelerator) -> Result<()> {

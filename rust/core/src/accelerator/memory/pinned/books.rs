@@ -162,6 +162,7 @@ impl Books {
     pub(super) fn told(&self, rounded: usize) -> CacheState {
         CacheState {
             rounded,
+            segment: rounded,
             allocated: self.statistics.active_bytes.current,
             reserved: self.statistics.allocated_bytes.current,
             largest_free: self.free.keys().next_back().map_or(0, |bytes| *bytes as u64),

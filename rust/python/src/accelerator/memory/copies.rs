@@ -1,81 +1,31 @@
-//! Bytes on devices.
+//! Copies and fills in the order of streams.
 
 use std::sync::Arc;
 
-use interlock::accelerator::memory::{self, DeviceMemory, End, HostMemory};
+use interlock::accelerator::memory::{self, End, HostMemory};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
-use super::device::{self, Device};
-use super::integer::integer;
-use super::stream;
+use super::buffer::Buffer;
+use crate::accelerator::integer::integer;
+use crate::accelerator::stream;
 use crate::detached::{detached, wait};
 use crate::errors::IntoPython;
 use crate::released::Released;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Buffer>()?;
     module.add_function(wrap_pyfunction!(copy_, module)?)?;
     module.add_function(wrap_pyfunction!(fill_, module)?)
 }
 
-/// `nbytes` bytes on a device, not initialised; no device, or one without an index, is the current one.
-///
-/// They go back when the last reference and the last queued work that uses them have gone. Raises
-/// `OutOfMemoryError` where the device has no room, `ArgumentError` for a negative number, `NoAcceleratorError`
-/// without an accelerator.
-#[pyclass(frozen, weakref, module = "interlock.accelerator.memory", name = "Buffer")]
-struct Buffer(DeviceMemory);
-
-#[pymethods]
-impl Buffer {
-    #[new]
-    #[pyo3(signature = (nbytes, device=None))]
-    fn new(nbytes: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let py = nbytes.py();
-        let nbytes = integer(nbytes, "nbytes of a Buffer", "0 or more")?;
-        let device = device::optional(device)?;
-        detached(py, || DeviceMemory::new(device, nbytes)).into_python(py).map(Buffer)
-    }
-
-    /// How many bytes there are.
-    #[getter]
-    fn nbytes(&self) -> usize {
-        self.0.bytes()
-    }
-
-    /// Where they are.
-    #[getter]
-    fn device(&self) -> Device {
-        Device::of(self.0.device())
-    }
-
-    /// The address of the first byte, in the device's own counting; 0 where there are none.
-    fn data_ptr(&self) -> u64 {
-        self.0.address().0
-    }
-
-    fn __len__(&self) -> usize {
-        self.0.bytes()
-    }
-
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a Buffer can't leave its process; copy its bytes"))
-    }
-
-    fn __repr__(&self) -> String {
-        format!("interlock.accelerator.memory.Buffer({}, device='{}')", self.0.bytes(), self.0.device())
-    }
-}
-
 /// One end of a copy: a `Buffer`, or an object that shows its bytes in one piece.
 fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<End> {
-    if let Ok(buffer) = given.cast::<Buffer>() {
-        return Ok(End::Device(buffer.get().0.clone()));
-    }
     let py = given.py();
+    if let Ok(buffer) = given.cast::<Buffer>() {
+        return buffer.get().memory(py).map(End::Device);
+    }
     let view = PyMemoryView::from(given).map_err(|error| no_bytes(given, error))?;
     let bytes = PyUntypedBuffer::get(&view)?;
     if holds_objects(bytes.format().to_bytes()) {
@@ -129,7 +79,7 @@ fn no_bytes(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
 /// another device, TypeError and BufferError for objects that don't show their bytes.
 #[pyfunction]
 #[pyo3(signature = (destination, source, *, non_blocking=false, stream=None))]
-fn copy_(
+pub(super) fn copy_(
     destination: &Bound<'_, PyAny>,
     source: &Bound<'_, PyAny>,
     non_blocking: bool,
@@ -144,10 +94,11 @@ fn copy_(
 }
 
 /// Sets every byte of a `Buffer` to `value`, from 0 to 255, in the order of `stream` or of the current stream of
-/// the buffer's device. Returns at once. Raises `ArgumentError` for another number.
+/// the buffer's device. Returns at once. Raises `ArgumentError` for another number, `DeviceError` for a
+/// stream of another device.
 #[pyfunction]
 #[pyo3(signature = (buffer, value, *, stream=None))]
-fn fill_(
+pub(super) fn fill_(
     py: Python<'_>,
     buffer: &Bound<'_, Buffer>,
     value: &Bound<'_, PyAny>,
@@ -155,6 +106,6 @@ fn fill_(
 ) -> PyResult<()> {
     let value = integer(value, "the value of accelerator.memory.fill_", "0 to 255")?;
     let stream = stream::optional(stream)?;
-    let memory = &buffer.get().0;
+    let memory = buffer.get().memory(py)?;
     detached(py, || memory.fill(value, stream.as_ref())).into_python(py)
 }
