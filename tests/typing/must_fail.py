@@ -93,5 +93,7 @@ accelerator.Graph(capture_error_mode="sloppy")  # error: arg-type
 interlock.Event(enable_timing=True).elapsed_time(stream)  # error: arg-type
 accelerator.memory.copy_(accelerator.memory.Buffer(4), "text")  # error: arg-type
 accelerator.memory.fill_(b"bytes", 1)  # error: arg-type
+accelerator.memory.history(stacks="c++")  # error: arg-type
+accelerator.memory.snapshot()["segment"]  # error: typeddict-item
 with interlock.Event():  # error: attr-defined
     pass

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from interlock._core import accelerator as _native
-from interlock.accelerator._snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
     from interlock._core.accelerator import Recording, device as _device
+    from interlock.accelerator._snapshot import Snapshot
 
 
 def history(
