@@ -104,5 +104,7 @@ accelerator.memory.Buffer(4).close("now")  # error: arg-type
 accelerator.memory.set_limit([1])  # error: arg-type
 accelerator.memory.on_oom("callback")  # error: arg-type
 accelerator.memory_stats(1.5)  # error: arg-type
+accelerator.memory.history(stacks="c++")  # error: arg-type
+accelerator.memory.snapshot()["segment"]  # error: typeddict-item
 with interlock.Event():  # error: attr-defined
     pass

@@ -218,6 +218,11 @@ def use_devices(faults: accelerator.Faults, numbers: array.array[float]) -> floa
         print(memoryview(buffer).nbytes, sum(grow()), scope.total, accelerator.memory.set_limit("90%"))
     print(accelerator.memory.set_limit(None), accelerator.memory_stats(device_one)["num_ooms"])
     properties = accelerator.device_properties(0)
+    with accelerator.memory.history(None, stacks=None, device=1) as recording:
+        taken: accelerator.memory.Snapshot = accelerator.memory.snapshot()
+    recording.stop()
+    blocks = [block for segment in taken["segments"] for block in segment["blocks"]]
+    print(len(taken["device_traces"]), blocks[0]["state"], blocks[0]["size"] + 1)
     free, total = accelerator.get_memory_info()
     return start.elapsed_time(end) + properties.total_memory + free / total
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from interlock._core import accelerator as _native
-from interlock.accelerator._snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
     from interlock._core.accelerator import Recording, device as _device
+    from interlock.accelerator._snapshot import Snapshot
 
 
 def history(
@@ -22,14 +22,14 @@ def history(
 ) -> Recording:
     """Record what happens to the memory of a device, or of all devices, until the returned object is stopped.
 
-    At most the last `max_entries` entries of each device are kept, all for None; for 0 only what asked for
-    the memory in use is known. `stacks` says whether the lines of the Python program are recorded; "all" is
-    the same, because lines of Rust are not. There is one history: another call forgets what was recorded and
-    begins anew. What was recorded stays when it is stopped, and what was in use then still knows what asked
-    for it.
+    At most the last `max_entries` entries of each device are kept, all for None; for 0 only what asked
+    for the memory in use is known. `stacks` says whether the lines of the Python program are recorded;
+    "all" is the same, because lines of Rust are not. There is one history: another call forgets what
+    was recorded and begins anew. What was recorded stays when it is stopped, and what was in use then
+    still knows what asked for it.
 
-    Starts no driver: it records once there is one. Raises `ArgumentError` for a negative number or another
-    word, `DeviceError` for a device that is not there.
+    Starts no driver: it records once there is one. Raises `ArgumentError` for a negative number or
+    another word, `DeviceError` for a device that is not there.
 
     >>> from interlock import accelerator
     >>> accelerator.use("host")
@@ -44,8 +44,8 @@ def history(
 def snapshot(device: _device | str | int | None = None) -> Snapshot:
     """Return what is kept of the memory of a device, or of all, and what `history` recorded, as PyTorch.
 
-    Nothing is there before memory is used. Starts no driver. Raises `DeviceError` for a device that is not
-    there.
+    Nothing is there before memory is used. Starts no driver. Raises `DeviceError` for a device that is
+    not there.
     """
     segments, device_traces = _native.snapshot(device)
     return {
@@ -79,13 +79,13 @@ def replay(
 ) -> dict[str, int]:
     """Allocate and free on a device what its trace in a snapshot says, and return its statistics at the end.
 
-    They are those of the program that was recorded, if its history began before it used the device, has all
-    its entries and this process has not used the device: pieces are laid out as they were. That needs the
-    same limits and settings, and threads that did not allocate at the same time. The default stream stands
-    for itself, and a stream of its own for each other one. Then all is freed. Other programs' traces are
-    taken, too: PyTorch's tell what this allocator would do with them.
+    They are those of the program that was recorded, if its history began before it used the device, has
+    all its entries and this process has not used the device: pieces are laid out as they were. That
+    needs the same limits and settings, and threads that did not allocate at the same time. The default
+    stream stands for itself, and a stream of its own for each other one. Then all is freed. Other
+    programs' traces are taken, too: PyTorch's tell what this allocator would do with them.
 
-    Raises `ArgumentError` for what is no snapshot, or has no trace of the device, `OutOfMemoryError` where
-    there is less room than there was, `NoAcceleratorError` without an accelerator.
+    Raises `ArgumentError` for what is no snapshot, or has no trace of the device, `OutOfMemoryError`
+    where there is less room than there was, `NoAcceleratorError` without an accelerator.
     """
     return _native.replay(snapshot, device)

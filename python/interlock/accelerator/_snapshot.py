@@ -4,23 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-Action = Literal[
-    "alloc",
-    "free_requested",
-    "free_completed",
-    "segment_alloc",
-    "segment_free",
-    "segment_map",
-    "segment_unmap",
-    "snapshot",
-    "oom",
-]
-"""What happened to memory."""
-
-Cause = Literal["shortage", "limit", "empty_cache", "stream", "pool"]
-"""Why a segment went back to the driver: a request could not be served otherwise, more was kept than may be,
-`empty_cache` was called, or its stream or its pool has gone. PyTorch does not tell."""
-
 
 class Frame(TypedDict):
     """A line of the program."""
@@ -64,7 +47,17 @@ class Segment(TypedDict):
 class TraceEntry(TypedDict):
     """Something that happened."""
 
-    action: Action
+    action: Literal[
+        "alloc",
+        "free_requested",
+        "free_completed",
+        "segment_alloc",
+        "segment_free",
+        "segment_map",
+        "segment_unmap",
+        "snapshot",
+        "oom",
+    ]
     addr: NotRequired[int]
     """Where; all but "oom" have it."""
     device_free: NotRequired[int]
@@ -75,8 +68,10 @@ class TraceEntry(TypedDict):
     time_us: int
     """Microseconds since 1970."""
     pool_id: tuple[int, int]
-    cause: NotRequired[Cause]
-    """Of segments that went back, and of memory that was waited for because there was too little."""
+    cause: NotRequired[Literal["shortage", "limit", "empty_cache", "stream", "pool"]]
+    """Why a segment went back to the driver: a request could not be served otherwise, more was kept than
+    may be, `empty_cache` was called, or its stream or its pool has gone. Memory that was waited for then
+    has it, too. PyTorch does not tell."""
     frames: list[Frame]
 
 

@@ -73,7 +73,7 @@ fn busy() -> Work {
 /// Allocates and frees much on several streams of a device, whose work goes on meanwhile, until memory is short.
 fn program(device: Device, seed: u64) -> Vec<DeviceMemory> {
     let mut draw = Draw(seed);
-    let mut streams = vec![
+    let mut streams = [
         Stream::default_of(Some(device)).unwrap(),
         Stream::new(Some(device), 0).unwrap(),
         Stream::exclusive(Some(device), 0).unwrap(),

@@ -110,7 +110,12 @@ fn entry_of(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
         Action::OutOfMemory | Action::Snapshot => 0,
         _ => number(entry, "addr")?,
     };
-    let pool: Option<(u64, u64)> = optional_key(entry, "pool_id")?.map(|pool| pool.extract()).transpose()?;
+    let pool: Option<(u64, u64)> = match optional_key(entry, "pool_id")? {
+        Some(pool) => {
+            Some(pool.extract().map_err(|_| malformed(entry.py(), "a pool_id", &pool.to_string()))?)
+        }
+        None => None,
+    };
     let cause: Option<String> = optional_key(entry, "cause")?.map(|cause| cause.extract()).transpose()?;
     Ok(TraceEntry {
         action,
