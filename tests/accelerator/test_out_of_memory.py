@@ -8,7 +8,7 @@ from typing import Any
 import interlock
 import pytest
 from interlock import OutOfMemoryError, Stream, accelerator, errors
-from interlock.accelerator import memory
+from interlock.accelerator import Graph, memory
 from interlock.accelerator.memory import Buffer
 
 from tests import child
@@ -99,6 +99,15 @@ def test_the_processor_has_one_too() -> None:
     assert caught.value.requested >= 1 << 60
     assert caught.value.device == interlock.device("cpu")
     assert caught.value.allocated is caught.value.stream is None
+
+
+def test_it_names_the_pool_of_the_graph_that_is_captured() -> None:
+    graph = Graph()
+    with Stream(), graph:
+        error = refused(TOTAL + 1)
+        pool = graph.pool()
+    assert error.pool == pool
+    assert refused(TOTAL + 1).pool is None
 
 
 def test_more_than_can_be_counted_is_refused() -> None:

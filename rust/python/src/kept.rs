@@ -20,12 +20,13 @@ thread_local! {
 /// The core is going to return `error` on this thread, which means the exception.
 pub(crate) fn keep(py: Python<'_>, error: Error, exception: PyErr) {
     let exception = Released::new(exception.into_value(py).into_bound(py));
-    KEPT.set(Some(Kept { error, exception }));
+    // A thread that is about to be over has nobody to raise it.
+    let _ = KEPT.try_with(|kept| kept.set(Some(Kept { error, exception })));
 }
 
 /// The exception that `error` means, if one was kept. What was kept for another error is forgotten: that was
 /// overcome.
 pub(crate) fn take(py: Python<'_>, error: &Error) -> Option<PyErr> {
-    let kept = KEPT.take().filter(|kept| kept.error == *error)?;
+    let kept = KEPT.try_with(Cell::take).ok().flatten().filter(|kept| kept.error == *error)?;
     Some(PyErr::from_value(kept.exception.bind(py).clone()))
 }
