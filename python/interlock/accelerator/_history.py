@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from interlock._core import accelerator as _native
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import os
+from collections.abc import Mapping
     from os import PathLike
 
     from interlock._core.accelerator import Recording, device as _device
@@ -69,7 +70,8 @@ def dump_snapshot(path: str | PathLike[str], *, device: _device | str | int | No
     import pickle
 
     taken = snapshot(device)
-    with open(path, "wb") as file:
+    # A number would name a file that somebody else has open, and close it.
+    with open(os.fspath(path), "wb") as file:
         # The viewer in the browser reads no later one.
         pickle.dump(taken, file, protocol=4)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
@@ -103,7 +104,8 @@ class Graph(_Graph):
         graph be made with `keep_graph`. Raises OSError where the file can't be written.
         """
         text = super()._dot()
-        with open(path, "w", encoding="utf-8") as file:
+        # A number would name a file that somebody else has open, and close it.
+        with open(os.fspath(path), "w", encoding="utf-8") as file:
             file.write(text)
 
     def __enter__(self) -> Self:

@@ -5,6 +5,7 @@ What is freed is kept for the next request, as PyTorch's allocator does; docs/me
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from interlock._core.accelerator import (
@@ -34,7 +35,6 @@ from interlock._core.accelerator import (
     set_limit,
 )
 from interlock.accelerator._history import _snapshot as _snapshot, dump_snapshot, history, replay, snapshot
-from interlock.accelerator._snapshot import Snapshot
 from interlock.accelerator._statistics import memory_stats, memory_stats_as_nested_dict
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         get_config,
         set_config,
     )
+    from interlock.accelerator._snapshot import Snapshot
 
 __all__ = [
     "AllocatorConfig",
@@ -89,12 +90,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import how memory is kept when it is asked for: dataclasses need much of the standard library."""
+    """Import settings and the types of snapshots when they are asked for: making classes takes time."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from interlock.accelerator import _config
-
-    return globals().setdefault(name, getattr(_config, name))
+    defined_in = "_snapshot" if name == "Snapshot" else "_config"
+    module = importlib.import_module(f"interlock.accelerator.{defined_in}")
+    return globals().setdefault(name, getattr(module, name))
 
 
 def __dir__() -> list[str]:
