@@ -14,6 +14,7 @@ mod ops;
 mod shape;
 mod storage;
 mod tensor;
+mod waiting;
 mod waste;
 
 #[cfg(test)]
@@ -23,5 +24,6 @@ pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use ops::{Index, Operand, Reduction, cat, manual_seed, stack};
-pub use storage::Storage;
+pub use storage::{Options, Place, Storage};
 pub use tensor::Tensor;
+pub use waiting::wait_with;

@@ -10,7 +10,7 @@ use crate::access::{Locked, Reading, Writing};
 use crate::autograd::{Meta, Node};
 use crate::dtype::dispatch;
 use crate::shape::{Layout, checked_numel};
-use crate::storage::Storage;
+use crate::storage::{Options, Span, Storage};
 use crate::waste::Waste;
 use crate::{DType, Element, Error, Result, Scalar};
 
@@ -39,7 +39,7 @@ impl Tensor {
         Tensor(Arc::new(Inner { storage, dtype, layout, meta: Locked::default() }))
     }
 
-    /// A new contiguous tensor that `fill` writes.
+    /// A new contiguous tensor on the processor, that `fill` writes at once.
     pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) -> Result<Self> {
         let count = checked_numel(shape, size_of::<T>())?;
         Ok(Tensor::new(Storage::build(count, fill)?, T::DTYPE, Layout::contiguous(shape)))
@@ -72,7 +72,7 @@ impl Tensor {
         Tensor::new(self.0.storage.clone(), self.0.dtype, layout)
     }
 
-    pub(crate) fn storage_handle(&self) -> &Storage {
+    pub(crate) fn storage_handle(&self) -> &Arc<Storage> {
         &self.0.storage
     }
 
@@ -131,6 +131,21 @@ impl Tensor {
         self.0.storage.device()
     }
 
+    /// Whether the elements lie on a device, and so operations are queued.
+    pub fn is_on_device(&self) -> bool {
+        self.0.storage.is_on_device()
+    }
+
+    /// Whether the elements lie in memory of the processor that devices reach without a detour.
+    pub fn is_pinned(&self) -> bool {
+        self.0.storage.is_pinned()
+    }
+
+    /// Element type and device: what a new tensor beside this one has.
+    pub fn options(&self) -> Options {
+        (self.dtype(), self.device()).into()
+    }
+
     /// The sizes.
     pub fn shape(&self) -> &[usize] {
         &self.0.layout.shape
@@ -161,7 +176,7 @@ impl Tensor {
         self.layout().is_contiguous()
     }
 
-    /// The address of the first element.
+    /// The address of the first element; on a device in the device's own counting.
     pub fn data_ptr(&self) -> *mut u8 {
         self.0.storage.pointer().wrapping_add(self.storage_offset().wrapping_mul(self.dtype().size()))
     }
@@ -186,7 +201,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// The one element.
+    /// The one element. On a device this waits for what is queued, as everything does that needs elements here.
     pub fn item(&self) -> Result<Scalar> {
         let misfit = || Error::Shape {
             op: "item",
@@ -196,16 +211,22 @@ impl Tensor {
         if self.numel() != 1 {
             return Err(misfit());
         }
-        let position = self.storage_offset();
-        dispatch!(self.dtype(), T => self.0.storage.with(|data: &[T]| data.get(position).map(|v| v.to_scalar())))
+        let here = self.fetched()?;
+        let position = here.storage_offset();
+        dispatch!(self.dtype(), T => here.read(|data: &[T]| data.get(position).map(|v| v.to_scalar())))
             .ok_or_else(misfit)
     }
 
     /// All elements in row-major order.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let plain = self.detached().cast(T::DTYPE)?.contiguous()?;
+        let plain = self.fetched()?.cast(T::DTYPE)?.contiguous()?;
         let (start, end) = (plain.storage_offset(), plain.storage_offset() + plain.numel());
-        Ok(plain.0.storage.with(|data: &[T]| data.get(start..end).unwrap_or_default().to_vec()))
+        Ok(plain.read(|data: &[T]| data.get(start..end).unwrap_or_default().to_vec()))
+    }
+
+    /// Reads the whole memory, which is of the processor.
+    fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
+        self.0.storage.span().unwrap_or(Span::EMPTY).read(read)
     }
 
     /// All elements in row-major order, as numbers outside of a tensor.
@@ -270,6 +291,9 @@ impl Tensor {
             }
             if grad.dtype() != self.dtype() {
                 return Err(Error::ResultType { op: "grad", result: grad.dtype(), target: self.dtype() });
+            }
+            if grad.device() != self.device() {
+                return Err(Error::Devices { op: "grad", left: self.device(), right: grad.device() });
             }
         }
         // The old gradient is dropped after the lock: it may own a graph.

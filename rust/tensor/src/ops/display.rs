@@ -139,13 +139,16 @@ impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let prefix = "tensor(";
         let indent = prefix.len();
-        let body = values(&self.detached(), indent).map_err(|_| fmt::Error)?;
+        let body = self.fetched().and_then(|here| values(&here, indent)).map_err(|_| fmt::Error)?;
         let mut suffixes = Vec::new();
         let unusual =
             self.dtype() == DType::Float64 || (self.numel() == 0 && self.dtype() != DType::DEFAULT_FLOAT);
         if self.numel() == 0 && self.ndim() != 1 {
             let sizes: Vec<String> = self.shape().iter().map(usize::to_string).collect();
             suffixes.push(format!("size=({})", sizes.join(", ")));
+        }
+        if self.is_on_device() {
+            suffixes.push(format!("device='{}'", self.device()));
         }
         if unusual {
             suffixes.push(format!("dtype=interlock.{}", self.dtype()));

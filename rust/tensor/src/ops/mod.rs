@@ -16,6 +16,7 @@ mod random;
 mod reduce;
 mod rows;
 mod strided;
+mod transfer;
 mod unary;
 mod view;
 
@@ -28,3 +29,4 @@ pub use operand::Operand;
 pub use random::manual_seed;
 pub(crate) use reduce::sum_to;
 pub(crate) use strided::{as_strided, as_strided_node};
+pub(crate) use transfer::at;
