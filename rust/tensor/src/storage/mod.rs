@@ -148,9 +148,14 @@ impl Storage {
             return Ok(Some(Reach::on_cpu(self.clone())));
         };
         let keeper = memory.used_on(stream)?;
-        let Some(pointer) = memory.pointer() else { return Ok(None) };
+        // Where there are no bytes there is nothing to reach.
+        let pointer = match memory.pointer() {
+            Some(pointer) => pointer.as_ptr(),
+            None if memory.bytes() == 0 => std::ptr::null_mut(),
+            None => return Ok(None),
+        };
         // SAFETY: `pointer` is the processor's address of the bytes, and the keeper is that of the stream.
-        Ok(Some(unsafe { Reach::on_device(pointer.as_ptr(), memory.bytes(), lock.clone(), keeper) }))
+        Ok(Some(unsafe { Reach::on_device(pointer, memory.bytes(), lock.clone(), keeper) }))
     }
 
     /// Whether some bytes belong to both.
