@@ -149,6 +149,13 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T)
     result
 }
 
+/// Calls `work` attached, on a thread that [`detached`] has taken away from Python; `None` where there is no
+/// interpreter any more.
+pub(crate) fn attached_again<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    let _returning = Returning::announced();
+    Python::try_attach(work)
+}
+
 /// Waits while other threads run Python and signals are handled. `begin` says what for.
 pub(crate) fn wait(
     py: Python<'_>,

@@ -1,16 +1,17 @@
 //! Errors of the tensor runtime as exceptions.
 
 use interlock_tensor::{Error, Result, Tensor as CoreTensor};
-use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use super::Tensor;
+use super::{Tensor, waiting};
 use crate::errors::raised;
 
 /// The exception for an error.
 pub(super) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     match error {
+        Error::Interrupted => waiting::raised().unwrap_or_else(|| PyKeyboardInterrupt::new_err(message)),
         Error::Shapes { .. } | Error::Shape { .. } | Error::TooLarge { .. } => {
             raised(py, "ShapeError", message)
         }
