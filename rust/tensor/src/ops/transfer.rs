@@ -9,7 +9,7 @@ use super::cast::is_dense;
 use crate::autograd::Record;
 use crate::dtype::dispatch;
 use crate::shape::Layout;
-use crate::storage::{Memory, Options, Place, Storage};
+use crate::storage::{Memory, Options, Place, Storage, stream_of};
 use crate::waiting::wait_for;
 use crate::{Error, Result, Tensor, kernel};
 
@@ -70,7 +70,7 @@ impl Tensor {
 fn resolved(place: Place) -> Result<Place> {
     match place {
         Place::Device(device) if device.index().is_none() => {
-            Ok(Place::Device(current_stream(Some(device))?.device()))
+            Ok(Place::Device(stream_of(device)?.device()))
         }
         _ => Ok(place),
     }

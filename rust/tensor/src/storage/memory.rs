@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use interlock::accelerator::memory::{Block, CpuAllocator, DeviceMemory, PinnedMemory};
-use interlock::accelerator::{Device, DeviceType, current_stream};
+use interlock::Error;
+use interlock::accelerator::{Device, DeviceType, Stream, current_stream};
 
 use crate::access::Access;
 use crate::{DType, Result};
@@ -59,7 +60,7 @@ impl Memory {
         Ok(match place {
             Place::Cpu => Memory::Cpu(Block::new(CpuAllocator::handle(), bytes)?),
             Place::Pinned => Memory::Pinned(PinnedMemory::new(bytes)?),
-            Place::Device(device) => Memory::Device(DeviceMemory::on(&current_stream(Some(device))?, bytes)?),
+            Place::Device(device) => Memory::Device(DeviceMemory::on(&stream_of(device)?, bytes)?),
         })
     }
 
@@ -87,6 +88,18 @@ impl Memory {
             Memory::Device(memory) => std::ptr::with_exposed_provenance_mut(memory.address().0 as usize),
         }
     }
+}
+
+/// The current stream of a device on which a tensor is to be.
+pub(crate) fn stream_of(device: Device) -> Result<Stream> {
+    let named = |error| match error {
+        Error::NoAccelerator { reason, .. } => Error::NoAccelerator { operation: "a tensor on a device", reason },
+        Error::NoSuchDevice { given, allowed, .. } => {
+            Error::NoSuchDevice { name: "a tensor on a device".to_owned(), given, allowed }
+        }
+        other => other,
+    };
+    Ok(current_stream(Some(device)).map_err(named)?)
 }
 
 /// A lock that queued work shares, where there can be such work.

@@ -15,7 +15,7 @@ use interlock::lifecycle::fork_generation;
 
 pub use memory::{Options, Place};
 
-pub(crate) use memory::Memory;
+pub(crate) use memory::{Memory, stream_of};
 pub(crate) use span::{Reach, Span};
 
 use crate::access::Access;

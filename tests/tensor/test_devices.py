@@ -1,0 +1,311 @@
+"""Tensors on devices: where they are made, how they get there and back, what mixes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+import numpy as np
+import pytest
+from interlock import Tensor, accelerator, errors
+
+from tests import child
+
+MAKERS: list[Callable[..., Tensor]] = [
+    lambda **options: interlock.tensor([[1.0, 2.0]], **options),
+    lambda **options: interlock.as_tensor(np.ones((1, 2)), **options),
+    lambda **options: interlock.zeros(1, 2, **options),
+    lambda **options: interlock.ones(1, 2, **options),
+    lambda **options: interlock.full((1, 2), 3.0, **options),
+    lambda **options: interlock.arange(2, **options),
+    lambda **options: interlock.rand(1, 2, **options),
+    lambda **options: interlock.randn(1, 2, **options),
+    lambda **options: interlock.empty(1, 2, **options),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_every_factory_makes_tensors_on_the_device_that_is_named_or_the_default(
+    make: Callable[..., Tensor], devices: tuple[str, str]
+) -> None:
+    first, second = devices
+    assert [str(make(device=name).device) for name in (first, second, "cpu")] == [first, second, "cpu"]
+    with interlock.device(second):
+        assert str(make().device) == second
+        assert str(make(device="cpu").device) == "cpu"
+    assert str(make().device) == "cpu"
+    with accelerator.device_index(1):
+        assert str(make(device=second.partition(":")[0]).device) == second
+
+
+def test_tensors_like_others_are_on_their_device(devices: tuple[str, str]) -> None:
+    x = interlock.ones(2, device=devices[1])
+    with interlock.device(devices[0]):
+        likes = [
+            interlock.zeros_like(x),
+            interlock.ones_like(x),
+            interlock.tensor(x.cpu(), device=devices[1]),
+        ]
+        assert {str(like.device) for like in likes} == {devices[1]}
+        assert str(interlock.zeros_like(x, device="cpu").device) == "cpu"
+        assert str(interlock.tensor(x).device) == devices[0]
+    assert str(interlock.tensor(x).device) == devices[1]
+    assert interlock.as_tensor(x) is x
+    assert interlock.as_tensor(x, device="cpu").tolist() == [1.0, 1.0]
+
+
+@pytest.mark.usefixtures("own_state")
+def test_a_default_device_that_is_written_holds_for_what_is_made_later(devices: tuple[str, str]) -> None:
+    interlock.set_default_device(devices[1])
+    x = interlock.randn(2, 2, requires_grad=True)
+    assert str(x.device) == devices[1]
+    assert str((x @ x + 1).device) == devices[1]
+
+
+def test_random_numbers_are_the_same_on_every_device(devices: tuple[str, str]) -> None:
+    drawn = []
+    for name in ("cpu", *devices):
+        interlock.manual_seed(5)
+        drawn.append([interlock.rand(9, device=name).tolist(), interlock.randn(9, device=name).tolist()])
+    assert drawn[0] == drawn[1] == drawn[2]
+
+
+def test_to_takes_what_pytorch_takes(devices: tuple[str, str]) -> None:
+    x = interlock.tensor([1.5, 2.5])
+    there, other = x.to(devices[0]), interlock.zeros(1, dtype=interlock.int64, device=devices[1])
+    assert (str(there.device), there.dtype, there.tolist()) == (devices[0], interlock.float32, [1.5, 2.5])
+    assert there.to(devices[0]) is there
+    assert there.to(interlock.device(devices[0])) is there
+    assert x.to("cpu") is x
+    assert x.cpu() is x
+    assert there.cpu().tolist() == [1.5, 2.5]
+    moved = there.to(other)
+    assert (str(moved.device), moved.dtype, moved.tolist()) == (devices[1], interlock.int64, [1, 2])
+    spelled: list[Tensor] = [
+        x.to(devices[1], interlock.int64),
+        x.to(device=devices[1], dtype=interlock.int64),
+        x.to(devices[1], interlock.int64, True, True),
+        x.to(devices[1], dtype=interlock.int64, non_blocking=True, copy=True),
+        x.to(other, True),
+    ]
+    assert [(str(each.device), each.tolist()) for each in spelled] == [(devices[1], [1, 2])] * len(spelled)
+    copied = there.to(devices[0], copy=True)
+    assert copied is not there
+    assert copied.data_ptr() != there.data_ptr()
+    assert there.double().float().tolist() == [1.5, 2.5]
+    with pytest.raises(RuntimeError, match="5 arguments of to"):
+        x.to(devices[0], interlock.int64, True, True, True)  # type: ignore[call-overload]
+
+
+def test_a_copy_has_a_gradient(devices: tuple[str, str]) -> None:
+    x = interlock.tensor([1.0, 2.0], requires_grad=True)
+    y = x.to(devices[0], interlock.float64) * 3
+    assert y.grad_fn is not None
+    (y.to(devices[1]) ** 2).sum().backward()
+    assert x.grad is not None
+    assert (str(x.grad.device), x.grad.dtype, x.grad.tolist()) == ("cpu", interlock.float32, [18.0, 36.0])
+
+
+def test_operands_are_on_one_device_but_a_number_may_be_on_the_cpu(devices: tuple[str, str]) -> None:
+    x, here = interlock.ones(2, device=devices[0]), interlock.ones(2)
+    for other in (here, interlock.ones(2, device=devices[1])):
+        operations: list[Callable[[], object]] = [
+            lambda other=other: x + other,
+            lambda other=other: other * x,
+            lambda other=other: x.add_(other),
+            lambda other=other: x == other,
+            lambda other=other: x @ other,
+            lambda other=other: interlock.cat([x, other]),
+            lambda other=other: x.backward(other),
+        ]
+        x.requires_grad_(False)
+        for operation in operations[:-1]:
+            with pytest.raises(RuntimeError, match=rf"on {devices[0]}|on {other.device}"):
+                operation()
+    assert (x * interlock.tensor(3.0)).tolist() == [3.0, 3.0]
+    x += interlock.tensor(1.0, dtype=interlock.float64)
+    assert (x.tolist(), x.dtype, x._version) == ([2.0, 2.0], interlock.float32, 1)
+    with pytest.raises(RuntimeError, match="on cpu"):
+        here += interlock.tensor(1.0, device=devices[0])
+
+
+def test_views_share_memory_and_versions_on_a_device(devices: tuple[str, str]) -> None:
+    x = interlock.zeros(2, 3, device=devices[0])
+    column = x.t()[1]
+    column += 2
+    x[0, 0] = 5
+    x[interlock.tensor([1], device=devices[0])] = interlock.tensor(7.0)
+    x[x > 6] = 8
+    assert x.tolist() == [[5.0, 2.0, 0.0], [8.0, 8.0, 8.0]]
+    assert column._version == x._version == 4
+    assert x[interlock.tensor([1, 0])][:, [0, 2]].tolist() == [[8.0, 8.0], [5.0, 0.0]]
+    with pytest.raises(IndexError, match="index 2"):
+        x[interlock.tensor([2], device=devices[0])]
+    with pytest.raises(RuntimeError, match="index"):
+        interlock.ones(2)[interlock.tensor([0], device=devices[0])]
+    with interlock.inference_mode():
+        inside = x * 2
+    assert inside.is_inference()
+    with pytest.raises(RuntimeError, match="inference"):
+        inside.add_(1)
+
+
+@pytest.mark.parametrize("target", ["cpu", "pinned", "first", "second"])
+@pytest.mark.parametrize("source", ["cpu", "pinned", "first", "second"])
+@pytest.mark.parametrize("non_blocking", [False, True])
+def test_copy_takes_from_every_device(
+    source: str, target: str, non_blocking: bool, devices: tuple[str, str]
+) -> None:
+    def at(place: str, tensor: Tensor) -> Tensor:
+        if place == "pinned":
+            return tensor.pin_memory()
+        return tensor.to({"first": devices[0], "second": devices[1]}.get(place, place))
+
+    numbers, room = at(source, interlock.tensor([1, 2, 3])), at(target, interlock.zeros(2, 3))
+    assert room.copy_(numbers, non_blocking=non_blocking) is room
+    room[1].copy_((numbers * 2).float(), non_blocking)
+    for index in range(2):
+        accelerator.synchronize(index)
+    assert room.tolist() == [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]
+
+
+def test_pinned_memory_is_of_the_cpu(devices: tuple[str, str]) -> None:
+    x = interlock.tensor([1.0, 2.0])
+    pinned = x.pin_memory()
+    assert (pinned.is_pinned(), x.is_pinned(), str(pinned.device)) == (True, False, "cpu")
+    assert pinned.pin_memory() is pinned
+    assert (pinned + 1).tolist() == [2.0, 3.0]
+    made = [interlock.zeros(2, pin_memory=True), interlock.tensor([1], pin_memory=True)]
+    made += [interlock.full((2,), 1, pin_memory=True), interlock.ones_like(x, pin_memory=True)]
+    assert all(each.is_pinned() and str(each.device) == "cpu" for each in made)
+    there = x.to(devices[0])
+    assert not there.is_pinned()
+    with pytest.raises(RuntimeError, match=devices[0]):
+        there.pin_memory()
+    with pytest.raises(RuntimeError, match="pinned"):
+        interlock.zeros(1, device=devices[0], pin_memory=True)
+    assert there.to("cpu", non_blocking=True).is_pinned()
+    assert not there.to("cpu").is_pinned()
+
+
+def test_numpy_does_not_reach_the_memory_of_a_device(devices: tuple[str, str]) -> None:
+    x = interlock.ones(2, device=devices[0])
+    for export in (x.numpy, lambda: np.asarray(x)):
+        with pytest.raises(TypeError, match=r"cpu\(\)"):
+            export()
+    with pytest.raises(BufferError, match=r"cpu\(\)"):
+        memoryview(x)  # type: ignore[arg-type]
+    assert x.numpy(force=True).tolist() == [1.0, 1.0]
+    assert x.requires_grad_().numpy(force=True).tolist() == [1.0, 1.0]
+
+
+def test_numbers_are_waited_for(devices: tuple[str, str]) -> None:
+    x = interlock.tensor([[1.5]], device=devices[0])
+    one = interlock.tensor(1, device=devices[0])
+    assert (x.item(), x.tolist(), float(x), int(x), bool(x)) == (1.5, [[1.5]], 1.5, 1, True)
+    assert [10, 20][one] == 20
+    assert interlock.arange(5)[one].item() == 1
+    assert interlock.tensor([1, one]).tolist() == [1, 1]
+    assert repr(x) == f"tensor([[1.5000]], device='{devices[0]}')"
+    assert repr(x.double()).endswith(f", device='{devices[0]}', dtype=interlock.float64)")
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_and_pickles_keep_the_device(copied: Callable[[Any], Any], devices: tuple[str, str]) -> None:
+    x = interlock.tensor([1.0, 2.0], device=devices[1], requires_grad=True)
+    again = copied(x)
+    assert (str(again.device), again.tolist(), again.requires_grad) == (devices[1], [1.0, 2.0], True)
+
+
+def test_a_network_trains_to_the_same_numbers(devices: tuple[str, str]) -> None:
+    def losses(name: str) -> list[float]:
+        interlock.manual_seed(0)
+        with interlock.device(name):
+            images, labels = interlock.rand(16, 5), interlock.arange(16) * 0 + 2
+            weight = interlock.randn(5, 3, requires_grad=True)
+        told = []
+        for _ in range(5):
+            loss = interlock.cross_entropy(interlock.relu(images @ weight), labels)
+            loss.backward()
+            assert weight.grad is not None
+            assert weight.grad.device == weight.device
+            with interlock.no_grad():
+                weight -= 0.5 * weight.grad
+            weight.grad = None
+            told.append(float(loss))
+        return told
+
+    assert losses(devices[0]) == losses("cpu")
+
+
+def test_no_room_raises_and_changes_nothing(devices: tuple[str, str]) -> None:
+    x = interlock.ones(1, device=devices[0])
+    with pytest.raises(errors.OutOfMemoryError, match=devices[0]):
+        interlock.zeros(1 << 30, device=devices[0])
+    with pytest.raises(errors.OutOfMemoryError):
+        x.expand(1 << 30).double()
+    assert (x.tolist(), x._version) == ([1.0], 0)
+
+
+def test_a_late_error_is_told_by_what_waits(devices: tuple[str, str]) -> None:
+    scores, classes = interlock.zeros(2, 3, device=devices[0]), interlock.tensor([0, 3], device=devices[0])
+    loss = interlock.cross_entropy(scores, classes)
+    with pytest.raises(errors.AcceleratorError, match="index 3 is out of range for 3 classes"):
+        loss.item()
+    assert scores.sum().item() == 0.0
+
+
+def test_tensors_of_a_device_stay_with_their_process() -> None:
+    code = """
+    import os
+    import interlock
+    from interlock import errors
+
+    x = interlock.ones(2, device="host", requires_grad=True)
+    y = (x * 2).sum()
+    y.item()
+    uses = [x.tolist, lambda: x + 1, lambda: x.to("cpu"), lambda: repr(x), lambda: x.detach().zero_(),
+            lambda: x.detach().copy_(interlock.ones(2)), lambda: y.backward(),
+            lambda: interlock.ones_like(x) * x.detach()]
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        told = []
+        for use in uses:
+            try:
+                use()
+                told.append("nothing")
+            except Exception as error:
+                told.append(type(error).__name__)
+        fresh = (interlock.ones(2, device="host") * 3).tolist()
+        shape = (x.shape, str(x.device), x.t().shape)
+        os.write(writing, repr((told, fresh, shape)).encode())
+        os._exit(0)
+    os.waitpid(process, 0)
+    told, fresh, shape = eval(os.read(reading, 1000))
+    answer = [sorted(set(told)), fresh, str(shape), x.tolist()]
+    """
+    options = ("-W", "ignore:This process:DeprecationWarning")
+    told = child.value(code, env={"INTERLOCK_ACCELERATOR": "host"}, options=options)
+    assert told == [["ForkedProcessError"], [3.0, 3.0], "((2,), 'host:0', (2,))", [1.0, 1.0]]
+
+
+def test_without_an_accelerator_a_device_is_named_in_the_error(no_driver: dict[str, str]) -> None:
+    code = """
+    import interlock
+    from interlock import errors
+    told = []
+    for use in (lambda: interlock.ones(1, device="cuda"), lambda: interlock.ones(1).to("cuda:0"),
+                lambda: interlock.ones(1).pin_memory(), lambda: interlock.device("cuda").__enter__().type and
+                interlock.zeros(1)):
+        try:
+            use()
+        except errors.NoAcceleratorError as error:
+            told.append(str(error).partition(" needs")[0])
+    answer = told
+    """
+    there = "a tensor on a device"
+    assert child.value(code, env=no_driver) == [there, there, "pinned memory", there]
