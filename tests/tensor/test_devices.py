@@ -119,10 +119,8 @@ def test_operands_are_on_one_device_but_a_number_may_be_on_the_cpu(devices: tupl
             lambda other=other: x == other,
             lambda other=other: x @ other,
             lambda other=other: interlock.cat([x, other]),
-            lambda other=other: x.backward(other),
         ]
-        x.requires_grad_(False)
-        for operation in operations[:-1]:
+        for operation in operations:
             with pytest.raises(RuntimeError, match=rf"on {devices[0]}|on {other.device}"):
                 operation()
     assert (x * interlock.tensor(3.0)).tolist() == [3.0, 3.0]
@@ -130,6 +128,12 @@ def test_operands_are_on_one_device_but_a_number_may_be_on_the_cpu(devices: tupl
     assert (x.tolist(), x.dtype, x._version) == ([2.0, 2.0], interlock.float32, 1)
     with pytest.raises(RuntimeError, match="on cpu"):
         here += interlock.tensor(1.0, device=devices[0])
+    leaf = interlock.ones(2, device=devices[0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="on cpu"):
+        (leaf * 2).backward(here)
+    with pytest.raises(RuntimeError, match="on cpu"):
+        leaf.grad = here
+    assert leaf.grad is None
 
 
 def test_views_share_memory_and_versions_on_a_device(devices: tuple[str, str]) -> None:

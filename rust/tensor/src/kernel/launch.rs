@@ -32,7 +32,6 @@ fn run<T: Element, A: Element, B: Element>(
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     let Target { storage, fresh } = target;
-    let shared = || Error::Value { op, message: "source and target share memory".to_owned() };
     let Some(span) = storage.span() else {
         return if storage.bytes() == 0 { Ok(()) } else { queue(op, target, sources, kernel) };
     };
@@ -41,7 +40,7 @@ fn run<T: Element, A: Element, B: Element>(
     else {
         return Err(apart(op, storage.device(), &sources));
     };
-    span.write(fresh, [a, b], kernel).ok_or_else(shared)?
+    span.write(fresh, [a, b], kernel).unwrap_or_else(|| Err(shared(op)))
 }
 
 fn queue<T: Element, A: Element, B: Element>(
@@ -59,7 +58,7 @@ fn queue<T: Element, A: Element, B: Element>(
     let work = Work::new(op, move || {
         let [a, b] = [&a, &b].map(|source| source.as_ref().map_or(Span::EMPTY, Reach::span));
         let done = target.span().write(fresh, [a, b], |out, a, b| kernel(out, a, b));
-        done.unwrap_or(Ok(())).map_err(|error| error.to_string())
+        done.unwrap_or_else(|| Err(shared(op))).map_err(|error| error.to_string())
     });
     Ok(stream.launch(work)?)
 }
@@ -67,6 +66,11 @@ fn queue<T: Element, A: Element, B: Element>(
 fn reach(op: &'static str, storage: &Arc<Storage>, stream: &Stream) -> Result<Reach> {
     let refused = || interlock::Error::Unsupported { operation: op, device: storage.device() };
     Ok(storage.reach(stream)?.ok_or_else(refused)?)
+}
+
+/// The error of a source that would change while it is read.
+fn shared(op: &'static str) -> Error {
+    Error::Value { op, message: "source and target share memory".to_owned() }
 }
 
 /// The error of sources that don't lie where the result does.

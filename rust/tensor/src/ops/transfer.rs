@@ -69,9 +69,7 @@ impl Tensor {
 /// A place with an index.
 fn resolved(place: Place) -> Result<Place> {
     match place {
-        Place::Device(device) if device.index().is_none() => {
-            Ok(Place::Device(stream_of(device)?.device()))
-        }
+        Place::Device(device) if device.index().is_none() => Ok(Place::Device(stream_of(device)?.device())),
         _ => Ok(place),
     }
 }
@@ -111,13 +109,16 @@ fn staged(source: Tensor) -> Result<Tensor> {
 /// device. A copy from or to the processor is waited for, unless it is `non_blocking`.
 fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_blocking: bool) -> Result<()> {
     let (from, to) = (source.storage_handle().of_this_process()?, target.of_this_process()?);
-    let [from_device, to_device] = [from, to].map(|memory| matches!(memory, Memory::Device(_)));
-    let device = if from_device { source.device() } else { target.device() };
+    let (device, one_is_here) = match (from, to) {
+        (Memory::Device(from), Memory::Device(_)) => (from.device(), false),
+        (Memory::Device(one), _) | (_, Memory::Device(one)) => (one.device(), true),
+        _ => (target.device(), true),
+    };
     let stream = current_stream(Some(device))?;
     let bytes = source.numel().saturating_mul(source.dtype().size());
     let from = end(source.storage_handle(), source.byte_offset(), bytes, &stream)?;
     let to = end(target, start, bytes, &stream)?;
-    let awaited = !non_blocking && !(from_device && to_device);
+    let awaited = one_is_here && !non_blocking;
     let queued_on = memory::copy(&to, &from, None, awaited)?;
     if awaited { wait_for(&queued_on) } else { Ok(()) }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::memory::{Block, CpuAllocator, DeviceMemory, PinnedMemory};
 use interlock::Error;
+use interlock::accelerator::memory::{Block, CpuAllocator, DeviceMemory, PinnedMemory};
 use interlock::accelerator::{Device, DeviceType, Stream, current_stream};
 
 use crate::access::Access;
@@ -93,7 +93,9 @@ impl Memory {
 /// The current stream of a device on which a tensor is to be.
 pub(crate) fn stream_of(device: Device) -> Result<Stream> {
     let named = |error| match error {
-        Error::NoAccelerator { reason, .. } => Error::NoAccelerator { operation: "a tensor on a device", reason },
+        Error::NoAccelerator { reason, .. } => {
+            Error::NoAccelerator { operation: "a tensor on a device", reason }
+        }
         Error::NoSuchDevice { given, allowed, .. } => {
             Error::NoSuchDevice { name: "a tensor on a device".to_owned(), given, allowed }
         }
