@@ -10,7 +10,7 @@ use crate::access::{Locked, Reading, Writing};
 use crate::autograd::{Meta, Node};
 use crate::dtype::dispatch;
 use crate::shape::{Layout, checked_numel};
-use crate::storage::{Options, Span, Storage};
+use crate::storage::{Options, Place, Span, Storage};
 use crate::waste::Waste;
 use crate::{DType, Element, Error, Result, Scalar};
 
@@ -136,6 +136,11 @@ impl Tensor {
         self.0.storage.is_on_device()
     }
 
+    /// Where what is made of it lies.
+    pub(crate) fn place(&self) -> Place {
+        if self.is_on_device() { Place::Device(self.device()) } else { Place::Cpu }
+    }
+
     /// Whether the elements lie in memory of the processor that devices reach without a detour.
     pub fn is_pinned(&self) -> bool {
         self.0.storage.is_pinned()
@@ -143,7 +148,7 @@ impl Tensor {
 
     /// Element type and device: what a new tensor beside this one has.
     pub fn options(&self) -> Options {
-        (self.dtype(), self.device()).into()
+        Options { dtype: self.dtype(), place: self.place() }
     }
 
     /// The sizes.
@@ -211,9 +216,11 @@ impl Tensor {
         if self.numel() != 1 {
             return Err(misfit());
         }
-        let here = self.fetched()?;
-        let position = here.storage_offset();
-        dispatch!(self.dtype(), T => here.read(|data: &[T]| data.get(position).map(|v| v.to_scalar())))
+        if self.is_on_device() {
+            return self.fetched()?.item();
+        }
+        let position = self.storage_offset();
+        dispatch!(self.dtype(), T => self.read(|data: &[T]| data.get(position).map(|v| v.to_scalar())))
             .ok_or_else(misfit)
     }
 

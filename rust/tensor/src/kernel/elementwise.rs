@@ -1,7 +1,7 @@
 //! One result for each element.
 
 use super::Plan;
-use super::launch::{beside, build, build_from, change, device_of};
+use super::launch::{beside, build, build_from, change, place_of};
 use crate::dtype::dispatch;
 use crate::shape::Layout;
 use crate::{DType, Element, Result, Tensor};
@@ -84,11 +84,11 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     b: &Tensor,
     f: impl Fn(A, B) -> U + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    let device = device_of(a, b);
-    let (a, b) = (beside(op, device, a)?, beside(op, device, b)?);
+    let place = place_of(a, b);
+    let (a, b) = (beside(op, place, a)?, beside(op, place, b)?);
     let strides = (a.layout().strides_as(shape), b.layout().strides_as(shape));
     let plan = Plan::new(shape, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
-    build(op, device, shape, [Some(&a), Some(&b)], move |out: &mut [U], data_a: &[A], data_b: &[B]| {
+    build(op, place, shape, [Some(&a), Some(&b)], move |out: &mut [U], data_a: &[A], data_b: &[B]| {
         let mut rows = out.chunks_mut(plan.length.max(1));
         let [step_a, step_b] = plan.steps;
         plan.rows(|[start_a, start_b]| {
@@ -110,7 +110,7 @@ pub(crate) fn update<A: Element, B: Element>(
     source: &Tensor,
     f: impl Fn(A, B) -> A + Send + Sync + 'static,
 ) -> Result<()> {
-    let source = beside(op, target.device(), source)?;
+    let source = beside(op, target.place(), source)?;
     if target.storage_handle().overlaps(source.storage_handle()) {
         // Both show the same memory: what is read must not change while it is written.
         let copy = map(op, &source, |value: B| value)?;

@@ -35,6 +35,8 @@ fn run<T: Element, A: Element, B: Element>(
     let Some(span) = storage.span() else {
         return if storage.bytes() == 0 { Ok(()) } else { queue(op, target, sources, kernel) };
     };
+    // SAFETY: nobody else has seen a fresh one.
+    let span = if fresh { unsafe { span.unlocked() } } else { span };
     let [Some(a), Some(b)] =
         sources.map(|source| source.map_or(Some(Span::EMPTY), |it| it.storage_handle().span()))
     else {
@@ -79,34 +81,36 @@ fn apart(op: &'static str, device: Device, sources: &[Option<&Tensor>]) -> Error
     Error::Devices { op, left: device, right: other.unwrap_or(device) }
 }
 
-/// The device on which an operation on both runs.
-pub(crate) fn device_of(a: &Tensor, b: &Tensor) -> Device {
-    if a.is_on_device() { a.device() } else { b.device() }
+/// Where an operation on both runs.
+pub(crate) fn place_of(a: &Tensor, b: &Tensor) -> Place {
+    if a.is_on_device() { a.place() } else { b.place() }
 }
 
-/// `source` as work on `device` may read it: there, or a number in memory of the processor, as it is now.
-pub(crate) fn beside<'a>(op: &'static str, device: Device, source: &'a Tensor) -> Result<Cow<'a, Tensor>> {
-    let (here, on_device) = (source.device(), Place::from(device) != Place::Cpu);
-    match () {
-        () if here == device || !(on_device || source.is_on_device()) => Ok(Cow::Borrowed(source)),
-        () if on_device && !source.is_on_device() && source.ndim() == 0 => {
-            source.detached().contiguous_copy().map(Cow::Owned)
+/// `source` as work in a place may read it: there, or a number in memory of the processor, as it is now.
+pub(crate) fn beside<'a>(op: &'static str, place: Place, source: &'a Tensor) -> Result<Cow<'a, Tensor>> {
+    let on = match (place, source.is_on_device()) {
+        (Place::Cpu | Place::Pinned, false) => return Ok(Cow::Borrowed(source)),
+        (Place::Device(device), true) if source.device() == device => return Ok(Cow::Borrowed(source)),
+        (Place::Device(_), false) if source.ndim() == 0 => {
+            return source.detached().contiguous_copy().map(Cow::Owned);
         }
-        () => Err(Error::Devices { op, left: device, right: here }),
-    }
+        (Place::Device(device), _) => device,
+        (Place::Cpu | Place::Pinned, true) => Device::CPU,
+    };
+    Err(Error::Devices { op, left: on, right: source.device() })
 }
 
 /// A new contiguous tensor that a kernel writes from two sources; it is zero before. Where it is the result of
 /// an operation it lies where the sources do.
 pub(crate) fn build<T: Element, A: Element, B: Element>(
     op: &'static str,
-    place: impl Into<Place>,
+    place: Place,
     shape: &[usize],
     sources: [Option<&Tensor>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let count = checked_numel(shape, size_of::<T>())?;
-    let storage = Storage::new(place.into(), count.saturating_mul(size_of::<T>()))?;
+    let storage = Storage::new(place, count.saturating_mul(size_of::<T>()))?;
     run(op, Target { storage: &storage, fresh: true }, sources, kernel)?;
     Ok(Tensor::new(storage, T::DTYPE, Layout::contiguous(shape)))
 }
@@ -131,7 +135,7 @@ pub(crate) fn build_from<T: Element, A: Element>(
     source: &Tensor,
     kernel: impl Fn(&mut [T], &[A]) + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    build(op, source.device(), shape, [Some(source), None], move |out: &mut [T], a: &[A], _: &[Nothing]| {
+    build(op, source.place(), shape, [Some(source), None], move |out: &mut [T], a: &[A], _: &[Nothing]| {
         kernel(out, a);
         Ok(())
     })

@@ -2,7 +2,7 @@
 
 use gemm::Parallelism;
 
-use super::launch::{beside, build, device_of};
+use super::launch::{beside, build, place_of};
 use crate::{Element, Result, Tensor};
 
 /// One matrix in memory: where it starts and how far apart its rows and columns are.
@@ -84,9 +84,9 @@ pub(crate) fn product<T: Product>(
 ) -> Result<Tensor> {
     const OP: &str = "matmul";
     let size = lefts.first().zip(rights.first()).map_or(0, |(left, right)| left.rows * right.columns);
-    let device = device_of(a, b);
-    let (a, b) = (beside(OP, device, a)?, beside(OP, device, b)?);
-    build(OP, device, shape, [Some(&a), Some(&b)], move |out: &mut [T], data_a: &[T], data_b: &[T]| {
+    let place = place_of(a, b);
+    let (a, b) = (beside(OP, place, a)?, beside(OP, place, b)?);
+    build(OP, place, shape, [Some(&a), Some(&b)], move |out: &mut [T], data_a: &[T], data_b: &[T]| {
         for (out, (&left, &right)) in out.chunks_exact_mut(size.max(1)).zip(lefts.iter().zip(&rights)) {
             T::product(out, (data_a, left), (data_b, right));
         }

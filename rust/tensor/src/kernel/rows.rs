@@ -82,8 +82,8 @@ pub(crate) fn pick<T: Element>(
     classes: usize,
 ) -> Result<Tensor> {
     let (start, from) = (scores.storage_offset(), targets.storage_offset());
-    let (device, sources) = (scores.device(), [Some(scores), Some(targets)]);
-    build(op, device, targets.shape(), sources, move |out: &mut [T], scores: &[T], targets: &[i64]| {
+    let (place, sources) = (scores.place(), [Some(scores), Some(targets)]);
+    build(op, place, targets.shape(), sources, move |out: &mut [T], scores: &[T], targets: &[i64]| {
         let rows = elements(scores, start);
         for ((row, out), &target) in out.iter_mut().enumerate().zip(elements(targets, from)) {
             let class = usize::try_from(target).ok().filter(|&class| class < classes);
@@ -105,7 +105,7 @@ pub(crate) fn unpick<T: Element>(
 ) -> Result<Tensor> {
     let (start, from) = (gradient.storage_offset(), targets.storage_offset());
     let (shape, sources) = ([targets.numel(), classes], [Some(gradient), Some(targets)]);
-    build(op, gradient.device(), &shape, sources, move |out: &mut [T], gradients: &[T], targets: &[i64]| {
+    build(op, gradient.place(), &shape, sources, move |out: &mut [T], gradients: &[T], targets: &[i64]| {
         let pairs = elements(gradients, start).iter().zip(elements(targets, from));
         for (row, (&gradient, &target)) in out.chunks_exact_mut(classes.max(1)).zip(pairs) {
             if let Some(out) = usize::try_from(target).ok().and_then(|class| row.get_mut(class)) {

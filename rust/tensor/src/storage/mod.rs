@@ -55,6 +55,8 @@ impl Storage {
     pub(crate) fn build<T: Element>(count: usize, fill: impl FnOnce(&mut [T])) -> Result<Arc<Self>> {
         let storage = Self::new(Place::Cpu, count.saturating_mul(size_of::<T>()))?;
         if let Some(span) = storage.span() {
+            // SAFETY: nobody else has seen the storage.
+            let span = unsafe { span.unlocked() };
             span.write(true, [Span::EMPTY; 2], |out, _: &[Truth], _: &[Truth]| fill(out));
         }
         Ok(storage)

@@ -11,7 +11,7 @@ use interlock::accelerator::driver::Keeper;
 
 use super::Storage;
 use crate::Element;
-use crate::access::{Access, Guard};
+use crate::access::Access;
 
 /// The bytes of a storage. Whoever makes one sees to it that they are there, initialised, and reached by the
 /// processor, for as long as the lock is borrowed.
@@ -31,6 +31,14 @@ impl<'a> Span<'a> {
     /// As the type says.
     pub unsafe fn new(pointer: *mut u8, bytes: usize, lock: &'a Access) -> Self {
         if bytes == 0 { Span::EMPTY } else { Span { pointer, bytes, lock: Some(lock) } }
+    }
+
+    /// The same bytes without their lock.
+    ///
+    /// # Safety
+    /// Nobody else has them as long as this lives.
+    pub unsafe fn unlocked(self) -> Self {
+        Span { lock: None, ..self }
     }
 
     /// Where the lock lies: locks are taken in this order.
@@ -75,10 +83,10 @@ impl<'a> Span<'a> {
 
     /// Writes this one from two others, which may be the same; `fresh` bytes are 0 before. `None`, and nothing
     /// done, if a source shares memory with this one.
-    pub fn write<T: Element, A: Element, B: Element, R>(
+    pub fn write<'b, T: Element, A: Element, B: Element, R>(
         &self,
         fresh: bool,
-        [a, b]: [Span<'_>; 2],
+        [a, b]: [Span<'b>; 2],
         write: impl FnOnce(&mut [T], &[A], &[B]) -> R,
     ) -> Option<R> {
         if !fresh && (self.overlaps(&a) || self.overlaps(&b)) {
@@ -87,10 +95,20 @@ impl<'a> Span<'a> {
         // Both sources may have one lock, which is then taken once: a second time it could wait for a writer
         // that waits for the first.
         let second = if a.order() == b.order() { Span::EMPTY } else { b };
-        let mut spans = [(self, true), (&a, false), (&second, false)];
-        spans.sort_unstable_by_key(|(span, _)| span.order());
-        let _guards: [Option<Guard<'_>>; 3] = spans
-            .map(|(span, written)| span.lock.map(|lock| if written { lock.write() } else { lock.read() }));
+        let (first, second) = if a.order() <= second.order() { (a, second) } else { (second, a) };
+        let reads = |span: Span<'b>| span.lock.map(Access::read);
+        let (_target, _first, _second);
+        if self.order() <= first.order() {
+            _target = self.lock.map(Access::write);
+            (_first, _second) = (reads(first), reads(second));
+        } else if self.order() <= second.order() {
+            _first = reads(first);
+            _target = self.lock.map(Access::write);
+            _second = reads(second);
+        } else {
+            (_first, _second) = (reads(first), reads(second));
+            _target = self.lock.map(Access::write);
+        }
         if fresh {
             // SAFETY: the bytes are there, and the lock is held for writing.
             unsafe { self.pointer.write_bytes(0, self.bytes) };
