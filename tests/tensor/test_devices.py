@@ -262,6 +262,44 @@ def test_a_late_error_is_told_by_what_waits(devices: tuple[str, str]) -> None:
     assert scores.sum().item() == 0.0
 
 
+def test_what_a_device_does_not_do_is_told_and_changes_nothing() -> None:
+    code = """
+    import interlock
+    from interlock import accelerator, errors
+
+    faults = accelerator.Faults()
+    accelerator.use("host", devices=2, faults=faults)
+    x = interlock.ones(2, device="host:0")
+    here, told = interlock.ones(2), []
+
+    def tried(use):
+        try:
+            told.append(str(use()))
+        except Exception as error:
+            told.append(type(error).__name__)
+
+    faults.fail_next_copy("broken")
+    tried(lambda: here.to("host:0"))
+    faults.fail_next_copy("broken")
+    tried(lambda: here.copy_(x))
+    faults.fail_next_launch("broken")
+    y = x * 2
+    tried(y.tolist)
+    faults.fail_allocation(1)
+    tried(lambda: x + 1)
+    faults.fail_allocation(2)
+    tried(lambda: x.add_(interlock.ones(2, dtype=interlock.float64, device="host:0")))
+    told.append([x.tolist(), x._version, here._version])
+    faults.lose_device(0, "gone")
+    tried(lambda: x + 1)
+    tried(x.tolist)
+    answer = told
+    """
+    failed, lost = "AcceleratorError", "DeviceLostError"
+    no_room = "OutOfMemoryError"
+    assert child.value(code) == [failed, failed, failed, no_room, no_room, [[1.0, 1.0], 0, 0], lost, lost]
+
+
 def test_tensors_of_a_device_stay_with_their_process() -> None:
     code = """
     import os

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import random
+import threading
 import weakref
 
 import interlock
@@ -134,6 +136,40 @@ def test_a_graph_computes_in_place_and_refuses_to_wait(devices: tuple[str, str])
         with stream:
             graph.replay()
             assert (loss.item(), gradient.tolist()) == (7 * value, [2 * value] * 2)
+
+
+def test_many_threads_share_streams_and_tensors(devices: tuple[str, str]) -> None:
+    streams = [Stream(devices[0]) for _ in range(4)]
+    with interlock.device(devices[0]):
+        shared = interlock.zeros(16)
+    accelerator.synchronize(0)
+    wrong: list[tuple[int, int]] = []
+
+    def work(number: int) -> None:
+        draw = random.Random(number)
+        for turn in range(50):
+            value, (first, second) = float(draw.randrange(100)), draw.sample(streams, 2)
+            with first:
+                x = interlock.full((draw.randrange(1, 3000),), value, device=devices[0], requires_grad=True)
+                y = x * 2 + 1
+                shared.add_(1)
+            second.wait_stream(first)
+            with second:
+                z = y - x.detach()
+                del y
+                z.sum().backward()
+                same = (z == value + 1).sum().item() == z.numel()
+                if not same or x.grad is None or x.grad.sum().item() != 2 * x.numel():
+                    wrong.append((number, turn))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    accelerator.synchronize(0)
+    assert wrong == []
+    assert shared.tolist() == [400.0] * 16
 
 
 WAITS = """

@@ -206,6 +206,10 @@ def use_devices(faults: accelerator.Faults, numbers: array.array[float]) -> floa
     with stream, graph as captured:
         accelerator.memory.copy_(interlock.ones(4), buffer, non_blocking=True)
     captured.replay()
+    pinned = interlock.zeros(2, 3, pin_memory=True)
+    moved = pinned.to("host:1", interlock.float64, True).to(pinned, non_blocking=True, copy=True)
+    moved.copy_(interlock.full((2, 3), 1, device=accelerator.current_stream().device), non_blocking=True)
+    assert moved.cpu().pin_memory().is_pinned()
     properties = accelerator.device_properties(0)
     free, total = accelerator.get_memory_info()
     return start.elapsed_time(end) + properties.total_memory + free / total

@@ -78,7 +78,7 @@ impl<'a> Span<'a> {
     pub fn overlaps(&self, other: &Span<'_>) -> bool {
         let range = |span: &Span<'_>| (span.pointer.addr(), span.pointer.addr() + span.bytes);
         let ((start, end), (other_start, other_end)) = (range(self), range(other));
-        self.bytes != 0 && start.max(other_start) < end.min(other_end)
+        start.max(other_start) < end.min(other_end)
     }
 
     /// Writes this one from two others, which may be the same; `fresh` bytes are 0 before. `None`, and nothing
