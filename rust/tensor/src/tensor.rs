@@ -8,11 +8,10 @@ use interlock::autograd::is_inference_mode_enabled;
 
 use crate::access::{Locked, Reading, Writing};
 use crate::autograd::{Meta, Node};
-use crate::dtype::dispatch;
 use crate::shape::{Layout, checked_numel};
-use crate::storage::{Options, Place, Span, Storage};
+use crate::storage::{Options, Place, Storage};
 use crate::waste::Waste;
-use crate::{DType, Element, Error, Result, Scalar};
+use crate::{DType, Element, Error, Result};
 
 /// A strided view of elements in memory. Cloning the handle gives the same tensor again.
 #[derive(Clone)]
@@ -204,43 +203,6 @@ impl Tensor {
         self.version()?;
         self.0.storage.set_version(version);
         Ok(())
-    }
-
-    /// The one element. On a device this waits for what is queued, as everything does that needs elements here.
-    pub fn item(&self) -> Result<Scalar> {
-        let misfit = || Error::Shape {
-            op: "item",
-            given: self.shape().to_vec(),
-            allowed: "exactly one element is needed".to_owned(),
-        };
-        if self.numel() != 1 {
-            return Err(misfit());
-        }
-        if self.is_on_device() {
-            return self.fetched()?.item();
-        }
-        let position = self.storage_offset();
-        dispatch!(self.dtype(), T => self.read(|data: &[T]| data.get(position).map(|v| v.to_scalar())))
-            .ok_or_else(misfit)
-    }
-
-    /// All elements in row-major order.
-    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let plain = self.fetched()?.cast(T::DTYPE)?.contiguous()?;
-        let (start, end) = (plain.storage_offset(), plain.storage_offset() + plain.numel());
-        Ok(plain.read(|data: &[T]| data.get(start..end).unwrap_or_default().to_vec()))
-    }
-
-    /// Reads the whole memory, which is of the processor.
-    fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
-        self.0.storage.span().unwrap_or(Span::EMPTY).read(read)
-    }
-
-    /// All elements in row-major order, as numbers outside of a tensor.
-    pub fn to_scalars(&self) -> Result<Vec<Scalar>> {
-        dispatch!(self.dtype(), T => {
-            self.to_vec::<T>().map(|values| values.into_iter().map(T::to_scalar).collect())
-        })
     }
 
     /// Whether it takes part in differentiation.

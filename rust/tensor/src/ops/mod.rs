@@ -5,6 +5,7 @@ mod cast;
 mod compare;
 mod creation;
 mod display;
+mod elements;
 mod index;
 mod inplace;
 mod join;
