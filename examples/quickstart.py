@@ -1,17 +1,20 @@
 """Train a two-layer classifier of handwritten digits, and show which flags were in force.
 
+`--device host` trains on the host driver: each operation is queued on a device made of threads.
+
 The data: 1,797 images of 8x8 pixels (UCI optical recognition of handwritten digits), see data/README.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
 import random
 from pathlib import Path
 
 import interlock
-from interlock import Tensor, backends
+from interlock import Tensor, accelerator, backends
 
 DIGITS = Path(__file__).parent / "data" / "digits.csv.gz"
 PIXELS, HIDDEN, CLASSES = 64, 64, 10
@@ -92,6 +95,13 @@ def show_flags() -> None:
 
 def main() -> None:
     """Train on four fifths of the digits and test on the rest."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--device", default="cpu", help="cpu, host, or a device of the accelerator")
+    device = interlock.device(parser.parse_args().device)
+    if device.type == "host":
+        accelerator.use("host")
+    # What is made from here on lies there.
+    interlock.set_default_device(device)
     interlock.manual_seed(0)
     pixels, digits = load_digits()
     count = len(pixels) * 4 // 5

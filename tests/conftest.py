@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 from collections.abc import Iterator
+from pathlib import Path
 
 import interlock
 import pytest
+from interlock import accelerator
 
+from tests.accelerator import fake_driver
+from tests.accelerator.latch import Latch
 from tests.leaks import no_leak
 from tests.worker import Worker
 
@@ -17,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--driver",
         default="host",
-        help="the driver whose devices tests/accelerator uses: host, or a registered one",
+        help="the driver whose devices the tests use: host, or a registered one",
     )
 
 
@@ -36,3 +42,71 @@ def workers() -> Iterator[tuple[Worker, Worker]]:
     yield pair
     for worker in pair:
         worker.stop()
+
+
+@pytest.fixture(scope="session")
+def driver(request: pytest.FixtureRequest) -> str:
+    """Put the driver of `--driver` in use, with two devices, and return its name."""
+    name: str = request.config.getoption("--driver")
+    accelerator.use(name, **({"devices": 2, "memory": 64 << 20} if name == "host" else {}))
+    assert accelerator.device_count() == 2
+    assert accelerator.current_device_index() == 0
+    return name
+
+
+@pytest.fixture
+def devices(driver: str) -> Iterator[tuple[str, str]]:
+    """The names of two devices, on which everything has been done when the test ends."""
+    yield f"{driver}:0", f"{driver}:1"
+    for index in range(2):
+        accelerator.synchronize(index)
+
+
+@pytest.fixture
+def nothing_kept(devices: tuple[str, str]) -> Iterator[None]:
+    """Nothing of the devices' memory is kept when the test begins, and nothing is in use when it ends."""
+    _give_everything_back(devices)
+    for device in devices:
+        accelerator.reset_peak_memory_stats(device)
+        accelerator.reset_accumulated_memory_stats(device)
+    yield
+    _give_everything_back(devices)
+
+
+def _give_everything_back(devices: tuple[str, str]) -> None:
+    gc.collect()
+    for device in devices:
+        accelerator.synchronize(device)
+    accelerator.empty_cache()
+    assert [accelerator.memory_reserved(device) for device in devices] == [0, 0]
+
+
+@pytest.fixture
+def latch(devices: tuple[str, str]) -> Iterator[Latch]:
+    """A latch that is open when the test ends, however it ends."""
+    latch = Latch()
+    yield latch
+    latch.open()
+
+
+def a_driver_is_installed() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture
+def no_driver(tmp_path: Path) -> dict[str, str]:
+    """An environment in which no driver can be used."""
+    if not a_driver_is_installed():
+        return {"LD_LIBRARY_PATH": ""}
+    return fake_driver.build(tmp_path, init=100)
+
+
+@pytest.fixture
+def own_state() -> Iterator[None]:
+    """Let a test write what is current: that ends with the captured state in which it runs."""
+    with interlock.capture().apply():
+        yield

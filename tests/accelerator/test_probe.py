@@ -11,7 +11,7 @@ import pytest
 
 from tests import child
 from tests.accelerator import fake_driver
-from tests.accelerator.conftest import a_driver_is_installed
+from tests.conftest import a_driver_is_installed
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver library of Linux is looked for")
 

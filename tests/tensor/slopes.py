@@ -30,4 +30,4 @@ def check(function: Callable[..., Tensor], *inputs: Array) -> None:
             moved[1][which][at] -= step
             slopes[at] = (value(*moved[0]) - value(*moved[1])) / (2 * step)
         assert leaf.grad is not None
-        np.testing.assert_allclose(leaf.grad.numpy(), slopes, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(leaf.grad.cpu().numpy(), slopes, rtol=1e-5, atol=1e-6)

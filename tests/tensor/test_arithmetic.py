@@ -28,6 +28,8 @@ OPERATORS = [
     operator.ge,
 ]
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 
 def numbers(shape: tuple[int, ...], seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.asarray(np.round(np.random.default_rng(seed).uniform(0.5, 2.0, shape), 1))
@@ -43,7 +45,7 @@ def test_operators_broadcast_as_numpy_does(
     for left, right in [(a, b), (np.asfortranarray(a), np.repeat(b, 2, axis=-1)[..., ::2] if b.ndim else b)]:
         result = op(interlock.from_numpy(left), interlock.from_numpy(right))
         assert result.shape == expected.shape
-        np.testing.assert_array_equal(result.numpy(), expected)
+        np.testing.assert_array_equal(result.cpu().numpy(), expected)
 
 
 @pytest.mark.parametrize("op", OPERATORS)
@@ -54,9 +56,9 @@ def test_operators_take_numbers_on_either_side(op: Callable[..., Any], number: A
             op(interlock.ones(2), number)
         return
     array = numbers((2, 3), 3)
-    np.testing.assert_array_equal(op(interlock.tensor(array), number).numpy(), op(array, number))
+    np.testing.assert_array_equal(op(interlock.tensor(array), number).cpu().numpy(), op(array, number))
     if not isinstance(number, np.generic):  # NumPy asks its own methods first
-        np.testing.assert_array_equal(op(number, interlock.tensor(array)).numpy(), op(number, array))
+        np.testing.assert_array_equal(op(number, interlock.tensor(array)).cpu().numpy(), op(number, array))
 
 
 def test_numbers_do_not_widen_and_tensors_do() -> None:
@@ -72,8 +74,8 @@ def test_numbers_do_not_widen_and_tensors_do() -> None:
 
 def test_powers_match_numpy() -> None:
     array = numbers((3,), 4)
-    np.testing.assert_allclose((interlock.tensor(array) ** 3).numpy(), array**3)
-    np.testing.assert_allclose((2 ** interlock.tensor(array)).numpy(), 2**array)
+    np.testing.assert_allclose((interlock.tensor(array) ** 3).cpu().numpy(), array**3)
+    np.testing.assert_allclose((2 ** interlock.tensor(array)).cpu().numpy(), 2**array)
     assert (interlock.tensor([2, 3]) ** 2).tolist() == [4, 9]
     with pytest.raises(RuntimeError, match="negative"):
         interlock.tensor([2]) ** -1
@@ -122,18 +124,20 @@ def test_other_operands_are_left_to_python(other: Any) -> None:
 )
 def test_matrix_products_match_numpy(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     x, y = numbers(a, 5), numbers(b, 6)
-    np.testing.assert_allclose((interlock.tensor(x) @ interlock.tensor(y)).numpy(), x @ y)
+    np.testing.assert_allclose((interlock.tensor(x) @ interlock.tensor(y)).cpu().numpy(), x @ y)
     turned = interlock.from_numpy(np.asfortranarray(x)) @ interlock.from_numpy(np.asfortranarray(y))
-    np.testing.assert_allclose(turned.numpy(), x @ y)
+    np.testing.assert_allclose(turned.cpu().numpy(), x @ y)
     ints = (x * 10).astype(np.int64), (y * 10).astype(np.int64)
-    np.testing.assert_array_equal(interlock.matmul(*map(interlock.tensor, ints)).numpy(), ints[0] @ ints[1])
+    np.testing.assert_array_equal(
+        interlock.matmul(*map(interlock.tensor, ints)).cpu().numpy(), ints[0] @ ints[1]
+    )
 
 
 @pytest.mark.parametrize("name", ["exp", "log", "sqrt", "sin", "cos", "tanh", "abs"])
 def test_functions_of_elements_match_numpy(name: str) -> None:
     array = numbers((2, 3), 7)
     tensor = interlock.tensor(array).t()
-    np.testing.assert_allclose(getattr(tensor, name)().numpy(), getattr(np, name)(array.T))
+    np.testing.assert_allclose(getattr(tensor, name)().cpu().numpy(), getattr(np, name)(array.T))
     slopes.check(lambda x: getattr(x, name)(), array)
 
 

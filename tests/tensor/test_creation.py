@@ -7,7 +7,6 @@ from typing import Any
 import interlock
 import numpy as np
 import pytest
-from interlock.errors import NoAcceleratorError
 
 
 @pytest.mark.parametrize(
@@ -116,10 +115,10 @@ def test_random_numbers_repeat_after_a_seed() -> None:
         interlock.rand(1, dtype=interlock.int64)
 
 
-def test_only_the_cpu_holds_tensors() -> None:
+def test_a_device_that_is_not_there_holds_no_tensors() -> None:
     assert str(interlock.zeros(1, device="cpu").device) == "cpu"
     assert interlock.zeros(1).to("cpu").device == interlock.device("cpu")
-    with pytest.raises(NoAcceleratorError, match="meta"):
+    with pytest.raises(RuntimeError, match="a tensor on a device"):
         interlock.zeros(1, device="meta")
     with pytest.raises(RuntimeError, match="nope"):
         interlock.zeros(1, device="nope")

@@ -10,6 +10,8 @@ import pytest
 from interlock import Tensor
 from interlock.errors import GraphFreedError, ShapeError
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 
 def leaf(*values: float) -> Tensor:
     return interlock.tensor(values, dtype=interlock.float32, requires_grad=True)

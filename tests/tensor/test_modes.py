@@ -8,6 +8,8 @@ import interlock
 import pytest
 from interlock import Tensor
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 
 def inference_tensor() -> Tensor:
     with interlock.inference_mode():

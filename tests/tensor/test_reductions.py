@@ -14,6 +14,8 @@ from tests.tensor import slopes
 
 ARRAY = np.random.default_rng(1).permutation(24).reshape(2, 3, 4) / 10
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 
 @pytest.mark.parametrize("dim", [None, 0, -1, (0, 2), [1]])
 @pytest.mark.parametrize("keepdim", [False, True])
@@ -24,16 +26,16 @@ def test_reductions_match_numpy(dim: Any, keepdim: bool, name: str, oracle: Any)
     expected = oracle(ARRAY, axis=tuple(dim) if isinstance(dim, list) else dim, keepdims=keepdim)
     result = getattr(interlock.tensor(ARRAY), name)(dim=dim, keepdim=keepdim)
     assert result.shape == expected.shape
-    np.testing.assert_allclose(result.numpy(), expected)
+    np.testing.assert_allclose(result.cpu().numpy(), expected)
     slopes.check(lambda x: getattr(x, name)(dim=dim, keepdim=keepdim), ARRAY)
 
 
 @pytest.mark.parametrize("dim", [None, 0, 1, -1])
 def test_positions_match_numpy(dim: int | None) -> None:
     tensor = interlock.tensor(ARRAY)
-    np.testing.assert_array_equal(tensor.argmax(dim).numpy(), ARRAY.argmax(dim))
-    np.testing.assert_array_equal(interlock.argmax(tensor, dim).numpy(), ARRAY.argmax(dim))
-    np.testing.assert_array_equal(tensor.argmin(dim).numpy(), ARRAY.argmin(dim))
+    np.testing.assert_array_equal(tensor.argmax(dim).cpu().numpy(), ARRAY.argmax(dim))
+    np.testing.assert_array_equal(interlock.argmax(tensor, dim).cpu().numpy(), ARRAY.argmax(dim))
+    np.testing.assert_array_equal(tensor.argmin(dim).cpu().numpy(), ARRAY.argmin(dim))
     kept = tensor.argmax(dim, keepdim=True)
     assert kept.ndim == 3
 
@@ -69,8 +71,10 @@ def test_dimensions_that_do_not_exist_are_named() -> None:
 def test_log_softmax_is_stable(dim: int) -> None:
     array = np.random.default_rng(2).standard_normal((3, 4))
     expected = array - np.log(np.exp(array).sum(axis=dim, keepdims=True))
-    np.testing.assert_allclose(interlock.tensor(array).log_softmax(dim).numpy(), expected)
-    np.testing.assert_allclose(interlock.tensor(array + 1e4).log_softmax(dim).numpy(), expected, rtol=1e-9)
+    np.testing.assert_allclose(interlock.tensor(array).log_softmax(dim).cpu().numpy(), expected)
+    np.testing.assert_allclose(
+        interlock.tensor(array + 1e4).log_softmax(dim).cpu().numpy(), expected, rtol=1e-9
+    )
     slopes.check(lambda x: x.log_softmax(dim), array)
     slopes.check(lambda x: interlock.softmax(x, dim), array)
 
@@ -80,7 +84,7 @@ def test_cross_entropy_reduces_as_asked() -> None:
     losses = -(scores - np.log(np.exp(scores).sum(1, keepdims=True)))[range(4), classes.tolist()]
 
     def loss(reduction: Any) -> Any:
-        return interlock.cross_entropy(interlock.tensor(scores), classes, reduction=reduction).numpy()
+        return interlock.cross_entropy(interlock.tensor(scores), classes, reduction=reduction).cpu().numpy()
 
     np.testing.assert_allclose(loss("none"), losses)
     np.testing.assert_allclose(loss("sum"), losses.sum())
@@ -92,7 +96,7 @@ def test_cross_entropy_reduces_as_asked() -> None:
 
 @pytest.mark.parametrize("wrong", [3, -1])
 def test_a_class_that_does_not_exist_is_named(wrong: int) -> None:
-    with pytest.raises(IndexError, match=rf"{wrong} .*3 classes"):
+    with interlock.device("cpu"), pytest.raises(IndexError, match=rf"{wrong} .*3 classes"):
         interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, wrong]))
 
 

@@ -41,6 +41,8 @@ INDICES: list[Any] = [
     np.int64(1),
 ]
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 
 def translated(index: Any) -> Any:
     if isinstance(index, tuple):
@@ -51,7 +53,7 @@ def translated(index: Any) -> Any:
 @pytest.mark.parametrize("index", INDICES, ids=str)
 def test_indices_pick_what_numpy_picks(index: Any) -> None:
     result = interlock.tensor(ARRAY)[translated(index)]
-    np.testing.assert_array_equal(result.numpy(), ARRAY[index])
+    np.testing.assert_array_equal(result.cpu().numpy(), ARRAY[index])
     slopes.check(lambda x: x[translated(index)], ARRAY / 10)
 
 
@@ -60,12 +62,12 @@ def test_indices_write_what_numpy_writes(index: Any) -> None:
     array, tensor = ARRAY.copy(), interlock.tensor(ARRAY)
     array[index] = -1
     tensor[translated(index)] = -1
-    np.testing.assert_array_equal(tensor.numpy(), array)
+    np.testing.assert_array_equal(tensor.cpu().numpy(), array)
     values = np.random.default_rng(1).standard_normal(array[index].shape)
     if not isinstance(index, list):  # a row that is named twice may get either value
         array[index] = values
         tensor[translated(index)] = interlock.tensor(values)
-        np.testing.assert_array_equal(tensor.numpy(), array)
+        np.testing.assert_array_equal(tensor.cpu().numpy(), array)
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,10 @@ def use_devices(faults: accelerator.Faults, numbers: array.array[float]) -> floa
         buffer[2:4].copy_from(b"12", stream=stream).fill_(1).copy_to(bytearray(2)).record_stream(stream)
         print(memoryview(buffer).nbytes, sum(grow()), scope.total, accelerator.memory.set_limit("90%"))
     print(accelerator.memory.set_limit(None), accelerator.memory_stats(device_one)["num_ooms"])
+    pinned = interlock.zeros(2, 3, pin_memory=True)
+    moved = pinned.to("host:1", interlock.float64, True).to(pinned, non_blocking=True, copy=True)
+    moved.copy_(interlock.full((2, 3), 1, device=accelerator.current_stream().device), non_blocking=True)
+    assert moved.cpu().pin_memory().is_pinned()
     properties = accelerator.device_properties(0)
     with accelerator.memory.history(None, stacks=None, device=1) as recording:
         taken: accelerator.memory.Snapshot = accelerator.memory.snapshot()

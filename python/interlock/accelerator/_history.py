@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Literal
 
 from interlock._core import accelerator as _native
 
 if TYPE_CHECKING:
-    import os
-from collections.abc import Mapping
+    from collections.abc import Mapping
     from os import PathLike
 
     from interlock._core.accelerator import Recording, device as _device

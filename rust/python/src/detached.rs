@@ -155,10 +155,11 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T)
 }
 
 /// Calls `work` attached, in the middle of what this thread does [detached]. An interpreter that ends waits a moment
-/// for it. What runs code of a program [is called](call) with care, because it may take longer.
-pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
+/// for it. What runs code of a program [is called](call) with care, because it may take longer. `None` where there is
+/// no interpreter any more.
+pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     let _returning = Returning::announced();
-    Python::attach(work)
+    Python::try_attach(work)
 }
 
 /// Calls a function of Python that may still run when the interpreter ends. That stops the thread, before Python 3.14

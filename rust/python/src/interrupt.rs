@@ -1,4 +1,4 @@
-//! Signals that end a wait of the core.
+//! Signals that end waits in the middle of what the core does.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use interlock::{Error, accelerator};
 use crate::detached::attached;
 use crate::kept;
 
-/// Has waits within an allocation end where a handler of a signal raises something, as that of Ctrl-C does.
+/// Has waits of the core end where a handler of a signal raises something, as that of Ctrl-C does.
 pub(crate) fn end_waits_on_signals() {
     accelerator::ask_while_waiting(interrupted);
 }
@@ -26,9 +26,10 @@ fn interrupted() -> bool {
         return false;
     }
     LAST.set(Some(now));
-    attached(|py| {
+    let raised = attached(|py| {
         let Err(raised) = py.check_signals() else { return false };
         kept::keep(py, Error::Interrupted, raised);
         true
-    })
+    });
+    raised.unwrap_or(false)
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use interlock::accelerator::Device;
+
 use crate::DType;
 
 /// The result of an operation of this crate.
@@ -167,7 +169,23 @@ pub enum Error {
         /// How many are needed.
         needed: usize,
     },
-    /// The allocator's refusal.
+    /// Tensors on different devices.
+    Devices {
+        /// The operation.
+        op: &'static str,
+        /// Where it was to run.
+        left: Device,
+        /// Where another tensor is.
+        right: Device,
+    },
+    /// Something that only tensors of the processor have.
+    OnDevice {
+        /// What was asked for.
+        what: &'static str,
+        /// Where the tensor is.
+        device: Device,
+    },
+    /// The refusal of an allocator or a device, or what failed there and is told late.
     Core(interlock::Error),
 }
 
@@ -263,6 +281,14 @@ impl fmt::Display for Error {
                 "grad: the outputs do not depend on input {index}; allow_unused=True gives None for it"
             ),
             Error::Count { what, given, needed } => write!(f, "{given} {what} given, {needed} needed"),
+            Error::Devices { op, left, right } => write!(
+                f,
+                "{op}: tensors are on {left} and on {right}; all must be on one device, but a tensor without \
+                 dimensions may be on the cpu"
+            ),
+            Error::OnDevice { what, device } => {
+                write!(f, "a tensor on {device} has no {what}; cpu() copies it")
+            }
             Error::Core(error) => error.fmt(f),
         }
     }

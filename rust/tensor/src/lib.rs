@@ -23,5 +23,5 @@ pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use ops::{Index, Operand, Reduction, cat, manual_seed, stack};
-pub use storage::Storage;
+pub use storage::{Options, Place, Storage};
 pub use tensor::Tensor;

@@ -8,11 +8,10 @@ use interlock::autograd::is_inference_mode_enabled;
 
 use crate::access::{Locked, Reading, Writing};
 use crate::autograd::{Meta, Node};
-use crate::dtype::dispatch;
 use crate::shape::{Layout, checked_numel};
-use crate::storage::Storage;
+use crate::storage::{Options, Place, Storage};
 use crate::waste::Waste;
-use crate::{DType, Element, Error, Result, Scalar};
+use crate::{DType, Element, Error, Result};
 
 /// A strided view of elements in memory. Cloning the handle gives the same tensor again.
 #[derive(Clone)]
@@ -39,7 +38,7 @@ impl Tensor {
         Tensor(Arc::new(Inner { storage, dtype, layout, meta: Locked::default() }))
     }
 
-    /// A new contiguous tensor that `fill` writes.
+    /// A new contiguous tensor on the processor, that `fill` writes at once.
     pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) -> Result<Self> {
         let count = checked_numel(shape, size_of::<T>())?;
         Ok(Tensor::new(Storage::build(count, fill)?, T::DTYPE, Layout::contiguous(shape)))
@@ -72,7 +71,7 @@ impl Tensor {
         Tensor::new(self.0.storage.clone(), self.0.dtype, layout)
     }
 
-    pub(crate) fn storage_handle(&self) -> &Storage {
+    pub(crate) fn storage_handle(&self) -> &Arc<Storage> {
         &self.0.storage
     }
 
@@ -131,6 +130,26 @@ impl Tensor {
         self.0.storage.device()
     }
 
+    /// Whether the elements lie on a device, and so operations are queued.
+    pub fn is_on_device(&self) -> bool {
+        self.0.storage.is_on_device()
+    }
+
+    /// Where what is made of it lies.
+    pub(crate) fn place(&self) -> Place {
+        if self.is_on_device() { Place::Device(self.device()) } else { Place::Cpu }
+    }
+
+    /// Whether the elements lie in memory of the processor that devices reach without a detour.
+    pub fn is_pinned(&self) -> bool {
+        self.0.storage.is_pinned()
+    }
+
+    /// Element type and device: what a new tensor beside this one has.
+    pub fn options(&self) -> Options {
+        Options { dtype: self.dtype(), place: self.place() }
+    }
+
     /// The sizes.
     pub fn shape(&self) -> &[usize] {
         &self.0.layout.shape
@@ -161,7 +180,7 @@ impl Tensor {
         self.layout().is_contiguous()
     }
 
-    /// The address of the first element.
+    /// The address of the first element; on a device in the device's own counting.
     pub fn data_ptr(&self) -> *mut u8 {
         self.0.storage.pointer().wrapping_add(self.storage_offset().wrapping_mul(self.dtype().size()))
     }
@@ -184,35 +203,6 @@ impl Tensor {
         self.version()?;
         self.0.storage.set_version(version);
         Ok(())
-    }
-
-    /// The one element.
-    pub fn item(&self) -> Result<Scalar> {
-        let misfit = || Error::Shape {
-            op: "item",
-            given: self.shape().to_vec(),
-            allowed: "exactly one element is needed".to_owned(),
-        };
-        if self.numel() != 1 {
-            return Err(misfit());
-        }
-        let position = self.storage_offset();
-        dispatch!(self.dtype(), T => self.0.storage.with(|data: &[T]| data.get(position).map(|v| v.to_scalar())))
-            .ok_or_else(misfit)
-    }
-
-    /// All elements in row-major order.
-    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let plain = self.detached().cast(T::DTYPE)?.contiguous()?;
-        let (start, end) = (plain.storage_offset(), plain.storage_offset() + plain.numel());
-        Ok(plain.0.storage.with(|data: &[T]| data.get(start..end).unwrap_or_default().to_vec()))
-    }
-
-    /// All elements in row-major order, as numbers outside of a tensor.
-    pub fn to_scalars(&self) -> Result<Vec<Scalar>> {
-        dispatch!(self.dtype(), T => {
-            self.to_vec::<T>().map(|values| values.into_iter().map(T::to_scalar).collect())
-        })
     }
 
     /// Whether it takes part in differentiation.
@@ -270,6 +260,9 @@ impl Tensor {
             }
             if grad.dtype() != self.dtype() {
                 return Err(Error::ResultType { op: "grad", result: grad.dtype(), target: self.dtype() });
+            }
+            if grad.device() != self.device() {
+                return Err(Error::Devices { op: "grad", left: self.device(), right: grad.device() });
             }
         }
         // The old gradient is dropped after the lock: it may own a graph.

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use interlock::accelerator::memory::Block;
+use crate::storage::Memory;
 
 use crate::autograd::{Edges, Meta, SavedTensors};
 
@@ -15,7 +15,7 @@ pub(crate) enum Waste {
     /// A tensor leads to its gradient, the node that made it and the base that it is a view of.
     Tensor { _meta: Meta },
     /// Memory of others may belong to an array that is a view of another tensor.
-    Memory { _block: Block },
+    Memory { _memory: Memory },
 }
 
 thread_local! {

@@ -9,7 +9,6 @@ use super::{Awaited, Device};
 use crate::Result;
 use crate::state::{self, Places, Scope, ScopeGuard, Slots};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The accelerator in use and the index of a device that `operation` was given; no device, or one without an
 /// index, is the current one. The first call starts the driver and fixes it.
@@ -145,7 +144,7 @@ pub fn waiting(device: Option<Device>) -> Result<Waiting> {
 /// Waits until all that is queued on a device now has been done. Fails with what failed there and was not told
 /// yet. No device is the current one.
 pub fn synchronize(device: Option<Device>) -> Result<()> {
-    waiting(device)?.at_most(Duration::MAX).map(drop)
+    waiting(device)?.to_the_end()
 }
 
 /// What a device is; no device is the current one.

@@ -1,7 +1,5 @@
 //! Marks in streams.
 
-use std::time::Duration;
-
 use once_cell::race::OnceBox;
 
 use super::driver::{Awaited, DeviceIndex, Driver, EventHandle, EventOptions};
@@ -125,7 +123,7 @@ impl Event {
 
     /// Waits until all before the mark has been done. Fails as [`is_done`](Event::is_done).
     pub fn synchronize(&self) -> Result<()> {
-        self.waiting()?.map_or(Ok(()), |waiting| waiting.at_most(Duration::MAX).map(drop))
+        self.waiting()?.map_or(Ok(()), |waiting| waiting.to_the_end())
     }
 
     /// Milliseconds from this mark to that of `end`. Both must have been made with `timing`, and been reached.

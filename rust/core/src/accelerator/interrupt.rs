@@ -6,8 +6,8 @@ use crate::{Error, Result};
 
 static ASKED: OnceBox<fn() -> bool> = OnceBox::new();
 
-/// Has `interrupted` called again and again while a thread waits until memory can be given back, on that thread and
-/// without any lock. Once it returns true the wait ends with [`Error::Interrupted`]. The first call counts.
+/// Has `interrupted` called again and again while a thread waits for a stream, an event, a device or memory, on that
+/// thread and without any lock. Once it returns true the wait ends with [`Error::Interrupted`]. The first call counts.
 pub fn ask_while_waiting(interrupted: fn() -> bool) {
     // A second host in one process shares the interpreter with the first.
     let _ = ASKED.set(Box::new(interrupted));

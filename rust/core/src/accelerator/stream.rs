@@ -3,7 +3,6 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use super::driver::{Awaited, Copy, DeviceIndex, Driver, Fill, Keeper, PriorityRange, StreamHandle, Work};
 use super::event::Event;
@@ -151,7 +150,7 @@ impl Stream {
 
     /// Waits until all that is queued now has been done. Fails as [`is_done`](Stream::is_done).
     pub fn synchronize(&self) -> Result<()> {
-        self.waiting()?.at_most(Duration::MAX).map(drop)
+        self.waiting()?.to_the_end()
     }
 
     /// Marks the place after all that is queued with an event.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::driver::{Awaited, Goal, Patience, StreamHandle};
 use super::in_use::Accelerator;
+use super::interrupt;
 use crate::{Error, Result};
 
 /// A wait that has begun: for what was queued then, and not for what is queued meanwhile. It may be gone on with
@@ -21,6 +22,17 @@ impl Waiting {
         let driver = home.driver_for("the accelerator")?;
         refuse_to_wait_for_oneself(home, awaited)?;
         Ok(Waiting { home, goal: driver.goal(awaited)?, asleep })
+    }
+
+    /// Waits to the end, or until the host of this crate [ends it](super::ask_while_waiting). Fails as
+    /// [`at_most`](Waiting::at_most).
+    pub fn to_the_end(&self) -> Result<()> {
+        /// The host is asked after this time at the latest.
+        const SLICE: Duration = Duration::from_millis(20);
+        while !self.at_most(SLICE)? {
+            interrupt::check()?;
+        }
+        Ok(())
     }
 
     /// Waits for `limit` at most; returns whether all has been done. Fails with what failed there and was not told

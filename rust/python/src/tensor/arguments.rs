@@ -1,7 +1,6 @@
 //! Arguments: numbers, operands, sizes, dimensions, devices.
 
-use interlock::accelerator::{Device, DeviceType, default_device};
-use interlock_tensor::{DType as CoreDType, Operand, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{DType as CoreDType, Operand, Place, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
@@ -9,7 +8,6 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 use super::Tensor;
 use super::dtype::DType;
 use crate::accelerator;
-use crate::errors::raised;
 
 pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
     given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
@@ -50,7 +48,7 @@ pub(super) fn number(given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
 /// A number, or a tensor with one element.
 pub(super) fn scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     if let Ok(tensor) = given.cast::<Tensor>() {
-        return tensor.get().0.item().map_err(|error| super::errors::exception(given.py(), &error));
+        return super::numbers::item(given.py(), &tensor.get().0);
     }
     number(given)?.ok_or_else(|| wrong_type(what, "a number", given))
 }
@@ -81,9 +79,9 @@ impl Other {
         }
     }
 
-    pub fn size(&self) -> usize {
+    pub fn weight(&self) -> usize {
         match self {
-            Other::Tensor(tensor) => tensor.numel(),
+            Other::Tensor(tensor) => super::weight(tensor),
             Other::Number(_) => 1,
         }
     }
@@ -138,24 +136,14 @@ pub(super) fn dtype(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDTy
     }
 }
 
-/// Checks that a tensor can be on a device; none given is the one where it is.
-pub(super) fn on_cpu(given: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let Some(given) = given else { return Ok(()) };
-    can_hold_tensors(given.py(), accelerator::parse(given)?, "")
-}
-
-/// Checks that a tensor can be made on a device; none given is the default device.
-pub(super) fn on_cpu_or_default(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    match given {
-        Some(_) => on_cpu(given),
-        None => can_hold_tensors(py, default_device(), "the default device "),
+/// Where a new tensor is to lie; `beside` if no device is given.
+pub(super) fn place(given: Option<&Bound<'_, PyAny>>, pin_memory: bool, beside: Place) -> PyResult<Place> {
+    let place = given.map(accelerator::parse).transpose()?.map_or(beside, Place::from);
+    match place {
+        Place::Device(device) if pin_memory => Err(PyRuntimeError::new_err(format!(
+            "only tensors on the cpu can be in pinned memory, not one on {device}"
+        ))),
+        _ if pin_memory => Ok(Place::Pinned),
+        place => Ok(place),
     }
-}
-
-fn can_hold_tensors(py: Python<'_>, device: Device, which: &str) -> PyResult<()> {
-    if device.kind() == DeviceType::Cpu {
-        return Ok(());
-    }
-    let message = format!("tensors live on the CPU; {which}{device} can't hold them");
-    Err(raised(py, "NoAcceleratorError", message))
 }

@@ -5,7 +5,7 @@ use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
 use super::arguments::{Other, number, scalar, wrong_type};
-use super::{Tensor, run};
+use super::{Tensor, run, weight};
 
 type Answer = PyResult<Py<PyAny>>;
 
@@ -17,7 +17,7 @@ fn operator(
 ) -> Answer {
     let py = other.py();
     let Some(other) = Other::find(other)? else { return Ok(py.NotImplemented()) };
-    let size = tensor.0.numel().max(other.size());
+    let size = weight(&tensor.0).max(other.weight());
     Ok(Bound::new(py, run(py, size, || operation(&tensor.0, &other))?)?.into_any().unbind())
 }
 
@@ -29,7 +29,7 @@ fn reflected(
 ) -> Answer {
     let py = other.py();
     let Some(number) = number(other)? else { return Ok(py.NotImplemented()) };
-    Ok(Bound::new(py, run(py, tensor.0.numel(), || operation(&tensor.0, number))?)?.into_any().unbind())
+    Ok(Bound::new(py, run(py, weight(&tensor.0), || operation(&tensor.0, number))?)?.into_any().unbind())
 }
 
 fn named(
@@ -40,7 +40,7 @@ fn named(
 ) -> PyResult<Tensor> {
     let py = other.py();
     let other = Other::require(what, other)?;
-    run(py, tensor.0.numel().max(other.size()), || operation(&tensor.0, &other))
+    run(py, weight(&tensor.0).max(other.weight()), || operation(&tensor.0, &other))
 }
 
 fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
@@ -111,7 +111,7 @@ impl Tensor {
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, self.0.numel(), || self.0.neg())
+        run(py, weight(&self.0), || self.0.neg())
     }
 
     fn __pos__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -119,7 +119,7 @@ impl Tensor {
     }
 
     fn __abs__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, self.0.numel(), || self.0.abs())
+        run(py, weight(&self.0), || self.0.abs())
     }
 
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> Answer {
@@ -188,7 +188,7 @@ macro_rules! element_methods {
         impl Tensor {
             $($(#[$doc])*
             fn $method(&self, py: Python<'_>) -> PyResult<Tensor> {
-                run(py, self.0.numel(), || self.0.$method())
+                run(py, weight(&self.0), || self.0.$method())
             })+
         }
     };

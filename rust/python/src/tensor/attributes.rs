@@ -4,16 +4,16 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::Tensor;
 use super::arguments::integer;
 use super::dtype;
-use super::errors::{IntoTensor, OrRaise};
+use super::errors::OrRaise;
 use super::gradients::Node;
-use crate::accelerator::Device;
-use crate::detached::detached;
+use super::{Tensor, call, run, weight};
+use crate::accelerator::{Device, parse};
 
 /// What makes a tensor again: the function and its arguments.
-type Parts<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, Vec<usize>, bool));
+type Parts<'py> =
+    (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, Vec<usize>, bool, Option<String>));
 
 #[pymethods]
 impl Tensor {
@@ -100,9 +100,16 @@ impl Tensor {
         self.0.storage_offset()
     }
 
-    /// The address of the first element.
+    /// The address of the first element; on a device in the device's own counting.
     fn data_ptr(&self) -> usize {
         self.0.data_ptr() as usize
+    }
+
+    /// Whether the elements lie in memory that devices reach without a detour; it is of the cpu.
+    #[pyo3(signature = (device = None))]
+    fn is_pinned(&self, device: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        device.map(parse).transpose()?;
+        Ok(self.0.is_pinned())
     }
 
     /// How often the memory was changed in place. Inference tensors do not count: RuntimeError.
@@ -184,7 +191,7 @@ impl Tensor {
 
     /// A tensor of its own with the same elements.
     fn clone(&self, py: Python<'_>) -> PyResult<Tensor> {
-        super::run(py, self.0.numel(), || self.0.copy())
+        run(py, weight(&self.0), || self.0.copy())
     }
 
     /// The tensor itself if it is contiguous, else a contiguous copy.
@@ -192,8 +199,8 @@ impl Tensor {
         if slf.get().0.is_contiguous() {
             return Ok(slf);
         }
-        let copy = slf.get().0.contiguous().into_tensor(slf.py())?;
-        Bound::new(slf.py(), copy)
+        let tensor = &slf.get().0;
+        Bound::new(slf.py(), run(slf.py(), weight(tensor), || tensor.contiguous())?)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -205,17 +212,16 @@ impl Tensor {
         self.0.identity()
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        let tensor = &self.0;
-        if tensor.numel() >= super::LONG { detached(py, || tensor.to_string()) } else { tensor.to_string() }
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        call(py, weight(&self.0), || self.0.text())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         let rebuild = py.import("interlock._core.tensor")?.getattr("_rebuild")?;
-        let bytes = PyBytes::new(py, &super::data::bytes(&self.0).or_raise(py)?);
-        let parts =
-            (bytes, dtype::object(py, self.0.dtype())?, self.0.shape().to_vec(), self.0.requires_grad());
-        Ok((rebuild, parts))
+        let bytes = PyBytes::new(py, &call(py, weight(&self.0), || super::data::bytes(&self.0))?);
+        let device = self.0.is_on_device().then(|| self.0.device().to_string());
+        let (shape, requires_grad) = (self.0.shape().to_vec(), self.0.requires_grad());
+        Ok((rebuild, (bytes, dtype::object(py, self.0.dtype())?, shape, requires_grad, device)))
     }
 }
 

@@ -1,13 +1,14 @@
 //! Functions that make tensors.
 
-use interlock_tensor::{DType as CoreDType, Result, Scalar, Tensor as CoreTensor};
+use interlock::accelerator::default_device;
+use interlock_tensor::{DType as CoreDType, Options, Place, Result, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::detached::detached;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::arguments::{dtype, integers, on_cpu, on_cpu_or_default, one_or_more, scalar, shape, wrong_type};
+use super::arguments::{dtype, integers, one_or_more, place, scalar, shape, wrong_type};
 use super::dtype::DType;
 use super::errors::OrRaise;
 use super::{Tensor, data, numpy};
@@ -31,25 +32,12 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_rebuild, module)?)
 }
 
-/// Makes a tensor where other threads may run, and marks it; without a device on the default one.
+/// Makes a tensor where other threads may run, and marks it.
 fn made(
     py: Python<'_>,
-    device: Any<'_, '_>,
     requires_grad: bool,
     make: impl FnOnce() -> Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
-    on_cpu_or_default(py, device)?;
-    made_there(py, device, requires_grad, make)
-}
-
-/// The same, without a device on the processor.
-fn made_there(
-    py: Python<'_>,
-    device: Any<'_, '_>,
-    requires_grad: bool,
-    make: impl FnOnce() -> Result<CoreTensor> + Send,
-) -> PyResult<Tensor> {
-    on_cpu(device)?;
     let tensor = detached(py, make).or_raise(py)?;
     if requires_grad {
         tensor.set_requires_grad(true).or_raise(py)?;
@@ -62,18 +50,29 @@ fn made_there(
 /// Without `dtype` bools make a bool tensor, ints int64, and floats among them float32. Raises
 /// ValueError for ragged sequences and TypeError for what is no number.
 #[pyfunction]
-#[pyo3(signature = (data, *, dtype = None, device = None, requires_grad = false))]
+#[pyo3(signature = (data, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn tensor(
     data: &Bound<'_, PyAny>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<Tensor> {
+    let place = place(device, pin_memory, beside(data))?;
     let tensor = data::from_data(data, self::dtype(dtype)?)?;
-    made(data.py(), device, requires_grad, || Ok(tensor))
+    made(data.py(), requires_grad, || tensor.to((tensor.dtype(), place), false))
 }
 
-/// As `tensor`, without a copy where that is possible: a tensor of the wanted type is returned itself,
+/// Where a tensor with the numbers of `data` lies if no device is given: a tensor's copy lies where that does,
+/// unless there is a default device.
+fn beside(data: &Bound<'_, PyAny>) -> Place {
+    match (Place::from(default_device()), data.cast::<Tensor>()) {
+        (Place::Cpu, Ok(tensor)) => tensor.get().0.device().into(),
+        (place, _) => place,
+    }
+}
+
+/// As `tensor`, without a copy where that is possible: a tensor of the wanted type and device is returned itself,
 /// and a NumPy array shares its memory.
 #[pyfunction]
 #[pyo3(signature = (data, dtype = None, device = None))]
@@ -83,20 +82,20 @@ fn as_tensor<'py>(
     device: Any<'_, 'py>,
 ) -> PyResult<Bound<'py, Tensor>> {
     let py = data.py();
-    on_cpu(device)?;
+    let place = place(device, false, beside(data))?;
     let wanted = self::dtype(dtype)?;
-    if let Ok(tensor) = data.cast::<Tensor>() {
-        let core = &tensor.get().0;
-        let Some(wanted) = wanted.filter(|&wanted| wanted != core.dtype()) else { return Ok(tensor.clone()) };
-        return Bound::new(py, Tensor(core.cast(wanted).or_raise(py)?));
-    }
-    let made = if numpy::is_array(data)? {
-        let shared = numpy::share(data)?;
-        wanted.map_or_else(|| Ok(shared.clone()), |wanted| shared.cast(wanted)).or_raise(py)?
+    let source = if let Ok(tensor) = data.cast::<Tensor>() {
+        tensor.get().0.clone()
+    } else if numpy::is_array(data)? {
+        numpy::share(data)?
     } else {
         data::from_data(data, wanted)?
     };
-    Bound::new(py, Tensor(made))
+    let made = detached(py, || source.to((wanted.unwrap_or(source.dtype()), place), false)).or_raise(py)?;
+    match data.cast::<Tensor>() {
+        Ok(tensor) if made.is(&tensor.get().0) => Ok(tensor.clone()),
+        _ => Bound::new(py, Tensor(made)),
+    }
 }
 
 /// A tensor that shares the memory of a NumPy array: writes to either show in both.
@@ -110,57 +109,63 @@ fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 
 /// A tensor of zeros; sizes are given one by one or as a tuple or list.
 #[pyfunction]
-#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false))]
+#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros(
     size: &Bound<'_, PyTuple>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (shape, dtype) =
-        (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
-    made(size.py(), device, requires_grad, || CoreTensor::zeros(&shape, dtype))
+    let shape = shape(&integers("size", size)?)?;
+    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    made(size.py(), requires_grad, || CoreTensor::zeros(&shape, options))
 }
 
 /// A tensor of ones; sizes are given one by one or as a tuple or list.
 #[pyfunction]
-#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false))]
+#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones(
     size: &Bound<'_, PyTuple>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (shape, dtype) =
-        (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
-    made(size.py(), device, requires_grad, || CoreTensor::ones(&shape, dtype))
+    let shape = shape(&integers("size", size)?)?;
+    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    made(size.py(), requires_grad, || CoreTensor::ones(&shape, options))
 }
 
 /// A tensor whose elements are not promised to be anything.
 #[pyfunction]
-#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false))]
+#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn empty(
     size: &Bound<'_, PyTuple>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<Tensor> {
-    zeros(size, dtype, device, requires_grad)
+    let shape = shape(&integers("size", size)?)?;
+    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    made(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
 }
 
 /// A tensor of one number; without `dtype` of the number's type.
 #[pyfunction]
-#[pyo3(signature = (size, fill_value, *, dtype = None, device = None, requires_grad = false))]
+#[pyo3(signature = (size, fill_value, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn full(
     size: &Bound<'_, PyAny>,
     fill_value: &Bound<'_, PyAny>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<Tensor> {
     let (shape, value) = (shape(&one_or_more("size", size)?)?, scalar("fill_value", fill_value)?);
-    let dtype = self::dtype(dtype)?.unwrap_or(value.dtype());
-    made(size.py(), device, requires_grad, || CoreTensor::full(&shape, value, dtype))
+    let options = options(dtype, value.dtype(), device, pin_memory)?;
+    made(size.py(), requires_grad, || CoreTensor::full(&shape, value, options))
 }
 
 /// The numbers from `start` up to but without `end`, `step` apart; `arange(end)` starts from 0.
@@ -168,7 +173,7 @@ fn full(
 /// Without `dtype` int64, or float32 if any argument is a float. Raises RuntimeError for a step of 0 or
 /// one that leads away from the end.
 #[pyfunction]
-#[pyo3(signature = (start, end = None, step = None, *, dtype = None, device = None, requires_grad = false))]
+#[pyo3(signature = (start, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn arange(
     start: &Bound<'_, PyAny>,
     end: Any<'_, '_>,
@@ -176,6 +181,7 @@ fn arange(
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<Tensor> {
     let first = scalar("start", start)?;
     let step = step.map_or(Ok(Scalar::Int(1)), |step| scalar("step", step))?;
@@ -185,71 +191,91 @@ fn arange(
     };
     let widest = [start_value, end_value, step].map(Scalar::dtype).into_iter().max();
     let inferred = widest.unwrap_or(CoreDType::Int64).max(CoreDType::Int64);
-    let dtype = self::dtype(dtype)?.unwrap_or(inferred);
-    made(start.py(), device, requires_grad, || CoreTensor::arange(start_value, end_value, step, dtype))
+    let options = options(dtype, inferred, device, pin_memory)?;
+    made(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
 }
 
-fn like(input: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
-    match input.cast::<Tensor>() {
-        Ok(tensor) => Ok(tensor.get().0.clone()),
-        Err(_) => Err(wrong_type("input", "a Tensor", input)),
-    }
+/// Another tensor, and what a new one is that is like it but for what is given.
+fn like(
+    input: &Bound<'_, PyAny>,
+    dtype: Any<'_, '_>,
+    device: Any<'_, '_>,
+    pin_memory: bool,
+) -> PyResult<(CoreTensor, Options)> {
+    let Ok(tensor) = input.cast::<Tensor>() else { return Err(wrong_type("input", "a Tensor", input)) };
+    let other = tensor.get().0.clone();
+    let place = place(device, pin_memory, other.device().into())?;
+    let dtype = self::dtype(dtype)?.unwrap_or(other.dtype());
+    Ok((other, Options { dtype, place }))
 }
 
-/// Zeros of the shape and, without `dtype`, of the type of another tensor.
+/// What a new tensor is: `otherwise` is its type, and the default device its place, if none is given.
+fn options(
+    dtype: Any<'_, '_>,
+    otherwise: CoreDType,
+    device: Any<'_, '_>,
+    pin_memory: bool,
+) -> PyResult<Options> {
+    let dtype = self::dtype(dtype)?.unwrap_or(otherwise);
+    Ok(Options { dtype, place: place(device, pin_memory, default_device().into())? })
+}
+
+/// Zeros of the shape and, without `dtype` and `device`, of the type and on the device of another tensor.
 #[pyfunction]
-#[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false))]
+#[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros_like(
     input: &Bound<'_, PyAny>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (other, dtype) = (like(input)?, self::dtype(dtype)?);
-    let dtype = dtype.unwrap_or(other.dtype());
-    made_there(input.py(), device, requires_grad, || CoreTensor::zeros(other.shape(), dtype))
+    let (other, options) = like(input, dtype, device, pin_memory)?;
+    made(input.py(), requires_grad, || CoreTensor::zeros(other.shape(), options))
 }
 
-/// Ones of the shape and, without `dtype`, of the type of another tensor.
+/// Ones of the shape and, without `dtype` and `device`, of the type and on the device of another tensor.
 #[pyfunction]
-#[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false))]
+#[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones_like(
     input: &Bound<'_, PyAny>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (other, dtype) = (like(input)?, self::dtype(dtype)?);
-    let dtype = dtype.unwrap_or(other.dtype());
-    made_there(input.py(), device, requires_grad, || CoreTensor::ones(other.shape(), dtype))
+    let (other, options) = like(input, dtype, device, pin_memory)?;
+    made(input.py(), requires_grad, || CoreTensor::ones(other.shape(), options))
 }
 
 /// Numbers spread evenly from 0 up to but without 1; see `manual_seed`.
 #[pyfunction]
-#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false))]
+#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn rand(
     size: &Bound<'_, PyTuple>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (shape, dtype) =
-        (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
-    made(size.py(), device, requires_grad, || CoreTensor::rand(&shape, dtype))
+    let shape = shape(&integers("size", size)?)?;
+    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    made(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
 }
 
 /// Numbers of the standard normal distribution; see `manual_seed`.
 #[pyfunction]
-#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false))]
+#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn randn(
     size: &Bound<'_, PyTuple>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (shape, dtype) =
-        (shape(&integers("size", size)?)?, self::dtype(dtype)?.unwrap_or(CoreDType::DEFAULT_FLOAT));
-    made(size.py(), device, requires_grad, || CoreTensor::randn(&shape, dtype))
+    let shape = shape(&integers("size", size)?)?;
+    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    made(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
 }
 
 /// Restarts the process's random numbers: after the same seed the same calls give the same numbers.
@@ -265,12 +291,15 @@ fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
 
 /// Makes a tensor again from what pickle has stored.
 #[pyfunction]
+#[pyo3(signature = (bytes, dtype, shape, requires_grad, device = None))]
 fn _rebuild(
     bytes: &Bound<'_, PyBytes>,
     dtype: &DType,
     shape: Vec<usize>,
     requires_grad: bool,
+    device: Any<'_, '_>,
 ) -> PyResult<Tensor> {
+    let place = place(device, false, Place::Cpu)?;
     let tensor = data::from_bytes(bytes.as_bytes(), dtype.0, &shape).or_raise(bytes.py())?;
-    made_there(bytes.py(), None, requires_grad, || Ok(tensor))
+    made(bytes.py(), requires_grad, || tensor.to((tensor.dtype(), place), false))
 }

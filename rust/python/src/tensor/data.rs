@@ -10,6 +10,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 use super::Tensor;
 use super::arguments::{number, type_name};
 use super::errors::OrRaise;
+use super::numbers::item;
 use super::numpy;
 
 /// Lists nested deeper than this are taken for endless.
@@ -96,7 +97,7 @@ fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         if tensor.ndim() > 0 {
             return Ok(None);
         }
-        return Ok(Some((tensor.item().or_raise(data.py())?, tensor.dtype())));
+        return Ok(Some((item(data.py(), tensor)?, tensor.dtype())));
     }
     if let Some(value) =
         number(data).map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))?

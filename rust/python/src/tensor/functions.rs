@@ -4,7 +4,7 @@ use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::arguments::{integer, wrong_type};
-use super::{Tensor, reduce, run};
+use super::{Tensor, reduce, run, weight};
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
@@ -37,7 +37,7 @@ fn each(
     operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
     let tensor = tensor("input", input)?;
-    run(input.py(), tensor.numel(), || operation(&tensor))
+    run(input.py(), weight(&tensor), || operation(&tensor))
 }
 
 /// Whether an object is a tensor.
@@ -112,7 +112,7 @@ fn several(tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
 #[pyo3(signature = (tensors, dim = 0))]
 fn cat(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
     let parts = several(tensors)?;
-    run(tensors.py(), parts.iter().map(CoreTensor::numel).sum(), || interlock_tensor::cat(&parts, dim))
+    run(tensors.py(), parts.iter().map(weight).sum(), || interlock_tensor::cat(&parts, dim))
 }
 
 /// Tensors of one shape along a new dimension `dim`.
@@ -120,7 +120,7 @@ fn cat(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
 #[pyo3(signature = (tensors, dim = 0))]
 fn stack(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
     let parts = several(tensors)?;
-    run(tensors.py(), parts.iter().map(CoreTensor::numel).sum(), || interlock_tensor::stack(&parts, dim))
+    run(tensors.py(), parts.iter().map(weight).sum(), || interlock_tensor::stack(&parts, dim))
 }
 
 /// The logarithm of the softmax along `dim`, exact also where that is tiny.
@@ -146,5 +146,5 @@ fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: Any<'_, '_>)
 fn cross_entropy(input: &Bound<'_, PyAny>, target: &Bound<'_, PyAny>, reduction: &str) -> PyResult<Tensor> {
     let (scores, classes) = (tensor("input", input)?, tensor("target", target)?);
     let reduction = reduce::reduction(reduction)?;
-    run(input.py(), scores.numel(), || scores.cross_entropy(&classes, reduction))
+    run(input.py(), weight(&scores), || scores.cross_entropy(&classes, reduction))
 }

@@ -159,7 +159,7 @@ fn grad<'py>(
         core::grad(&request, &inputs, allow_unused)
     });
     let found = found.or_raise(py)?.into_iter().zip(&inputs).map(|(gradient, input)| match gradient {
-        None if materialize_grads => CoreTensor::zeros(input.shape(), input.dtype()).or_raise(py).map(Some),
+        None if materialize_grads => CoreTensor::zeros(input.shape(), input.options()).or_raise(py).map(Some),
         other => Ok(other),
     });
     let found = found.map(|gradient| Ok(gradient?.map(Tensor))).collect::<PyResult<Vec<_>>>()?;

@@ -4,12 +4,11 @@ use interlock_tensor::{DType as CoreDType, Index, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 
-use crate::detached::detached;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyIterator, PyList, PySlice, PyTuple};
 
 use super::arguments::{integer, number, type_name, wrong_type};
 use super::errors::{IntoTensor, OrRaise};
-use super::{Tensor, data, run};
+use super::{Tensor, call, data, numbers, run, weight};
 
 /// A bound of a slice; beyond 64 bits it is clamped, as Python does.
 fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
@@ -39,21 +38,14 @@ fn part(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         return Ok(Index::Slice { start: bound(slice, "start")?, end: bound(slice, "stop")?, step });
     }
     if let Ok(tensor) = index.cast::<Tensor>() {
-        let tensor = &tensor.get().0;
-        return Ok(match tensor.item() {
-            Ok(Scalar::Int(place)) if tensor.ndim() == 0 => Index::At(place),
-            _ => Index::Tensor(tensor.clone()),
-        });
+        return one_or_many(index.py(), tensor.get().0.clone());
     }
     if index.is_instance_of::<PyList>() || index.hasattr("__array_interface__")? {
         let tensor = data::from_data(index, None)?;
         // An empty list holds no floating-point numbers, it holds no indices.
         let tensor =
             if tensor.numel() == 0 { tensor.cast(CoreDType::Int64).or_raise(index.py())? } else { tensor };
-        return Ok(match tensor.item() {
-            Ok(Scalar::Int(place)) if tensor.ndim() == 0 => Index::At(place),
-            _ => Index::Tensor(tensor),
-        });
+        return one_or_many(index.py(), tensor);
     }
     if index.is_instance_of::<PyInt>() || index.hasattr("__index__")? {
         return integer("index", index).map(Index::At);
@@ -62,6 +54,17 @@ fn part(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         "a tensor is indexed by ints, slices, None, ... and int64 or bool tensors, not by {}",
         type_name(index)
     )))
+}
+
+/// A tensor as an index: one of integers without dimensions is a number.
+fn one_or_many(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
+    if tensor.ndim() == 0
+        && tensor.dtype() == CoreDType::Int64
+        && let Scalar::Int(place) = numbers::item(py, &tensor)?
+    {
+        return Ok(Index::At(place));
+    }
+    Ok(Index::Tensor(tensor))
 }
 
 fn parts(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
@@ -76,7 +79,7 @@ impl Tensor {
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let indices = parts(index)?;
         let copies = indices.iter().any(|index| matches!(index, Index::Tensor(_)));
-        run(index.py(), if copies { self.0.numel() } else { 0 }, || self.0.index(&indices))
+        run(index.py(), if copies { weight(&self.0) } else { 0 }, || self.0.index(&indices))
     }
 
     fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -90,10 +93,8 @@ impl Tensor {
             }
         };
         let indices = parts(index)?;
-        if self.0.numel() < super::LONG {
-            return self.0.set_index(&indices, &value).or_raise(py);
-        }
-        detached(py, || self.0.set_index(&indices, &value)).or_raise(py)
+        let weight = weight(&self.0).max(weight(&value));
+        call(py, weight, || self.0.set_index(&indices, &value))
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {

@@ -3,11 +3,8 @@
 use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use crate::detached::detached;
-
-use super::Tensor;
 use super::arguments::{Other, scalar, wrong_type};
-use super::errors::OrRaise;
+use super::{Tensor, call, weight};
 
 type Itself<'py> = PyResult<Bound<'py, Tensor>>;
 
@@ -15,10 +12,8 @@ fn change<'py>(
     tensor: Bound<'py, Tensor>,
     operation: impl FnOnce(&CoreTensor) -> Result<()> + Send,
 ) -> Itself<'py> {
-    let (py, target) = (tensor.py(), &tensor.get().0);
-    let result =
-        if target.numel() >= super::LONG { detached(py, || operation(target)) } else { operation(target) };
-    result.or_raise(py)?;
+    let target = &tensor.get().0;
+    call(tensor.py(), weight(target), || operation(target))?;
     Ok(tensor)
 }
 
@@ -80,11 +75,15 @@ impl Tensor {
         change(slf, |target| target.fill_(value).map(drop))
     }
 
-    /// All elements those of `src`, which broadcasts and is converted.
-    fn copy_<'py>(slf: Bound<'py, Self>, src: &Bound<'py, PyAny>) -> Itself<'py> {
+    /// All elements those of `src`, which broadcasts, is converted and may be on another device. With
+    /// `non_blocking` this returns while a copy between a device and pinned memory is queued.
+    #[pyo3(signature = (src, non_blocking = false))]
+    fn copy_<'py>(slf: Bound<'py, Self>, src: &Bound<'py, PyAny>, non_blocking: bool) -> Itself<'py> {
         let Ok(source) = src.cast::<Tensor>() else { return Err(wrong_type("src", "a Tensor", src)) };
-        let source = source.get().0.clone();
-        change(slf, |target| target.copy_(&source).map(drop))
+        let (source, target) = (&source.get().0, &slf.get().0);
+        let weight = weight(target).max(weight(source));
+        call(slf.py(), weight, || target.copy_from(source, non_blocking).map(drop))?;
+        Ok(slf)
     }
 
     fn __iadd__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {

@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 use crate::detached::detached;
 use crate::submodule::submodule;
 use crate::trace;
-use errors::IntoTensor;
+use errors::OrRaise;
 
 /// From so many elements on, other threads may run while an operation works.
 const LONG: usize = 4096;
@@ -44,13 +44,27 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, weakref, module = "interlock", name = "Tensor")]
 pub(crate) struct Tensor(pub(crate) CoreTensor);
 
-/// Runs an operation on `size` elements; many take long enough to let other threads run meanwhile.
+/// How many elements an operation on a tensor works on. One on a device may have to wait.
+fn weight(tensor: &CoreTensor) -> usize {
+    if tensor.is_on_device() { LONG } else { tensor.numel() }
+}
+
+/// Calls what works on `weight` elements; with many it takes long enough to let other threads run meanwhile.
+fn call<T: Send>(
+    py: Python<'_>,
+    weight: usize,
+    operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
+) -> PyResult<T> {
+    let result = if weight >= LONG { detached(py, operation) } else { operation() };
+    result.or_raise(py)
+}
+
+/// Runs an operation as [`call`] does.
 fn run(
     py: Python<'_>,
-    size: usize,
+    weight: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
     trace::look(py)?;
-    let result = if size >= LONG { detached(py, operation) } else { operation() };
-    result.into_tensor(py)
+    call(py, weight, operation).map(Tensor)
 }

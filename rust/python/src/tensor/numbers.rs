@@ -1,12 +1,17 @@
 //! Elements as Python's numbers.
 
-use interlock_tensor::Scalar;
+use interlock_tensor::{Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList};
 
-use super::Tensor;
-use super::errors::OrRaise;
+use super::{Tensor, call, weight};
+
+/// The one element; that of a device is waited for.
+pub(super) fn item(py: Python<'_>, tensor: &CoreTensor) -> PyResult<Scalar> {
+    // One element is read quickly, wherever it lies here.
+    call(py, if tensor.is_on_device() { super::LONG } else { 1 }, || tensor.item())
+}
 
 pub(super) fn object(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
     Ok(match value {
@@ -19,7 +24,7 @@ pub(super) fn object(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>
 impl Tensor {
     fn single(&self, py: Python<'_>, what: &str) -> PyResult<Scalar> {
         if self.0.numel() == 1 {
-            return self.0.item().or_raise(py);
+            return item(py, &self.0);
         }
         Err(PyRuntimeError::new_err(format!(
             "{what} of a tensor of shape {:?} is ambiguous: exactly one element is needed",
@@ -32,12 +37,12 @@ impl Tensor {
 impl Tensor {
     /// The one element as a bool, an int or a float.
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        object(py, self.0.item().or_raise(py)?)
+        object(py, item(py, &self.0)?)
     }
 
     /// The elements as nested lists; without dimensions, the element itself.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let elements = self.0.to_scalars().or_raise(py)?;
+        let elements = call(py, weight(&self.0), || self.0.to_scalars())?;
         let mut items = elements.into_iter().map(|value| object(py, value)).collect::<PyResult<Vec<_>>>()?;
         // From the innermost dimension outwards, each size makes lists of what there is so far.
         let shape = self.0.shape();
@@ -70,10 +75,11 @@ impl Tensor {
         }
     }
 
-    fn __index__(&self) -> PyResult<i64> {
-        match self.0.item() {
-            Ok(Scalar::Int(value)) => Ok(value),
-            Ok(Scalar::Bool(value)) => Ok(value.into()),
+    fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
+        let is_integer = self.0.numel() == 1 && !self.0.dtype().is_floating_point();
+        match is_integer.then(|| item(py, &self.0)).transpose()? {
+            Some(Scalar::Int(value)) => Ok(value),
+            Some(Scalar::Bool(value)) => Ok(value.into()),
             _ => Err(PyTypeError::new_err("only integer tensors of a single element can be an index")),
         }
     }

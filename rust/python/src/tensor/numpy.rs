@@ -8,14 +8,14 @@ use std::ptr::NonNull;
 
 use interlock::accelerator::Device;
 use interlock::accelerator::memory::Block;
-use interlock_tensor::{DType as CoreDType, Storage, Tensor as CoreTensor};
+use interlock_tensor::{DType as CoreDType, Error, Storage, Tensor as CoreTensor};
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::Tensor;
 use super::arguments::type_name;
 use super::errors::OrRaise;
+use super::{Tensor, run, weight};
 
 /// What keeps foreign memory alive. It may be dropped on a thread that Python does not know, or after
 /// the interpreter is gone: then the object leaks.
@@ -109,6 +109,12 @@ fn format_of(dtype: CoreDType) -> &'static std::ffi::CStr {
     }
 }
 
+/// Why nobody can share the memory of a device.
+fn no_memory_here(tensor: &CoreTensor) -> String {
+    let what = "memory that others can share";
+    Error::OnDevice { what, device: tensor.device() }.to_string()
+}
+
 fn signed(values: &[usize], factor: usize) -> Vec<isize> {
     values.iter().map(|value| isize::try_from(value.saturating_mul(factor)).unwrap_or(isize::MAX)).collect()
 }
@@ -117,14 +123,17 @@ fn signed(values: &[usize], factor: usize) -> Vec<isize> {
 impl Tensor {
     /// The elements as a `numpy.ndarray` that shares the tensor's memory.
     ///
-    /// Raises RuntimeError for a tensor that requires grad, because NumPy records nothing: call
-    /// `detach()` first, or pass `force=True` for that.
+    /// Raises RuntimeError for a tensor that requires grad, because NumPy records nothing, and TypeError for
+    /// one on a device, whose memory NumPy can't share: call `detach()` or `cpu()` first, or pass `force=True`
+    /// for both.
     #[pyo3(signature = (*, force = false))]
     fn numpy<'py>(slf: &Bound<'py, Self>, force: bool) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let tensor = &slf.get().0;
-        let plain = if tensor.requires_grad() && force {
-            Bound::new(py, Tensor(tensor.detach()))?
+        let plain = if force {
+            Bound::new(py, run(py, weight(tensor), || tensor.detach().to(tensor.dtype(), false))?)?
+        } else if tensor.is_on_device() {
+            return Err(PyTypeError::new_err(no_memory_here(tensor)));
         } else if tensor.requires_grad() {
             return Err(PyRuntimeError::new_err(
                 "numpy(): NumPy does not record operations on a tensor that requires grad; use tensor.detach().numpy()",
@@ -162,6 +171,9 @@ impl Tensor {
             return Err(PyBufferError::new_err(
                 "a tensor that requires grad gives no buffer; detach() it first",
             ));
+        }
+        if tensor.is_on_device() {
+            return Err(PyBufferError::new_err(no_memory_here(&tensor)));
         }
         let asks = |wanted: c_int| flags & wanted == wanted;
         let transposed = tensor.ndim() == 2 && tensor.t().is_ok_and(|turned| turned.is_contiguous());

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::arguments::{dtype, integer, one_or_more};
-use super::{Tensor, run};
+use super::{Tensor, run, weight};
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
@@ -25,7 +25,7 @@ pub(super) fn sum(
     to: Any<'_, '_>,
 ) -> PyResult<Tensor> {
     let (dims, dtype) = (dims(over)?, dtype(to)?);
-    run(py, input.numel(), || {
+    run(py, weight(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.sum(dims.as_deref(), keepdim)
     })
@@ -39,7 +39,7 @@ pub(super) fn mean(
     to: Any<'_, '_>,
 ) -> PyResult<Tensor> {
     let (dims, dtype) = (dims(over)?, dtype(to)?);
-    run(py, input.numel(), || {
+    run(py, weight(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.mean(dims.as_deref(), keepdim)
     })
@@ -47,7 +47,7 @@ pub(super) fn mean(
 
 pub(super) fn log_softmax(py: Python<'_>, input: &CoreTensor, dim: i64, to: Any<'_, '_>) -> PyResult<Tensor> {
     let dtype = dtype(to)?;
-    run(py, input.numel(), || {
+    run(py, weight(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.log_softmax(dim)
     })
@@ -55,7 +55,7 @@ pub(super) fn log_softmax(py: Python<'_>, input: &CoreTensor, dim: i64, to: Any<
 
 pub(super) fn softmax(py: Python<'_>, input: &CoreTensor, dim: i64, to: Any<'_, '_>) -> PyResult<Tensor> {
     let dtype = dtype(to)?;
-    run(py, input.numel(), || {
+    run(py, weight(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.softmax(dim)
     })
@@ -88,38 +88,38 @@ impl Tensor {
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn argmax(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dim = self::dim(dim)?;
-        run(py, self.0.numel(), || self.0.argmax(dim, keepdim))
+        run(py, weight(&self.0), || self.0.argmax(dim, keepdim))
     }
 
     /// The position of the smallest element, among all or along `dim`.
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn argmin(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dim = self::dim(dim)?;
-        run(py, self.0.numel(), || self.0.argmin(dim, keepdim))
+        run(py, weight(&self.0), || self.0.argmin(dim, keepdim))
     }
 
     /// The largest element.
     fn max(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, self.0.numel(), || self.0.max())
+        run(py, weight(&self.0), || self.0.max())
     }
 
     /// The smallest element.
     fn min(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, self.0.numel(), || self.0.min())
+        run(py, weight(&self.0), || self.0.min())
     }
 
     /// The largest element over `dim`, an int or several; equal ones share the gradient.
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn amax(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dims = dims(dim)?;
-        run(py, self.0.numel(), || self.0.amax(dims.as_deref(), keepdim))
+        run(py, weight(&self.0), || self.0.amax(dims.as_deref(), keepdim))
     }
 
     /// The smallest element over `dim`, an int or several; equal ones share the gradient.
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn amin(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dims = dims(dim)?;
-        run(py, self.0.numel(), || self.0.amin(dims.as_deref(), keepdim))
+        run(py, weight(&self.0), || self.0.amin(dims.as_deref(), keepdim))
     }
 
     /// The logarithm of the softmax along `dim`.

@@ -1,13 +1,14 @@
 //! Other shapes, element types and orders of the same elements.
 
-use interlock_tensor::{DType as CoreDType, Error};
+use interlock_tensor::{DType as CoreDType, Error, Options, Place, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyTuple};
 
-use super::arguments::{integer, integers, on_cpu, one_or_more, shape};
+use super::arguments::{integer, integers, one_or_more, place, shape};
 use super::dtype::DType;
 use super::errors::{IntoTensor, OrRaise};
-use super::{Tensor, run};
+use super::{Tensor, run, weight};
+use crate::accelerator::parse;
 
 #[pymethods]
 impl Tensor {
@@ -21,12 +22,12 @@ impl Tensor {
     #[pyo3(signature = (*shape))]
     fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
         let sizes = integers("shape", shape)?;
-        run(shape.py(), self.0.numel(), || self.0.reshape(&sizes))
+        run(shape.py(), weight(&self.0), || self.0.reshape(&sizes))
     }
 
     /// All elements in one dimension.
     fn flatten(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, self.0.numel(), || self.0.flatten())
+        run(py, weight(&self.0), || self.0.flatten())
     }
 
     /// Two dimensions exchanged, as a view.
@@ -92,62 +93,108 @@ impl Tensor {
     }
 
     /// The elements as another type, or on another device: `to(dtype)`, `to(device)`, `to(device, dtype)`
-    /// or `to(other)`. The tensor itself if nothing changes.
-    #[pyo3(signature = (*args, dtype = None, device = None, copy = false))]
+    /// or `to(other)`, each with `non_blocking` and `copy` after it. The tensor itself if nothing changes, unless
+    /// `copy` asks for another.
+    ///
+    /// A copy from or to a device is waited for, unless it is `non_blocking`: then it is queued on the current
+    /// stream, and what comes from a device lies in pinned memory and is there once the stream has passed.
+    #[pyo3(signature = (*args, dtype = None, device = None, non_blocking = false, copy = false))]
     fn to<'py>(
         slf: Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         dtype: Option<&Bound<'py, PyAny>>,
         device: Option<&Bound<'py, PyAny>>,
+        non_blocking: bool,
         copy: bool,
     ) -> PyResult<Bound<'py, Self>> {
-        let mut wanted = super::arguments::dtype(dtype)?;
-        on_cpu(device)?;
-        if args.len() > 2 {
+        let mut options = slf.get().0.options();
+        let switches = args.iter().rev().take_while(|argument| argument.is_instance_of::<PyBool>()).count();
+        let (names, switches) = (args.len() - switches, switches);
+        if names > 2 || switches > 2 {
             let error = Error::Count { what: "arguments of to", given: args.len(), needed: 2 };
             return Err(error).or_raise(slf.py());
         }
-        for argument in args {
+        for argument in args.iter().take(names) {
             if let Ok(other) = argument.cast::<Tensor>() {
-                wanted = Some(other.get().0.dtype());
+                options = other.get().0.options();
             } else if let Ok(dtype) = argument.cast::<DType>() {
-                wanted = Some(dtype.get().0);
-            } else {
-                on_cpu(Some(&argument))?;
+                options.dtype = dtype.get().0;
+            } else if !argument.is_none() {
+                options.place = place(Some(&argument), false, options.place)?;
             }
         }
-        let wanted = wanted.unwrap_or_else(|| slf.get().0.dtype());
-        if copy && wanted == slf.get().0.dtype() {
-            return Bound::new(slf.py(), slf.get().0.copy().into_tensor(slf.py())?);
-        }
-        converted(slf, wanted)
+        let switch = |at: usize, named: bool| match args.get_item(names + at) {
+            Ok(given) if at < switches => given.extract(),
+            _ => Ok(named),
+        };
+        let (non_blocking, copy) = (switch(0, non_blocking)?, switch(1, copy)?);
+        options.place = place(device, false, options.place)?;
+        options.dtype = super::arguments::dtype(dtype)?.unwrap_or(options.dtype);
+        converted(slf, options, non_blocking, copy)
+    }
+
+    /// The elements on the cpu; the tensor itself if they are.
+    fn cpu(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        let dtype = slf.get().0.dtype();
+        converted(slf, dtype.into(), false, false)
+    }
+
+    /// The elements in memory of the cpu that devices reach without a detour; the tensor itself if they are.
+    /// `device` is that of the accelerator, whatever is given.
+    #[pyo3(signature = (device = None))]
+    fn pin_memory<'py>(
+        slf: Bound<'py, Self>,
+        device: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        device.map(parse).transpose()?;
+        same_or_new(slf, super::LONG, |tensor| tensor.pin_memory())
     }
 
     /// The elements as float32.
     fn float(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        converted(slf, CoreDType::Float32)
+        of_type(slf, CoreDType::Float32)
     }
 
     /// The elements as float64.
     fn double(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        converted(slf, CoreDType::Float64)
+        of_type(slf, CoreDType::Float64)
     }
 
     /// The elements as int64.
     fn long(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        converted(slf, CoreDType::Int64)
+        of_type(slf, CoreDType::Int64)
     }
 
     /// The elements as bool.
     fn bool(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        converted(slf, CoreDType::Bool)
+        of_type(slf, CoreDType::Bool)
     }
 }
 
-fn converted(tensor: Bound<'_, Tensor>, dtype: CoreDType) -> PyResult<Bound<'_, Tensor>> {
-    if tensor.get().0.dtype() == dtype {
-        return Ok(tensor);
-    }
+fn of_type(tensor: Bound<'_, Tensor>, dtype: CoreDType) -> PyResult<Bound<'_, Tensor>> {
+    same_or_new(tensor, 0, |tensor| tensor.cast(dtype))
+}
+
+fn converted(
+    tensor: Bound<'_, Tensor>,
+    options: Options,
+    non_blocking: bool,
+    copy: bool,
+) -> PyResult<Bound<'_, Tensor>> {
+    let least = if matches!(options.place, Place::Cpu) { 0 } else { super::LONG };
+    same_or_new(tensor, least, |tensor| {
+        let moved = tensor.to(options, non_blocking)?;
+        if copy && moved.is(tensor) { tensor.copy() } else { Ok(moved) }
+    })
+}
+
+/// What an operation gives: the same object for the same tensor.
+fn same_or_new(
+    tensor: Bound<'_, Tensor>,
+    least: usize,
+    operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
+) -> PyResult<Bound<'_, Tensor>> {
     let source = &tensor.get().0;
-    Bound::new(tensor.py(), run(tensor.py(), source.numel(), || source.cast(dtype))?)
+    let made = run(tensor.py(), weight(source).max(least), || operation(source))?;
+    if made.0.is(source) { Ok(tensor) } else { Bound::new(tensor.py(), made) }
 }

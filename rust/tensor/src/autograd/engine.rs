@@ -4,9 +4,11 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
+use interlock::accelerator::Stream;
 use interlock::autograd::set_grad_enabled;
 
 use super::node::{Edge, Node};
+use super::streams::Streams;
 use crate::{Error, Result, Tensor, ops};
 
 /// What to differentiate and how.
@@ -86,6 +88,7 @@ struct Task<'a> {
     found: Vec<Option<Tensor>>,
     /// The nodes that lead to a target, by sequence number.
     leading: HashSet<u64>,
+    streams: Streams,
 }
 
 impl<'a> Task<'a> {
@@ -102,6 +105,7 @@ impl<'a> Task<'a> {
             targets,
             found: vec![None; targets.map_or(0, <[Edge]>::len)],
             leading: HashSet::new(),
+            streams: Streams::default(),
         };
         let mut roots = Vec::with_capacity(needed);
         for (output, gradient) in request.outputs.iter().zip(request.gradients) {
@@ -118,12 +122,21 @@ impl<'a> Task<'a> {
 
     fn run(mut self) -> Result<Vec<Option<Tensor>>> {
         let _mode = set_grad_enabled(self.create_graph);
+        let done = self.visit_all();
+        // What has been handed out before an error may be looked at, too.
+        let joined = self.streams.join();
+        done.and(joined).map(|()| self.found)
+    }
+
+    fn visit_all(&mut self) -> Result<()> {
         while let Some(Ready(node)) = self.ready.pop() {
             if let Some(gradient) = self.waiting.remove(&node.sequence) {
+                // A node goes back on the stream of its operation.
+                let _stream = node.stream.as_ref().map(Stream::guard).transpose()?;
                 self.visit(&node, gradient)?;
             }
         }
-        Ok(self.found)
+        Ok(())
     }
 
     fn visit(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<()> {
@@ -131,6 +144,7 @@ impl<'a> Task<'a> {
         let retained: Vec<Tensor> = node.retained.read().iter().filter_map(Tensor::upgrade).collect();
         if self.targets.is_none() {
             for tensor in retained {
+                self.streams.used_for(&gradient);
                 accumulate(&tensor, gradient.clone(), self.create_graph)?;
             }
         }
@@ -163,9 +177,11 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Passes a gradient on, in the shape and type of what it is the gradient of.
+    /// Passes a gradient on, in the shape and type and on the device of what it is the gradient of.
     fn send(&mut self, edge: &Edge, gradient: Tensor) -> Result<()> {
         let gradient = ops::sum_to(&gradient, edge.shape())?.cast(edge.dtype())?;
+        let gradient = ops::at(edge.device(), gradient)?;
+        let _stream = self.streams.receive(edge, &gradient)?;
         match edge {
             Edge::Leaf(leaf) => {
                 if self.targets.is_none() {
@@ -196,6 +212,7 @@ impl<'a> Task<'a> {
         let targets = self.targets.unwrap_or_default();
         for (target, found) in targets.iter().zip(&mut self.found) {
             if is_target(target) {
+                self.streams.used_for(gradient);
                 *found = Some(gradient.clone());
             }
         }
@@ -244,6 +261,9 @@ fn node_of(edge: &Edge) -> Option<Arc<Node>> {
 
 fn root_gradient(op: &'static str, output: &Tensor, given: Option<&Tensor>) -> Result<Tensor> {
     match given {
+        Some(gradient) if gradient.device() != output.device() => {
+            Err(Error::Devices { op, left: output.device(), right: gradient.device() })
+        }
         Some(gradient) if gradient.shape() == output.shape() => Ok(gradient.clone()),
         Some(gradient) => Err(Error::Shapes {
             op,
@@ -251,14 +271,14 @@ fn root_gradient(op: &'static str, output: &Tensor, given: Option<&Tensor>) -> R
             right: output.shape().to_vec(),
             allowed: "the gradient given must have the shape of the output",
         }),
-        None if output.numel() == 1 => Tensor::full(output.shape(), 1.0.into(), output.dtype()),
+        None if output.numel() == 1 => Tensor::full(output.shape(), 1.0.into(), output.options()),
         None => Err(Error::ImplicitGradient { shape: output.shape().to_vec() }),
     }
 }
 
-/// Whether nothing else can see a tensor's memory.
+/// Whether a gradient may be kept or added to as it is.
 fn is_private(tensor: &Tensor) -> bool {
-    tensor.handles() == 1 && tensor.owns_memory() && tensor.is_contiguous()
+    tensor.is_private() && tensor.is_contiguous()
 }
 
 fn add(so_far: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tensor> {

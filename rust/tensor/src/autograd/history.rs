@@ -143,7 +143,7 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
         }
         Ok(gradients)
     };
-    Ok(Node::new("CopySlices", edges, (base.shape(), base.dtype()), saved, Box::new(spread)))
+    Ok(Node::new("CopySlices", edges, base, saved, Box::new(spread)))
 }
 
 /// Keeps the gradient of a tensor that is not a leaf.

@@ -10,6 +10,7 @@ mod history;
 mod node;
 mod record;
 mod saved;
+mod streams;
 
 use std::sync::Arc;
 

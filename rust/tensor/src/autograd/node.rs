@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use interlock::accelerator::{Device, Stream, current_stream};
+
 use super::saved::Saved;
 use crate::access::Locked;
 use crate::tensor::Inner;
@@ -50,6 +52,27 @@ impl Edge {
             Edge::Node(node) => node.dtype,
         }
     }
+
+    pub fn device(&self) -> Device {
+        match self {
+            Edge::Leaf(tensor) => tensor.device(),
+            Edge::Node(node) => node.device,
+        }
+    }
+
+    /// The stream on which its gradients are added up, if that is decided already.
+    pub fn stream(&self) -> Option<&Stream> {
+        match self {
+            Edge::Leaf(_) => None,
+            Edge::Node(node) => node.stream.as_ref(),
+        }
+    }
+}
+
+/// The current stream of the device of a tensor that is on one.
+pub(super) fn stream_beside(tensor: &Tensor) -> Option<Stream> {
+    // Where there is none the operation itself has failed.
+    if tensor.is_on_device() { current_stream(Some(tensor.device())).ok() } else { None }
 }
 
 /// A recorded operation.
@@ -60,6 +83,10 @@ pub struct Node {
     /// Shape and type of the result, and so of the gradient that arrives.
     pub(super) shape: Vec<usize>,
     pub(super) dtype: DType,
+    /// Where that gradient lies.
+    device: Device,
+    /// The stream that was current there, on which the node goes back.
+    pub(super) stream: Option<Stream>,
     function: Function,
     /// `None` once freed.
     saved: Locked<Option<SavedTensors>>,
@@ -100,7 +127,7 @@ impl Node {
     pub(super) fn new(
         name: &'static str,
         edges: Edges,
-        output: (&[usize], DType),
+        output: &Tensor,
         saved: Vec<Option<Saved>>,
         function: Function,
     ) -> Arc<Self> {
@@ -109,8 +136,10 @@ impl Node {
             name,
             sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed),
             edges,
-            shape: output.0.to_vec(),
-            dtype: output.1,
+            shape: output.shape().to_vec(),
+            dtype: output.dtype(),
+            device: output.device(),
+            stream: stream_beside(output),
             function,
             saved: Locked::new(Some(saved.into())),
             retained: Locked::default(),

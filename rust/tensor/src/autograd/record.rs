@@ -70,7 +70,7 @@ impl Record {
         backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> std::sync::Arc<Node> {
         let function: Function = Box::new(backward);
-        Node::new(self.name, self.edges, (output.shape(), output.dtype()), self.saved, function)
+        Node::new(self.name, self.edges, output, self.saved, function)
     }
 
     /// Ends the record: `output` now has a history.

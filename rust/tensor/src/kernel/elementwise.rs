@@ -1,9 +1,9 @@
 //! One result for each element.
 
 use super::Plan;
+use super::launch::{beside, build, build_from, change, place_of};
 use crate::dtype::dispatch;
 use crate::shape::Layout;
-use crate::storage::Storage;
 use crate::{DType, Element, Result, Tensor};
 
 /// One row of an operand.
@@ -58,59 +58,70 @@ fn zip_row<A: Element, B: Element, U: Element>(
 }
 
 /// `f` of each element, as a new contiguous tensor.
-pub(crate) fn map<T: Element, U: Element>(source: &Tensor, f: impl Fn(T) -> U) -> Result<Tensor> {
+pub(crate) fn map<T: Element, U: Element>(
+    op: &'static str,
+    source: &Tensor,
+    f: impl Fn(T) -> U + Send + Sync + 'static,
+) -> Result<Tensor> {
     let layout = source.layout();
     let plan = Plan::new(&layout.shape, [(&layout.strides, layout.offset)]);
-    Tensor::build(&layout.shape, |out: &mut [U]| {
+    build_from(op, &layout.shape, source, move |out: &mut [U], data: &[T]| {
         let mut rows = out.chunks_mut(plan.length.max(1));
         let [step] = plan.steps;
-        source.storage_handle().with(|data: &[T]| {
-            plan.rows(|[start]| {
-                if let Some(row) = rows.next() {
-                    map_row(row, &Run::new(data, start, step, plan.length), &f);
-                }
-            });
+        plan.rows(|[start]| {
+            if let Some(row) = rows.next() {
+                map_row(row, &Run::new(data, start, step, plan.length), &f);
+            }
         });
     })
 }
 
 /// `f` of each pair of elements, both operands broadcast to `shape`, as a new contiguous tensor.
 pub(crate) fn zip<A: Element, B: Element, U: Element>(
+    op: &'static str,
     shape: &[usize],
     a: &Tensor,
     b: &Tensor,
-    f: impl Fn(A, B) -> U,
+    f: impl Fn(A, B) -> U + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    let place = place_of(a, b);
+    let (a, b) = (beside(op, place, a)?, beside(op, place, b)?);
     let strides = (a.layout().strides_as(shape), b.layout().strides_as(shape));
     let plan = Plan::new(shape, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
-    Tensor::build(shape, |out: &mut [U]| {
+    build(op, place, shape, [Some(&a), Some(&b)], move |out: &mut [U], data_a: &[A], data_b: &[B]| {
         let mut rows = out.chunks_mut(plan.length.max(1));
         let [step_a, step_b] = plan.steps;
-        Storage::with_pair(a.storage_handle(), b.storage_handle(), |data_a: &[A], data_b: &[B]| {
-            plan.rows(|[start_a, start_b]| {
-                if let Some(row) = rows.next() {
-                    let run_a = Run::new(data_a, start_a, step_a, plan.length);
-                    let run_b = Run::new(data_b, start_b, step_b, plan.length);
-                    zip_row(row, &run_a, &run_b, &f);
-                }
-            });
+        plan.rows(|[start_a, start_b]| {
+            if let Some(row) = rows.next() {
+                let run_a = Run::new(data_a, start_a, step_a, plan.length);
+                let run_b = Run::new(data_b, start_b, step_b, plan.length);
+                zip_row(row, &run_a, &run_b, &f);
+            }
         });
+        Ok(())
     })
 }
 
 /// Replaces each element of `target` by `f` of it and the element of `source`, which broadcasts to it.
 /// Raises no version: the caller does.
 pub(crate) fn update<A: Element, B: Element>(
+    op: &'static str,
     target: &Tensor,
     source: &Tensor,
-    f: impl Fn(A, B) -> A,
+    f: impl Fn(A, B) -> A + Send + Sync + 'static,
 ) -> Result<()> {
+    let source = beside(op, target.place(), source)?;
+    if target.storage_handle().overlaps(source.storage_handle()) {
+        // Both show the same memory: what is read must not change while it is written.
+        let copy = map(op, &source, |value: B| value)?;
+        return update(op, target, &copy, f);
+    }
     let layout = target.layout();
     let strides = source.layout().strides_as(&layout.shape);
     let plan =
         Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, source.storage_offset())]);
-    let [step, step_b] = plan.steps;
-    let write = |data: &mut [A], data_b: &[B]| {
+    change(op, target, &source, move |data: &mut [A], data_b: &[B]| {
+        let [step, step_b] = plan.steps;
         plan.rows(|[start, start_b]| {
             let run = Run::new(data_b, start_b, step_b, plan.length);
             let row = data.get_mut(start..).unwrap_or_default();
@@ -125,13 +136,7 @@ pub(crate) fn update<A: Element, B: Element>(
                 }
             }
         });
-    };
-    if Storage::with_target(target.storage_handle(), source.storage_handle(), write).is_some() {
-        return Ok(());
-    }
-    // Both show the same memory: what is read must not change while it is written.
-    let copy = map(source, |value: B| value)?;
-    update(target, &copy, f)
+    })
 }
 
 /// The elements as another type; the same tensor if it has that type already.
@@ -139,30 +144,16 @@ pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype {
         return Ok(source.clone());
     }
-    dispatch!(source.dtype(), T => dispatch!(dtype, U => map(source, |value: T| value.cast::<U>())))
+    dispatch!(source.dtype(), T => dispatch!(dtype, U => map("to", source, |value: T| value.cast::<U>())))
 }
 
-/// Rows of `length` elements of a contiguous tensor, taken at `positions` (counted in rows).
-pub(crate) fn gather<T: Element>(source: &Tensor, positions: &[usize], length: usize, out: &mut [T]) {
-    let offset = source.storage_offset();
-    source.storage_handle().with(|data: &[T]| {
-        let rows = data.get(offset..).unwrap_or_default();
-        for (row, &position) in out.chunks_exact_mut(length.max(1)).zip(positions) {
-            let start = position.saturating_mul(length);
-            if let Some(values) = rows.get(start..start.saturating_add(length)) {
-                row.copy_from_slice(values);
-            }
-        }
-    });
-}
-
-/// Adds each element of `source` to the place in `target` (a whole memory) that `layout` gives it.
-pub(crate) fn scatter_add<T: Element>(target: &mut [T], layout: &Layout, source: &Tensor) {
+/// The elements of `source` added up in a new tensor of `room` elements, at the places that `layout` gives them.
+pub(crate) fn scatter_add<T: Element>(room: usize, layout: &Layout, source: &Tensor) -> Result<Tensor> {
     let strides = source.layout().strides_as(&layout.shape);
     let plan =
         Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, source.storage_offset())]);
-    let [step, step_b] = plan.steps;
-    source.storage_handle().with(|data: &[T]| {
+    build_from("as_strided", &[room], source, move |target: &mut [T], data: &[T]| {
+        let [step, step_b] = plan.steps;
         plan.rows(|[start, start_b]| {
             let run = Run::new(data, start_b, step_b, plan.length);
             let places = std::iter::successors(Some(start), |&place| Some(place + step)).take(plan.length);
@@ -172,5 +163,5 @@ pub(crate) fn scatter_add<T: Element>(target: &mut [T], layout: &Layout, source:
                 }
             }
         });
-    });
+    })
 }

@@ -2,7 +2,7 @@
 
 use gemm::Parallelism;
 
-use crate::storage::Storage;
+use super::launch::{beside, build, place_of};
 use crate::{Element, Result, Tensor};
 
 /// One matrix in memory: where it starts and how far apart its rows and columns are.
@@ -79,15 +79,17 @@ product_with_gemm!(f32, f64);
 /// The products of pairs of matrices, one after the other in a contiguous tensor of `shape`.
 pub(crate) fn product<T: Product>(
     shape: &[usize],
-    (a, lefts): (&Tensor, &[Matrix]),
-    (b, rights): (&Tensor, &[Matrix]),
+    (a, lefts): (&Tensor, Vec<Matrix>),
+    (b, rights): (&Tensor, Vec<Matrix>),
 ) -> Result<Tensor> {
+    const OP: &str = "matmul";
     let size = lefts.first().zip(rights.first()).map_or(0, |(left, right)| left.rows * right.columns);
-    Tensor::build(shape, |out: &mut [T]| {
-        Storage::with_pair(a.storage_handle(), b.storage_handle(), |data_a: &[T], data_b: &[T]| {
-            for (out, (&left, &right)) in out.chunks_exact_mut(size.max(1)).zip(lefts.iter().zip(rights)) {
-                T::product(out, (data_a, left), (data_b, right));
-            }
-        });
+    let place = place_of(a, b);
+    let (a, b) = (beside(OP, place, a)?, beside(OP, place, b)?);
+    build(OP, place, shape, [Some(&a), Some(&b)], move |out: &mut [T], data_a: &[T], data_b: &[T]| {
+        for (out, (&left, &right)) in out.chunks_exact_mut(size.max(1)).zip(lefts.iter().zip(&rights)) {
+            T::product(out, (data_a, left), (data_b, right));
+        }
+        Ok(())
     })
 }

@@ -1,11 +1,15 @@
 //! Loops over elements. Nothing here knows about differentiation.
 
 mod elementwise;
+mod launch;
 mod matmul;
 mod plan;
 mod reduce;
+mod rows;
 
-pub(crate) use elementwise::{cast, gather, map, scatter_add, update, zip};
+pub(crate) use elementwise::{cast, map, scatter_add, update, zip};
+pub(crate) use launch::make;
 pub(crate) use matmul::{Matrix, product};
 pub(crate) use plan::Plan;
 pub(crate) use reduce::{fold, lanes, sum};
+pub(crate) use rows::{Rows, pick, put, spread, take, unpick};

@@ -1,6 +1,7 @@
 //! One result for many elements.
 
 use super::Plan;
+use super::launch::build_from;
 use crate::{Element, Result, Tensor};
 
 /// The layout of a reduction: strides of the result (0 where reduced) for the shape of the source.
@@ -22,50 +23,56 @@ pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], kept: &[usize])
     let layout = source.layout();
     let (strides, count) = kept_strides(&layout.shape, reduced);
     let plan = Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
+    if T::DTYPE.is_floating_point() {
+        build_from("sum", kept, source, move |out: &mut [T], data: &[T]| {
+            out.iter_mut().zip(sums(data, &plan, count)).for_each(|(out, sum)| *out = sum.cast());
+        })
+    } else {
+        build_from("sum", kept, source, move |out: &mut [T::Sum], data: &[T]| {
+            out.iter_mut().zip(sums(data, &plan, count)).for_each(|(out, sum)| *out = sum);
+        })
+    }
+}
+
+fn sums<T: Element>(data: &[T], plan: &Plan<2>, count: usize) -> Vec<T::Sum> {
     let [step, step_out] = plan.steps;
     let mut sums = vec![T::Sum::default(); count];
-    source.storage_handle().with(|data: &[T]| {
-        plan.rows(|[start, start_out]| {
-            let values = data.get(start..).unwrap_or_default();
-            let out = sums.get_mut(start_out..).unwrap_or_default();
-            match (step, step_out) {
-                (1, 0) => {
-                    if let Some(total) = out.first_mut() {
-                        *total = total.plus(sum_slice(values.get(..plan.length).unwrap_or_default()));
-                    }
+    plan.rows(|[start, start_out]| {
+        let values = data.get(start..).unwrap_or_default();
+        let out = sums.get_mut(start_out..).unwrap_or_default();
+        match (step, step_out) {
+            (1, 0) => {
+                if let Some(total) = out.first_mut() {
+                    *total = total.plus(sum_slice(values.get(..plan.length).unwrap_or_default()));
                 }
-                (1, 1) => {
-                    let pairs = out.iter_mut().zip(values).take(plan.length);
-                    pairs.for_each(|(total, value)| *total = total.plus(value.cast()));
-                }
-                (_, 0) => {
-                    if let Some(total) = out.first_mut() {
-                        let values = values.iter().step_by(step.max(1)).take(plan.length);
-                        // A step of 0 repeats one value.
-                        if step == 0 {
-                            let one = data.get(start).copied().unwrap_or_default();
-                            let times = T::Sum::from_i64(i64::try_from(plan.length).unwrap_or(i64::MAX));
-                            *total = total.plus(one.cast::<T::Sum>().times(times));
-                        } else {
-                            values.for_each(|value| *total = total.plus(value.cast()));
-                        }
-                    }
-                }
-                _ => {
-                    let mut at = 0;
-                    for total in out.iter_mut().step_by(step_out).take(plan.length) {
-                        *total = total.plus(values.get(at).copied().unwrap_or_default().cast());
-                        at += step;
+            }
+            (1, 1) => {
+                let pairs = out.iter_mut().zip(values).take(plan.length);
+                pairs.for_each(|(total, value)| *total = total.plus(value.cast()));
+            }
+            (_, 0) => {
+                if let Some(total) = out.first_mut() {
+                    let values = values.iter().step_by(step.max(1)).take(plan.length);
+                    // A step of 0 repeats one value.
+                    if step == 0 {
+                        let one = data.get(start).copied().unwrap_or_default();
+                        let times = T::Sum::from_i64(i64::try_from(plan.length).unwrap_or(i64::MAX));
+                        *total = total.plus(one.cast::<T::Sum>().times(times));
+                    } else {
+                        values.for_each(|value| *total = total.plus(value.cast()));
                     }
                 }
             }
-        });
+            _ => {
+                let mut at = 0;
+                for total in out.iter_mut().step_by(step_out).take(plan.length) {
+                    *total = total.plus(values.get(at).copied().unwrap_or_default().cast());
+                    at += step;
+                }
+            }
+        }
     });
-    if T::DTYPE.is_floating_point() {
-        Tensor::build(kept, |out: &mut [T]| out.iter_mut().zip(&sums).for_each(|(o, s)| *o = s.cast()))
-    } else {
-        Tensor::build(kept, |out: &mut [T::Sum]| out.iter_mut().zip(&sums).for_each(|(o, s)| *o = *s))
-    }
+    sums
 }
 
 /// Eight sums side by side: they fit a vector register, and rounding errors stay apart.
@@ -84,17 +91,18 @@ fn sum_slice<T: Element>(values: &[T]) -> T::Sum {
 
 /// Folds each group of a reduction into one element, in row-major order of the group.
 pub(crate) fn fold<T: Element>(
+    op: &'static str,
     source: &Tensor,
     reduced: &[bool],
     kept: &[usize],
-    f: impl Fn(T, T) -> T,
+    f: impl Fn(T, T) -> T + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let layout = source.layout();
     let (strides, count) = kept_strides(&layout.shape, reduced);
     let plan = Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
-    let [step, step_out] = plan.steps;
-    let mut results: Vec<Option<T>> = vec![None; count];
-    source.storage_handle().with(|data: &[T]| {
+    build_from(op, kept, source, move |out: &mut [T], data: &[T]| {
+        let [step, step_out] = plan.steps;
+        let mut results: Vec<Option<T>> = vec![None; count];
         plan.rows(|[start, start_out]| {
             for i in 0..plan.length {
                 let value = data.get(start + i * step).copied().unwrap_or_default();
@@ -103,26 +111,23 @@ pub(crate) fn fold<T: Element>(
                 }
             }
         });
-    });
-    Tensor::build(kept, |out: &mut [T]| {
         out.iter_mut().zip(&results).for_each(|(o, r)| *o = r.unwrap_or_default());
     })
 }
 
 /// `f` of each lane of `length` elements of a contiguous tensor, into as many lanes of `width`.
 pub(crate) fn lanes<T: Element, U: Element>(
+    op: &'static str,
     source: &Tensor,
     length: usize,
     shape: &[usize],
     width: usize,
-    f: impl Fn(&[T], &mut [U]),
+    f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    let start = source.storage_offset();
-    Tensor::build(shape, |out: &mut [U]| {
-        source.storage_handle().with(|data: &[T]| {
-            let values = data.get(start..start.saturating_add(source.numel())).unwrap_or_default();
-            let lanes = values.chunks_exact(length.max(1));
-            lanes.zip(out.chunks_exact_mut(width.max(1))).for_each(|(lane, out)| f(lane, out));
-        });
+    let (start, count) = (source.storage_offset(), source.numel());
+    build_from(op, shape, source, move |out: &mut [U], data: &[T]| {
+        let values = data.get(start..start.saturating_add(count)).unwrap_or_default();
+        let lanes = values.chunks_exact(length.max(1));
+        lanes.zip(out.chunks_exact_mut(width.max(1))).for_each(|(lane, out)| f(lane, out));
     })
 }

@@ -34,7 +34,7 @@ pub(super) fn meet(
 /// `left + right`; of truth values, "or".
 pub(super) fn sum<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let at = meet("add", left.into(), right.into(), |dtype| dtype)?;
-    let out = dispatch!(at.dtype, T => kernel::zip(&at.shape, &at.a, &at.b, T::plus))?;
+    let out = dispatch!(at.dtype, T => kernel::zip("add", &at.shape, &at.a, &at.b, T::plus))?;
     if let Some(record) = Record::new("AddBackward0", &[&at.left, &at.right])? {
         // The engine sums over what was broadcast.
         record.finish(&out, |_, gradient| Ok(vec![Some(gradient.clone()), Some(gradient.clone())]));
@@ -54,7 +54,7 @@ pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
     let (left, right) = (left.into(), right.into());
     no_truth_values("sub", [left, right])?;
     let at = meet("sub", left, right, |dtype| dtype)?;
-    let out = dispatch!(at.dtype, T => kernel::zip(&at.shape, &at.a, &at.b, T::minus))?;
+    let out = dispatch!(at.dtype, T => kernel::zip("sub", &at.shape, &at.a, &at.b, T::minus))?;
     if let Some(record) = Record::new("SubBackward0", &[&at.left, &at.right])? {
         record.finish(&out, |context, gradient| {
             Ok(vec![Some(gradient.clone()), context.gradient(1, || gradient.neg())?])
@@ -66,7 +66,7 @@ pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
 /// `left * right`; of truth values, "and".
 pub(super) fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let at = meet("mul", left.into(), right.into(), |dtype| dtype)?;
-    let out = dispatch!(at.dtype, T => kernel::zip(&at.shape, &at.a, &at.b, T::times))?;
+    let out = dispatch!(at.dtype, T => kernel::zip("mul", &at.shape, &at.a, &at.b, T::times))?;
     if let Some(mut record) = Record::new("MulBackward0", &[&at.left, &at.right])? {
         let (right, left) = (record.save_for(0, &at.right)?, record.save_for(1, &at.left)?);
         record.finish(&out, move |context, gradient| {
@@ -82,7 +82,8 @@ pub(super) fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operan
 /// `left / right`, in floating point also for integers.
 pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let at = meet("div", left.into(), right.into(), DType::to_floating_point)?;
-    let out = dispatch_float!(at.dtype, T => kernel::zip(&at.shape, &at.a, &at.b, |x: T, y: T| x / y))?;
+    let out =
+        dispatch_float!(at.dtype, T => kernel::zip("div", &at.shape, &at.a, &at.b, |x: T, y: T| x / y))?;
     if let Some(mut record) = Record::new("DivBackward0", &[&at.left, &at.right])? {
         let right = record.save(&at.right)?;
         let left = record.save_for(1, &at.left)?;

@@ -23,7 +23,7 @@ impl Tensor {
 
     /// A tensor of its own with the same elements, in row-major order.
     pub fn contiguous_copy(&self) -> Result<Tensor> {
-        let out = dispatch!(self.dtype(), T => kernel::map(self, |value: T| value))?;
+        let out = dispatch!(self.dtype(), T => kernel::map("clone", self, |value: T| value))?;
         if let Some(record) = Record::new("CloneBackward0", &[self])? {
             record.finish(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
         }
@@ -51,7 +51,7 @@ impl Tensor {
 }
 
 /// Whether the elements fill a piece of memory in some order of the dimensions.
-fn is_dense(layout: &Layout) -> bool {
+pub(super) fn is_dense(layout: &Layout) -> bool {
     let mut dims: Vec<_> = crate::shape::pairs(layout).into_iter().filter(|&(size, _)| size != 1).collect();
     dims.sort_unstable_by_key(|&(_, stride)| stride);
     let mut expected = 1;
@@ -69,8 +69,8 @@ pub(crate) fn copy_with_layout(source: &Tensor, layout: &Layout) -> Result<Tenso
         return source.contiguous_copy();
     }
     let room = layout.end().unwrap_or(usize::MAX);
-    let out = Tensor::zeros(&[room], source.dtype())?.alias(layout);
-    dispatch!(source.dtype(), T => kernel::update(&out, source, |_: T, value: T| value))?;
+    let out = Tensor::zeros(&[room], source.options())?.alias(layout);
+    dispatch!(source.dtype(), T => kernel::update("clone", &out, source, |_: T, value: T| value))?;
     if let Some(record) = Record::new("CloneBackward0", &[source])? {
         record.finish(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
     }

@@ -13,7 +13,7 @@ macro_rules! comparisons {
             pub fn $method<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
                 let at = meet(stringify!($method), self.into(), other.into(), |dtype| dtype)?;
                 dispatch!(at.dtype, T => {
-                    kernel::zip(&at.shape, &at.a, &at.b, |x: T, y: T| Truth::new(x $symbol y))
+                    kernel::zip(stringify!($method), &at.shape, &at.a, &at.b, |x: T, y: T| Truth::new(x $symbol y))
                 })
             })+
         }
@@ -40,7 +40,7 @@ impl Tensor {
     pub fn logical_not(&self) -> Result<Tensor> {
         dispatch!(self.dtype(), T => {
             let zero = T::default();
-            kernel::map(self, move |value: T| Truth::new(value == zero))
+            kernel::map("logical_not", self, move |value: T| Truth::new(value == zero))
         })
     }
 

@@ -1,7 +1,9 @@
 //! Tensors from nothing.
 
 use crate::dtype::dispatch;
-use crate::{DType, Element, Error, Result, Scalar, Tensor};
+use crate::shape::{Layout, checked_numel};
+use crate::storage::{Place, Storage};
+use crate::{Element, Error, Options, Result, Scalar, Tensor, kernel};
 
 impl Tensor {
     /// A contiguous tensor of the elements of `values` in row-major order.
@@ -17,23 +19,35 @@ impl Tensor {
     }
 
     /// All elements 0.
-    pub fn zeros(shape: &[usize], dtype: DType) -> Result<Self> {
-        dispatch!(dtype, T => Tensor::build(shape, |_: &mut [T]| ()))
+    pub fn zeros(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+        let options = options.into();
+        dispatch!(options.dtype, T => kernel::make("zeros", options, shape, |_: &mut [T]| ()))
+    }
+
+    /// Elements that are not promised to be anything.
+    pub fn empty(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+        let options = options.into();
+        let Place::Device(_) = options.place else { return Tensor::zeros(shape, options) };
+        let bytes = checked_numel(shape, options.dtype.size())?.saturating_mul(options.dtype.size());
+        Ok(Tensor::new(Storage::new(options.place, bytes)?, options.dtype, Layout::contiguous(shape)))
     }
 
     /// All elements 1.
-    pub fn ones(shape: &[usize], dtype: DType) -> Result<Self> {
-        Tensor::full(shape, Scalar::Int(1), dtype)
+    pub fn ones(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+        Tensor::full(shape, Scalar::Int(1), options)
     }
 
     /// All elements `value`.
-    pub fn full(shape: &[usize], value: Scalar, dtype: DType) -> Result<Self> {
-        dispatch!(dtype, T => Tensor::build(shape, |out: &mut [T]| out.fill(value.cast())))
+    pub fn full(shape: &[usize], value: Scalar, options: impl Into<Options>) -> Result<Self> {
+        let options = options.into();
+        dispatch!(options.dtype, T => {
+            kernel::make("full", options, shape, move |out: &mut [T]| out.fill(value.cast()))
+        })
     }
 
     /// The numbers from `start` up to but without `end`, `step` apart.
-    pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: DType) -> Result<Self> {
-        let op = "arange";
+    pub fn arange(start: Scalar, end: Scalar, step: Scalar, options: impl Into<Options>) -> Result<Self> {
+        let (op, options) = ("arange", options.into());
         let wrong = |message: String| Error::Value { op, message };
         let [first, last, stride] = [start, end, step].map(Scalar::cast::<f64>);
         if stride == 0.0 || stride.is_nan() {
@@ -53,7 +67,7 @@ impl Tensor {
             }
             _ => ((last - first) / stride).ceil() as usize,
         };
-        dispatch!(dtype, T => Tensor::build(&[count], |out: &mut [T]| match (start, step) {
+        dispatch!(options.dtype, T => kernel::make(op, options, &[count], move |out: &mut [T]| match (start, step) {
             (Scalar::Int(start), Scalar::Int(step)) => {
                 let mut next = start;
                 for out in out {
@@ -69,6 +83,7 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DType;
 
     #[test]
     fn a_range_leaves_out_its_end() {

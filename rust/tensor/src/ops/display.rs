@@ -135,14 +135,18 @@ fn values(tensor: &Tensor, indent: usize) -> Result<String> {
     write(tensor, indent, summarize, &Format::new(&numbers))
 }
 
-impl fmt::Display for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Tensor {
+    /// The tensor as text. Of one on a device this waits for the elements, and fails where they can't be had.
+    pub fn text(&self) -> Result<String> {
         let prefix = "tensor(";
         let indent = prefix.len();
-        let body = values(&self.detached(), indent).map_err(|_| fmt::Error)?;
+        let body = values(&self.fetched()?.detached(), indent)?;
         let mut suffixes = Vec::new();
         let unusual =
             self.dtype() == DType::Float64 || (self.numel() == 0 && self.dtype() != DType::DEFAULT_FLOAT);
+        if self.is_on_device() {
+            suffixes.push(format!("device='{}'", self.device()));
+        }
         if self.numel() == 0 && self.ndim() != 1 {
             let sizes: Vec<String> = self.shape().iter().map(usize::to_string).collect();
             suffixes.push(format!("size=({})", sizes.join(", ")));
@@ -156,21 +160,30 @@ impl fmt::Display for Tensor {
             Ok(None) => {}
             Err(_) => suffixes.push("grad_fn=<Invalid>".to_owned()),
         }
-        write!(f, "{prefix}{body}")?;
+        let mut text = format!("{prefix}{body}");
         let mut line = prefix.len() + body.len();
         if let Some(start) = body.rfind('\n') {
             line = body.len() - start;
         }
         for suffix in suffixes {
             if line + suffix.len() + 2 > LINE_WIDTH {
-                write!(f, ",\n{}{suffix}", " ".repeat(indent))?;
+                text += &format!(",\n{}{suffix}", " ".repeat(indent));
                 line = indent + suffix.len();
             } else {
-                write!(f, ", {suffix}")?;
+                text += &format!(", {suffix}");
                 line += suffix.len() + 2;
             }
         }
-        f.write_str(")")
+        Ok(text + ")")
+    }
+}
+
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text() {
+            Ok(text) => f.write_str(&text),
+            Err(error) => write!(f, "{self:?} without elements: {error}"),
+        }
     }
 }
 

@@ -58,6 +58,14 @@ impl Tensor {
             Index::Tensor(mask) if mask.dtype() == DType::Bool => mask.ndim(),
             Index::Tensor(_) => 1,
         };
+        for index in indices {
+            if let Index::Tensor(index) = index
+                && index.is_on_device()
+                && index.device() != self.device()
+            {
+                return Err(Error::Devices { op: OP, left: self.device(), right: index.device() });
+            }
+        }
         let count: usize = indices.iter().map(named).sum();
         let rest = self.ndim().checked_sub(count).ok_or_else(|| Error::Indexing {
             message: format!("{count} indices for a tensor of {} dimensions", self.ndim()),

@@ -49,13 +49,13 @@ impl Tensor {
     fn update(&self, other: &Tensor, compute: DType, op: Arithmetic) -> Result<()> {
         if compute == self.dtype() {
             let other = kernel::cast(other, compute)?;
-            return dispatch!(compute, T => kernel::update(self, &other, |a: T, b: T| op.apply(a, b)));
+            return dispatch!(compute, T => kernel::update(op.name(), self, &other, move |a: T, b: T| op.apply(a, b)));
         }
         // The operation is done in a wider type and its result stored in this tensor's.
         let (wide, other) = (kernel::cast(self, compute)?, kernel::cast(other, compute)?);
         dispatch!(compute, T => {
-            kernel::update(&wide, &other, |a: T, b: T| op.apply(a, b))?;
-            dispatch!(self.dtype(), U => kernel::update(self, &wide, |_: U, value: T| value.cast()))
+            kernel::update(op.name(), &wide, &other, move |a: T, b: T| op.apply(a, b))?;
+            dispatch!(self.dtype(), U => kernel::update(op.name(), self, &wide, |_: U, value: T| value.cast()))
         })
     }
 
@@ -161,12 +161,18 @@ impl Tensor {
 
     fn overwrite(&self, op: &'static str, node: &'static str, value: Scalar) -> Result<&Tensor> {
         let source = Operand::Scalar(value).tensor(self.dtype())?;
-        let work = |_: Option<&mut Record>| dispatch!(self.dtype(), T => kernel::update(self, &source, |_: T, value: T| value));
+        let work = |_: Option<&mut Record>| dispatch!(self.dtype(), T => kernel::update(op, self, &source, |_: T, value: T| value));
         self.change(op, node, &[], work, |_, _| Ok(vec![None]))
     }
 
-    /// All elements those of `source`, which broadcasts and is converted.
+    /// All elements those of `source`, which broadcasts, is converted and may be on another device.
     pub fn copy_(&self, source: &Tensor) -> Result<&Tensor> {
+        self.copy_from(source, false)
+    }
+
+    /// As [`copy_`](Tensor::copy_). With `non_blocking` this returns while a copy between a device and
+    /// [pinned](crate::Place::Pinned) memory is queued.
+    pub fn copy_from(&self, source: &Tensor, non_blocking: bool) -> Result<&Tensor> {
         let op = "copy_";
         if broadcast(op, self.shape(), source.shape()).ok().as_deref() != Some(self.shape()) {
             return Err(Error::Shapes {
@@ -176,11 +182,9 @@ impl Tensor {
                 allowed: "the source must broadcast to the target",
             });
         }
-        let work = |_: Option<&mut Record>| {
-            let values = kernel::cast(source, self.dtype())?;
-            dispatch!(self.dtype(), T => kernel::update(self, &values, |_: T, value: T| value))
-        };
+        let work = |_: Option<&mut Record>| super::transfer::copy_into(self, source, non_blocking);
         self.change(op, "CopyBackwards", &[source], work, |_, gradient| {
+            // The engine brings the gradient to the device of the source.
             Ok(vec![None, Some(gradient.clone())])
         })
     }
@@ -188,7 +192,7 @@ impl Tensor {
 
 /// Adds to a tensor that only the engine knows: no record, no new version.
 pub(crate) fn add_unrecorded(target: Tensor, gradient: &Tensor) -> Result<Tensor> {
-    dispatch_float!(target.dtype(), T => kernel::update(&target, gradient, |a: T, b: T| a + b))?;
+    dispatch_float!(target.dtype(), T => kernel::update("add", &target, gradient, |a: T, b: T| a + b))?;
     Ok(target)
 }
 
@@ -201,6 +205,15 @@ enum Arithmetic {
 }
 
 impl Arithmetic {
+    fn name(self) -> &'static str {
+        match self {
+            Arithmetic::Add => "add_",
+            Arithmetic::Subtract => "sub_",
+            Arithmetic::Multiply => "mul_",
+            Arithmetic::Divide => "div_",
+        }
+    }
+
     fn apply<T: Element>(self, a: T, b: T) -> T {
         match self {
             Arithmetic::Add => a.plus(b),

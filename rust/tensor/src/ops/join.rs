@@ -41,7 +41,11 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
         *size = usize::try_from(lengths.iter().fold(0i64, |sum, &length| sum.saturating_add(length)))
             .unwrap_or(usize::MAX);
     }
-    let out = Tensor::zeros(&shape, dtype)?;
+    let device = first.device();
+    if let Some(other) = tensors.iter().find(|tensor| tensor.device() != device) {
+        return Err(Error::Devices { op, left: device, right: other.device() });
+    }
+    let out = Tensor::zeros(&shape, (dtype, device))?;
     let mut start = 0;
     for (tensor, &length) in tensors.iter().zip(&lengths) {
         let part = out.detached().slice(dim, Some(start), Some(start + length), 1)?;

@@ -32,7 +32,7 @@ impl Tensor {
         floating(op, self)?;
         dimension(op, dim, self.ndim())?;
         let out = along(self, dim, |lanes, length| {
-            dispatch_float!(lanes.dtype(), T => kernel::lanes(lanes, length, lanes.shape(), length, |lane: &[T], out: &mut [T]| {
+            dispatch_float!(lanes.dtype(), T => kernel::lanes(op, lanes, length, lanes.shape(), length, |lane: &[T], out: &mut [T]| {
                 let largest = lane.iter().copied().fold(T::NEG_INFINITY, T::max);
                 // Where all are minus infinity their differences are not numbers, as they should be.
                 let sum: f64 = lane.iter().map(|&value| (value - largest).exp().to_f64()).sum();
@@ -91,23 +91,18 @@ impl Tensor {
                 allowed: "the target holds int64 class indices",
             });
         }
-        let picks = target.to_vec::<i64>()?.into_iter().map(|index| {
-            let class = usize::try_from(index).ok().filter(|&class| class < classes);
-            class.ok_or(Error::OutOfRange { op, index, what: "classes", size: classes })
-        });
-        let picks = picks.collect::<Result<Vec<usize>>>()?;
-        let chosen = picks.clone();
+        if target.device() != self.device() {
+            return Err(Error::Devices { op, left: self.device(), right: target.device() });
+        }
         let losses = dispatch_float!(self.dtype(), T => {
-            let rows = self.detached().contiguous()?.to_vec::<T>()?;
-            Tensor::build(&[count], |out: &mut [T]| {
-                for (out, (row, &pick)) in out.iter_mut().zip(rows.chunks_exact(classes.max(1)).zip(&chosen)) {
-                    *out = -row.get(pick).copied().unwrap_or_default();
-                }
-            })
+            let rows = self.detached().contiguous()?;
+            kernel::pick::<T>(op, &rows, &target.detached().contiguous()?, classes)
         })?;
-        if let Some(record) = Record::new("NllLossBackward0", &[self])? {
-            record
-                .finish(&losses, move |_, gradient| Ok(vec![Some(scatter_rows(gradient, &picks, classes)?)]));
+        if let Some(mut record) = Record::new("NllLossBackward0", &[self])? {
+            let slot = record.save(target)?;
+            record.finish(&losses, move |context, gradient| {
+                Ok(vec![Some(scatter_rows(gradient, &context.saved(slot)?, classes)?)])
+            });
         }
         match reduction {
             Reduction::None => Ok(losses),
@@ -127,28 +122,15 @@ impl Tensor {
 }
 
 /// Rows that are zero but for minus a gradient at one class each.
-fn scatter_rows(gradient: &Tensor, picks: &[usize], classes: usize) -> Result<Tensor> {
+fn scatter_rows(gradient: &Tensor, targets: &Tensor, classes: usize) -> Result<Tensor> {
     let out = dispatch_float!(gradient.dtype(), T => {
-        let values = gradient.to_vec::<T>()?;
-        Tensor::build(&[picks.len(), classes], |out: &mut [T]| {
-            for (row, (&pick, value)) in out.chunks_exact_mut(classes.max(1)).zip(picks.iter().zip(values)) {
-                if let Some(out) = row.get_mut(pick) {
-                    *out = -value;
-                }
-            }
-        })
+        let (gradient, targets) = (gradient.detached().contiguous()?, targets.detached().contiguous()?);
+        kernel::unpick::<T>("nll_loss", &gradient, &targets, classes)
     })?;
-    if let Some(record) = Record::new("NllLossBackwardBackward0", &[gradient])? {
-        let places: Vec<i64> = picks.iter().map(|&pick| i64::try_from(pick).unwrap_or(0)).collect();
-        record.finish(&out, move |_, second| {
-            let rows = Tensor::arange(
-                0.into(),
-                i64::try_from(places.len()).unwrap_or(0).into(),
-                1.into(),
-                DType::Int64,
-            )?;
-            let columns = Tensor::from_slice(&places, &[places.len()])?;
-            Ok(vec![Some(second.index(&[super::Index::Tensor(rows), super::Index::Tensor(columns)])?.neg()?)])
+    if let Some(mut record) = Record::new("NllLossBackwardBackward0", &[gradient])? {
+        let slot = record.save(targets)?;
+        record.finish(&out, move |context, second| {
+            Ok(vec![Some(second.nll_loss(&context.saved(slot)?, Reduction::None)?)])
         });
     }
     Ok(out)

@@ -36,7 +36,7 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     });
     let mut shape = batch;
     shape.extend([rows.0, columns.0]);
-    let (left, right) = ((a, lefts.as_slice()), (b, rights.as_slice()));
+    let (left, right) = ((a, lefts), (b, rights));
     let out = match a.dtype() {
         DType::Float32 => kernel::product::<f32>(&shape, left, right),
         DType::Float64 => kernel::product::<f64>(&shape, left, right),

@@ -27,7 +27,7 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
     let out = match at.dtype {
         DType::Bool => match exponent {
             Operand::Scalar(exponent) if exponent.cast::<i64>() == 1 => at.a.copy()?,
-            Operand::Scalar(_) => Tensor::ones(&at.shape, DType::Bool)?,
+            Operand::Scalar(_) => Tensor::ones(&at.shape, (DType::Bool, at.a.device()))?,
             Operand::Tensor(_) => {
                 let allowed = "truth values have no powers; make the base int64";
                 return Err(Error::DType { op, given: DType::Bool, allowed });
@@ -39,12 +39,12 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
                 let message = "integers have no negative powers; make the base floating point".to_owned();
                 return Err(Error::Value { op, message });
             }
-            kernel::zip(&at.shape, &at.a, &at.b, integer_power)?
+            kernel::zip(op, &at.shape, &at.a, &at.b, integer_power)?
         }
         dtype => dispatch_float!(dtype, T => match exponent {
             // A product is faster than powf, and exact.
-            Operand::Scalar(Scalar::Int(2)) => kernel::map(&at.a, |x: T| x * x),
-            _ => kernel::zip(&at.shape, &at.a, &at.b, T::powf),
+            Operand::Scalar(Scalar::Int(2)) => kernel::map(op, &at.a, |x: T| x * x),
+            _ => kernel::zip(op, &at.shape, &at.a, &at.b, T::powf),
         })?,
     };
     if let Some(mut record) = Record::new("PowBackward0", &[&at.left, &at.right])? {
@@ -54,9 +54,10 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
             Ok(vec![
                 context.gradient(0, || {
                     // Where the exponent is 0 the slope is 0, also at 0.
-                    let lower = match e.item() {
-                        Ok(value) if e.ndim() == 0 => {
-                            let value: f64 = value.cast();
+                    let lower = match () {
+                        // Looking at an exponent on a device would mean to wait.
+                        () if e.ndim() == 0 && !e.is_on_device() => {
+                            let value: f64 = e.item()?.cast();
                             if value == 0.0 {
                                 return gradient.mul(0.0);
                             }
@@ -65,7 +66,7 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
                             }
                             if value == 2.0 { x.clone() } else { power(&x, value - 1.0)? }
                         }
-                        _ => {
+                        () => {
                             let some = e.detached().not_equal(0.0)?;
                             power(&x, &e.sub(1.0)?)?.mul(&some)?
                         }

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::dtype::dispatch_float;
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{DType, Element, Error, Options, Result, Tensor, kernel};
 
 /// What the seeds start from until one is given: runs repeat each other.
 const FIRST_SEED: u64 = 0x5eed;
@@ -18,44 +18,47 @@ pub fn manual_seed(seed: u64) {
     NEXT_SEED.store(seed, Ordering::Relaxed);
 }
 
-/// The generator of one tensor.
-fn generator() -> fastrand::Rng {
+/// The seed of the generator of one tensor, whose numbers are the same on every device.
+fn next_seed() -> u64 {
     // The golden ratio in 64 bits: consecutive seeds share no pattern of bits (Weyl's sequence).
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    fastrand::Rng::with_seed(NEXT_SEED.fetch_add(STEP, Ordering::Relaxed))
+    NEXT_SEED.fetch_add(STEP, Ordering::Relaxed)
 }
 
 fn draw(
     op: &'static str,
     shape: &[usize],
-    dtype: DType,
-    f: impl Fn(&mut fastrand::Rng) -> f64,
+    options: Options,
+    f: impl Fn(&mut fastrand::Rng) -> f64 + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    let dtype = options.dtype;
     if !dtype.is_floating_point() {
         return Err(Error::DType { op, given: dtype, allowed: "random numbers are floating point" });
     }
-    let mut generator = generator();
-    dispatch_float!(dtype, T => Tensor::build(shape, |out: &mut [T]| {
+    let seed = next_seed();
+    dispatch_float!(dtype, T => kernel::make(op, options, shape, move |out: &mut [T]| {
+        let mut generator = fastrand::Rng::with_seed(seed);
         out.iter_mut().for_each(|out| *out = T::from_f64(f(&mut generator)));
     }))
 }
 
 impl Tensor {
     /// Numbers spread evenly from 0 up to but without 1.
-    pub fn rand(shape: &[usize], dtype: DType) -> Result<Self> {
-        match dtype {
+    pub fn rand(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+        let options = options.into();
+        match options.dtype {
             // 24 bits are exact in single precision: rounding never gives 1.
-            DType::Float32 => draw("rand", shape, dtype, |generator| {
+            DType::Float32 => draw("rand", shape, options, |generator| {
                 f64::from(generator.u32(..) >> 8) / f64::from(1u32 << 24)
             }),
-            _ => draw("rand", shape, dtype, fastrand::Rng::f64),
+            _ => draw("rand", shape, options, fastrand::Rng::f64),
         }
     }
 
     /// Numbers of the standard normal distribution.
-    pub fn randn(shape: &[usize], dtype: DType) -> Result<Self> {
+    pub fn randn(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
         // Box and Muller's transform; 1 - u is never 0.
-        draw("randn", shape, dtype, |generator| {
+        draw("randn", shape, options.into(), |generator| {
             (-2.0 * (1.0 - generator.f64()).ln()).sqrt() * (TAU * generator.f64()).cos()
         })
     }

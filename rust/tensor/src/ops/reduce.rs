@@ -92,7 +92,7 @@ impl Tensor {
         let total = dispatch!(self.dtype(), T => {
             let sum = kernel::sum::<T>(self, &over.marks, over.shape(keepdim))?;
             let count = over.count as f64;
-            kernel::map(&sum, move |value: T| T::from_f64(value.to_f64() / count))
+            kernel::map(op, &sum, move |value: T| T::from_f64(value.to_f64() / count))
         })?;
         if let Some(record) = Record::new("MeanBackward0", &[self])? {
             let (ones, before, count) = (over.ones, signed(self.shape()), over.count as f64);
@@ -141,7 +141,7 @@ impl Tensor {
                 let better = if largest { next > best } else { next < best };
                 if !best.is_nan() && (better || next.is_nan()) { next } else { best }
             };
-            kernel::fold(self, &over.marks, over.shape(keepdim), choose)
+            kernel::fold(op, self, &over.marks, over.shape(keepdim), choose)
         })?;
         if let Some(mut record) = Record::new(node, &[self])? {
             let (input, output) = (record.save(self)?, record.save_output(&out)?);
@@ -191,7 +191,7 @@ impl Tensor {
         if let Some(last) = shape.last_mut() {
             *last = 1;
         }
-        let found = dispatch!(self.dtype(), T => kernel::lanes(&lanes, length, &shape, 1, |lane: &[T], out: &mut [i64]| {
+        let found = dispatch!(self.dtype(), T => kernel::lanes(op, &lanes, length, &shape, 1, move |lane: &[T], out: &mut [i64]| {
             let mut best: Option<(i64, T)> = None;
             for (at, &value) in (0i64..).zip(lane) {
                 let better = |so_far: T| {

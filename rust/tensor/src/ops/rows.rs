@@ -3,56 +3,47 @@
 use super::index::{OP, trim};
 use crate::autograd::Record;
 use crate::dtype::dispatch;
+use crate::kernel::{self, Rows};
 use crate::shape::broadcast;
-use crate::{Error, Result, Tensor, kernel};
+use crate::{Error, Result, Tensor};
 
-/// Which rows of the memory of a contiguous tensor are meant.
-#[derive(Clone)]
-struct Rows {
-    places: Vec<usize>,
-    /// Elements of one row.
-    length: usize,
-    /// The shape of the result.
-    shape: Vec<usize>,
-}
+const PUT: &str = "index_put_";
 
-impl Rows {
-    fn new(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<Self> {
-        let shape = source.shape();
-        let (before, rest) = shape.split_at_checked(dim).unwrap_or((shape, &[]));
-        let (indexed, after) = rest.split_at_checked(positions.len()).unwrap_or((rest, &[]));
-        let wide = positions.iter().try_fold(Vec::new(), |wide, tensor| broadcast(OP, &wide, tensor.shape()));
-        let wide = wide.map_err(|error| match error {
-            Error::Shapes { left, right, .. } => Error::Indexing {
-                message: format!("index tensors of shapes {left:?} and {right:?} do not broadcast"),
-            },
-            other => other,
-        })?;
-        let length = after.iter().product();
-        let count: usize = wide.iter().product();
-        let mut inner = vec![0usize; count];
-        let sizes: Vec<i64> = wide.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
-        for (position, &size) in positions.iter().zip(indexed) {
-            for (place, index) in inner.iter_mut().zip(position.expand(&sizes)?.to_vec::<i64>()?) {
-                *place = place.saturating_mul(size).saturating_add(usize::try_from(index).unwrap_or(0));
-            }
+/// The rows of `source` at positions of its dimensions from `dim` on.
+fn rows_at(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<Rows> {
+    let shape = source.shape();
+    let (before, rest) = shape.split_at_checked(dim).unwrap_or((shape, &[]));
+    let (indexed, after) = rest.split_at_checked(positions.len()).unwrap_or((rest, &[]));
+    let wide = positions.iter().try_fold(Vec::new(), |wide, tensor| broadcast(OP, &wide, tensor.shape()));
+    let wide = wide.map_err(|error| match error {
+        Error::Shapes { left, right, .. } => Error::Indexing {
+            message: format!("index tensors of shapes {left:?} and {right:?} do not broadcast"),
+        },
+        other => other,
+    })?;
+    let length = after.iter().product();
+    let count: usize = wide.iter().product();
+    let mut inner = vec![0usize; count];
+    let sizes: Vec<i64> = wide.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
+    for (position, &size) in positions.iter().zip(indexed) {
+        for (place, index) in inner.iter_mut().zip(position.expand(&sizes)?.to_vec::<i64>()?) {
+            *place = place.saturating_mul(size).saturating_add(usize::try_from(index).unwrap_or(0));
         }
-        let block: usize = indexed.iter().product();
-        let outer: usize = before.iter().product();
-        let result: Vec<usize> = before.iter().chain(&wide).chain(after).copied().collect();
-        crate::shape::checked_numel(&result, source.dtype().size())?;
-        // Rows of no elements have no places: there is nothing to copy.
-        let outer = if length == 0 { 0 } else { outer };
-        let places =
-            (0..outer).flat_map(|start| inner.iter().map(move |place| start * block + place)).collect();
-        Ok(Rows { places, length, shape: result })
     }
+    let block: usize = indexed.iter().product();
+    let outer: usize = before.iter().product();
+    let result: Vec<usize> = before.iter().chain(&wide).chain(after).copied().collect();
+    crate::shape::checked_numel(&result, source.dtype().size())?;
+    // Rows of no elements have no places: there is nothing to copy.
+    let outer = if length == 0 { 0 } else { outer };
+    let places = (0..outer).flat_map(|start| inner.iter().map(move |place| start * block + place)).collect();
+    Ok(Rows { places, length, shape: result })
 }
 
 impl Tensor {
     /// The elements at positions of the dimensions from `dim` on.
     pub(super) fn gather(&self, dim: usize, positions: &[Tensor]) -> Result<Tensor> {
-        let rows = Rows::new(self, dim, positions)?;
+        let rows = rows_at(self, dim, positions)?;
         let out = self.take(&rows)?;
         if let Some(record) = Record::new("IndexBackward0", &[self])? {
             let before = self.shape().to_vec();
@@ -63,42 +54,32 @@ impl Tensor {
 
     fn take(&self, rows: &Rows) -> Result<Tensor> {
         let source = self.detached().contiguous()?;
-        dispatch!(self.dtype(), T => Tensor::build(&rows.shape, |out: &mut [T]| {
-            kernel::gather(&source, &rows.places, rows.length, out);
-        }))
+        dispatch!(self.dtype(), T => kernel::take::<T>(OP, &source, rows))
     }
 
     pub(super) fn scatter(&self, dim: usize, positions: &[Tensor], value: &Tensor) -> Result<()> {
-        let rows = Rows::new(self, dim, positions)?;
+        let rows = rows_at(self, dim, positions)?;
         let value = trim(value, rows.shape.len())?;
         let sizes: Vec<i64> =
             rows.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
-        let value = value.cast(self.dtype())?.expand(&sizes)?;
+        // A number may come from the processor.
+        let place = if value.ndim() == 0 { self.device() } else { value.device() };
+        let value = value.to((self.dtype(), place), self.is_on_device())?.expand(&sizes)?;
         let (before, kept) = (self.shape().to_vec(), rows.clone());
         self.change(
-            "index_put_",
+            PUT,
             "IndexPutBackward0",
             &[&value],
             |_| {
                 let whole = self.detached().contiguous_copy()?;
-                dispatch!(self.dtype(), T => {
-                    let values = value.to_vec::<T>()?;
-                    whole.storage_handle().with_mut(|data: &mut [T]| {
-                        for (row, &place) in values.chunks_exact(rows.length.max(1)).zip(&rows.places) {
-                            let start = place.saturating_mul(rows.length);
-                            if let Some(out) = data.get_mut(start..start.saturating_add(rows.length)) {
-                                out.copy_from_slice(row);
-                            }
-                        }
-                    });
-                    kernel::update(self, &whole, |_: T, new: T| new)
-                })
+                whole.put_rows(&rows, &value.detached())?;
+                dispatch!(self.dtype(), T => kernel::update(PUT, self, &whole, |_: T, new: T| new))
             },
             move |context, gradient| {
-                let zeros = Tensor::zeros(&kept.shape, gradient.dtype())?;
+                let zeros = Tensor::zeros(&kept.shape, gradient.options())?;
                 let left = context.gradient(0, || {
                     let left = gradient.contiguous_copy()?;
-                    left.scatter_rows(&kept, &zeros)?;
+                    left.put_rows(&kept, &zeros)?;
                     left.reshaped(&before)
                 })?;
                 Ok(vec![left, context.gradient(1, || gradient.take(&kept))?])
@@ -107,35 +88,19 @@ impl Tensor {
         .map(drop)
     }
 
-    fn scatter_rows(&self, rows: &Rows, value: &Tensor) -> Result<()> {
-        dispatch!(self.dtype(), T => {
-            let values = value.to_vec::<T>()?;
-            self.storage_handle().with_mut(|data: &mut [T]| {
-                for (row, &place) in values.chunks_exact(rows.length.max(1)).zip(&rows.places) {
-                    let start = place.saturating_mul(rows.length);
-                    if let Some(out) = data.get_mut(start..start.saturating_add(rows.length)) {
-                        out.copy_from_slice(row);
-                    }
-                }
-            });
-        });
-        Ok(())
+    fn put_rows(&self, rows: &Rows, value: &Tensor) -> Result<()> {
+        let value = value.contiguous()?;
+        if value.device() != self.device() {
+            return Err(Error::Devices { op: PUT, left: self.device(), right: value.device() });
+        }
+        dispatch!(self.dtype(), T => kernel::put::<T>(PUT, self, &value, rows))
     }
 }
 
 /// A gradient of what was gathered, added up at its places in a tensor of shape `before`.
 fn spread(gradient: &Tensor, rows: &Rows, before: &[usize]) -> Result<Tensor> {
     let source = gradient.detached().contiguous()?;
-    let out = dispatch!(gradient.dtype(), T => {
-        let values = source.to_vec::<T>()?;
-        Tensor::build(before, |out: &mut [T]| {
-            for (row, &place) in values.chunks_exact(rows.length.max(1)).zip(&rows.places) {
-                let start = place.saturating_mul(rows.length);
-                let target = out.get_mut(start..).unwrap_or_default();
-                target.iter_mut().zip(row).for_each(|(out, &value)| *out = crate::Element::plus(*out, value));
-            }
-        })
-    })?;
+    let out = dispatch!(gradient.dtype(), T => kernel::spread::<T>(OP, &source, rows, before))?;
     if let Some(record) = Record::new("IndexSpreadBackward0", &[gradient])? {
         let rows = rows.clone();
         record.finish(&out, move |_, second| Ok(vec![Some(second.take(&rows)?)]));

@@ -38,7 +38,7 @@ fn unstride(gradient: &Tensor, part: &Layout, geometry: &Layout) -> Result<Tenso
     let (part, geometry) = (inside(), Layout { offset: 0, ..geometry.clone() });
     let room = geometry.end().unwrap_or(0).max(part.end().unwrap_or(0));
     let whole = dispatch_float!(gradient.dtype(), T => {
-        Tensor::build(&[room], |out: &mut [T]| kernel::scatter_add(out, &part, gradient))
+        kernel::scatter_add::<T>(room, &part, gradient)
     })?;
     let lies = geometry.clone();
     let out = whole.alias(geometry);

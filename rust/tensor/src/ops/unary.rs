@@ -14,7 +14,7 @@ macro_rules! floating_operations {
                 let source = kernel::cast(self, self.dtype().to_floating_point())?;
                 let out = dispatch_float!(source.dtype(), T => {
                     let f: fn(T) -> T = $f;
-                    kernel::map(&source, move |value: T| f(value))
+                    kernel::map(stringify!($method), &source, move |value: T| f(value))
                 })?;
                 if let Some(mut record) = Record::new($node, &[self])? {
                     let slot = floating_operations!(@save $saved, record, self, &out);
@@ -56,7 +56,8 @@ impl Tensor {
         if self.dtype() == DType::Bool {
             return Err(Error::DType { op: "neg", given: DType::Bool, allowed: "truth values have no sign" });
         }
-        let out = dispatch!(self.dtype(), T => kernel::map(self, |value: T| T::from_i64(-1).times(value)))?;
+        let out =
+            dispatch!(self.dtype(), T => kernel::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
         if let Some(record) = Record::new("NegBackward0", &[self])? {
             record.finish(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]));
         }
@@ -71,7 +72,7 @@ impl Tensor {
         }
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();
-            kernel::map(self, move |value: T| if value < zero { zero } else { value })
+            kernel::map("relu", self, move |value: T| if value < zero { zero } else { value })
         })?;
         if let Some(mut record) = Record::new("ReluBackward0", &[self])? {
             let slot = record.save_output(&out)?;
@@ -86,7 +87,7 @@ impl Tensor {
     pub fn abs(&self) -> Result<Tensor> {
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();
-            kernel::map(self, move |value: T| if value < zero { zero.minus(value) } else { zero.plus(value) })
+            kernel::map("abs", self, move |value: T| if value < zero { zero.minus(value) } else { zero.plus(value) })
         })?;
         if let Some(mut record) = Record::new("AbsBackward0", &[self])? {
             let slot = record.save(self)?;
@@ -104,7 +105,7 @@ impl Tensor {
 fn positive(tensor: &Tensor) -> Result<Tensor> {
     dispatch!(tensor.dtype(), T => {
         let (zero, one) = (T::default(), T::from_i64(1));
-        kernel::map(tensor, move |value: T| if value > zero { one } else { zero })
+        kernel::map("sign", tensor, move |value: T| if value > zero { one } else { zero })
     })
 }
 

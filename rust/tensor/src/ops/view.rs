@@ -30,7 +30,7 @@ fn spread(
     gradient: &Tensor,
     part: impl FnOnce(&Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let whole = Tensor::zeros(shape, gradient.dtype())?;
+    let whole = Tensor::zeros(shape, gradient.options())?;
     part(&whole)?.copy_(gradient)?;
     Ok(whole)
 }

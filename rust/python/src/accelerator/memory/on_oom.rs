@@ -50,7 +50,7 @@ fn ask(told: &OutOfMemory) -> bool {
     if COUNT.load(Ordering::Relaxed) == 0 {
         return false;
     }
-    attached(|py| {
+    let again = attached(|py| {
         let functions: Vec<_> = with_callbacks(|callbacks| {
             callbacks.functions.iter().map(|(_, function)| function.bind(py).clone()).collect()
         });
@@ -69,7 +69,8 @@ fn ask(told: &OutOfMemory) -> bool {
             }
         }
         false
-    })
+    });
+    again.unwrap_or(false)
 }
 
 /// Says that an exception was raised where another was dealt with, unless it is told already.

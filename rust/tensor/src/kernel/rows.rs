@@ -1,0 +1,117 @@
+//! Rows of elements at places that a program names.
+
+use std::sync::Arc;
+
+use super::launch::{build, build_from, change};
+use crate::{Element, Error, Result, Tensor};
+
+/// Which rows of the memory of a contiguous tensor are meant.
+#[derive(Clone)]
+pub(crate) struct Rows {
+    /// Counted in rows.
+    pub places: Arc<[usize]>,
+    /// Elements of one row.
+    pub length: usize,
+    /// The shape of what is taken from there or brought there.
+    pub shape: Vec<usize>,
+}
+
+impl Rows {
+    /// Calls `row` with the elements of each row that comes next and those from its place on.
+    fn each<'a, T>(&self, values: &'a [T], mut row: impl FnMut(usize, &'a [T])) {
+        for (values, &place) in values.chunks_exact(self.length.max(1)).zip(self.places.iter()) {
+            row(place.saturating_mul(self.length), values);
+        }
+    }
+}
+
+/// The elements of a contiguous tensor in memory.
+fn elements<T>(data: &[T], start: usize) -> &[T] {
+    data.get(start..).unwrap_or_default()
+}
+
+/// The rows of a contiguous tensor.
+pub(crate) fn take<T: Element>(op: &'static str, source: &Tensor, rows: &Rows) -> Result<Tensor> {
+    let (offset, own) = (source.storage_offset(), rows.clone());
+    build_from(op, &rows.shape, source, move |out: &mut [T], data: &[T]| {
+        let data = elements(data, offset);
+        for (out, &place) in out.chunks_exact_mut(own.length.max(1)).zip(own.places.iter()) {
+            let start = place.saturating_mul(own.length);
+            if let Some(values) = data.get(start..start.saturating_add(own.length)) {
+                out.copy_from_slice(values);
+            }
+        }
+    })
+}
+
+/// Writes the elements of `source` to the rows of `target`; both are contiguous.
+pub(crate) fn put<T: Element>(op: &'static str, target: &Tensor, source: &Tensor, rows: &Rows) -> Result<()> {
+    let (start, offset, own) = (target.storage_offset(), source.storage_offset(), rows.clone());
+    change(op, target, source, move |data: &mut [T], values: &[T]| {
+        let data = data.get_mut(start..).unwrap_or_default();
+        own.each(elements(values, offset), |place, row| {
+            if let Some(out) = data.get_mut(place..place.saturating_add(row.len())) {
+                out.copy_from_slice(row);
+            }
+        });
+    })
+}
+
+/// A tensor of `shape`, zero but for the elements of a contiguous `source` that are added up in their rows.
+pub(crate) fn spread<T: Element>(
+    op: &'static str,
+    source: &Tensor,
+    rows: &Rows,
+    shape: &[usize],
+) -> Result<Tensor> {
+    let (offset, own) = (source.storage_offset(), rows.clone());
+    build_from(op, shape, source, move |out: &mut [T], values: &[T]| {
+        own.each(elements(values, offset), |place, row| {
+            let target = out.get_mut(place..).unwrap_or_default();
+            target.iter_mut().zip(row).for_each(|(out, &value)| *out = out.plus(value));
+        });
+    })
+}
+
+/// Minus the element of each row of `classes` that its target names; both are contiguous. Fails for a target that
+/// names none.
+pub(crate) fn pick<T: Element>(
+    op: &'static str,
+    scores: &Tensor,
+    targets: &Tensor,
+    classes: usize,
+) -> Result<Tensor> {
+    let (start, from) = (scores.storage_offset(), targets.storage_offset());
+    let (place, sources) = (scores.place(), [Some(scores), Some(targets)]);
+    build(op, place, targets.shape(), sources, move |out: &mut [T], scores: &[T], targets: &[i64]| {
+        let rows = elements(scores, start);
+        for ((row, out), &target) in out.iter_mut().enumerate().zip(elements(targets, from)) {
+            let class = usize::try_from(target).ok().filter(|&class| class < classes);
+            let score = class.and_then(|class| rows.get(row.saturating_mul(classes).saturating_add(class)));
+            let score =
+                score.ok_or(Error::OutOfRange { op, index: target, what: "classes", size: classes })?;
+            *out = T::from_i64(-1).times(*score);
+        }
+        Ok(())
+    })
+}
+
+/// Rows of `classes` that are zero but for minus a gradient at the class that their target names.
+pub(crate) fn unpick<T: Element>(
+    op: &'static str,
+    gradient: &Tensor,
+    targets: &Tensor,
+    classes: usize,
+) -> Result<Tensor> {
+    let (start, from) = (gradient.storage_offset(), targets.storage_offset());
+    let (shape, sources) = ([targets.numel(), classes], [Some(gradient), Some(targets)]);
+    build(op, gradient.place(), &shape, sources, move |out: &mut [T], gradients: &[T], targets: &[i64]| {
+        let pairs = elements(gradients, start).iter().zip(elements(targets, from));
+        for (row, (&gradient, &target)) in out.chunks_exact_mut(classes.max(1)).zip(pairs) {
+            if let Some(out) = usize::try_from(target).ok().and_then(|class| row.get_mut(class)) {
+                *out = T::from_i64(-1).times(gradient);
+            }
+        }
+        Ok(())
+    })
+}

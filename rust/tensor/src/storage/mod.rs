@@ -1,0 +1,249 @@
+//! The memory of tensors.
+
+mod memory;
+mod span;
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use interlock::accelerator::memory::{Block, PinnedMemory};
+use interlock::accelerator::{Device, Stream};
+use interlock::autograd::is_inference_mode_enabled;
+use interlock::lifecycle::fork_generation;
+
+pub use memory::{Options, Place};
+
+pub(crate) use memory::{Memory, stream_of};
+pub(crate) use span::{Reach, Span};
+
+use crate::access::Access;
+use crate::element::Truth;
+use crate::waste::Waste;
+use crate::{Element, Result};
+use memory::Lock;
+
+/// Memory with a version that in-place operations raise. Views share it.
+pub struct Storage {
+    /// Taken by the drop only.
+    memory: ManuallyDrop<Memory>,
+    version: AtomicU32,
+    inference: bool,
+    lock: Lock,
+    /// The fork generation in which it was made.
+    generation: u32,
+}
+
+impl Storage {
+    fn of(memory: Memory) -> Arc<Self> {
+        Arc::new(Storage {
+            lock: Lock::for_memory(&memory),
+            memory: ManuallyDrop::new(memory),
+            version: AtomicU32::new(0),
+            inference: is_inference_mode_enabled(),
+            generation: fork_generation(),
+        })
+    }
+
+    /// `bytes` bytes, not initialised: whoever asks has all of them written before anything else.
+    pub(crate) fn new(place: Place, bytes: usize) -> Result<Arc<Self>> {
+        Memory::new(place, bytes).map(Self::of)
+    }
+
+    /// `count` elements of zero bits on the processor, then filled by `fill`.
+    pub(crate) fn build<T: Element>(count: usize, fill: impl FnOnce(&mut [T])) -> Result<Arc<Self>> {
+        let storage = Self::new(Place::Cpu, count.saturating_mul(size_of::<T>()))?;
+        if let Some(span) = storage.span() {
+            // SAFETY: nobody else has seen the storage.
+            let span = unsafe { span.unlocked() };
+            span.write(true, [Span::EMPTY; 2], |out, _: &[Truth], _: &[Truth]| fill(out));
+        }
+        Ok(storage)
+    }
+
+    /// Memory that someone else made, such as a NumPy array's.
+    ///
+    /// # Safety
+    /// The block's memory is initialised, lies on the CPU, and while an operation of this crate runs on
+    /// it, no one else frees it, writes to it, or, if the operation writes, reads it: the storage's lock
+    /// is known to this crate only, and covers this storage only, not others over the same bytes.
+    pub unsafe fn foreign(block: Block) -> Arc<Self> {
+        Self::of(Memory::Cpu(block))
+    }
+
+    /// Where the memory lies.
+    pub fn device(&self) -> Device {
+        self.memory.device()
+    }
+
+    /// The address of the first byte; of a device's memory in the device's own counting.
+    pub fn pointer(&self) -> *mut u8 {
+        self.memory.pointer()
+    }
+
+    /// How many bytes there are.
+    pub fn bytes(&self) -> usize {
+        self.memory.bytes()
+    }
+
+    /// Whether devices reach the memory, which is of the processor, without a detour.
+    pub fn is_pinned(&self) -> bool {
+        match &*self.memory {
+            Memory::Pinned(_) => true,
+            Memory::Cpu(block) => PinnedMemory::is_pinned(block.pointer().as_ptr()),
+            Memory::Device(_) => false,
+        }
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Whether operations on it are queued.
+    pub(crate) fn is_on_device(&self) -> bool {
+        matches!(&*self.memory, Memory::Device(_))
+    }
+
+    /// Fails for memory of a device in a process that was forked from the one that made it.
+    pub(crate) fn of_this_process(&self) -> Result<&Memory> {
+        if self.is_on_device() && self.generation != fork_generation() {
+            return Err(interlock::Error::Forked { what: "a Tensor on a device" }.into());
+        }
+        Ok(&self.memory)
+    }
+
+    /// Whether it was made in inference mode.
+    pub(crate) fn is_inference(&self) -> bool {
+        self.inference
+    }
+
+    pub(crate) fn version(&self) -> u32 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_version(&self, version: u32) {
+        self.version.store(version, Ordering::Release);
+    }
+
+    pub(crate) fn bump_version(&self) {
+        // Inference tensors have no version; nothing can have saved them.
+        if !self.inference {
+            self.version.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// The bytes, if they are of the processor.
+    pub(crate) fn span(&self) -> Option<Span<'_>> {
+        // SAFETY: the memory is borrowed for as long as the lock. It is initialised, because whoever makes a
+        // storage writes all of it first.
+        (!self.is_on_device()).then(|| unsafe { Span::new(self.pointer(), self.bytes(), &self.lock) })
+    }
+
+    fn access(&self) -> &Access {
+        &self.lock
+    }
+
+    /// What work has of this that is queued on `stream` next; `None` where the processor does not reach the memory.
+    pub(crate) fn reach(self: &Arc<Self>, stream: &Stream) -> Result<Option<Reach>> {
+        let (Memory::Device(memory), Lock::Shared(lock)) = (self.of_this_process()?, &self.lock) else {
+            return Ok(Some(Reach::on_cpu(self.clone())));
+        };
+        let keeper = memory.used_on(stream)?;
+        // Where there are no bytes there is nothing to reach.
+        let pointer = match memory.pointer() {
+            Some(pointer) => pointer.as_ptr(),
+            None if memory.bytes() == 0 => std::ptr::null_mut(),
+            None => return Ok(None),
+        };
+        // SAFETY: `pointer` is the processor's address of the bytes, and the keeper is that of the stream.
+        Ok(Some(unsafe { Reach::on_device(pointer, memory.bytes(), lock.clone(), keeper) }))
+    }
+
+    /// Whether some bytes belong to both.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let same = std::ptr::eq(self, other);
+        same || self.span().zip(other.span()).is_some_and(|(own, other)| own.overlaps(&other))
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        // SAFETY: the memory is taken once, here, and nobody reaches the storage any more.
+        let memory = unsafe { ManuallyDrop::take(&mut self.memory) };
+        Waste::Memory { _memory: memory }.discard();
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Storage({} bytes on {}, version {})", self.bytes(), self.device(), self.version())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::NonNull;
+
+    use super::*;
+
+    fn filled(value: i64) -> Arc<Storage> {
+        Storage::build(4, |out: &mut [i64]| out.fill(value)).unwrap()
+    }
+
+    /// Copies one storage to another, if they have no byte in common.
+    fn copies(target: &Storage, source: &Storage) -> bool {
+        let (target, source) = (target.span().unwrap(), source.span().unwrap());
+        let copy = |out: &mut [i64], a: &[i64], b: &[i64]| {
+            assert_eq!(a.len(), b.len());
+            out.iter_mut().zip(a).for_each(|(out, value)| *out = *value);
+        };
+        target.write(false, [source, source], copy).is_some()
+    }
+
+    #[test]
+    fn threads_that_swap_roles_do_not_deadlock() {
+        let (a, b) = (filled(1), filled(2));
+        std::thread::scope(|scope| {
+            for (target, source) in [(&a, &b), (&b, &a), (&a, &b), (&b, &a)] {
+                scope.spawn(move || (0..500).for_each(|_| assert!(copies(target, source))));
+            }
+        });
+        let values = a.span().unwrap().read(|values: &[i64]| values.to_vec());
+        assert!(values == [1; 4] || values == [2; 4], "{values:?}");
+    }
+
+    #[test]
+    fn storages_over_the_same_bytes_are_not_each_others_source() {
+        let owner = filled(1);
+        let part = |first: usize, count: usize| {
+            let start = NonNull::new(owner.pointer().wrapping_add(8 * first)).unwrap();
+            // SAFETY: the bytes are the owner's, which outlives every part, and only this thread uses them.
+            unsafe { Storage::foreign(Block::foreign(start, 8 * count, Device::CPU, Box::new(()))) }
+        };
+        for (a, b, overlap) in [
+            (part(0, 2), part(1, 2), true),
+            (part(0, 4), part(1, 1), true),
+            (part(0, 2), part(2, 2), false),
+            (part(0, 4), part(2, 0), false),
+            (part(0, 0), part(0, 0), false),
+        ] {
+            assert_eq!((a.overlaps(&b), b.overlaps(&a)), (overlap, overlap));
+            assert_eq!((copies(&a, &b), copies(&b, &a)), (!overlap, !overlap));
+            assert!(a.overlaps(&a));
+        }
+    }
+
+    #[test]
+    fn a_storage_is_not_its_own_source() {
+        let a = filled(1);
+        assert!(!copies(&a, &a));
+    }
+
+    #[test]
+    fn fresh_memory_is_zero_before_it_is_written() {
+        let storage = Storage::new(Place::Cpu, 32).unwrap();
+        let seen = |out: &mut [i64], _: &[i64], _: &[i64]| out.to_vec();
+        assert_eq!(storage.span().unwrap().write(true, [Span::EMPTY; 2], seen), Some(vec![0; 4]));
+    }
+}

@@ -1,0 +1,316 @@
+//! Tensors on devices of the host driver: what is queued, in which order, and what becomes of memory.
+
+// Helpers of tests are not tests to the lint, though a panic is what they should end in.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::sync::{Arc, Mutex, Once, mpsc};
+
+use interlock::accelerator::{self, CaptureMode, Device, Graph, Stream, Work, host};
+use interlock_tensor::{DType, Error, Options, Place, Result, Tensor};
+
+/// Two devices of 64 MiB, for the whole process.
+fn device(index: u8) -> Device {
+    static USED: Once = Once::new();
+    USED.call_once(|| {
+        let options = host::HostOptions { devices: 2, memory: 64 << 20, ..Default::default() };
+        accelerator::use_driver(host::HostDriver::new(options).unwrap()).unwrap();
+    });
+    format!("host:{index}").parse().unwrap()
+}
+
+fn on(device: Device) -> Options {
+    (DType::Float64, device).into()
+}
+
+fn numbers(values: &[f64], device: Device) -> Tensor {
+    Tensor::from_slice(values, &[values.len()]).unwrap().to((DType::Float64, device), false).unwrap()
+}
+
+fn values(tensor: &Tensor) -> Vec<f64> {
+    tensor.to_vec().unwrap()
+}
+
+fn sum(tensor: &Tensor) -> Tensor {
+    tensor.sum(None, false).unwrap()
+}
+
+/// Holds a stream back until what this returns is dropped.
+fn latch(stream: &Stream) -> mpsc::Sender<()> {
+    let (held, dropped) = mpsc::channel();
+    let dropped = Mutex::new(dropped);
+    let wait = move || {
+        // There is no message: it ends when the sender has gone.
+        let _ = dropped.lock().unwrap().recv();
+        Ok(())
+    };
+    stream.launch(Work::new("latch", wait)).unwrap();
+    held
+}
+
+fn current(device: Device) -> Stream {
+    accelerator::current_stream(Some(device)).unwrap()
+}
+
+#[test]
+fn operations_are_queued_and_run_in_the_order_of_the_stream() {
+    let there = device(0);
+    let x = numbers(&[1.0, 2.0], there);
+    let closed = latch(&current(there));
+    let y = x.mul(3.0).unwrap().add(&x).unwrap();
+    x.fill_(0.0).unwrap();
+    assert!(!current(there).is_done().unwrap());
+    assert_eq!((y.device(), y.shape(), x.version()), (there, &[2][..], Ok(1)));
+    drop(closed);
+    assert_eq!((values(&y), values(&x)), (vec![4.0, 8.0], vec![0.0, 0.0]));
+}
+
+#[test]
+fn a_tensor_that_is_dropped_is_not_kept_by_what_is_queued() {
+    let there = device(0);
+    let x = numbers(&[1.0, 2.0], there);
+    let closed = latch(&current(there));
+    let y = x.exp().unwrap();
+    let (dropped, sum) = (Arc::downgrade(&y.storage()), sum(&y));
+    drop(y);
+    assert!(dropped.upgrade().is_none());
+    // What comes later on the stream may get the memory: it is written after it was read.
+    let later: Vec<Tensor> = (0..8).map(|_| Tensor::full(&[2], 9.0.into(), on(there)).unwrap()).collect();
+    drop(closed);
+    assert_eq!(values(&sum), [1f64.exp() + 2f64.exp()]);
+    later.iter().for_each(|tensor| assert_eq!(values(tensor), [9.0, 9.0]));
+}
+
+#[test]
+fn results_on_a_device_are_those_on_the_processor() {
+    type Operation = fn(&Tensor) -> Result<Tensor>;
+    let operations: [(&str, Operation); 14] = [
+        ("strides", |x| x.t()?.exp()?.add(&x.t()?)),
+        ("broadcast", |x| x.sub(&x.select(0, 0)?)?.div(2.0)),
+        ("reductions", |x| {
+            x.sum(Some(&[0]), true)?.add(&x.mean(Some(&[1]), true)?)?.add(&x.amax(None, false)?)
+        }),
+        ("positions", |x| x.argmax(Some(1), false)?.add(&x.argmin(Some(1), false)?)),
+        ("products", |x| x.matmul(&x.t()?)?.matmul(&x.select(1, 0)?)),
+        ("types", |x| x.greater(2.0)?.cast(DType::Int64)?.mul(3i64)?.logical_not()),
+        ("softmax", |x| x.softmax(0)?.mul(&x.log_softmax(1)?)),
+        ("powers", |x| x.pow(2i64)?.add(&x.abs()?.pow(0.5)?)?.add(&x.cast(DType::Int64)?.pow(2i64)?)),
+        ("joining", |x| interlock_tensor::cat(&[x.clone(), x.neg()?], 1)),
+        ("copies", |x| x.t()?.copy()?.reshape(&[-1])),
+        ("positions in place", |x| {
+            let y = x.copy()?;
+            y.set_index(
+                &[interlock_tensor::Index::Tensor(y.greater(1.0)?)],
+                &Tensor::full(&[], 7.0.into(), DType::Float64)?,
+            )?;
+            y.add_(&x.index(&[interlock_tensor::Index::Tensor(Tensor::from_slice(&[1i64, 0], &[2])?)])?)?;
+            Ok(y)
+        }),
+        ("in place", |x| {
+            let y = x.copy()?;
+            y.select(0, 1)?.mul_(&y.select(0, 0)?)?.sub_(1.0)?.div_(4i64)?;
+            y.slice(1, Some(1), None, 1)?.add_(&y.slice(1, None, Some(-1), 1)?)?;
+            Ok(y)
+        }),
+        ("strided", |x| x.as_strided(&[2, 2], &[1, 2], Some(1))?.copy()),
+        ("empty", |x| x.slice(0, Some(2), None, 1)?.exp()?.sum(Some(&[0]), false)),
+    ];
+    let plain = Tensor::from_slice(&[0.5, -1.5, 3.0, 2.5, 4.0, -0.25], &[2, 3]).unwrap();
+    let moved = plain.to(on(device(1)), false).unwrap();
+    for (name, operation) in operations {
+        let (here, there) = (operation(&plain).unwrap(), operation(&moved).unwrap());
+        assert_eq!((there.device(), there.shape()), (device(1), here.shape()), "{name}");
+        assert_eq!((there.dtype(), there.strides()), (here.dtype(), here.strides()), "{name}");
+        assert_eq!(values(&there), values(&here), "{name}");
+    }
+}
+
+#[test]
+fn tensors_are_made_on_devices_with_the_same_numbers() {
+    let seeded = |options: Options| {
+        interlock_tensor::manual_seed(7);
+        [
+            Tensor::rand(&[3], options),
+            Tensor::randn(&[2, 2], options),
+            Tensor::ones(&[2], options),
+            Tensor::arange(1.into(), 6.into(), 2.into(), options),
+        ]
+        .map(|made| values(&made.unwrap()))
+    };
+    assert_eq!(seeded(on(device(0))), seeded(DType::Float64.into()));
+}
+
+#[test]
+fn a_number_on_the_processor_mixes_as_it_is_when_it_is_used() {
+    let there = device(0);
+    let x = numbers(&[1.0, 2.0], there);
+    let pair = Tensor::from_slice(&[10.0, 20.0], &[2]).unwrap();
+    let number = pair.select(0, 1).unwrap();
+    let closed = latch(&current(there));
+    let y = x.mul(&number).unwrap();
+    pair.zero_().unwrap();
+    drop(closed);
+    assert_eq!(values(&y), [20.0, 40.0]);
+    let other = numbers(&[1.0, 2.0], device(1));
+    for (a, b) in [(&x, &pair), (&pair, &x), (&x, &other)] {
+        let error = a.add(b).unwrap_err();
+        assert!(matches!(error, Error::Devices { op: "add", .. }), "{error}");
+        assert!(matches!(a.mul_(b), Err(Error::Devices { .. })));
+        assert!(matches!(a.matmul(b), Err(Error::Devices { .. })));
+        assert!(matches!(interlock_tensor::cat(&[a.clone(), b.clone()], 0), Err(Error::Devices { .. })));
+    }
+    assert!(matches!(number.mul_(&x.select(0, 0).unwrap()), Err(Error::Devices { .. })));
+    assert_eq!((x.version(), pair.version()), (Ok(0), Ok(1)));
+}
+
+#[test]
+fn streams_are_ordered_by_events_only() {
+    let there = device(0);
+    let (first, second) = (Stream::new(Some(there), 0).unwrap(), Stream::new(Some(there), 0).unwrap());
+    let closed = latch(&first);
+    let x = {
+        let _current = first.guard().unwrap();
+        Tensor::full(&[2], 3.0.into(), on(there)).unwrap()
+    };
+    let y = {
+        let _current = second.guard().unwrap();
+        Tensor::ones(&[2], on(there)).unwrap().mul(2.0).unwrap()
+    };
+    second.synchronize().unwrap();
+    assert!(!first.is_done().unwrap());
+    second.wait_stream(&first).unwrap();
+    let _current = second.guard().unwrap();
+    let z = x.add(&y).unwrap();
+    assert!(!second.is_done().unwrap());
+    drop(closed);
+    assert_eq!(values(&z), [5.0, 5.0]);
+}
+
+#[test]
+fn a_node_goes_back_on_the_stream_of_its_operation_and_the_caller_waits() {
+    let there = device(0);
+    let (own, side) = (current(there), Stream::new(Some(there), 0).unwrap());
+    let x = numbers(&[1.0, 2.0], there);
+    x.set_requires_grad(true).unwrap();
+    let direct = x.mul(5.0).unwrap();
+    side.wait_stream(&own).unwrap();
+    let y = {
+        let _current = side.guard().unwrap();
+        x.mul(&x).unwrap()
+    };
+    own.wait_stream(&side).unwrap();
+    let total = sum(&y.add(&direct).unwrap());
+    own.synchronize().unwrap();
+    let closed = latch(&side);
+    total.backward().unwrap();
+    assert!(!own.is_done().unwrap());
+    drop(closed);
+    assert_eq!(values(&x.grad().unwrap()), [7.0, 9.0]);
+    let twice = sum(&x.grad().unwrap().mul(2.0).unwrap());
+    assert_eq!(values(&twice), [32.0]);
+}
+
+#[test]
+fn gradients_cross_devices() {
+    let x = Tensor::from_slice(&[1.0, 2.0], &[2]).unwrap();
+    x.set_requires_grad(true).unwrap();
+    let scale = Tensor::full(&[], 3.0.into(), DType::Float64).unwrap();
+    scale.set_requires_grad(true).unwrap();
+    let first = x.to(on(device(0)), false).unwrap();
+    let second = first.mul(&scale).unwrap().to(on(device(1)), false).unwrap();
+    assert_eq!(second.grad_fn().unwrap().unwrap().name(), "ToCopyBackward0");
+    sum(&second.mul(&second).unwrap()).to(DType::Float64, false).unwrap().backward().unwrap();
+    assert_eq!(x.grad().unwrap().device(), Device::CPU);
+    assert_eq!((values(&x.grad().unwrap()), values(&scale.grad().unwrap())), (vec![18.0, 36.0], vec![30.0]));
+    let wrong = numbers(&[1.0, 1.0], device(0));
+    assert!(matches!(x.set_grad(Some(wrong)), Err(Error::Devices { op: "grad", .. })));
+}
+
+#[test]
+fn what_failed_in_a_kernel_is_told_by_who_waits() {
+    let scores = numbers(&[0.0; 6], device(0)).reshape(&[2, 3]).unwrap();
+    let classes = Tensor::from_slice(&[0i64, 7], &[2]).unwrap().to((DType::Int64, device(0)), false).unwrap();
+    let loss = scores.cross_entropy(&classes, interlock_tensor::Reduction::Mean).unwrap();
+    let error = loss.item().unwrap_err().to_string();
+    assert!(error.contains("nll_loss") && error.contains("index 7 is out of range for 3 classes"), "{error}");
+    assert_eq!(values(&scores.add(1.0).unwrap()), [1.0; 6]);
+}
+
+#[test]
+fn no_room_on_a_device_is_an_error_and_changes_nothing() {
+    let x = numbers(&[1.0], device(0));
+    let error = Tensor::zeros(&[16 << 20], on(device(0))).unwrap_err();
+    assert!(matches!(error, Error::Core(interlock::Error::OutOfMemory(_))), "{error}");
+    let wide = x.expand(&[16 << 20]).unwrap();
+    assert!(matches!(wide.add(&wide), Err(Error::Core(interlock::Error::OutOfMemory(_)))));
+    assert_eq!((x.version(), values(&x)), (Ok(0), vec![1.0]));
+}
+
+#[test]
+fn copies_keep_strides_types_and_what_was_there_when_they_were_asked_for() {
+    let there = device(0);
+    let matrix = Tensor::from_slice(&[1i64, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+    let turned = matrix.t().unwrap();
+    let moved = turned.to((DType::Int64, there), false).unwrap();
+    assert_eq!(moved.strides(), [1, 3]);
+    assert_eq!(values(&moved), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    let column = turned.select(1, 1).unwrap();
+    assert_eq!(values(&column.to((DType::Float32, there), false).unwrap()), [4.0, 5.0, 6.0]);
+    let closed = latch(&current(there));
+    let early = matrix.to((DType::Int64, there), true).unwrap();
+    matrix.zero_().unwrap();
+    let back = early.to(DType::Int64, true).unwrap();
+    assert!(back.is_pinned() && !back.is_on_device() && !early.is_pinned());
+    drop(closed);
+    current(there).synchronize().unwrap();
+    assert_eq!(values(&back), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    assert!(early.to((DType::Int64, there), false).unwrap().is(&early));
+}
+
+#[test]
+fn a_tensor_is_copied_into_from_any_device() {
+    let source = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3]).unwrap();
+    let places: [Place; 4] = [Place::Cpu, Place::Pinned, device(0).into(), device(1).into()];
+    for from in places {
+        for to in places {
+            let source = source.to((DType::Float32, from), false).unwrap();
+            let target = Tensor::zeros(&[2, 3], (DType::Float64, to)).unwrap();
+            target.copy_(&source).unwrap();
+            assert_eq!(values(&target), [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], "{from:?} to {to:?}");
+            target.select(0, 0).unwrap().copy_(&source.neg().unwrap()).unwrap();
+            let column = target.select(1, 2).unwrap();
+            column.copy_(&source.slice(0, None, Some(2), 1).unwrap()).unwrap();
+            assert_eq!(values(&target), [-1.0, -2.0, 1.0, 1.0, 2.0, 2.0], "{from:?} to {to:?}");
+            assert_eq!(target.version(), Ok(3));
+        }
+    }
+}
+
+#[test]
+fn a_graph_computes_again_in_place() {
+    let there = device(0);
+    let x = numbers(&[1.0, 2.0], there);
+    let stream = Stream::new(Some(there), 0).unwrap();
+    stream.wait_stream(&current(there)).unwrap();
+    let graph = Graph::new(false).unwrap();
+    let _current = stream.guard().unwrap();
+    graph.capture_begin(None, CaptureMode::Global).unwrap();
+    let y = x.mul(&x).unwrap().add(1.0).unwrap();
+    let refused = y.item().or_else(|_| y.sum(None, false)?.item());
+    assert!(matches!(refused, Err(Error::Core(interlock::Error::Graph { .. }))), "{refused:?}");
+    graph.capture_end().unwrap();
+    for value in [3.0, 4.0] {
+        x.fill_(value).unwrap();
+        graph.replay().unwrap();
+        assert_eq!(values(&y), [value * value + 1.0; 2]);
+    }
+}
+
+#[test]
+fn pinned_memory_is_of_the_processor() {
+    let there = device(0);
+    let plain = Tensor::ones(&[2], DType::Float64).unwrap();
+    let copy = plain.pin_memory().unwrap();
+    assert!(copy.is_pinned() && !plain.is_pinned() && copy.pin_memory().unwrap().is(&copy));
+    assert!(matches!(numbers(&[1.0], there).pin_memory(), Err(Error::OnDevice { .. })));
+    assert_eq!(values(&copy.add(2.0).unwrap()), [3.0, 3.0]);
+}

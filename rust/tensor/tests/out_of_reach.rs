@@ -1,0 +1,121 @@
+//! Tensors on devices whose memory the processor does not reach: they are moved, and operations are refused by name.
+//! One process, one driver: this is one test.
+
+// Helpers of tests are not tests to the lint, though a panic is what they should end in.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::sync::{Arc, LazyLock};
+
+use interlock::accelerator::driver::*;
+use interlock::accelerator::host::{HostDriver, HostOptions};
+use interlock::accelerator::{self, Device, DeviceType};
+use interlock_tensor::{DType, Error, Result, Tensor};
+
+static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("remote").unwrap());
+
+/// The host driver, which does not say that its memory can be reached.
+struct Remote(Arc<dyn Driver>);
+
+macro_rules! delegated {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        $(fn $name(&self, $($argument: $type),*) -> $result { self.0.$name($($argument),*) })+
+    };
+}
+
+// SAFETY: the driver that it passes everything to keeps what is asked for.
+unsafe impl Driver for Remote {
+    fn device_type(&self) -> DeviceType {
+        *KIND
+    }
+
+    delegated! {
+        unavailable() -> Option<String>;
+        device_count() -> u32;
+        start() -> interlock::Result<()>;
+        properties(device: DeviceIndex) -> interlock::Result<DeviceProperties>;
+        memory_info(device: DeviceIndex) -> interlock::Result<MemoryInfo>;
+        allocate(device: DeviceIndex, bytes: usize) -> interlock::Result<Address>;
+        allocate_pinned(bytes: usize) -> interlock::Result<Address>;
+        priority_range(device: DeviceIndex) -> interlock::Result<PriorityRange>;
+        default_stream(device: DeviceIndex) -> interlock::Result<StreamHandle>;
+        create_stream(device: DeviceIndex, priority: i32) -> interlock::Result<StreamHandle>;
+        release_stream(stream: StreamHandle) -> ();
+        adopt_stream(device: DeviceIndex, native: u64) -> interlock::Result<StreamHandle>;
+        create_event(device: DeviceIndex, options: EventOptions) -> interlock::Result<EventHandle>;
+        release_event(event: EventHandle) -> ();
+        record_event(event: EventHandle, stream: StreamHandle) -> interlock::Result<()>;
+        wait_event(stream: StreamHandle, event: EventHandle) -> interlock::Result<()>;
+        elapsed(start: EventHandle, end: EventHandle) -> interlock::Result<f64>;
+        is_done(awaited: Awaited) -> interlock::Result<bool>;
+        is_over(event: EventHandle) -> interlock::Result<bool>;
+        launch(stream: StreamHandle, work: Work) -> interlock::Result<()>;
+        begin_capture(stream: StreamHandle, mode: CaptureMode) -> interlock::Result<()>;
+        capture_of(stream: StreamHandle) -> interlock::Result<Option<u64>>;
+        end_capture(stream: StreamHandle) -> interlock::Result<GraphHandle>;
+        instantiate(graph: GraphHandle) -> interlock::Result<ExecutableHandle>;
+        replay(executable: ExecutableHandle, stream: StreamHandle) -> interlock::Result<()>;
+        shape(graph: GraphHandle) -> interlock::Result<GraphShape>;
+        release_graph(graph: GraphHandle) -> ();
+        release_executable(executable: ExecutableHandle) -> ();
+    }
+
+    unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> interlock::Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.0.release(device, address, bytes) }
+    }
+
+    unsafe fn release_pinned(&self, address: Address, bytes: usize) -> interlock::Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.0.release_pinned(address, bytes) }
+    }
+
+    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> interlock::Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.0.copy(stream, copy) }
+    }
+
+    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> interlock::Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.0.fill(stream, fill) }
+    }
+}
+
+#[test]
+fn tensors_are_moved_and_operations_are_refused_by_name() {
+    let host = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
+    accelerator::use_driver(Arc::new(Remote(host))).unwrap();
+    let [first, second]: [Device; 2] = ["remote:0", "remote:1"].map(|name| name.parse().unwrap());
+    let matrix = Tensor::from_slice(&[1i64, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+    let there = matrix.t().unwrap().to((DType::Int64, first), false).unwrap();
+    assert_eq!((there.device(), there.strides()), (first, &[1, 3][..]));
+    let beyond = there.to((DType::Int64, second), false).unwrap();
+    assert_eq!(beyond.to_vec::<i64>(), Ok(vec![1, 4, 2, 5, 3, 6]));
+    assert_eq!(beyond.select(0, 1).unwrap().select(0, 1).unwrap().item(), Ok(5.into()));
+
+    let room = Tensor::empty(&[2, 3], (DType::Int64, first)).unwrap();
+    room.copy_(&matrix).unwrap();
+    let twin = Tensor::empty(&[2, 3], (DType::Int64, first)).unwrap();
+    twin.copy_(&room).unwrap();
+    assert_eq!((twin.to_vec::<i64>(), twin.version()), (matrix.to_vec(), Ok(1)));
+    matrix.zero_().unwrap();
+    matrix.copy_(&twin).unwrap();
+    assert_eq!(matrix.to_vec::<i64>(), twin.to_vec());
+
+    let refused: [(&str, Result<Tensor>); 6] = [
+        ("add", twin.add(&room)),
+        ("exp", twin.exp()),
+        ("matmul", twin.matmul(&there)),
+        ("zeros", Tensor::zeros(&[1], (DType::Int64, first))),
+        ("clone", twin.copy()),
+        ("add_", twin.add_(1i64).cloned()),
+    ];
+    for (operation, result) in refused {
+        let Err(Error::Core(interlock::Error::Unsupported { operation: told, device })) = result else {
+            panic!("{operation}: {result:?}")
+        };
+        // What computes in another type converts first.
+        assert!(told == operation || (operation == "exp" && told == "to"), "{operation}: {told}");
+        assert_eq!(device, first);
+    }
+    assert_eq!(twin.version(), Ok(1));
+}

@@ -1,0 +1,16 @@
+"""Where the tests of this folder make their tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import interlock
+import pytest
+
+
+@pytest.fixture(params=["cpu", "device"])
+def everywhere(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run a test twice: with its tensors on the cpu, and on the second device."""
+    name: str = "cpu" if request.param == "cpu" else request.getfixturevalue("devices")[1]
+    with interlock.device(name):
+        yield name
