@@ -195,7 +195,7 @@ def test_a_view_waits_for_a_stream_that_has_gone(latch: Latch) -> None:
 
 def test_numpy_takes_the_bytes_where_they_lie() -> None:
     buffer = Buffer(8)
-    through_view: Any = numpy.frombuffer(buffer, "u4")
+    through_view: Any = numpy.frombuffer(memoryview(buffer), "u4")
     through_dlpack: Any = numpy.from_dlpack(buffer)  # type: ignore[arg-type]
     assert (through_dlpack.shape, through_dlpack.dtype) == ((8,), numpy.dtype("u1"))
     through_view[:] = (1, 2)

@@ -83,7 +83,7 @@ def test_limits_belong_to_a_device(devices: tuple[str, str]) -> None:
 
 def test_nothing_is_taken_beyond_the_limit_and_what_is_kept_counts() -> None:
     memory.set_limit(4 * MIB)
-    first, second = Buffer(MIB), Buffer(2 * MIB // 2)
+    first, second = Buffer(MIB), Buffer(MIB)
     third = Buffer(1)
     assert accelerator.memory_reserved() == 4 * MIB
     with pytest.raises(interlock.OutOfMemoryError) as caught:
@@ -116,18 +116,20 @@ def test_what_was_taken_stays_beyond_a_new_limit() -> None:
 
 
 def test_no_more_is_kept_than_the_cache_limit() -> None:
-    older, newer = Buffer(12 * MIB), Buffer(10 * MIB)
-    memory.set_cache_limit(10 * MIB)
-    older.close()
-    accelerator.synchronize()
-    newer.close()
-    accelerator.synchronize()
-    Buffer(1).close()
-    assert accelerator.memory_reserved() <= 12 * MIB
+    oldest, older, newest = (Buffer(size * MIB) for size in (10, 12, 14))
+    addresses = [older.data_ptr(), newest.data_ptr()]
+    memory.set_cache_limit(28 * MIB)
+    for buffer in (oldest, older, newest):
+        Buffer(1).close()  # Age is counted in requests.
+        buffer.close()
+    assert accelerator.memory_reserved() == 28 * MIB
+    again = [Buffer(size * MIB) for size in (12, 14)]
+    assert [buffer.data_ptr() for buffer in again] == addresses, "the longest unused has gone"
+    assert accelerator.memory_reserved() == 28 * MIB
+    again.clear()
     memory.set_cache_limit(0)
-    accelerator.synchronize()
+    assert accelerator.memory_reserved() == 0
     Buffer(1).close()
-    accelerator.empty_cache()
     assert accelerator.memory_reserved() == 0
 
 
