@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Literal
 
 from interlock._core import accelerator as _native
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from os import PathLike
 
     from interlock._core.accelerator import Recording, device as _device
     from interlock.accelerator._snapshot import Snapshot
@@ -61,7 +61,7 @@ def _snapshot(device: _device | str | int | None = None, augment_with_fx_traces:
     return snapshot(device)
 
 
-def dump_snapshot(path: str | PathLike[str], *, device: _device | str | int | None = None) -> None:
+def dump_snapshot(path: str | os.PathLike[str], *, device: _device | str | int | None = None) -> None:
     """Write a snapshot to a file for PyTorch's viewer: `python -m torch.cuda._memory_viz trace_plot path`.
 
     Raises OSError where the file can't be written, and as `snapshot` does.
@@ -69,7 +69,8 @@ def dump_snapshot(path: str | PathLike[str], *, device: _device | str | int | No
     import pickle
 
     taken = snapshot(device)
-    with open(path, "wb") as file:
+    # A number would be taken for an open file, and closed.
+    with open(os.fspath(path), "wb") as file:
         # The viewer in the browser reads no later one.
         pickle.dump(taken, file, protocol=4)
 
