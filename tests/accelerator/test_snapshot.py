@@ -209,6 +209,13 @@ def test_a_history_refuses_other_words_and_types() -> None:
         history(wrong)
 
 
+def test_an_open_file_is_no_path_to_dump_to() -> None:
+    wrong: Any = 2
+    with pytest.raises(TypeError, match="int"):
+        memory.dump_snapshot(wrong)
+    assert os.fstat(2)
+
+
 def test_a_recording_stays_in_its_process(recording: memory.Recording) -> None:
     with pytest.raises(TypeError, match="can't leave its process"):
         pickle.dumps(recording)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import interlock
@@ -89,7 +90,10 @@ def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_wrong_arguments_raise_ordinary_exceptions(count: int) -> None:
+def test_wrong_arguments_raise_ordinary_exceptions(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # Some are names of files to be written.
     raised = 0
     for name, called in callables():
         for arguments in itertools.product(VALUES, repeat=count):
@@ -106,6 +110,7 @@ def test_wrong_arguments_raise_ordinary_exceptions(count: int) -> None:
         memory.set_limit(None, index)
         memory.set_cache_limit(None, index)
     assert raised > 20 * len(VALUES) ** count
+    memory.history(0).stop()
     for index in range(2):
         accelerator.synchronize(index)
     assert threading.active_count() < 100

@@ -9,7 +9,6 @@ from interlock._core import accelerator as _native
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from os import PathLike
 
     from interlock._core.accelerator import Recording, device as _device
     from interlock.accelerator._snapshot import Snapshot
@@ -43,7 +42,7 @@ def history(
 
 
 def snapshot(device: _device | str | int | None = None) -> Snapshot:
-    """Return what is kept of the memory of a device, or of all, and what `history` recorded, as PyTorch.
+    """Return what is kept of the memory of a device, or of all, and what `history` recorded, as PyTorch does.
 
     Nothing is there before memory is used. Starts no driver. Raises `DeviceError` for a device that is
     not there.
@@ -62,7 +61,7 @@ def _snapshot(device: _device | str | int | None = None, augment_with_fx_traces:
     return snapshot(device)
 
 
-def dump_snapshot(path: str | PathLike[str], *, device: _device | str | int | None = None) -> None:
+def dump_snapshot(path: str | os.PathLike[str], *, device: _device | str | int | None = None) -> None:
     """Write a snapshot to a file for PyTorch's viewer: `python -m torch.cuda._memory_viz trace_plot path`.
 
     Raises OSError where the file can't be written, and as `snapshot` does.
@@ -70,7 +69,7 @@ def dump_snapshot(path: str | PathLike[str], *, device: _device | str | int | No
     import pickle
 
     taken = snapshot(device)
-    # A number would name a file that somebody else has open, and close it.
+    # A number would be taken for an open file, and closed.
     with open(os.fspath(path), "wb") as file:
         # The viewer in the browser reads no later one.
         pickle.dump(taken, file, protocol=4)
