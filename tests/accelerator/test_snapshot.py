@@ -319,19 +319,19 @@ def test_a_history_waits_for_the_first_device_and_starts_none(no_driver: dict[st
         asked = [memory.history(), memory.history(device="host:0"), memory.history(0)]
         recording = memory.history(stacks=None, device="host:0")
         empty = memory.snapshot()
+        settings = empty.pop("allocator_settings")
         accelerator.use("host", devices=2)
         kept = [memory.Buffer(8, "host:0"), memory.Buffer(8, "host:1")]
         traces = memory.snapshot()["device_traces"]
-        answer = [empty, [[entry["action"] for entry in trace] for trace in traces]]
+        answer = [empty, [[entry["action"] for entry in trace] for trace in traces], settings["backend"]]
     """
     nothing: dict[str, Any] = {
         "segments": [],
         "device_traces": [],
-        "allocator_settings": {},
         "external_annotations": [],
     }
     seen = child.value(code, env={**no_driver})
-    assert seen == [nothing, [["segment_alloc", "alloc", "snapshot"], []]]
+    assert seen == [nothing, [["segment_alloc", "alloc", "snapshot"], []], "native"]
 
 
 def test_a_child_begins_its_own_history() -> None:
