@@ -1,6 +1,6 @@
 //! What can be used again, or given back, once streams have got somewhere.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::piece::PieceId;
 use crate::Result;
@@ -10,8 +10,9 @@ use crate::accelerator::stream::Stream;
 /// Everything that waits for streams.
 #[derive(Default)]
 pub(super) struct Waits {
-    /// Freed pieces by the streams whose work still uses them. Of each stream only the first is looked at.
-    freed: HashMap<(DeviceIndex, i64), VecDeque<Freed>>,
+    /// Freed pieces by the streams whose work still uses them. Of each stream only the first is looked at. In an order
+    /// that is always the same, so that the same program has the same peaks.
+    freed: BTreeMap<(DeviceIndex, i64), VecDeque<Freed>>,
     /// Freed pieces for which no event can be recorded while a graph is captured.
     postponed: Vec<(u64, PieceId)>,
     /// What goes back to the driver.
