@@ -21,6 +21,8 @@ pub(super) struct Books {
     pub(super) common: PoolIndex,
     /// How many requests there were.
     pub(super) requests: u64,
+    /// How often a piece became free.
+    frees: u64,
     /// Bytes of free pieces that can be handed out.
     pub(super) kept: u64,
 }
@@ -96,6 +98,7 @@ impl Books {
             pools,
             common,
             requests: 0,
+            frees: 0,
             kept: 0,
         }
     }
@@ -174,7 +177,8 @@ impl Books {
             None => id,
         };
         self.pieces[id].requested = 0;
-        self.pieces[id].since = self.requests;
+        self.frees += 1;
+        (self.pieces[id].since, self.pieces[id].freed) = (self.requests, self.frees);
         self.list(id);
         let after = self.split_as_free(id);
         self.change_inactive(small, before, after);
@@ -194,6 +198,7 @@ impl Books {
             after: None,
             used_on: Vec::new(),
             since: self.requests,
+            freed: self.frees,
         });
         self.segments.insert(Segment {
             address,
@@ -305,6 +310,7 @@ impl Books {
             after,
             used_on: Vec::new(),
             since: self.requests,
+            freed: self.frees,
         });
         if let Some(after) = after {
             self.pieces[after].before = Some(rest);

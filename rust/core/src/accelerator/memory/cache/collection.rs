@@ -15,7 +15,7 @@ impl State {
             return;
         }
         let mut unused = self.books.unused_segments();
-        unused.sort_by_key(|segment| self.unused_since(*segment));
+        unused.sort_by_key(|segment| self.books.pieces[self.books.segments[*segment].first].freed);
         let enough = |segment: &SegmentId| {
             let more = excess > 0;
             excess = excess.saturating_sub(self.books.segments[*segment].bytes as u64);

@@ -42,6 +42,8 @@ pub(in crate::accelerator) struct Piece {
     pub(super) used_on: Vec<Stream>,
     /// When it was last handed out, in requests for memory of the device.
     pub(super) since: u64,
+    /// When it was last freed, in frees of memory of the device.
+    pub(super) freed: u64,
 }
 
 /// Who has a piece.
