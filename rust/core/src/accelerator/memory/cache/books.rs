@@ -76,11 +76,6 @@ impl Books {
         lists.map(FreeList::largest).max().unwrap_or(0) as u64
     }
 
-    /// The segments of which something is true.
-    pub(super) fn segments_where(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
-        self.segments.iter().filter(|(_, segment)| is_meant(segment)).map(|(id, _)| id).collect()
-    }
-
     /// Counts from now on for a block of a program.
     pub(super) fn open_scope(&mut self) -> u64 {
         self.scopes.open(self.requests)
@@ -207,6 +202,7 @@ impl Books {
             small,
             stream: request.stream,
             first: piece,
+            ended: None,
             orphaned: None,
         });
         self.list(piece);
@@ -251,6 +247,20 @@ impl Books {
         found.map(|(id, _)| id).collect()
     }
 
+    /// Segments whose free pieces are handed out that something is true of.
+    pub(super) fn open_segments(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
+        let is_open = |segment: &Segment| {
+            segment.orphaned.is_none() && self.pieces[segment.first].state != PieceState::Leaving
+        };
+        let found = self.segments.iter().filter(|(_, segment)| is_open(segment) && is_meant(segment));
+        found.map(|(id, _)| id).collect()
+    }
+
+    /// Whether graphs use the pool.
+    pub(super) fn is_of_graphs(&self, pool: PoolIndex) -> bool {
+        self.pools[pool].id.is_some() && !self.pools[pool].is_gone
+    }
+
     /// The pool with this id that graphs use.
     pub(super) fn find_private_pool(&self, id: PoolId) -> Option<PoolIndex> {
         let found = self.pools.iter().find(|(_, pool)| pool.id == Some(id) && !pool.is_gone);
@@ -269,7 +279,10 @@ impl Books {
     fn forget_pool_if_empty(&mut self, index: PoolIndex) {
         if self.pools[index].is_gone && self.segments.iter().all(|(_, segment)| segment.pool != index) {
             let id = self.pools.remove(index).id;
-            self.statistics.reserved_bytes_by_private_pools.retain(|(counted, _)| Some(*counted) != id);
+            // Another may have the same id: that of a graph which was captured again.
+            if self.pools.iter().all(|(_, pool)| pool.id != id) {
+                self.statistics.reserved_bytes_by_private_pools.retain(|(counted, _)| Some(*counted) != id);
+            }
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Segment {
     pub(super) stream: i64,
     /// The first of its pieces, which follow each other without gaps.
     pub(super) first: PieceId,
+    /// After all work of its stream, if that has gone while a graph uses the pool, whose replays use the memory.
+    pub(super) ended: Option<EventHandle>,
     /// Its stream or its pool has gone: nobody gets its free pieces any more, and it goes back to the driver when
     /// all are free and these events have passed.
     pub(super) orphaned: Option<Vec<EventHandle>>,

@@ -151,12 +151,14 @@ impl State {
         event.ok()
     }
 
-    /// A stream goes; what was allocated for it goes back to the driver once nobody uses it.
+    /// A stream goes; what was allocated for it goes back to the driver once nobody uses it, and no graph does.
     pub(super) fn stream_goes(&mut self, context: &Context, id: i64, stream: StreamHandle) {
-        for segment in self.books.segments_where(|segment| segment.stream == id && segment.orphaned.is_none())
-        {
+        for segment in self.books.open_segments(|segment| segment.stream == id) {
             // What can't be asked, as it is lost or captures, never comes back.
-            if let Ok(event) = self.waits.recorded(context.driver, stream) {
+            let Ok(event) = self.waits.recorded(context.driver, stream) else { continue };
+            if self.books.is_of_graphs(self.books.segments[segment].pool) {
+                self.books.segments[segment].ended = Some(event);
+            } else {
                 self.orphan(segment, vec![event]);
             }
         }
@@ -170,10 +172,9 @@ impl State {
             return;
         }
         let Some(index) = self.books.find_private_pool(pool) else { return };
-        for segment in
-            self.books.segments_where(|segment| segment.pool == index && segment.orphaned.is_none())
-        {
-            let own = self.event_after(context, self.books.segments[segment].stream);
+        for segment in self.books.open_segments(|segment| segment.pool == index) {
+            let ended = self.books.segments[segment].ended.take();
+            let own = ended.or_else(|| self.event_after(context, self.books.segments[segment].stream));
             let others = self.waits.recorded_on_all(context.driver, streams).ok();
             if let (Some(own), Some(mut events)) = (own, others) {
                 events.push(own);
