@@ -1,0 +1,318 @@
+//! What is kept of the memory of one device.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use interlock::accelerator::PoolId;
+use interlock::accelerator::driver::DeviceIndex;
+use interlock::accelerator::memory::{ByPool, ScopeStatistics, Statistics};
+
+use super::counting::{add, change, in_pool, take};
+use super::model::Streams;
+use super::segment::{Block, Mark, Segment, StreamKey, is_small, rounded, segment_for};
+
+#[derive(Clone, Debug)]
+pub struct Device {
+    pub index: DeviceIndex,
+    pub segments: BTreeMap<u64, Segment>,
+    pub used: BTreeMap<u64, Used>,
+    pub statistics: Statistics,
+    pub scopes: BTreeMap<u64, Scope>,
+    pub limit: Option<u64>,
+    pub cache_limit: Option<u64>,
+    /// Freed, and waiting for other streams: in the order in which they were freed.
+    freed: BTreeMap<StreamKey, VecDeque<(Mark, u64)>>,
+    /// Freed while something was captured.
+    postponed: Vec<u64>,
+    /// Pools that went while something was captured.
+    going: Vec<(PoolId, Vec<StreamKey>)>,
+    /// Pools that graphs use which have allocated here.
+    pub pools: BTreeSet<PoolId>,
+    /// How many segments there were, and how often something was freed.
+    made: u64,
+    frees: u64,
+}
+
+/// What somebody has, or has freed while other streams use it.
+#[derive(Clone, Debug)]
+pub struct Used {
+    pub segment: u64,
+    pub offset: usize,
+    pub bytes: usize,
+    pub requested: usize,
+    pub used_on: Vec<StreamKey>,
+    awaited: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The allocations that it counts have greater numbers.
+    pub since: u64,
+    pub counted: ScopeStatistics,
+}
+
+impl Device {
+    pub fn new(index: DeviceIndex) -> Self {
+        Device {
+            index,
+            segments: BTreeMap::new(),
+            used: BTreeMap::new(),
+            statistics: Statistics { max_split_size: -1, ..Statistics::default() },
+            scopes: BTreeMap::new(),
+            limit: None,
+            cache_limit: None,
+            freed: BTreeMap::new(),
+            postponed: Vec::new(),
+            going: Vec::new(),
+            pools: BTreeSet::new(),
+            made: 0,
+            frees: 0,
+        }
+    }
+
+    pub fn reserved(&self) -> u64 {
+        self.segments.values().map(|segment| segment.bytes() as u64).sum()
+    }
+
+    /// The streams of which this has handles.
+    pub fn streams(&self) -> impl Iterator<Item = StreamKey> {
+        let used = self.used.values().flat_map(|used| &used.used_on);
+        used.chain(self.going.iter().flat_map(|(_, streams)| streams)).copied()
+    }
+
+    /// The largest free block that can be handed out, and the bytes of all.
+    pub fn kept(&self) -> (u64, u64) {
+        let open = self.segments.values().filter(|segment| segment.is_open());
+        let free = open.flat_map(Segment::free_blocks).map(|block| block.bytes as u64);
+        free.fold((0, 0), |(largest, all), bytes| (bytes.max(largest), all + bytes))
+    }
+
+    /// Hands out the free block that fits best: the smallest, and of those the first.
+    pub fn take_kept(
+        &mut self,
+        number: u64,
+        requested: usize,
+        stream: StreamKey,
+        pool: Option<PoolId>,
+    ) -> bool {
+        let bytes = rounded(requested);
+        let fits = |segment: &Segment| {
+            let for_it = (segment.stream, segment.pool) == (stream, pool) && segment.small == is_small(bytes);
+            for_it && segment.is_open()
+        };
+        let segments = self.segments.iter().filter(|(_, segment)| fits(segment));
+        let blocks = segments.flat_map(|(id, segment)| {
+            let large_enough = segment.free_blocks().filter(|block| block.bytes >= bytes);
+            large_enough.map(|block| ((block.bytes, segment.base + block.offset as u64), *id, block.offset))
+        });
+        let Some((_, segment, offset)) = blocks.min() else { return false };
+        self.hand_out(number, requested, segment, offset);
+        true
+    }
+
+    /// A segment that the driver gave, of which the first part is handed out.
+    pub fn take_new(&mut self, number: u64, requested: usize, stream: StreamKey, pool: Option<PoolId>) {
+        let (small, bytes) = (is_small(rounded(requested)), segment_for(rounded(requested)));
+        self.made += 1;
+        let block = Block { offset: 0, bytes, free_since: Some(self.frees) };
+        let (leaving, orphaned, blocks) = (None, None, vec![block]);
+        let segment = Segment { base: 0, small, stream, pool, blocks, leaving, orphaned };
+        self.segments.insert(self.made, segment);
+        in_pool(&mut self.statistics.segment, small, |stat| add(stat, 1));
+        self.change_reserved(pool, |reserved| in_pool(reserved, small, |stat| add(stat, bytes as u64)));
+        self.statistics.num_device_alloc += 1;
+        self.hand_out(number, requested, self.made, 0);
+    }
+
+    fn hand_out(&mut self, number: u64, requested: usize, id: u64, offset: usize) {
+        let segment = self.segments.get_mut(&id).unwrap();
+        let (small, split) = (segment.small, segment.split());
+        let bytes = segment.take(offset, rounded(requested));
+        let after = segment.split();
+        self.change_split(small, split, after);
+        let statistics = &mut self.statistics;
+        for count in [&mut statistics.allocation, &mut statistics.active] {
+            in_pool(count, small, |stat| add(stat, 1));
+        }
+        for count in [&mut statistics.allocated_bytes, &mut statistics.active_bytes] {
+            in_pool(count, small, |stat| add(stat, bytes as u64));
+        }
+        in_pool(&mut statistics.requested_bytes, small, |stat| add(stat, requested as u64));
+        for Scope { counted, .. } in self.scopes.values_mut() {
+            counted.current += bytes as u64;
+            counted.peak = counted.peak.max(counted.current);
+            counted.total += bytes as u64;
+            counted.allocations += 1;
+        }
+        let used = Used { segment: id, offset, bytes, requested, used_on: Vec::new(), awaited: 0 };
+        self.used.insert(number, used);
+    }
+
+    /// Nobody uses it any more, apart from work that is queued.
+    pub fn release(&mut self, number: u64, streams: &Streams) {
+        let used = &self.used[&number];
+        let (bytes, small) = (used.bytes as u64, self.segments[&used.segment].small);
+        in_pool(&mut self.statistics.allocation, small, |stat| take(stat, 1));
+        in_pool(&mut self.statistics.allocated_bytes, small, |stat| take(stat, bytes));
+        for scope in self.scopes.values_mut().filter(|scope| scope.since < number) {
+            scope.counted.current -= bytes;
+        }
+        if self.used[&number].used_on.is_empty() {
+            self.free(number);
+        } else if streams.capturing {
+            self.postponed.push(number);
+        } else {
+            self.await_streams(number, streams);
+        }
+        self.trim(streams);
+        self.give_back(streams);
+    }
+
+    fn await_streams(&mut self, number: u64, streams: &Streams) {
+        let used = self.used.get_mut(&number).unwrap();
+        let awaited = std::mem::take(&mut used.used_on);
+        used.awaited = awaited.len();
+        for stream in awaited {
+            self.freed.entry(stream).or_default().push_back((streams.mark(stream), number));
+        }
+    }
+
+    fn free(&mut self, number: u64) {
+        let used = self.used.remove(&number).unwrap();
+        self.frees += 1;
+        let segment = self.segments.get_mut(&used.segment).unwrap();
+        let (small, before) = (segment.small, segment.split());
+        segment.free(used.offset, self.frees);
+        let after = segment.split();
+        if segment.free_since().is_some() {
+            segment.leaving = segment.orphaned.take();
+        }
+        self.change_split(small, before, after);
+        in_pool(&mut self.statistics.active, small, |stat| take(stat, 1));
+        in_pool(&mut self.statistics.active_bytes, small, |stat| take(stat, used.bytes as u64));
+        in_pool(&mut self.statistics.requested_bytes, small, |stat| take(stat, used.requested as u64));
+    }
+
+    /// Looks at what waits for streams, at the head of each queue.
+    pub fn settle(&mut self, streams: &Streams) {
+        if streams.capturing {
+            return;
+        }
+        for number in std::mem::take(&mut self.postponed) {
+            self.await_streams(number, streams);
+        }
+        for (stream, mut queue) in std::mem::take(&mut self.freed) {
+            while let Some((_, number)) = queue.pop_front_if(|(mark, _)| streams.is_over(*mark)) {
+                let used = self.used.get_mut(&number).unwrap();
+                used.awaited -= 1;
+                if used.awaited == 0 {
+                    self.free(number);
+                }
+            }
+            if !queue.is_empty() {
+                self.freed.insert(stream, queue);
+            }
+        }
+        for (pool, replayed_on) in std::mem::take(&mut self.going) {
+            self.pool_goes(pool, &replayed_on, streams);
+        }
+    }
+
+    /// Segments that may go back to the driver, the longest unused first.
+    fn unused(&self) -> Vec<u64> {
+        let common = self.segments.iter().filter(|(_, segment)| segment.is_open() && segment.pool.is_none());
+        let mut unused: Vec<_> =
+            common.filter_map(|(id, segment)| Some((segment.free_since()?, *id))).collect();
+        unused.sort_unstable();
+        unused.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// What is kept beyond the limit leaves.
+    pub fn trim(&mut self, streams: &Streams) {
+        let Some(limit) = self.cache_limit.filter(|_| !streams.capturing) else { return };
+        for id in self.unused() {
+            if self.kept().1 > limit {
+                self.leave(id, streams);
+            }
+        }
+    }
+
+    fn leave(&mut self, id: u64, streams: &Streams) {
+        let segment = self.segments.get_mut(&id).unwrap();
+        segment.leaving = Some(vec![streams.mark(segment.stream)]);
+    }
+
+    /// What leaves and whose streams have got far enough goes back to the driver.
+    pub fn give_back(&mut self, streams: &Streams) {
+        let is_over = |marks: &Vec<Mark>| marks.iter().all(|mark| streams.is_over(*mark));
+        let gone = self.segments.extract_if(.., |_, segment| segment.leaving.as_ref().is_some_and(is_over));
+        let gone: Vec<_> = if streams.capturing { Vec::new() } else { gone.collect() };
+        for (_, segment) in gone {
+            let (small, bytes) = (segment.small, segment.bytes() as u64);
+            in_pool(&mut self.statistics.segment, small, |stat| take(stat, 1));
+            self.change_reserved(segment.pool, |reserved| in_pool(reserved, small, |stat| take(stat, bytes)));
+            self.statistics.num_device_free += 1;
+        }
+        self.forget_pools();
+    }
+
+    /// Everything unused goes back to the driver. All latches are open.
+    pub fn empty(&mut self, streams: &Streams) {
+        self.statistics.num_sync_all_streams += 1;
+        self.settle(streams);
+        for id in self.unused() {
+            self.leave(id, streams);
+        }
+        self.give_back(streams);
+    }
+
+    /// What was allocated for a stream goes with it, apart from what a graph still uses.
+    pub fn stream_goes(&mut self, stream: StreamKey, streams: &Streams) {
+        let mark = streams.mark(stream);
+        self.orphan(|segment| segment.stream == stream && segment.pool.is_none(), &[mark]);
+        self.give_back(streams);
+    }
+
+    pub fn pool_goes(&mut self, pool: PoolId, replayed_on: &[StreamKey], streams: &Streams) {
+        if streams.capturing {
+            return self.going.push((pool, replayed_on.to_vec()));
+        }
+        self.pools.remove(&pool);
+        let own = self.segments.values().filter(|segment| segment.is_open() && segment.pool == Some(pool));
+        let own = own.map(|segment| segment.stream);
+        let marks: Vec<_> =
+            own.chain(replayed_on.iter().copied()).map(|stream| streams.mark(stream)).collect();
+        self.orphan(|segment| segment.pool == Some(pool), &marks);
+        self.forget_pools();
+    }
+
+    fn orphan(&mut self, goes: impl Fn(&Segment) -> bool, marks: &[Mark]) {
+        for segment in self.segments.values_mut().filter(|segment| segment.is_open() && goes(segment)) {
+            let free = segment.free_since().is_some();
+            let place = if free { &mut segment.leaving } else { &mut segment.orphaned };
+            *place = Some(marks.to_vec());
+        }
+    }
+
+    fn change_split(&mut self, small: bool, before: (u64, u64), after: (u64, u64)) {
+        in_pool(&mut self.statistics.inactive_split, small, |stat| change(stat, before.0, after.0));
+        in_pool(&mut self.statistics.inactive_split_bytes, small, |stat| change(stat, before.1, after.1));
+    }
+
+    fn change_reserved(&mut self, pool: Option<PoolId>, count: impl Fn(&mut ByPool)) {
+        count(&mut self.statistics.reserved_bytes);
+        let Some(pool) = pool else { return };
+        let private = &mut self.statistics.reserved_bytes_by_private_pools;
+        if !private.iter().any(|(id, _)| *id == pool) {
+            private.push((pool, ByPool::default()));
+            private.sort_by_key(|(id, _)| *id);
+        }
+        private.iter_mut().filter(|(id, _)| *id == pool).for_each(|(_, reserved)| count(reserved));
+    }
+
+    /// A pool is told of as long as a graph uses it, or it has memory.
+    fn forget_pools(&mut self) {
+        let has_memory = |pool| self.segments.values().any(|segment| segment.pool == Some(pool));
+        let is_known = |pool| self.pools.contains(&pool) || has_memory(pool);
+        self.statistics.reserved_bytes_by_private_pools.retain(|(pool, _)| is_known(*pool));
+    }
+}
