@@ -89,6 +89,29 @@ fn the_pool_of_a_graph_that_is_captured_again_is_counted_beside_what_is_left_of_
 }
 
 #[test]
+fn a_pool_that_goes_during_a_capture_takes_nothing_along_of_one_that_comes_after_it() {
+    run(
+        &alone(),
+        &[
+            Step::Capture { graph: 0, stream: 1 },
+            Step::Allocate { stream: 1, bytes: 512 },
+            Step::EndCapture,
+            Step::Capture { graph: 1, stream: 0 },
+            Step::Reset { graph: 0 },
+            Step::EndCapture,
+            Step::Capture { graph: 0, stream: 1 },
+            Step::Allocate { stream: 1, bytes: 512 },
+            Step::EndCapture,
+            Step::Free { which: 0 },
+            Step::Free { which: 0 },
+            Step::Allocate { stream: 0, bytes: 512 },
+            Step::EmptyCache,
+            Step::Replay { graph: 0, stream: 1 },
+        ],
+    );
+}
+
+#[test]
 fn what_was_freed_first_is_given_back_first() {
     run(
         &alone(),

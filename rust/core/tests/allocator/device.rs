@@ -97,7 +97,7 @@ impl Device {
         let bytes = rounded(requested);
         let fits = |segment: &Segment| {
             let for_it = (segment.stream, segment.pool) == (stream, pool) && segment.small == is_small(bytes);
-            for_it && segment.is_open()
+            for_it && segment.is_open() && !segment.is_going
         };
         let segments = self.segments.iter().filter(|(_, segment)| fits(segment));
         let blocks = segments.flat_map(|(id, segment)| {
@@ -115,7 +115,8 @@ impl Device {
         self.made += 1;
         let block = Block { offset: 0, bytes, free_since: Some(self.frees) };
         let (leaving, orphaned, blocks) = (None, None, vec![block]);
-        let segment = Segment { base: 0, small, stream, pool, blocks, leaving, orphaned };
+        let (base, is_going) = (0, false);
+        let segment = Segment { base, small, stream, pool, is_going, blocks, leaving, orphaned };
         self.segments.insert(self.made, segment);
         in_pool(&mut self.statistics.segment, small, |stat| add(stat, 1));
         self.change_reserved(pool, |reserved| in_pool(reserved, small, |stat| add(stat, bytes as u64)));
@@ -213,7 +214,7 @@ impl Device {
             }
         }
         for (pool, replayed_on) in std::mem::take(&mut self.going) {
-            self.pool_goes(pool, &replayed_on, streams);
+            self.let_pool_go(pool, &replayed_on, streams);
         }
     }
 
@@ -272,17 +273,26 @@ impl Device {
         self.give_back(streams);
     }
 
+    /// No graph uses a pool any more, nor does any replay that these streams have not got to yet.
     pub fn pool_goes(&mut self, pool: PoolId, replayed_on: &[StreamKey], streams: &Streams) {
+        self.pools.remove(&pool);
+        let of_pool =
+            self.segments.values_mut().filter(|segment| segment.is_open() && segment.pool == Some(pool));
+        if of_pool.map(|segment| segment.is_going = true).count() > 0 {
+            self.let_pool_go(pool, replayed_on, streams);
+        }
+        self.forget_pools();
+    }
+
+    fn let_pool_go(&mut self, pool: PoolId, replayed_on: &[StreamKey], streams: &Streams) {
         if streams.capturing {
             return self.going.push((pool, replayed_on.to_vec()));
         }
-        self.pools.remove(&pool);
-        let own = self.segments.values().filter(|segment| segment.is_open() && segment.pool == Some(pool));
-        let own = own.map(|segment| segment.stream);
+        let goes = |segment: &Segment| segment.pool == Some(pool) && segment.is_going && segment.is_open();
+        let own = self.segments.values().filter(|segment| goes(segment)).map(|segment| segment.stream);
         let marks: Vec<_> =
             own.chain(replayed_on.iter().copied()).map(|stream| streams.mark(stream)).collect();
-        self.orphan(|segment| segment.pool == Some(pool), &marks);
-        self.forget_pools();
+        self.orphan(goes, &marks);
     }
 
     fn orphan(&mut self, goes: impl Fn(&Segment) -> bool, marks: &[Mark]) {

@@ -393,7 +393,9 @@ impl<'a> Run<'a> {
         let key = key(&stream);
         let recorded = &mut self.graphs[graph];
         let Some((_, pool)) = recorded.pool.filter(|(device, _)| *device == key.0) else { return };
-        if self.capturing.is_some() {
+        // Replays come one after the other, whichever streams they are on.
+        let is_behind = |other: &StreamKey| *other != key && self.model.streams.mark(*other).is_some();
+        if self.capturing.is_some() || recorded.replayed_on.iter().any(is_behind) {
             return;
         }
         {

@@ -37,6 +37,8 @@ pub struct Segment {
     pub small: bool,
     pub stream: StreamKey,
     pub pool: Option<PoolId>,
+    /// No graph uses its pool any more.
+    pub is_going: bool,
     pub blocks: Vec<Block>,
     /// It goes back to the driver once these places have been passed.
     pub leaving: Option<Vec<Mark>>,

@@ -256,9 +256,9 @@ impl Books {
         found.map(|(id, _)| id).collect()
     }
 
-    /// Whether graphs use the pool.
-    pub(super) fn is_of_graphs(&self, pool: PoolIndex) -> bool {
-        self.pools[pool].id.is_some() && !self.pools[pool].is_gone
+    /// Whether the pool is one of graphs.
+    pub(super) fn is_private(&self, pool: PoolIndex) -> bool {
+        self.pools[pool].id.is_some()
     }
 
     /// The pool with this id that graphs use.
@@ -275,21 +275,24 @@ impl Books {
         }
     }
 
-    /// The pools that are gone and have no segments any more are forgotten.
-    fn forget_pool_if_empty(&mut self, index: PoolIndex) {
-        if self.pools[index].is_gone && self.segments.iter().all(|(_, segment)| segment.pool != index) {
-            let id = self.pools.remove(index).id;
-            // Another may have the same id: that of a graph which was captured again.
-            if self.pools.iter().all(|(_, pool)| pool.id != id) {
-                self.statistics.reserved_bytes_by_private_pools.retain(|(counted, _)| Some(*counted) != id);
-            }
+    /// A pool that is gone and has no segments any more is forgotten. Returns whether it was.
+    fn forget_pool_if_empty(&mut self, index: PoolIndex) -> bool {
+        let is_empty = self.segments.iter().all(|(_, segment)| segment.pool != index);
+        if !self.pools[index].is_gone || !is_empty {
+            return false;
         }
+        let id = self.pools.remove(index).id;
+        // Another may have the same id: that of a graph which was captured again.
+        if self.pools.iter().all(|(_, pool)| pool.id != id) {
+            self.statistics.reserved_bytes_by_private_pools.retain(|(counted, _)| Some(*counted) != id);
+        }
+        true
     }
 
-    /// No graph uses the pool any more.
-    pub(super) fn end_pool(&mut self, index: PoolIndex) {
+    /// No graph uses the pool any more. Whether it has memory; otherwise it is forgotten.
+    pub(super) fn end_pool(&mut self, index: PoolIndex) -> bool {
         self.pools[index].is_gone = true;
-        self.forget_pool_if_empty(index);
+        !self.forget_pool_if_empty(index)
     }
 
     /// Hands out no free piece of a segment any more.

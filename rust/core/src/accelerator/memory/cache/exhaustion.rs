@@ -119,6 +119,8 @@ impl Cache {
             if !self.locked(|state| waits(state)) {
                 return Ok(());
             }
+            // A device that is lost never tells.
+            self.locked(|state| state.waits.can_be_told(context.driver))?;
             interrupt::check()?;
             backoff.pause();
         }

@@ -105,6 +105,18 @@ impl Waits {
         Ok(events)
     }
 
+    /// Nobody waits for these events.
+    pub(super) fn forget(&mut self, events: Vec<EventHandle>) {
+        self.idle.extend(events);
+    }
+
+    /// Fails where a stream that is waited for can't be asked how far it is.
+    pub(super) fn can_be_told(&self, driver: &dyn Driver) -> Result<()> {
+        let freed = self.freed.values().filter_map(VecDeque::front).map(|freed| freed.event);
+        let leaving = self.leaving.iter().flat_map(|leaving| leaving.events.iter().copied());
+        freed.chain(leaving).try_for_each(|event| driver.is_over(event).map(drop))
+    }
+
     /// A freed piece waits for what the streams have queued now. Returns for how many, or fails where one of them
     /// can't be asked, and then waits for none.
     pub(super) fn wait_for(
