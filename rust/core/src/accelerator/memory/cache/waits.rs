@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::piece::PieceId;
-use crate::Result;
 use crate::accelerator::driver::{DeviceIndex, Driver, EventHandle, EventOptions, StreamHandle};
 use crate::accelerator::stream::Stream;
+use crate::{Error, Result};
 
 /// Everything that waits for streams.
 #[derive(Default)]
@@ -23,6 +23,8 @@ pub(super) struct Waits {
     idle: Vec<EventHandle>,
     /// How many waits have begun.
     begun: u64,
+    /// Why a driver could not tell how far a stream is.
+    trouble: Option<Error>,
 }
 
 struct Freed {
@@ -110,11 +112,9 @@ impl Waits {
         self.idle.extend(events);
     }
 
-    /// Fails where a stream that is waited for can't be asked how far it is.
-    pub(super) fn can_be_told(&self, driver: &dyn Driver) -> Result<()> {
-        let freed = self.freed.values().filter_map(VecDeque::front).map(|freed| freed.event);
-        let leaving = self.leaving.iter().flat_map(|leaving| leaving.events.iter().copied());
-        freed.chain(leaving).try_for_each(|event| driver.is_over(event).map(drop))
+    /// Why a driver could not tell how far a stream is, if that happened since this was last asked.
+    pub(super) fn take_trouble(&mut self) -> Result<()> {
+        self.trouble.take().map_or(Ok(()), Err)
     }
 
     /// A freed piece waits for what the streams have queued now. Returns for how many, or fails where one of them
@@ -155,9 +155,8 @@ impl Waits {
     pub(super) fn passed(&mut self, driver: &dyn Driver) -> Vec<PieceId> {
         let mut passed = Vec::new();
         for queue in self.freed.values_mut() {
-            // What can't be told never passes: a lost device may still write.
             while let Some(first) = queue.front()
-                && driver.is_over(first.event) == Ok(true)
+                && is_over(driver, first.event, &mut self.trouble)
             {
                 self.idle.push(first.event);
                 passed.push(first.piece);
@@ -173,10 +172,11 @@ impl Waits {
         if self.leaving.is_empty() {
             return Vec::new();
         }
-        let is_over =
-            |leaving: &mut Leaving| leaving.events.iter().all(|event| driver.is_over(*event) == Ok(true));
+        let trouble = &mut self.trouble;
+        let mut has_passed =
+            |leaving: &mut Leaving| leaving.events.iter().all(|event| is_over(driver, *event, trouble));
         let mut ready = Vec::new();
-        for leaving in self.leaving.extract_if(.., is_over) {
+        for leaving in self.leaving.extract_if(.., &mut has_passed) {
             self.idle.extend(leaving.events);
             self.with_driver.extend(std::iter::repeat_n(leaving.number, leaving.pieces.len()));
             ready.extend(leaving.pieces.into_iter().map(|piece| Ready { number: leaving.number, piece }));
@@ -190,4 +190,12 @@ impl Waits {
             self.with_driver.swap_remove(place);
         }
     }
+}
+
+/// Whether an event has passed. Where that can't be told it has not: a device that is lost may still write.
+fn is_over(driver: &dyn Driver, event: EventHandle, trouble: &mut Option<Error>) -> bool {
+    driver.is_over(event).unwrap_or_else(|error| {
+        *trouble = Some(error);
+        false
+    })
 }
