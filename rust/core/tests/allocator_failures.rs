@@ -10,11 +10,8 @@
 mod allocator;
 mod rig;
 
-use std::sync::Arc;
-
 use allocator::counting;
 use allocator::segment::{KIB, MIB, rounded};
-use interlock::accelerator::driver::Driver;
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
 use interlock::accelerator::memory::{self, DeviceMemory, End, Limit};
 use interlock::accelerator::{CaptureMode, Device, Graph, Stream, use_driver};

@@ -24,10 +24,11 @@ pub struct Device {
     /// Freed while something was captured.
     postponed: Vec<u64>,
     /// Pools that went while something was captured.
-    going: Vec<(PoolId, Vec<StreamKey>)>,
+    going: Vec<(u64, Vec<StreamKey>)>,
     /// Pools that graphs use which have allocated here.
     pub pools: BTreeSet<PoolId>,
-    /// How many segments there were, and how often something was freed.
+    /// How many pools went, how many segments there were, and how often something was freed.
+    gone: u64,
     made: u64,
     frees: u64,
 }
@@ -64,6 +65,7 @@ impl Device {
             postponed: Vec::new(),
             going: Vec::new(),
             pools: BTreeSet::new(),
+            gone: 0,
             made: 0,
             frees: 0,
         }
@@ -97,7 +99,7 @@ impl Device {
         let bytes = rounded(requested);
         let fits = |segment: &Segment| {
             let for_it = (segment.stream, segment.pool) == (stream, pool) && segment.small == is_small(bytes);
-            for_it && segment.is_open() && !segment.is_going
+            for_it && segment.is_open() && segment.going.is_none()
         };
         let segments = self.segments.iter().filter(|(_, segment)| fits(segment));
         let blocks = segments.flat_map(|(id, segment)| {
@@ -115,8 +117,8 @@ impl Device {
         self.made += 1;
         let block = Block { offset: 0, bytes, free_since: Some(self.frees) };
         let (leaving, orphaned, blocks) = (None, None, vec![block]);
-        let (base, is_going) = (0, false);
-        let segment = Segment { base, small, stream, pool, is_going, blocks, leaving, orphaned };
+        let (base, going) = (0, None);
+        let segment = Segment { base, small, stream, pool, going, blocks, leaving, orphaned };
         self.segments.insert(self.made, segment);
         in_pool(&mut self.statistics.segment, small, |stat| add(stat, 1));
         self.change_reserved(pool, |reserved| in_pool(reserved, small, |stat| add(stat, bytes as u64)));
@@ -273,22 +275,25 @@ impl Device {
         self.give_back(streams);
     }
 
-    /// No graph uses a pool any more, nor does any replay that these streams have not got to yet.
+    /// No graph uses a pool any more, apart from replays that these streams may not have got to yet.
     pub fn pool_goes(&mut self, pool: PoolId, replayed_on: &[StreamKey], streams: &Streams) {
         self.pools.remove(&pool);
-        let of_pool =
-            self.segments.values_mut().filter(|segment| segment.is_open() && segment.pool == Some(pool));
-        if of_pool.map(|segment| segment.is_going = true).count() > 0 {
-            self.let_pool_go(pool, replayed_on, streams);
+        self.gone += 1;
+        let is_of_pool = |segment: &&mut Segment| {
+            segment.is_open() && segment.going.is_none() && segment.pool == Some(pool)
+        };
+        let segments = self.segments.values_mut().filter(is_of_pool);
+        if segments.map(|segment| segment.going = Some(self.gone)).count() > 0 {
+            self.let_pool_go(self.gone, replayed_on, streams);
         }
         self.forget_pools();
     }
 
-    fn let_pool_go(&mut self, pool: PoolId, replayed_on: &[StreamKey], streams: &Streams) {
+    fn let_pool_go(&mut self, number: u64, replayed_on: &[StreamKey], streams: &Streams) {
         if streams.capturing {
-            return self.going.push((pool, replayed_on.to_vec()));
+            return self.going.push((number, replayed_on.to_vec()));
         }
-        let goes = |segment: &Segment| segment.pool == Some(pool) && segment.is_going && segment.is_open();
+        let goes = |segment: &Segment| segment.going == Some(number) && segment.is_open();
         let own = self.segments.values().filter(|segment| goes(segment)).map(|segment| segment.stream);
         let marks: Vec<_> =
             own.chain(replayed_on.iter().copied()).map(|stream| streams.mark(stream)).collect();

@@ -37,8 +37,8 @@ pub struct Segment {
     pub small: bool,
     pub stream: StreamKey,
     pub pool: Option<PoolId>,
-    /// No graph uses its pool any more.
-    pub is_going: bool,
+    /// No graph uses its pool any more; the number of its going.
+    pub going: Option<u64>,
     pub blocks: Vec<Block>,
     /// It goes back to the driver once these places have been passed.
     pub leaving: Option<Vec<Mark>>,

@@ -1,7 +1,8 @@
 //! A driver that fails every so many calls.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use interlock::accelerator::driver::*;
 use interlock::accelerator::memory::OutOfMemory;
@@ -17,11 +18,42 @@ pub struct Failing {
     /// Every so many calls one fails; 0 is none.
     every: AtomicU64,
     calls: AtomicU64,
+    numbered: Option<Mutex<Numbered>>,
+}
+
+/// Addresses that are counted up on each device, with those that they stand for.
+#[derive(Default)]
+struct Numbered {
+    last: HashMap<DeviceIndex, u64>,
+    real: HashMap<(DeviceIndex, u64), Address>,
 }
 
 impl Failing {
     pub fn over(inner: Arc<dyn Driver>) -> Arc<Self> {
-        Arc::new(Failing { inner, every: AtomicU64::new(0), calls: AtomicU64::new(0) })
+        let (every, calls) = (AtomicU64::new(0), AtomicU64::new(0));
+        Arc::new(Failing { inner, every, calls, numbered: None })
+    }
+
+    /// Never fails, and gives addresses that are the same each time: they are no memory, and nothing may be queued
+    /// that uses them.
+    pub fn numbered(inner: Arc<dyn Driver>) -> Arc<Self> {
+        let (every, calls) = (AtomicU64::new(0), AtomicU64::new(0));
+        Arc::new(Failing { inner, every, calls, numbered: Some(Mutex::default()) })
+    }
+
+    fn numbered_as(&self, device: DeviceIndex, real: Address, bytes: usize) -> Address {
+        let Some(numbered) = &self.numbered else { return real };
+        let mut numbered = numbered.lock().unwrap();
+        let last = numbered.last.entry(device).or_insert(512);
+        let address = *last;
+        *last += bytes as u64;
+        numbered.real.insert((device, address), real);
+        Address(address)
+    }
+
+    fn real(&self, device: DeviceIndex, address: Address) -> Address {
+        let Some(numbered) = &self.numbered else { return address };
+        numbered.lock().unwrap().real.remove(&(device, address.0)).unwrap()
     }
 
     /// From now on every so many calls one fails, beginning with the one of that number; 0 is none.
@@ -90,7 +122,7 @@ unsafe impl Driver for Failing {
                 reason: "it was its turn".to_owned(),
                 code: None,
             }),
-            None => self.inner.allocate(device, bytes),
+            None => Ok(self.numbered_as(device, self.inner.allocate(device, bytes)?, bytes)),
         }
     }
 
@@ -127,7 +159,7 @@ unsafe impl Driver for Failing {
 
     unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
         // SAFETY: as the caller vouches.
-        unsafe { self.inner.release(device, address, bytes) }?;
+        unsafe { self.inner.release(device, self.real(device, address), bytes) }?;
         self.try_to("release", device)
     }
 
@@ -150,7 +182,7 @@ unsafe impl Driver for Failing {
     }
 
     fn shares_memory(&self) -> bool {
-        self.inner.shares_memory()
+        self.numbered.is_none() && self.inner.shares_memory()
     }
 
     fn release_stream(&self, stream: StreamHandle) {
