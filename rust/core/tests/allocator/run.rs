@@ -127,6 +127,15 @@ impl<'a> Run<'a> {
         self.model.capture.is_some_and(|(capturing, _)| capturing == stream)
     }
 
+    /// Whether memory comes from the pool of what is being captured, for the stream that captures.
+    fn is_of_capture(&self, live: &Live) -> bool {
+        let used = &self.model.devices[usize::from(live.owner.0)].used[&live.number];
+        let segment = &self.model.devices[usize::from(live.owner.0)].segments[&used.segment];
+        let is_used = segment.is_open() && segment.going.is_none();
+        is_used
+            && self.model.capture.map(|(stream, pool)| (stream, Some(pool))) == Some((live.owner, live.pool))
+    }
+
     /// Waits for a stream, unless it is held back or nothing runs there.
     fn finish(&self, slot: usize) {
         let stream = self.stream(slot);
@@ -260,9 +269,8 @@ impl<'a> Run<'a> {
 
     fn use_on(&mut self, which: usize, slot: usize) {
         let stream = self.stream(slot);
-        let of_graph = self.live[which].pool;
-        // What a graph owns from then on is freed only when it goes: that is a test of its own.
-        if self.is_capturing(key(&stream)) && of_graph != self.model.capture.map(|(_, pool)| pool) {
+        // What a graph owns from then on is freed only when it goes: that is no matter of the allocator.
+        if self.is_capturing(key(&stream)) && !self.is_of_capture(&self.live[which]) {
             return;
         }
         let (owner, number) = (self.live[which].owner, self.live[which].number);
