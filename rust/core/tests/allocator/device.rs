@@ -204,7 +204,10 @@ impl Device {
             self.await_streams(number, streams);
         }
         for (stream, mut queue) in std::mem::take(&mut self.freed) {
-            while let Some((_, number)) = queue.pop_front_if(|(mark, _)| streams.is_over(*mark)) {
+            while let Some((mark, number)) = queue.front().copied()
+                && streams.is_over(mark)
+            {
+                queue.pop_front();
                 let used = self.used.get_mut(&number).unwrap();
                 used.awaited -= 1;
                 if used.awaited == 0 {
@@ -247,9 +250,11 @@ impl Device {
     /// What leaves and whose streams have got far enough goes back to the driver.
     pub fn give_back(&mut self, streams: &Streams) {
         let is_over = |marks: &Vec<Mark>| marks.iter().all(|mark| streams.is_over(*mark));
-        let gone = self.segments.extract_if(.., |_, segment| segment.leaving.as_ref().is_some_and(is_over));
-        let gone: Vec<_> = if streams.capturing { Vec::new() } else { gone.collect() };
-        for (_, segment) in gone {
+        let goes = |segment: &Segment| !streams.capturing && segment.leaving.as_ref().is_some_and(is_over);
+        let (gone, stay) =
+            std::mem::take(&mut self.segments).into_iter().partition(|(_, segment)| goes(segment));
+        self.segments = stay;
+        for segment in BTreeMap::into_values(gone) {
             let (small, bytes) = (segment.small, segment.bytes() as u64);
             in_pool(&mut self.statistics.segment, small, |stat| take(stat, 1));
             self.change_reserved(segment.pool, |reserved| in_pool(reserved, small, |stat| take(stat, bytes)));

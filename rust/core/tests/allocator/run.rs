@@ -70,7 +70,7 @@ fn key(stream: &Stream) -> StreamKey {
 fn samples(bytes: usize) -> Vec<Range<usize>> {
     let sample = 4 * KIB;
     if bytes <= 4 * sample {
-        return vec![0..bytes];
+        return Vec::from([Range { start: 0, end: bytes }]);
     }
     vec![0..sample, bytes / 2..bytes / 2 + sample, bytes - sample..bytes]
 }
