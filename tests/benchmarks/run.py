@@ -120,7 +120,7 @@ def rust_rows() -> list[Row]:
 
 
 def memory_rows(program: dict[str, float], cell: float) -> list[Row]:
-    """Return the rows of memory that is allocated from what is kept of it and freed again, on the host driver."""
+    """Return the rows of memory that is allocated from what is kept and freed again, on the host driver."""
     hot = "cached allocate + free of 4096 bytes, Rust"
     few, some, many = (program[f"memory/hot_{live}"] for live in (10, 1000, 100_000))
     mixed = (
