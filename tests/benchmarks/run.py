@@ -113,8 +113,26 @@ def rust_rows() -> list[Row]:
             cell,
             more=4,
         ),
+        *memory_rows(program, cell),
         Row("mode read, cdylib", library["mode_read"], shared, more=3.5),
         Row("guard enter + exit, cdylib", library["guard"], shared, more=6),
+    ]
+
+
+def memory_rows(program: dict[str, float], cell: float) -> list[Row]:
+    """Return the rows of memory that is allocated from what is kept and freed again, on the host driver."""
+    hot = "cached allocate + free of 4096 bytes, Rust"
+    few, some, many = (program[f"memory/hot_{live}"] for live in (10, 1000, 100_000))
+    mixed = (
+        "replace one of 1,000 live blocks at random, Rust; sizes log-uniform from 512 B to 32 MiB "
+        "(floor: 4096 bytes)"
+    )
+    return [
+        Row(f"{hot}, 10 live blocks", few, cell, more=150),
+        Row(f"{hot}, 1,000 live blocks", some, cell, more=150),
+        Row(f"{hot}, 100,000 live blocks", many, cell, more=150),
+        Row(f"{hot}, 100,000 live blocks (floor: with 10)", many, few, times=1.5),
+        Row(mixed, program["memory/mixed"], some),
     ]
 
 

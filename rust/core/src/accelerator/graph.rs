@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::driver::{CaptureMode, Driver, ExecutableHandle, GraphHandle, GraphShape};
+use super::driver::{CaptureMode, Driver, ExecutableHandle, GraphHandle, GraphShape, StreamHandle};
 use super::in_use::Accelerator;
 use super::stream::{Kind, Stream};
 use super::{current, registry};
@@ -97,8 +97,14 @@ impl Graph {
         let handle = stream.handle()?;
         driver.begin_capture(handle, mode)?;
         let pool = pool.unwrap_or(self.own_pool);
-        // It has just begun, so that there is one.
-        let capture = driver.capture_of(handle)?.unwrap_or_default();
+        let capture = match driver.capture_of(handle) {
+            // It has just begun, so that there is one.
+            Ok(capture) => capture.unwrap_or_default(),
+            Err(error) => {
+                end_in_vain(driver, handle);
+                return Err(error);
+            }
+        };
         self.home.captures().begin(capture, pool);
         state.pool = Some(pool);
         state.phase = Phase::Capturing(stream, capture);
@@ -205,11 +211,8 @@ impl Graph {
                 executable.into_iter().for_each(|executable| driver.release_executable(executable));
             }
             Phase::Capturing(stream, capture) => {
-                // Nobody can end it any more; the stream would record for ever.
-                if let Ok(handle) = stream.handle()
-                    && let Ok(graph) = driver.end_capture(handle)
-                {
-                    driver.release_graph(graph);
+                if let Ok(handle) = stream.handle() {
+                    end_in_vain(driver, handle);
                 }
                 self.home.captures().end(capture);
             }
@@ -259,6 +262,13 @@ impl Graph {
             _ => return Err(misused(OPERATION, "nothing has been captured")),
         };
         Ok(in_dot(&shape))
+    }
+}
+
+/// Ends a capture that nobody can end any more; the stream would record for ever.
+fn end_in_vain(driver: &dyn Driver, stream: StreamHandle) {
+    if let Ok(graph) = driver.end_capture(stream) {
+        driver.release_graph(graph);
     }
 }
 

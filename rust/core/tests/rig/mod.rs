@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "every test binary that has a rig uses a part of it")]
 
+pub mod failing;
 pub mod host;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -25,6 +25,8 @@ pub(super) struct Books {
     pub(super) segments_made: u64,
     /// How many requests there were.
     pub(super) requests: u64,
+    /// How often a piece became free.
+    pub(super) frees: u64,
     /// Bytes of free pieces that can be handed out.
     pub(super) kept: u64,
     pub(super) history: History,
@@ -101,6 +103,7 @@ impl Books {
             common,
             segments_made: 0,
             requests: 0,
+            frees: 0,
             kept: 0,
             history: History::default(),
         }

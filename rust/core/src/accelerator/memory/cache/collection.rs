@@ -13,7 +13,7 @@ impl State {
             return;
         }
         let mut unused = self.books.unused();
-        unused.sort_by_key(|piece| self.books.pieces[*piece].since);
+        unused.sort_by_key(|piece| self.books.pieces[*piece].freed);
         let leaving = self.enough(unused, excess);
         self.retire(context, leaving);
     }

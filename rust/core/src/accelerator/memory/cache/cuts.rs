@@ -35,6 +35,7 @@ impl Books {
             after,
             used_on: Vec::new(),
             since: piece.since,
+            freed: piece.freed,
             oversize: false,
         });
         if let Some(after) = after {
@@ -98,7 +99,9 @@ impl Books {
         }
         let id = left.unwrap_or(id);
         let piece = &mut self.pieces[id];
-        (piece.state, piece.requested, piece.since) = (PieceState::Free, 0, self.requests);
+        self.frees += 1;
+        (piece.state, piece.requested) = (PieceState::Free, 0);
+        (piece.since, piece.freed) = (self.requests, self.frees);
         let small = self.segments[piece.segment].small;
         self.list(id);
         let [left, right] = counted;

@@ -133,14 +133,18 @@ impl Cache {
         self.wait_while(context, |state| state.waits.any_leaving_until(left))
     }
 
-    /// Waits, and gives back what can be given back meanwhile.
+    /// Waits, and gives back what can be given back meanwhile. Fails where a stream can't be asked how far it is: of a
+    /// device that is lost that would never be known.
     fn wait_while(&self, context: &Context, waits: impl Fn(&State) -> bool) -> Result<()> {
         let mut backoff = Backoff::new(Patience { limit: Duration::MAX, asleep: true });
+        // What was noticed before is no reason not to try.
+        let _ = self.locked(|state| state.waits.take_trouble());
         loop {
             self.change(context, |state| state.settle(context));
             if !self.locked(|state| waits(state)) {
                 return Ok(());
             }
+            self.locked(|state| state.waits.take_trouble())?;
             interrupt::check()?;
             backoff.pause();
         }

@@ -129,6 +129,7 @@ impl Books {
             after: None,
             used_on: Vec::new(),
             since: self.requests,
+            freed: self.frees,
             oversize: false,
         });
         self.segments.insert(Segment {
@@ -141,6 +142,7 @@ impl Books {
             first: piece,
             page: Some(page),
             oversize: false,
+            ended: None,
             orphaned: None,
         });
         self.segments_made += 1;

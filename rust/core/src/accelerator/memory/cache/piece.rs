@@ -28,6 +28,8 @@ pub(super) struct Segment {
     pub(super) page: Option<usize>,
     /// It counts as oversize.
     pub(super) oversize: bool,
+    /// After all work of its stream, if that has gone while a graph uses the pool, whose replays use the memory.
+    pub(super) ended: Option<EventHandle>,
     /// Its stream or its pool has gone: nobody gets its free pieces any more, and it goes back to the driver when
     /// all are free and these events have passed.
     pub(super) orphaned: Option<Vec<EventHandle>>,
@@ -49,6 +51,8 @@ pub(in crate::accelerator) struct Piece {
     pub(super) used_on: Vec<Stream>,
     /// When it was last handed out, or became free, in requests for memory of the device.
     pub(super) since: u64,
+    /// When it was last freed, in frees of memory of the device.
+    pub(super) freed: u64,
     /// It counts as oversize, as long as it is in use.
     pub(super) oversize: bool,
 }

@@ -8,9 +8,19 @@ use crate::accelerator::memory::history::Action;
 use crate::accelerator::memory::statistics::ByPool;
 
 impl Books {
-    /// The segments of which something is true.
-    pub(super) fn segments_where(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
-        self.segments.iter().filter(|(_, segment)| is_meant(segment)).map(|(id, _)| id).collect()
+    /// Segments whose free pieces are handed out that something is true of.
+    pub(super) fn open_segments(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
+        let leaves = |segment: &Segment| {
+            segment.page.is_none() && self.pieces[segment.first].state == PieceState::Leaving
+        };
+        let is_open = |segment: &Segment| segment.orphaned.is_none() && !leaves(segment);
+        let found = self.segments.iter().filter(|(_, segment)| is_open(segment) && is_meant(segment));
+        found.map(|(id, _)| id).collect()
+    }
+
+    /// Whether the pool is one of graphs.
+    pub(super) fn is_private(&self, pool: PoolIndex) -> bool {
+        self.pools[pool].id.is_some()
     }
 
     /// A segment that the driver gave, as one free piece.
@@ -26,6 +36,7 @@ impl Books {
             after: None,
             used_on: Vec::new(),
             since: self.requests,
+            freed: self.frees,
             oversize: false,
         });
         let segment = self.segments.insert(Segment {
@@ -38,6 +49,7 @@ impl Books {
             first: piece,
             page: None,
             oversize,
+            ended: None,
             orphaned: None,
         });
         self.list(piece);
@@ -128,18 +140,24 @@ impl Books {
         }
     }
 
-    /// The pools that are gone and have no segments any more are forgotten.
-    pub(super) fn forget_pool_if_empty(&mut self, index: PoolIndex) {
-        if self.pools[index].is_gone && self.segments.iter().all(|(_, segment)| segment.pool != index) {
-            let id = self.pools.remove(index).id;
+    /// A pool that is gone and has no segments any more is forgotten. Returns whether it was.
+    pub(super) fn forget_pool_if_empty(&mut self, index: PoolIndex) -> bool {
+        let is_empty = self.segments.iter().all(|(_, segment)| segment.pool != index);
+        if !self.pools[index].is_gone || !is_empty {
+            return false;
+        }
+        let id = self.pools.remove(index).id;
+        // Another may have the same id: that of a graph which was captured again.
+        if self.pools.iter().all(|(_, pool)| pool.id != id) {
             self.statistics.reserved_bytes_by_private_pools.retain(|(counted, _)| Some(*counted) != id);
         }
+        true
     }
 
-    /// No graph uses the pool any more.
-    pub(super) fn end_pool(&mut self, index: PoolIndex) {
+    /// No graph uses the pool any more. Whether it has memory; otherwise it is forgotten.
+    pub(super) fn end_pool(&mut self, index: PoolIndex) -> bool {
         self.pools[index].is_gone = true;
-        self.forget_pool_if_empty(index);
+        !self.forget_pool_if_empty(index)
     }
 
     /// Hands out no free piece of a segment any more.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::books::{Books, Request};
-use super::piece::{PieceId, PieceState, SegmentId};
+use super::piece::{PieceId, PieceState, PoolIndex, SegmentId};
 use super::waits::{Ready, Waits};
 use super::{Context, Taken};
 use crate::accelerator::PoolId;
@@ -25,7 +25,7 @@ pub(super) struct State {
     /// Bytes that the driver is being asked for.
     pub(super) asked_for: u64,
     /// Pools that go, with streams that may still run a graph which used them.
-    going: Vec<(PoolId, Vec<Stream>)>,
+    going: Vec<(PoolIndex, Vec<Stream>)>,
     /// Held pieces that become free when everything unused is given back.
     free_later: Vec<PieceId>,
     /// Handles to streams, to be dropped without the lock.
@@ -167,8 +167,7 @@ impl State {
             }
         }
         for (pool, streams) in std::mem::take(&mut self.going) {
-            self.pool_goes(context, pool, &streams);
-            self.gone.extend(streams);
+            self.let_pool_go(context, pool, streams);
         }
     }
 
@@ -210,12 +209,14 @@ impl State {
         event.ok()
     }
 
-    /// A stream goes; what was allocated for it goes back to the driver once nobody uses it.
+    /// A stream goes; what was allocated for it goes back to the driver once nobody uses it, and no graph does.
     pub(super) fn stream_goes(&mut self, context: &Context, id: i64, stream: StreamHandle) {
-        for segment in self.books.segments_where(|segment| segment.stream == id && segment.orphaned.is_none())
-        {
+        for segment in self.books.open_segments(|segment| segment.stream == id) {
             // What can't be asked, as it is lost or captures, never comes back.
-            if let Ok(event) = self.waits.recorded(context.driver, stream) {
+            let Ok(event) = self.waits.recorded(context.driver, stream) else { continue };
+            if self.books.is_private(self.books.segments[segment].pool) {
+                self.books.segments[segment].ended = Some(event);
+            } else {
                 self.orphan(segment, vec![event], Cause::Stream);
             }
         }
@@ -224,22 +225,33 @@ impl State {
     /// A pool goes; its memory goes back to the driver once nobody uses it, and the streams have got past what is
     /// queued there.
     pub(super) fn pool_goes(&mut self, context: &Context, pool: PoolId, streams: &[Stream]) {
-        if context.capturing {
-            self.going.push((pool, streams.to_vec()));
-            return;
-        }
-        let Some(index) = self.books.find_private_pool(pool) else { return };
-        for segment in
-            self.books.segments_where(|segment| segment.pool == index && segment.orphaned.is_none())
+        if let Some(index) = self.books.find_private_pool(pool)
+            && self.books.end_pool(index)
         {
-            let own = self.event_after(context, self.books.segments[segment].stream);
-            let others = self.waits.recorded_on_all(context.driver, streams).ok();
-            if let (Some(own), Some(mut events)) = (own, others) {
-                events.push(own);
-                self.orphan(segment, events, Cause::Pool);
+            self.let_pool_go(context, index, streams.to_vec());
+        }
+    }
+
+    /// Lets go what a pool has that no graph uses, or tries later: while something is captured, or where a stream
+    /// can't be asked.
+    fn let_pool_go(&mut self, context: &Context, pool: PoolIndex, streams: Vec<Stream>) {
+        let segments = self.books.open_segments(|segment| segment.pool == pool);
+        for segment in segments.iter().filter(|_| !context.capturing) {
+            let Ok(mut events) = self.waits.recorded_on_all(context.driver, &streams) else { break };
+            let ended = self.books.segments[*segment].ended.take();
+            match ended.or_else(|| self.event_after(context, self.books.segments[*segment].stream)) {
+                Some(own) => {
+                    events.push(own);
+                    self.orphan(*segment, events, Cause::Pool);
+                }
+                None => self.waits.forget(events),
             }
         }
-        self.books.end_pool(index);
+        if self.books.open_segments(|segment| segment.pool == pool).is_empty() {
+            self.gone.extend(streams);
+        } else {
+            self.going.push((pool, streams));
+        }
     }
 
     fn orphan(&mut self, segment: SegmentId, after: Vec<EventHandle>, cause: Cause) {

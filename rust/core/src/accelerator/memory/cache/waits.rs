@@ -1,6 +1,6 @@
 //! What can be used again, or given back, once streams have got somewhere.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::piece::PieceId;
 use crate::accelerator::driver::{DeviceIndex, Driver, EventHandle, EventOptions, StreamHandle};
@@ -10,8 +10,9 @@ use crate::{Error, Result};
 /// Everything that waits for streams.
 #[derive(Default)]
 pub(super) struct Waits {
-    /// Freed pieces by the streams whose work still uses them. Of each stream only the first is looked at.
-    freed: HashMap<(DeviceIndex, i64), VecDeque<Freed>>,
+    /// Freed pieces by the streams whose work still uses them. Of each stream only the first is looked at. In an order
+    /// that is always the same, so that the same program has the same peaks.
+    freed: BTreeMap<(DeviceIndex, i64), VecDeque<Freed>>,
     /// Freed pieces for which no event can be recorded while a graph is captured.
     postponed: Vec<(u64, PieceId)>,
     /// What goes back to the driver.
@@ -22,6 +23,8 @@ pub(super) struct Waits {
     idle: Vec<EventHandle>,
     /// How many waits have begun.
     begun: u64,
+    /// Why a driver could not tell how far a stream is.
+    trouble: Option<Error>,
 }
 
 struct Freed {
@@ -110,6 +113,16 @@ impl Waits {
         Ok(events)
     }
 
+    /// Nobody waits for these events.
+    pub(super) fn forget(&mut self, events: Vec<EventHandle>) {
+        self.idle.extend(events);
+    }
+
+    /// Why a driver could not tell how far a stream is, if that happened since this was last asked.
+    pub(super) fn take_trouble(&mut self) -> Result<()> {
+        self.trouble.take().map_or(Ok(()), Err)
+    }
+
     /// A freed piece waits for what the streams have queued now. Returns for how many, or fails where one of them
     /// can't be asked, and then waits for none.
     pub(super) fn wait_for(
@@ -148,9 +161,8 @@ impl Waits {
     pub(super) fn passed(&mut self, driver: &dyn Driver) -> Vec<PieceId> {
         let mut passed = Vec::new();
         for queue in self.freed.values_mut() {
-            // What can't be told never passes: a lost device may still write.
             while let Some(first) = queue.front()
-                && driver.is_over(first.event) == Ok(true)
+                && is_over(driver, first.event, &mut self.trouble)
             {
                 self.idle.push(first.event);
                 passed.push(first.piece);
@@ -166,10 +178,11 @@ impl Waits {
         if self.leaving.is_empty() {
             return Vec::new();
         }
-        let is_over =
-            |leaving: &mut Leaving| leaving.events.iter().all(|event| driver.is_over(*event) == Ok(true));
+        let trouble = &mut self.trouble;
+        let mut has_passed =
+            |leaving: &mut Leaving| leaving.events.iter().all(|event| is_over(driver, *event, trouble));
         let mut ready = Vec::new();
-        for leaving in self.leaving.extract_if(.., is_over) {
+        for leaving in self.leaving.extract_if(.., &mut has_passed) {
             self.idle.extend(leaving.events);
             self.with_driver.extend(std::iter::repeat_n(leaving.number, leaving.pieces.len()));
             ready.extend(leaving.pieces.into_iter().map(|piece| Ready { number: leaving.number, piece }));
@@ -183,4 +196,12 @@ impl Waits {
             self.with_driver.swap_remove(place);
         }
     }
+}
+
+/// Whether an event has passed. Where that can't be told it has not: a device that is lost may still write.
+fn is_over(driver: &dyn Driver, event: EventHandle, trouble: &mut Option<Error>) -> bool {
+    driver.is_over(event).unwrap_or_else(|error| {
+        *trouble = Some(error);
+        false
+    })
 }
