@@ -247,13 +247,16 @@ impl Books {
         found.map(|(id, _)| id).collect()
     }
 
-    /// Segments whose free pieces are handed out that something is true of.
-    pub(super) fn open_segments(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
-        let is_open = |segment: &Segment| {
-            segment.orphaned.is_none() && self.pieces[segment.first].state != PieceState::Leaving
-        };
-        let found = self.segments.iter().filter(|(_, segment)| is_open(segment) && is_meant(segment));
+    /// Segments of which something is true, and that are not leaving.
+    pub(super) fn kept_segments(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
+        let is_kept = |segment: &Segment| self.pieces[segment.first].state != PieceState::Leaving;
+        let found = self.segments.iter().filter(|(_, segment)| is_kept(segment) && is_meant(segment));
         found.map(|(id, _)| id).collect()
+    }
+
+    /// The same, of those whose free pieces are handed out.
+    pub(super) fn open_segments(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
+        self.kept_segments(|segment| segment.orphaned.is_none() && is_meant(segment))
     }
 
     /// Whether the pool is one of graphs.

@@ -23,6 +23,8 @@ pub(super) struct State {
     pub(super) asked_for: u64,
     /// Pools that go, with streams that may still run a graph which used them.
     going: Vec<(PoolIndex, Vec<Stream>)>,
+    /// Unused segments that nobody gets any more and that can't leave yet, as their streams can't be asked just now.
+    stuck: Vec<SegmentId>,
     /// Handles to streams, to be dropped without the lock.
     gone: Vec<Stream>,
 }
@@ -60,7 +62,7 @@ impl State {
     pub(super) fn release(&mut self, context: &Context, piece: PieceId) {
         self.books.end_use(piece);
         if self.books.pieces[piece].used_on.is_empty() {
-            self.free(piece);
+            self.free(context, piece);
         } else {
             self.await_streams(context, piece);
         }
@@ -84,18 +86,35 @@ impl State {
         }
     }
 
-    fn free(&mut self, piece: PieceId) {
+    fn free(&mut self, context: &Context, piece: PieceId) {
         let segment = self.books.free(piece);
-        if self.books.is_unused(segment)
-            && let Some(after) = self.books.segments[segment].orphaned.take()
-        {
+        if self.books.is_unused(segment) && self.books.segments[segment].orphaned.is_some() {
+            self.let_orphan_go(context, segment);
+        }
+    }
+
+    /// An unused segment leaves that nobody gets any more. Since its pool went its own stream may have been given more
+    /// work that uses it.
+    fn let_orphan_go(&mut self, context: &Context, segment: SegmentId) {
+        let stream = self.books.segments[segment].stream;
+        let lives = context.home.stream_of_id(context.device, stream).is_ok_and(|found| {
+            let lives = found.is_some();
+            self.gone.extend(found);
+            lives
+        });
+        let own = if lives && !context.capturing { self.event_after(context, stream) } else { None };
+        if lives && own.is_none() {
+            self.stuck.push(segment);
+        } else if let Some(mut after) = self.books.segments[segment].orphaned.take() {
+            after.extend(own);
             self.leave(after, &[segment]);
         }
     }
 
     /// Looks at what waits for streams, which nobody does while a graph is captured.
     pub(super) fn settle(&mut self, context: &Context) {
-        if context.capturing || (self.waits.is_empty() && self.going.is_empty()) {
+        let nothing_waits = self.waits.is_empty() && self.going.is_empty() && self.stuck.is_empty();
+        if context.capturing || nothing_waits {
             return;
         }
         for piece in self.waits.take_postponed() {
@@ -105,9 +124,12 @@ impl State {
             if let PieceState::Awaited(count) = &mut self.books.pieces[piece].state {
                 *count -= 1;
                 if *count == 0 {
-                    self.free(piece);
+                    self.free(context, piece);
                 }
             }
+        }
+        for segment in std::mem::take(&mut self.stuck) {
+            self.let_orphan_go(context, segment);
         }
         for (pool, streams) in std::mem::take(&mut self.going) {
             self.let_pool_go(context, pool, streams);
@@ -152,10 +174,12 @@ impl State {
 
     /// A stream goes; what was allocated for it goes back to the driver once nobody uses it, and no graph does.
     pub(super) fn stream_goes(&mut self, context: &Context, id: i64, stream: StreamHandle) {
-        for segment in self.books.open_segments(|segment| segment.stream == id) {
+        for segment in self.books.kept_segments(|segment| segment.stream == id) {
             // What can't be asked, as it is lost or captures, never comes back.
             let Ok(event) = self.waits.recorded(context.driver, stream) else { continue };
-            if self.books.is_private(self.books.segments[segment].pool) {
+            if let Some(after) = &mut self.books.segments[segment].orphaned {
+                after.push(event);
+            } else if self.books.is_private(self.books.segments[segment].pool) {
                 self.books.segments[segment].ended = Some(event);
             } else {
                 self.orphan(segment, vec![event]);
