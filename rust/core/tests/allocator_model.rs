@@ -112,6 +112,23 @@ fn a_pool_that_goes_during_a_capture_takes_nothing_along_of_one_that_comes_after
 }
 
 #[test]
+fn what_a_stream_still_uses_of_a_pool_that_went_is_not_given_back() {
+    run(
+        &alone(),
+        &[
+            Step::Capture { graph: 0, stream: 1 },
+            Step::Allocate { stream: 1, bytes: 512 },
+            Step::EndCapture,
+            Step::Reset { graph: 0 },
+            Step::Block { stream: 1 },
+            Step::Use { which: 0, stream: 1 },
+            Step::Free { which: 0 },
+            Step::Allocate { stream: 0, bytes: MIB },
+        ],
+    );
+}
+
+#[test]
 fn what_was_freed_first_is_given_back_first() {
     run(
         &alone(),

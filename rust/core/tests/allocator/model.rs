@@ -14,6 +14,8 @@ pub struct Streams {
     /// The latches behind which streams stand.
     pub closed: BTreeMap<StreamKey, u64>,
     latches: u64,
+    /// Those that somebody has a handle to.
+    pub alive: BTreeSet<StreamKey>,
     /// Whether anybody captures a graph.
     pub capturing: bool,
 }
@@ -50,7 +52,6 @@ pub struct Model {
     pub capture: Option<(StreamKey, PoolId)>,
     /// Streams of which the program or a graph has handles, once for each.
     pub handles: Vec<StreamKey>,
-    alive: BTreeSet<StreamKey>,
     /// Which driver allocation from now on fails.
     pub failing: Option<u64>,
     capacity: u64,
@@ -65,7 +66,6 @@ impl Model {
             streams: Streams::default(),
             capture: None,
             handles: Vec::new(),
-            alive: BTreeSet::new(),
             failing: None,
             capacity,
             requests: 0,
@@ -163,7 +163,7 @@ impl Model {
     /// The program has one more handle to a stream.
     pub fn keep_stream(&mut self, stream: StreamKey) {
         self.handles.push(stream);
-        self.alive.insert(stream);
+        self.streams.alive.insert(stream);
     }
 
     /// The program has one handle less to a stream.
@@ -177,9 +177,9 @@ impl Model {
     fn let_streams_go(&mut self) {
         let held = self.devices.iter().flat_map(Device::streams).chain(self.handles.iter().copied());
         let held: BTreeSet<_> = held.collect();
-        for stream in std::mem::take(&mut self.alive) {
+        for stream in std::mem::take(&mut self.streams.alive) {
             if held.contains(&stream) {
-                self.alive.insert(stream);
+                self.streams.alive.insert(stream);
             } else {
                 let (device, streams) = self.device(stream);
                 device.stream_goes(stream, streams);

@@ -99,4 +99,14 @@ impl Device {
             *place = Some(marks.to_vec());
         }
     }
+
+    /// A segment whose stream or pool has gone leaves once its stream has got past what it was given since.
+    pub(super) fn let_orphan_go(&mut self, id: u64, streams: &Streams) {
+        if streams.capturing && streams.alive.contains(&self.segments[&id].stream) {
+            return self.stuck.push(id);
+        }
+        let segment = self.segments.get_mut(&id).unwrap();
+        let marks = segment.orphaned.take().unwrap();
+        segment.leaving = Some(marks.into_iter().chain([streams.mark(segment.stream)]).collect());
+    }
 }

@@ -25,6 +25,8 @@ pub struct Device {
     freed: BTreeMap<StreamKey, VecDeque<(Mark, u64)>>,
     /// Freed while something was captured.
     postponed: Vec<u64>,
+    /// Segments that became free while something was captured, and that nobody gets any more.
+    stuck: Vec<u64>,
     /// Pools that went while something was captured.
     going: Vec<(u64, Vec<StreamKey>)>,
     /// Pools that graphs use which have allocated here.
@@ -65,6 +67,7 @@ impl Device {
             cache_limit: None,
             freed: BTreeMap::new(),
             postponed: Vec::new(),
+            stuck: Vec::new(),
             going: Vec::new(),
             pools: BTreeSet::new(),
             gone: 0,
@@ -162,7 +165,7 @@ impl Device {
             scope.counted.current -= bytes;
         }
         if self.used[&number].used_on.is_empty() {
-            self.free(number);
+            self.free(number, streams);
         } else if streams.capturing {
             self.postponed.push(number);
         } else {
@@ -181,20 +184,21 @@ impl Device {
         }
     }
 
-    fn free(&mut self, number: u64) {
+    fn free(&mut self, number: u64, streams: &Streams) {
         let used = self.used.remove(&number).unwrap();
         self.frees += 1;
         let segment = self.segments.get_mut(&used.segment).unwrap();
         let (small, before) = (segment.small, segment.split());
         segment.free(used.offset, self.frees);
         let after = segment.split();
-        if segment.free_since().is_some() {
-            segment.leaving = segment.orphaned.take();
-        }
+        let is_left = segment.free_since().is_some() && segment.orphaned.is_some();
         self.change_split(small, before, after);
         in_pool(&mut self.statistics.active, small, |stat| take(stat, 1));
         in_pool(&mut self.statistics.active_bytes, small, |stat| take(stat, used.bytes as u64));
         in_pool(&mut self.statistics.requested_bytes, small, |stat| take(stat, used.requested as u64));
+        if is_left {
+            self.let_orphan_go(used.segment, streams);
+        }
     }
 
     /// Looks at what waits for streams, at the head of each queue.
@@ -213,12 +217,15 @@ impl Device {
                 let used = self.used.get_mut(&number).unwrap();
                 used.awaited -= 1;
                 if used.awaited == 0 {
-                    self.free(number);
+                    self.free(number, streams);
                 }
             }
             if !queue.is_empty() {
                 self.freed.insert(stream, queue);
             }
+        }
+        for segment in std::mem::take(&mut self.stuck) {
+            self.let_orphan_go(segment, streams);
         }
         for (pool, replayed_on) in std::mem::take(&mut self.going) {
             self.let_pool_go(pool, &replayed_on, streams);

@@ -106,6 +106,9 @@ impl Run<'_> {
         recorded.graph.reset().unwrap();
         let replayed_on = std::mem::take(&mut recorded.replayed_on);
         if let Some((_, pool)) = recorded.pool.take() {
+            // Nothing writes any more what was only recorded.
+            let of_pool = self.live.iter_mut().filter(|live| live.pool == Some(pool));
+            of_pool.for_each(|live| live.pool = None);
             self.model.reset_graph(pool, &replayed_on);
         }
     }

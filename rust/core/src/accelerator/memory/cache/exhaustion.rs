@@ -120,7 +120,7 @@ impl Cache {
     fn give_back_unused(&self, context: &Context) -> Result<()> {
         let freed = self.locked(|state| {
             state.books.statistics.num_sync_all_streams += 1;
-            state.complete_all();
+            state.complete_all(context);
             state.settle(context);
             state.waits.newest()
         });

@@ -96,7 +96,7 @@ impl Cache {
             // that was queued there. A device that is lost refuses, and has nothing to be given back.
             let _ = unsafe { context.driver.unmap(context.device, Address(address), page) };
         }
-        if let Some((address, bytes)) = self.locked(|state| state.end_shrinking(piece)) {
+        if let Some((address, bytes)) = self.locked(|state| state.end_shrinking(context, piece)) {
             // SAFETY: the driver reserved them for this device and size, and none has memory.
             let _ = unsafe { context.driver.release_addresses(context.device, address, bytes) };
         }
@@ -106,11 +106,11 @@ impl Cache {
 impl State {
     /// The pages of a piece have no memory any more. Returns the addresses of its segment where none has, which is
     /// forgotten then.
-    fn end_shrinking(&mut self, piece: PieceId) -> Option<(Address, usize)> {
+    fn end_shrinking(&mut self, context: &Context, piece: PieceId) -> Option<(Address, usize)> {
         let segment = self.books.pieces[piece].segment;
         let addresses = self.books.end_shrinking(piece);
         if addresses.is_none() {
-            self.leave_if_orphaned(segment);
+            self.leave_if_orphaned(context, segment);
         }
         addresses
     }

@@ -248,12 +248,13 @@ impl Cache {
     /// is given back next.
     pub(in crate::accelerator) fn complete(&self, home: &'static Accelerator, piece: PieceId, later: bool) {
         let context = self.context(home);
-        self.change(&context, |state| state.complete(piece, later));
+        self.change(&context, |state| state.complete(&context, piece, later));
     }
 
     /// For replays: what would be free later is so now.
     pub(in crate::accelerator) fn complete_all(&self, home: &'static Accelerator) {
-        self.change(&self.context(home), State::complete_all);
+        let context = self.context(home);
+        self.change(&context, |state| state.complete_all(&context));
     }
 
     /// Counts from now on what is allocated, for a block of a program.

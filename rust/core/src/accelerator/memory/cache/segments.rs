@@ -8,14 +8,18 @@ use crate::accelerator::memory::history::Action;
 use crate::accelerator::memory::statistics::ByPool;
 
 impl Books {
-    /// Segments whose free pieces are handed out that something is true of.
-    pub(super) fn open_segments(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
+    /// Segments of which something is true, and that are not leaving.
+    pub(super) fn kept_segments(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
         let leaves = |segment: &Segment| {
             segment.page.is_none() && self.pieces[segment.first].state == PieceState::Leaving
         };
-        let is_open = |segment: &Segment| segment.orphaned.is_none() && !leaves(segment);
-        let found = self.segments.iter().filter(|(_, segment)| is_open(segment) && is_meant(segment));
+        let found = self.segments.iter().filter(|(_, segment)| !leaves(segment) && is_meant(segment));
         found.map(|(id, _)| id).collect()
+    }
+
+    /// The same, of those whose free pieces are handed out.
+    pub(super) fn open_segments(&self, is_meant: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
+        self.kept_segments(|segment| segment.orphaned.is_none() && is_meant(segment))
     }
 
     /// Whether the pool is one of graphs.

@@ -26,6 +26,8 @@ pub(super) struct State {
     pub(super) asked_for: u64,
     /// Pools that go, with streams that may still run a graph which used them.
     going: Vec<(PoolIndex, Vec<Stream>)>,
+    /// Unused segments that nobody gets any more and that can't leave yet, as their streams can't be asked just now.
+    stuck: Vec<SegmentId>,
     /// Held pieces that become free when everything unused is given back.
     free_later: Vec<PieceId>,
     /// Handles to streams, to be dropped without the lock.
@@ -42,6 +44,7 @@ impl Default for State {
             cache_limit: None,
             asked_for: 0,
             going: Vec::new(),
+            stuck: Vec::new(),
             free_later: Vec::new(),
             gone: Vec::new(),
         }
@@ -96,7 +99,7 @@ impl State {
     pub(super) fn release(&mut self, context: &Context, piece: PieceId) {
         self.books.end_use(piece);
         if self.books.pieces[piece].used_on.is_empty() {
-            self.free(piece);
+            self.free(context, piece);
         } else {
             self.await_streams(context, piece);
         }
@@ -127,24 +130,36 @@ impl State {
     }
 
     /// A held piece is free, or will be when everything unused is given back.
-    pub(super) fn complete(&mut self, piece: PieceId, later: bool) {
-        if later { self.free_later.push(piece) } else { self.free(piece) }
+    pub(super) fn complete(&mut self, context: &Context, piece: PieceId, later: bool) {
+        if later { self.free_later.push(piece) } else { self.free(context, piece) }
     }
 
     /// All held pieces are free that have waited for it.
-    pub(super) fn complete_all(&mut self) {
-        std::mem::take(&mut self.free_later).into_iter().for_each(|piece| self.free(piece));
+    pub(super) fn complete_all(&mut self, context: &Context) {
+        std::mem::take(&mut self.free_later).into_iter().for_each(|piece| self.free(context, piece));
     }
 
-    fn free(&mut self, piece: PieceId) {
+    fn free(&mut self, context: &Context, piece: PieceId) {
         let segment = self.books.free(piece);
-        self.leave_if_orphaned(segment);
+        self.leave_if_orphaned(context, segment);
     }
 
-    /// Sets a segment apart that nobody gets pieces of any more, if nobody has one.
-    pub(super) fn leave_if_orphaned(&mut self, segment: SegmentId) {
-        if self.books.segments[segment].orphaned.is_some() && self.books.is_unused(segment) {
-            let after = self.books.segments[segment].orphaned.take().unwrap_or_default();
+    /// Sets a segment apart that nobody gets pieces of any more, if nobody has one. Since its pool went its own stream
+    /// may have been given more work that uses it.
+    pub(super) fn leave_if_orphaned(&mut self, context: &Context, segment: SegmentId) {
+        self.stuck.retain(|stuck| *stuck != segment);
+        if self.books.segments[segment].orphaned.is_none() || !self.books.is_unused(segment) {
+            return;
+        }
+        let stream = self.books.segments[segment].stream;
+        let found = context.home.stream_of_id(context.device, stream).ok().flatten();
+        let lives = found.is_some();
+        self.gone.extend(found);
+        let own = if lives && !context.capturing { self.event_after(context, stream) } else { None };
+        if lives && own.is_none() {
+            self.stuck.push(segment);
+        } else if let Some(mut after) = self.books.segments[segment].orphaned.take() {
+            after.extend(own);
             let pieces = self.books.unused_of(segment);
             self.leave(after, pieces);
         }
@@ -152,7 +167,8 @@ impl State {
 
     /// Looks at what waits for streams, which nobody does while a graph is captured.
     pub(super) fn settle(&mut self, context: &Context) {
-        if context.capturing || (self.waits.is_empty() && self.going.is_empty()) {
+        let nothing_waits = self.waits.is_empty() && self.going.is_empty() && self.stuck.is_empty();
+        if context.capturing || nothing_waits {
             return;
         }
         for piece in self.waits.take_postponed() {
@@ -162,9 +178,12 @@ impl State {
             if let PieceState::Awaited(count) = &mut self.books.pieces[piece].state {
                 *count -= 1;
                 if *count == 0 {
-                    self.free(piece);
+                    self.free(context, piece);
                 }
             }
+        }
+        for segment in std::mem::take(&mut self.stuck) {
+            self.leave_if_orphaned(context, segment);
         }
         for (pool, streams) in std::mem::take(&mut self.going) {
             self.let_pool_go(context, pool, streams);
@@ -211,13 +230,15 @@ impl State {
 
     /// A stream goes; what was allocated for it goes back to the driver once nobody uses it, and no graph does.
     pub(super) fn stream_goes(&mut self, context: &Context, id: i64, stream: StreamHandle) {
-        for segment in self.books.open_segments(|segment| segment.stream == id) {
+        for segment in self.books.kept_segments(|segment| segment.stream == id) {
             // What can't be asked, as it is lost or captures, never comes back.
             let Ok(event) = self.waits.recorded(context.driver, stream) else { continue };
-            if self.books.is_private(self.books.segments[segment].pool) {
+            if let Some(after) = &mut self.books.segments[segment].orphaned {
+                after.push(event);
+            } else if self.books.is_private(self.books.segments[segment].pool) {
                 self.books.segments[segment].ended = Some(event);
             } else {
-                self.orphan(segment, vec![event], Cause::Stream);
+                self.orphan(context, segment, vec![event], Cause::Stream);
             }
         }
     }
@@ -242,7 +263,7 @@ impl State {
             match ended.or_else(|| self.event_after(context, self.books.segments[*segment].stream)) {
                 Some(own) => {
                     events.push(own);
-                    self.orphan(*segment, events, Cause::Pool);
+                    self.orphan(context, *segment, events, Cause::Pool);
                 }
                 None => self.waits.forget(events),
             }
@@ -254,9 +275,9 @@ impl State {
         }
     }
 
-    fn orphan(&mut self, segment: SegmentId, after: Vec<EventHandle>, cause: Cause) {
+    fn orphan(&mut self, context: &Context, segment: SegmentId, after: Vec<EventHandle>, cause: Cause) {
         self.books.history.leaves(segment, cause);
         self.books.orphan(segment, after);
-        self.leave_if_orphaned(segment);
+        self.leave_if_orphaned(context, segment);
     }
 }
