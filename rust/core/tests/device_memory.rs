@@ -10,7 +10,7 @@ use std::time::Duration;
 use interlock::Error;
 use interlock::accelerator::host::{HostDriver, HostOptions};
 use interlock::accelerator::memory::{self, DeviceMemory, Limit, Scope};
-use interlock::accelerator::{self, Device, Stream, Work};
+use interlock::accelerator::{self, CaptureMode, Device, Graph, Stream, Work};
 
 /// Work that goes on until the sender goes.
 fn held() -> (Work, mpsc::Sender<()>) {
@@ -71,4 +71,31 @@ fn memory_knows_its_streams_and_questions_start_no_driver() {
     assert!(matches!(Scope::open(Some(ninth)), Err(Error::NoSuchDevice { .. })));
     let told = DeviceMemory::new(None, 30 << 20).unwrap_err();
     assert!(told.to_string().contains("set_limit"), "{told}");
+}
+
+#[test]
+fn a_graph_keeps_what_it_uses_of_an_earlier_capture_although_the_pool_has_the_same_id() {
+    // The other test may have chosen a driver like this in the same process.
+    let _ = accelerator::use_driver(
+        HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap(),
+    );
+    let stream = Stream::exclusive(None, 0).unwrap();
+    let _current = stream.guard().unwrap();
+    let graph = Graph::new(false).unwrap();
+    graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
+    let memory = DeviceMemory::on(&stream, 1000).unwrap();
+    graph.capture_end().unwrap();
+    graph.reset().unwrap();
+    graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
+    memory.fill(7, Some(&stream)).unwrap();
+    graph.capture_end().unwrap();
+    let device = memory.device();
+    let in_use = || memory::statistics(Some(device)).unwrap().allocation.all.current;
+    let before = in_use();
+    drop(memory);
+    assert_eq!(in_use(), before);
+    graph.replay().unwrap();
+    stream.synchronize().unwrap();
+    graph.reset().unwrap();
+    assert_eq!(in_use(), before - 1);
 }

@@ -18,8 +18,25 @@ pub(super) struct Captures {
 struct Pools {
     /// The pool from which a capture allocates, by the driver's number of the capture.
     of_captures: HashMap<u64, PoolId>,
-    /// How many graphs use a pool.
-    users: HashMap<PoolId, usize>,
+    /// The pools that graphs use.
+    used: HashMap<PoolId, Used>,
+    /// How many pools there were.
+    made: u64,
+}
+
+/// A pool that graphs use.
+#[derive(Debug)]
+struct Used {
+    number: u64,
+    graphs: usize,
+}
+
+/// The pool from which a capture allocates. The id may be that of another pool once no graph uses it any more, as of a
+/// graph that is captured again; the number may not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CapturedPool {
+    pub(super) id: PoolId,
+    number: u64,
 }
 
 impl Captures {
@@ -35,9 +52,14 @@ impl Captures {
 
     /// A graph captures, and allocates from a pool, which it uses from now on.
     pub(super) fn begin(&self, capture: u64, pool: PoolId) {
-        let mut pools = self.pools();
+        let mut guard = self.pools();
+        let pools = &mut *guard;
         pools.of_captures.insert(capture, pool);
-        *pools.users.entry(pool).or_default() += 1;
+        let used = pools.used.entry(pool).or_insert_with(|| {
+            pools.made += 1;
+            Used { number: pools.made, graphs: 0 }
+        });
+        used.graphs += 1;
         self.underway.store(pools.of_captures.len(), Ordering::Release);
     }
 
@@ -51,17 +73,19 @@ impl Captures {
     /// A graph uses a pool no more; whether it was the last one.
     pub(super) fn let_go(&self, pool: PoolId) -> bool {
         let mut pools = self.pools();
-        let Some(users) = pools.users.get_mut(&pool) else { return false };
-        *users -= 1;
-        let last = *users == 0;
+        let Some(used) = pools.used.get_mut(&pool) else { return false };
+        used.graphs -= 1;
+        let last = used.graphs == 0;
         if last {
-            pools.users.remove(&pool);
+            pools.used.remove(&pool);
         }
         last
     }
 
     /// The pool from which a capture allocates.
-    pub(super) fn pool_of(&self, capture: u64) -> Option<PoolId> {
-        self.pools().of_captures.get(&capture).copied()
+    pub(super) fn pool_of(&self, capture: u64) -> Option<CapturedPool> {
+        let pools = self.pools();
+        let id = *pools.of_captures.get(&capture)?;
+        Some(CapturedPool { id, number: pools.used.get(&id)?.number })
     }
 }

@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use once_cell::race::OnceBox;
 
-use super::captures::Captures;
+use super::captures::{CapturedPool, Captures};
 use super::driver::{DeviceIndex, Driver, Keeper, PriorityRange};
-use super::graph::PoolId;
 use super::memory::{Cache, PinnedCache};
 use super::stream::{Kind, Stream, StreamInner};
 use super::{Device, DeviceType};
@@ -110,7 +109,7 @@ impl Accelerator {
     }
 
     /// The pool from which memory for a stream comes while a graph is captured.
-    pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<PoolId>> {
+    pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<CapturedPool>> {
         if !self.captures.any() {
             return Ok(None);
         }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use once_cell::race::OnceBox;
 
+use super::super::Device;
+use super::super::captures::CapturedPool;
 use super::super::driver::{Address, DeviceIndex, Keeper};
 use super::super::in_use::Accelerator;
 use super::super::stream::Stream;
-use super::super::{Device, PoolId};
 use super::cache::Taken;
 use super::reclaim;
 use crate::{Error, Result};
@@ -22,7 +23,7 @@ pub(super) struct Allocation {
     /// The stream whose work is the first to use it.
     stream: i64,
     /// The pool of the graph that was captured when it was made.
-    pool: Option<PoolId>,
+    pool: Option<CapturedPool>,
     /// `None` for no bytes, which are nowhere.
     taken: Option<Taken>,
 }
@@ -34,9 +35,9 @@ impl Allocation {
         let pool = home.pool_for(stream)?;
         let taken = match bytes {
             0 => None,
-            _ => match cache.allocate(stream, bytes, pool) {
+            _ => match cache.allocate(stream, bytes, pool.map(|pool| pool.id)) {
                 Err(Error::OutOfMemory(told)) if reclaim::ask_for_another_try(&told) => {
-                    Some(cache.allocate(stream, bytes, pool)?)
+                    Some(cache.allocate(stream, bytes, pool.map(|pool| pool.id))?)
                 }
                 taken => Some(taken?),
             },

@@ -29,6 +29,8 @@ pub(super) struct Books {
     pub(super) frees: u64,
     /// Bytes of free pieces that can be handed out.
     pub(super) kept: u64,
+    /// The piece that was freed last, if it is not joined with its neighbours yet.
+    pub(super) last: Option<PieceId>,
     pub(super) history: History,
 }
 
@@ -105,12 +107,16 @@ impl Books {
             requests: 0,
             frees: 0,
             kept: 0,
+            last: None,
             history: History::default(),
         }
     }
 
     /// Hands out the free piece that fits best, cut to size; `None` where there is none.
     pub(super) fn take(&mut self, request: &Request) -> Option<PieceId> {
+        if let Some(last) = self.take_last(request) {
+            return Some(last);
+        }
         let list = self.pools[request.pool].list(request.is_small());
         let piece = list.best_fit(request.stream, request.bytes, &self.rules)?;
         self.hand_out(piece, request);
@@ -125,6 +131,12 @@ impl Books {
         let after = rest.map_or((0, 0), |rest| self.inactive(rest));
         let small = self.segments[self.pieces[id].segment].small;
         self.change_inactive(small, before, after);
+        self.mark_used(id, request);
+    }
+
+    /// A piece that is cut to size is somebody's from now on.
+    pub(super) fn mark_used(&mut self, id: PieceId, request: &Request) {
+        let small = request.is_small();
         self.requests += 1;
         let oversize = self.pieces[id].bytes >= self.rules.oversize;
         let piece = &mut self.pieces[id];
@@ -166,7 +178,7 @@ impl Books {
         self.statistics.active.take(small, 1);
         self.statistics.active_bytes.take(small, bytes);
         self.statistics.requested_bytes.take(small, requested);
-        self.list_with_neighbours(id);
+        self.list_freed(id);
         segment
     }
 }

@@ -12,6 +12,7 @@ impl State {
         if excess == 0 || context.capturing {
             return;
         }
+        self.books.join_last();
         let mut unused = self.books.unused();
         unused.sort_by_key(|piece| self.books.pieces[*piece].freed);
         let leaving = self.enough(unused, excess);

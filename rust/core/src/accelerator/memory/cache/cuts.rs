@@ -6,7 +6,7 @@ use super::piece::{Piece, PieceId, PieceState};
 use crate::accelerator::driver::Address;
 
 /// Free pieces that share their segment with others: how many, and their bytes.
-type Inactive = (u64, u64);
+pub(super) type Inactive = (u64, u64);
 
 impl Books {
     /// Cuts a piece to size, if what is left is worth a piece of its own, which is returned and free.
@@ -88,7 +88,30 @@ impl Books {
         let is_free = |side: &PieceId| self.pieces[*side].state == PieceState::Free;
         let left = self.pieces[id].before.filter(is_free);
         let right = self.pieces[id].after.filter(is_free);
-        let counted = [left, right].map(|side| side.map_or((0, 0), |side| self.inactive(side)));
+        let [on_left, on_right] = [left, right].map(|side| side.map_or((0, 0), |side| self.inactive(side)));
+        self.mark_free(id);
+        let id = self.join_and_list(id);
+        let small = self.segments[self.pieces[id].segment].small;
+        let before = (on_left.0 + on_right.0, on_left.1 + on_right.1);
+        self.change_inactive(small, before, self.inactive(id));
+        id
+    }
+
+    /// Nobody has the piece any more.
+    pub(super) fn mark_free(&mut self, id: PieceId) {
+        self.frees += 1;
+        let piece = &mut self.pieces[id];
+        (piece.state, piece.requested) = (PieceState::Free, 0);
+        (piece.since, piece.freed) = (self.requests, self.frees);
+    }
+
+    /// Joins a piece that is free and not available with the free pieces on both its sides, and makes that available.
+    /// Returns it.
+    pub(super) fn join_and_list(&mut self, id: PieceId) -> PieceId {
+        let is_free = |side: &PieceId| self.pieces[*side].state == PieceState::Free;
+        let left = self.pieces[id].before.filter(is_free);
+        let right = self.pieces[id].after.filter(is_free);
+        let (since, freed) = (self.pieces[id].since, self.pieces[id].freed);
         if let Some(right) = right {
             self.unlist(right);
             self.join(id, right);
@@ -98,18 +121,12 @@ impl Books {
             self.join(left, id);
         }
         let id = left.unwrap_or(id);
-        let piece = &mut self.pieces[id];
-        self.frees += 1;
-        (piece.state, piece.requested) = (PieceState::Free, 0);
-        (piece.since, piece.freed) = (self.requests, self.frees);
-        let small = self.segments[piece.segment].small;
+        (self.pieces[id].since, self.pieces[id].freed) = (since, freed);
         self.list(id);
-        let [left, right] = counted;
-        self.change_inactive(small, (left.0 + right.0, left.1 + right.1), self.inactive(id));
         id
     }
 
-    fn is_expandable(&self, id: PieceId) -> bool {
+    pub(super) fn is_expandable(&self, id: PieceId) -> bool {
         self.segments[self.pieces[id].segment].page.is_some()
     }
 

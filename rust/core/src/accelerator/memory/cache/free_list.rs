@@ -42,6 +42,22 @@ impl FreeList {
         candidates.into_iter().find(|((_, size, _), entry)| suits(*size, entry)).map(|(_, entry)| entry.piece)
     }
 
+    /// The size and place of the same, of all pieces but one.
+    pub(super) fn best_fit_without(
+        &self,
+        stream: i64,
+        bytes: usize,
+        rules: &Rules,
+        without: Option<PieceId>,
+    ) -> Option<(usize, Place)> {
+        let (first, last) = ((0, Address(0)), (u64::MAX, Address(u64::MAX)));
+        let mut candidates = self.0.range((stream, bytes, first)..=(stream, usize::MAX, last));
+        let suits = |size: usize, entry: &Entry| rules.suits(size, bytes, entry.expandable);
+        let found =
+            candidates.find(|((_, size, _), entry)| Some(entry.piece) != without && suits(*size, entry));
+        found.map(|((_, size, place), _)| (*size, *place))
+    }
+
     /// The size of the largest piece, 0 where there is none.
     pub(super) fn largest(&self) -> usize {
         self.0.keys().map(|(_, bytes, _)| *bytes).max().unwrap_or(0)

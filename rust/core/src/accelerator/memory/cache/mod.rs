@@ -15,6 +15,7 @@ mod exhaustion;
 mod expandable;
 mod free_list;
 mod history;
+mod last;
 mod piece;
 mod scopes;
 mod segments;
@@ -78,6 +79,14 @@ impl Cache {
 
     /// Does something with the state.
     fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        self.locked_as_is(|state| {
+            state.books.join_last();
+            act(state)
+        })
+    }
+
+    /// As [`locked`](Cache::locked), for what knows of the piece that was freed last.
+    fn locked_as_is<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let result = act(&mut state);
         let gone = state.take_gone();
@@ -97,7 +106,7 @@ impl Cache {
     ) -> Result<Taken> {
         let context = self.context(stream.home());
         self.configure(&context)?;
-        let found = self.locked(|state| {
+        let found = self.locked_as_is(|state| {
             state.settle(&context);
             let request = state.request(stream.id(), requested, pool)?;
             Some((request, state.take(&request)))
@@ -121,7 +130,11 @@ impl Cache {
     /// Nobody uses the piece any more, apart from work that is queued.
     pub(in crate::accelerator) fn release(&self, home: &'static Accelerator, piece: PieceId) {
         let context = self.context(home);
-        self.change(&context, |state| state.release(&context, piece));
+        let ready = self.locked_as_is(|state| {
+            state.release(&context, piece);
+            state.ready(&context)
+        });
+        self.give_back(&context, ready);
     }
 
     /// Work of another stream uses the piece.

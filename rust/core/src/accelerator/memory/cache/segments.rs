@@ -166,6 +166,7 @@ impl Books {
 
     /// Hands out no free piece of a segment any more.
     pub(super) fn orphan(&mut self, segment: SegmentId, after: Vec<EventHandle>) {
+        self.join_last();
         let free = |id: &PieceId| self.pieces[*id].state == PieceState::Free;
         for id in self.pieces_of(segment).filter(free).collect::<Vec<_>>() {
             self.unlist(id);

@@ -151,6 +151,7 @@ impl State {
         if self.books.segments[segment].orphaned.is_none() || !self.books.is_unused(segment) {
             return;
         }
+        self.books.join_last();
         let stream = self.books.segments[segment].stream;
         let found = context.home.stream_of_id(context.device, stream).ok().flatten();
         let lives = found.is_some();
@@ -171,6 +172,7 @@ impl State {
         if context.capturing || nothing_waits {
             return;
         }
+        self.books.join_last();
         for piece in self.waits.take_postponed() {
             self.await_streams(context, piece);
         }
@@ -197,6 +199,7 @@ impl State {
 
     /// Sets free pieces apart, to be given back once these events have passed.
     fn leave(&mut self, events: Vec<EventHandle>, pieces: Vec<PieceId>) {
+        debug_assert_eq!(self.books.last, None, "who looks for pieces has joined all");
         let pieces: Vec<_> =
             pieces.into_iter().filter_map(|piece| self.books.set_apart_to_go(piece)).collect();
         self.waits.leave(events, pieces);

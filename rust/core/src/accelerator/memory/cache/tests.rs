@@ -1,13 +1,16 @@
 //! What a cache does on devices of its own, for what can't be configured from outside of it.
 
+#![allow(clippy::indexing_slicing, reason = "tests")]
+
 use std::sync::Arc;
 
 use super::Cache;
+use super::piece::Segment;
 use super::sizes::Rules;
 use crate::Result;
 use crate::accelerator::host::{Faults, HostDriver, HostOptions};
 use crate::accelerator::in_use::Accelerator;
-use crate::accelerator::memory::DeviceMemory;
+use crate::accelerator::memory::{DeviceMemory, Statistics};
 use crate::accelerator::stream::Stream;
 
 const MIB: usize = 1 << 20;
@@ -49,6 +52,19 @@ impl Rig {
         self.cache().statistics().reserved_bytes.all.current as usize
     }
 
+    /// The number of the segment and the place in it.
+    fn place_of(&self, memory: &DeviceMemory) -> i64 {
+        let address = memory.address().0;
+        // What was freed last stays as it is.
+        self.cache().locked_as_is(|state| {
+            let inside = |segment: &Segment| {
+                (segment.address.0..segment.address.0 + segment.bytes as u64).contains(&address)
+            };
+            let (_, segment) = state.books.segments.iter().find(|(_, segment)| inside(segment)).unwrap();
+            (segment.number << 40) as i64 + (address - segment.address.0) as i64
+        })
+    }
+
     fn used_by_driver(&self) -> usize {
         self.faults.live_objects().unwrap().bytes as usize
     }
@@ -56,6 +72,56 @@ impl Rig {
 
 fn growing() -> Rules {
     Rules { expandable: true, ..Rules::default() }
+}
+
+/// Numbers that look random and are the same in each run.
+fn draws(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |below| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    }
+}
+
+/// Where pieces come to lie in a program, from the first on, and what is counted in the end.
+fn program(seed: u64, rules: &Rules, looks: bool) -> (Vec<i64>, Statistics) {
+    let rig = Rig::new(400 * MIB, rules.clone());
+    let streams = [rig.stream(), rig.home.pooled_stream(0, 0).unwrap()];
+    let sizes = [100, 600, 600, 4096, 300_000, MIB, 3 * MIB, 3 * MIB, 5 * MIB, 12 * MIB];
+    let mut draw = draws(seed);
+    let (mut live, mut places) = (Vec::new(), Vec::new());
+    for _ in 0..300 {
+        match draw(9) {
+            0..=4 => {
+                let memory = DeviceMemory::on(&streams[draw(2)], sizes[draw(sizes.len())]).unwrap();
+                places.push(rig.place_of(&memory));
+                live.push(memory);
+                if live.len() > 25 {
+                    live.swap_remove(draw(25));
+                }
+            }
+            5..=7 if !live.is_empty() => drop(live.swap_remove(draw(live.len()))),
+            8 if draw(10) == 0 => {
+                rig.cache().empty(rig.home).unwrap();
+            }
+            _ => {}
+        }
+        if looks {
+            rig.cache().statistics();
+        }
+    }
+    (places, rig.cache().statistics())
+}
+
+#[test]
+fn it_makes_no_difference_whether_somebody_looks_between_a_free_and_the_next_request() {
+    let growing = growing();
+    let oversize = Rules { oversize: 20 * MIB, ..Rules::default() };
+    for seed in 0..60 {
+        for rules in [&Rules::default(), &growing, &oversize] {
+            assert_eq!(program(seed, rules, false), program(seed, rules, true), "seed {seed}");
+        }
+    }
 }
 
 #[test]
