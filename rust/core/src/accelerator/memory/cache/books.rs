@@ -117,10 +117,26 @@ impl Books {
         if let Some(last) = self.take_last(request) {
             return Some(last);
         }
-        let list = self.pools[request.pool].list(request.is_small());
-        let piece = list.best_fit(request.stream, request.bytes, &self.rules)?;
+        let piece = self.best_fit(request)?;
         self.hand_out(piece, request);
         Some(piece)
+    }
+
+    /// The smallest free piece that is large enough. One that can still grow counts as what it can grow to: the end of
+    /// a segment is spared for what needs it.
+    fn best_fit(&self, request: &Request) -> Option<PieceId> {
+        let list = self.pools[request.pool].list(request.is_small());
+        let mut fitting = list.fitting(request.stream, request.bytes, &self.rules).map(|(_, _, piece)| piece);
+        let mut best = fitting.next()?;
+        if self.is_expandable(best) {
+            for next in fitting {
+                if self.bytes_if_grown(next) >= self.bytes_if_grown(best) {
+                    break;
+                }
+                best = next;
+            }
+        }
+        Some(best)
     }
 
     /// Hands out a free piece that is large enough.

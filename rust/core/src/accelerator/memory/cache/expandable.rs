@@ -171,6 +171,13 @@ impl Books {
         self.room_to_grow(request).is_some()
     }
 
+    /// The bytes that a free piece has, or could have if the segment grew behind it.
+    pub(super) fn bytes_if_grown(&self, id: PieceId) -> usize {
+        let after = self.pieces[id].after.map(|after| &self.pieces[after]);
+        let room = after.filter(|after| after.state == PieceState::Unmapped).map_or(0, |after| after.bytes);
+        self.pieces[id].bytes + room
+    }
+
     /// The bytes of the free piece before another.
     fn free_before(&self, id: PieceId) -> usize {
         let before = self.pieces[id].before.map(|before| &self.pieces[before]);

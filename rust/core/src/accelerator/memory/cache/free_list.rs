@@ -32,30 +32,21 @@ impl FreeList {
         self.0.remove(&(stream, bytes, place)).is_some()
     }
 
-    /// The smallest piece of a stream that is large enough and may be used; the first of those of one size.
+    /// The pieces of a stream that are large enough and may be used, the smallest first and of those of one size the
+    /// first one, with their sizes and places.
     ///
-    /// The search goes on after pieces that may not be used, as one that may be can come later.
-    pub(super) fn best_fit(&self, stream: i64, bytes: usize, rules: &Rules) -> Option<PieceId> {
-        let (first, last) = ((0, Address(0)), (u64::MAX, Address(u64::MAX)));
-        let candidates = self.0.range((stream, bytes, first)..=(stream, usize::MAX, last));
-        let suits = |size: usize, entry: &Entry| rules.suits(size, bytes, entry.expandable);
-        candidates.into_iter().find(|((_, size, _), entry)| suits(*size, entry)).map(|(_, entry)| entry.piece)
-    }
-
-    /// The size and place of the same, of all pieces but one.
-    pub(super) fn best_fit_without(
+    /// Pieces that may not be used are passed over, as others that may be can come later.
+    pub(super) fn fitting(
         &self,
         stream: i64,
         bytes: usize,
         rules: &Rules,
-        without: Option<PieceId>,
-    ) -> Option<(usize, Place)> {
+    ) -> impl Iterator<Item = (usize, Place, PieceId)> {
         let (first, last) = ((0, Address(0)), (u64::MAX, Address(u64::MAX)));
-        let mut candidates = self.0.range((stream, bytes, first)..=(stream, usize::MAX, last));
-        let suits = |size: usize, entry: &Entry| rules.suits(size, bytes, entry.expandable);
-        let found =
-            candidates.find(|((_, size, _), entry)| Some(entry.piece) != without && suits(*size, entry));
-        found.map(|((_, size, place), _)| (*size, *place))
+        let candidates = self.0.range((stream, bytes, first)..=(stream, usize::MAX, last));
+        let suits = move |size: usize, entry: &Entry| rules.suits(size, bytes, entry.expandable);
+        let suitable = candidates.filter(move |((_, size, _), entry)| suits(*size, entry));
+        suitable.map(|((_, size, place), entry)| (*size, *place, entry.piece))
     }
 
     /// The size of the largest piece, 0 where there is none.
@@ -76,14 +67,18 @@ mod tests {
         list
     }
 
+    fn best(list: &FreeList, stream: i64, bytes: usize, rules: &Rules) -> Option<PieceId> {
+        list.fitting(stream, bytes, rules).next().map(|(_, _, piece)| piece)
+    }
+
     #[test]
     fn the_smallest_piece_that_is_large_enough_is_found() {
         let list = list(&[(0, 4096, 1, false), (0, 1024, 9, false), (0, 1024, 2, false), (1, 512, 3, false)]);
         let rules = Rules::default();
-        assert_eq!(list.best_fit(0, 512, &rules), Some(2.into()));
-        assert_eq!(list.best_fit(0, 1025, &rules), Some(0.into()));
-        assert_eq!(list.best_fit(1, 512, &rules), Some(3.into()));
-        assert_eq!(list.best_fit(0, 4097, &rules), None);
+        assert_eq!(best(&list, 0, 512, &rules), Some(2.into()));
+        assert_eq!(best(&list, 0, 1025, &rules), Some(0.into()));
+        assert_eq!(best(&list, 1, 512, &rules), Some(3.into()));
+        assert_eq!(best(&list, 0, 4097, &rules), None);
         assert_eq!(list.largest(), 4096);
     }
 
@@ -94,13 +89,13 @@ mod tests {
             let entry = Entry { piece: (address as usize).into(), expandable: false };
             list.insert(0, 512, (number, Address(address)), entry);
         }
-        assert_eq!(list.best_fit(0, 512, &Rules::default()), Some(8.into()));
+        assert_eq!(best(&list, 0, 512, &Rules::default()), Some(8.into()));
     }
 
     #[test]
     fn a_piece_that_may_not_be_used_hides_none_that_may() {
         let list = list(&[(0, 4096, 1, false), (0, 8192, 2, true)]);
         let rules = Rules { oversize: 4096, ..Rules::default() };
-        assert_eq!(list.best_fit(0, 512, &rules), Some(1.into()));
+        assert_eq!(best(&list, 0, 512, &rules), Some(1.into()));
     }
 }

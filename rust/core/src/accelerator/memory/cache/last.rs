@@ -11,9 +11,10 @@ impl Books {
     pub(super) fn list_freed(&mut self, id: PieceId) {
         self.join_last();
         let before = self.pieces[id].before.filter(|before| self.is_free(*before));
-        let orphaned = self.segments[self.pieces[id].segment].orphaned.is_some();
+        let segment = &self.segments[self.pieces[id].segment];
+        let may_wait = segment.orphaned.is_none() && segment.page.is_none() && self.rules.keeps;
         // With a free piece before it, it would be handed out from another place.
-        if before.is_some() || orphaned || !self.rules.keeps {
+        if before.is_some() || !may_wait {
             self.list_with_neighbours(id);
             return;
         }
@@ -66,15 +67,16 @@ impl Books {
         if !fits {
             return false;
         }
-        let (after, expandable) = (self.free_after(id), segment.page.is_some());
+        let after = self.free_after(id);
         let rest = after.map_or(0, |after| self.pieces[after].bytes);
-        let cut_off = rest == 0 || self.rules.splits(piece.bytes, rest, expandable);
+        let is_cut_off = rest == 0 || self.rules.splits(piece.bytes, rest, false);
         let joined: (usize, Place) = (piece.bytes + rest, (segment.number, piece.address));
         let list = self.pools[segment.pool].list(segment.small);
-        let other = list.best_fit_without(request.stream, request.bytes, &self.rules, after);
-        cut_off
-            && self.rules.suits(joined.0, piece.bytes, expandable)
-            && other.is_none_or(|other| joined < other)
+        let mut others = list.fitting(request.stream, request.bytes, &self.rules);
+        let other =
+            others.find(|(_, _, other)| Some(*other) != after).map(|(bytes, place, _)| (bytes, place));
+        let may_be_used = self.rules.suits(joined.0, piece.bytes, false);
+        is_cut_off && may_be_used && other.is_none_or(|other| joined < other)
     }
 
     /// The free piece after another.
@@ -91,6 +93,6 @@ impl Books {
         let Some(after) = self.free_after(id) else { return self.inactive(id) };
         let is_split = self.pieces[id].before.is_some() || self.pieces[after].after.is_some();
         let bytes = self.pieces[id].bytes + self.pieces[after].bytes;
-        if is_split && !self.is_expandable(id) { (1, bytes as u64) } else { (0, 0) }
+        if is_split { (1, bytes as u64) } else { (0, 0) }
     }
 }

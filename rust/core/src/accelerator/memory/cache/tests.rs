@@ -144,6 +144,19 @@ fn a_segment_grows_where_it_is() {
 }
 
 #[test]
+fn the_end_of_a_segment_is_spared_for_what_needs_it() {
+    let rig = Rig::new(200 * MIB, growing());
+    let [first, second, third] = [50, 10, 10].map(|size| rig.allocate(size * MIB).unwrap());
+    let start = first.address().0;
+    // 50 MiB at the start are free, and 20 at the end, which can grow.
+    drop((first, third));
+    assert_eq!(rig.cache().free().1, 70 * MIB as u64);
+    let again = rig.allocate(5 * MIB).unwrap();
+    assert_eq!(again.address().0, start);
+    drop((second, again));
+}
+
+#[test]
 fn whole_pages_go_back_from_between_pieces_in_use() {
     let rig = Rig::new(200 * MIB, growing());
     let [first, middle, last] = [(); 3].map(|()| rig.allocate(30 * MIB).unwrap());
