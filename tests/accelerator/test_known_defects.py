@@ -1,6 +1,6 @@
 """What PyTorch gets wrong about devices, by the rows of the list of known defects.
 
-Rows 34 and 43 are about the allocator; 14 to 16, 22, 23, 29, 30 and 35 about NVIDIA's driver. In full, with
+Rows 14 to 16, 22, 23, 29, 30 and 35 are about NVIDIA's driver. In full, with
 their variations: row 13 in test_current, 19 in test_exit, 20 in test_waiting, 25 and 26 in test_contracts, 28
 in test_current, 33 in test_graphs.
 """
@@ -220,3 +220,45 @@ def test_row_33_a_graph_says_what_stream_it_needs_and_heeds_its_mode() -> None:
             accelerator.synchronize(1)
         with pytest.raises(errors.GraphError):
             strict.capture_end()
+
+
+USES_MEMORY = """
+    import json
+    from interlock import Stream, accelerator
+    from interlock.accelerator.memory import Buffer, config_report, memory_stats
+
+    accelerator.use("host", memory=256 << 20)
+    side = Stream()
+    kept = [Buffer(size) for size in (100, 5000, 3 << 20, 12 << 20, 300)]
+    kept[2].fill_(1, stream=side)
+    del kept[::2]
+    side.synchronize()
+    kept += [Buffer(size, stream=side) for size in (700, 2 << 20)] + [Buffer(3 << 20)]
+    accelerator.empty_cache()
+    report = config_report()
+    acts = {key: (report[key].value, report[key].acts) for key in ("backend", "expandable_segments")}
+    answer = [memory_stats(), acts]
+"""
+
+
+def test_row_34_a_backend_that_is_not_there_changes_no_figure() -> None:
+    usual, _ = child.value(USES_MEMORY)
+    asked = {"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}
+    statistics, acts = child.value(USES_MEMORY, env=asked)
+    assert statistics == usual
+    assert statistics["allocation.all.allocated"] == 8
+    assert acts["backend"] == ["cudaMallocAsync", "never"]
+
+
+@pytest.mark.parametrize(
+    "variable", ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
+)
+def test_row_43_every_name_of_the_configuration_acts_and_what_it_comes_to_can_be_read(variable: str) -> None:
+    usual, _ = child.value(USES_MEMORY)
+    statistics, acts = child.value(USES_MEMORY, env={variable: "expandable_segments:True"})
+    assert acts["expandable_segments"] == [True, "on new segments"]
+    assert statistics["segment.all.allocated"] == 0 < usual["segment.all.allocated"]
+    assert statistics["requested_bytes.all.current"] == usual["requested_bytes.all.current"]
+    refused = child.run(USES_MEMORY, env={variable: "expandable_segment:True"})
+    assert "did you mean expandable_segments?" in refused.stderr
+    assert variable in refused.stderr
