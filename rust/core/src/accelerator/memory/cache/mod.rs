@@ -189,13 +189,20 @@ impl Cache {
         self.locked(|state| (state.books.largest_free(), state.books.kept))
     }
 
-    /// How many bytes may be taken from the driver; returns how many might before.
-    pub(in crate::accelerator) fn set_limit(&self, limit: Option<u64>) -> Option<u64> {
-        self.locked(|state| std::mem::replace(&mut state.limit, limit))
+    /// How many bytes may be taken from the driver; returns how many might before. What was configured by now comes
+    /// before that.
+    pub(in crate::accelerator) fn set_limit(
+        &self,
+        home: &'static Accelerator,
+        limit: Option<u64>,
+    ) -> Result<Option<u64>> {
+        self.configure(&self.context(home))?;
+        Ok(self.locked(|state| std::mem::replace(&mut state.limit, limit)))
     }
 
-    pub(in crate::accelerator) fn limit(&self) -> Option<u64> {
-        self.locked(|state| state.limit)
+    pub(in crate::accelerator) fn limit(&self, home: &'static Accelerator) -> Result<Option<u64>> {
+        self.configure(&self.context(home))?;
+        Ok(self.locked(|state| state.limit))
     }
 
     /// How many bytes may be kept that nobody uses; returns how many might before. What is too much goes back.

@@ -121,7 +121,7 @@ fn without_keeping_every_piece_goes_back() {
 #[test]
 fn what_is_long_unused_is_collected_before_the_driver_is_asked() {
     let rig = Rig::new(1000 * MIB, Rules { collection: 0.5, ..Rules::default() });
-    rig.cache().set_limit(Some(180 * MIB as u64));
+    rig.cache().set_limit(rig.home, Some(180 * MIB as u64)).unwrap();
     let pieces: Vec<_> = [30, 32, 34].map(|size| rig.allocate(size * MIB).unwrap()).into_iter().collect();
     for piece in pieces {
         drop(piece);
