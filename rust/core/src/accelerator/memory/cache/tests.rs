@@ -1,10 +1,11 @@
 //! What a cache does on devices of its own, for what can't be configured from outside of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 
 use super::Cache;
 use super::sizes::Rules;
 use crate::Result;
+use crate::accelerator::Work;
 use crate::accelerator::host::{Faults, HostDriver, HostOptions};
 use crate::accelerator::in_use::Accelerator;
 use crate::accelerator::memory::DeviceMemory;
@@ -105,6 +106,35 @@ fn a_segment_that_gets_a_part_of_what_it_needs_gives_it_back() {
     drop((kept, small));
     rig.cache().empty(rig.home).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
+}
+
+#[test]
+fn a_segment_does_not_grow_into_pages_that_go_back() {
+    let rig = Rig::new(200 * MIB, growing());
+    let first = rig.allocate(20 * MIB).unwrap();
+    let (opens, latch) = mpsc::channel::<()>();
+    let latch = Mutex::new(latch);
+    let held = Work::new("held", move || latch.lock().unwrap().recv().or(Ok(())));
+    rig.stream().launch(held).unwrap();
+    rig.cache().set_cache_limit(rig.home, Some(0));
+    let leaving = first.address().0;
+    drop(first);
+    // The pages before it go back as soon as the stream has got past the latch.
+    let second = rig.allocate(20 * MIB).unwrap();
+    assert_eq!((second.address().0, rig.reserved()), (leaving + 20 * MIB as u64, 40 * MIB));
+    drop(opens);
+    rig.stream().synchronize().unwrap();
+    drop(second);
+    rig.cache().empty(rig.home).unwrap();
+    assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
+}
+
+#[test]
+fn addresses_that_get_no_memory_go_back() {
+    let rig = Rig::new(100 * MIB, growing());
+    rig.cache().set_limit(rig.home, Some(0)).unwrap();
+    assert!(rig.allocate(MIB).is_err());
+    assert_eq!(rig.cache().locked(|state| state.books.segments.iter().count()), 0);
 }
 
 #[test]
