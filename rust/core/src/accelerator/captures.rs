@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::graph::PoolId;
+use super::stream::Stream;
 
 /// The captures and pools of an accelerator.
 #[derive(Debug, Default)]
@@ -18,8 +19,15 @@ pub(super) struct Captures {
 struct Pools {
     /// The pool from which a capture allocates, by the driver's number of the capture.
     of_captures: HashMap<u64, PoolId>,
-    /// How many graphs use a pool.
-    users: HashMap<PoolId, usize>,
+    users: HashMap<PoolId, Users>,
+}
+
+/// The graphs that use a pool.
+#[derive(Debug, Default)]
+struct Users {
+    count: usize,
+    /// The streams that may still run those which use it no more.
+    replayed_on: Vec<Stream>,
 }
 
 impl Captures {
@@ -37,7 +45,7 @@ impl Captures {
     pub(super) fn begin(&self, capture: u64, pool: PoolId) {
         let mut pools = self.pools();
         pools.of_captures.insert(capture, pool);
-        *pools.users.entry(pool).or_default() += 1;
+        pools.users.entry(pool).or_default().count += 1;
         self.underway.store(pools.of_captures.len(), Ordering::Release);
     }
 
@@ -48,16 +56,17 @@ impl Captures {
         self.underway.store(pools.of_captures.len(), Ordering::Release);
     }
 
-    /// A graph uses a pool no more; whether it was the last one.
-    pub(super) fn let_go(&self, pool: PoolId) -> bool {
+    /// A graph uses a pool no more, and these streams may still run it. After the last one: the streams that may
+    /// still run any that did.
+    pub(super) fn let_go(&self, pool: PoolId, streams: &[Stream]) -> Option<Vec<Stream>> {
         let mut pools = self.pools();
-        let Some(users) = pools.users.get_mut(&pool) else { return false };
-        *users -= 1;
-        let last = *users == 0;
-        if last {
-            pools.users.remove(&pool);
-        }
-        last
+        let users = pools.users.get_mut(&pool)?;
+        users.count -= 1;
+        let others = streams.iter().filter(|stream| !users.replayed_on.contains(stream)).cloned();
+        let others: Vec<_> = others.collect();
+        users.replayed_on.extend(others);
+        let is_last = users.count == 0;
+        is_last.then(|| pools.users.remove(&pool)).flatten().map(|users| users.replayed_on)
     }
 
     /// The pool from which a capture allocates.

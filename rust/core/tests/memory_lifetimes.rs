@@ -1,0 +1,58 @@
+//! Memory that graphs, and functions on streams, use and let go. Every test has a device of its own.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::{Arc, LazyLock, Mutex, mpsc};
+use std::time::Duration;
+
+use interlock::Error;
+use interlock::accelerator::host::{HostDriver, HostOptions};
+use interlock::accelerator::memory::{self, DeviceMemory, Limit};
+use interlock::accelerator::{self, CaptureMode, Device, Graph, Stream, Work};
+
+const MIB: usize = 1 << 20;
+
+/// Longer than anything takes; who waits for so long waits for something that never comes.
+const TOO_LONG: Duration = Duration::from_secs(60);
+
+static DRIVER: LazyLock<()> = LazyLock::new(|| {
+    let options = HostOptions { devices: 3, ..HostOptions::default() };
+    accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
+});
+
+fn device(index: u32) -> Option<Device> {
+    LazyLock::force(&DRIVER);
+    Some(format!("host:{index}").parse().unwrap())
+}
+
+fn reserved(device: Option<Device>) -> u64 {
+    memory::statistics(device).unwrap().reserved_bytes.all.current
+}
+
+#[test]
+fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
+    let device = device(0);
+    let [own, other] = [(); 2].map(|()| Stream::exclusive(device, 0).unwrap());
+    let [first, last] = [(); 2].map(|()| Graph::new(false).unwrap());
+    let pool = first.pool(None).unwrap();
+    for graph in [&first, &last] {
+        let _current = own.guard().unwrap();
+        graph.capture_begin(Some(pool), CaptureMode::ThreadLocal).unwrap();
+        DeviceMemory::on(&own, 4 * MIB).unwrap().fill(1, None).unwrap();
+        graph.capture_end().unwrap();
+    }
+    let (opens, latch) = mpsc::channel::<()>();
+    let latch = Mutex::new(latch);
+    other.launch(Work::new("held", move || latch.lock().unwrap().recv().or(Ok(())))).unwrap();
+    let current = other.guard().unwrap();
+    first.replay().unwrap();
+    drop(current);
+    first.reset().unwrap();
+    last.reset().unwrap();
+    let while_queued = reserved(device);
+    drop(opens);
+    other.synchronize().unwrap();
+    assert_eq!(while_queued, 20 * MIB as u64);
+}
+
