@@ -56,3 +56,30 @@ fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
     assert_eq!(while_queued, 20 * MIB as u64);
 }
 
+#[test]
+fn a_pool_may_go_while_memory_is_asked_for_from_it() {
+    let device = device(1);
+    let stream = Stream::exclusive(device, 0).unwrap();
+    let graph = Arc::new(Graph::new(false).unwrap());
+    let current = stream.guard().unwrap();
+    graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
+    let asked = graph.clone();
+    let registration = memory::on_miss(move |device, _| {
+        if device == asked_device() {
+            asked.discard().unwrap();
+        }
+        true
+    });
+    let memory = DeviceMemory::on(&stream, 4 * MIB).unwrap();
+    drop((registration, current));
+    assert_eq!(reserved(device), 20 * MIB as u64);
+    drop(memory);
+    memory::empty_cache().unwrap();
+    assert_eq!(reserved(device), 0);
+    assert!(memory::statistics(device).unwrap().reserved_bytes_by_private_pools.is_empty());
+}
+
+fn asked_device() -> Device {
+    device(1).unwrap()
+}
+

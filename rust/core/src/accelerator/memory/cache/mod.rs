@@ -100,11 +100,19 @@ impl Cache {
         let found = self.locked(|state| {
             state.settle(&context);
             let request = state.request(stream.id(), requested, pool)?;
-            Some((request, state.take(&request)))
+            let taken = state.take(&request);
+            if taken.is_none() {
+                state.books.pools[request.pool].asked += 1;
+            }
+            Some((request, taken))
         });
         match found {
             Some((_, Some(taken))) => Ok(taken),
-            Some((request, None)) => self.allocate_anew(&context, stream, &request, pool),
+            Some((request, None)) => {
+                let taken = self.allocate_anew(&context, stream, &request, pool);
+                self.change(&context, |state| state.end_request(&context, request.pool));
+                taken
+            }
             None => Err(self.exhausted(&context, stream, (requested, requested), pool)),
         }
     }
