@@ -83,3 +83,23 @@ fn asked_device() -> Device {
     device(1).unwrap()
 }
 
+#[test]
+fn a_function_on_a_stream_that_lacks_memory_does_not_wait_for_itself() {
+    let device = device(2);
+    let stream = Stream::exclusive(device, 0).unwrap();
+    memory::set_limit(Some(Limit::Bytes(2 * MIB as u64)), device).unwrap();
+    drop(DeviceMemory::on(&stream, MIB).unwrap());
+    let (tells, told) = mpsc::channel();
+    let (tells, own) = (Mutex::new(tells), stream.clone());
+    let asks = Work::new("asks", move || {
+        let refused = DeviceMemory::on(&own, 4 * MIB).map(drop);
+        let _ = tells.lock().unwrap().send((refused, memory::empty_cache()));
+        Ok(())
+    });
+    stream.launch(asks).unwrap();
+    let (refused, emptied) = told.recv_timeout(TOO_LONG).unwrap();
+    assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{refused:?}");
+    assert_eq!(emptied, Ok(()));
+    memory::empty_cache().unwrap();
+    assert_eq!(reserved(device), 0);
+}

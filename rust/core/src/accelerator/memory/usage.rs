@@ -69,7 +69,7 @@ pub fn fragmentation(device: Option<Device>) -> Result<f64> {
 }
 
 /// Gives back to the driver what is kept of all devices and not in use, once the work that is queued now has been
-/// done. Does nothing while a graph is captured.
+/// done; a function that runs on a stream does not wait for that. Does nothing while a graph is captured.
 pub fn empty_cache() -> Result<()> {
     let Some((home, _)) = in_use(None)? else { return Ok(()) };
     home.caches_for(NAMESPACE)?.iter().try_for_each(|cache| cache.empty(home))
