@@ -65,6 +65,14 @@ fn memory_knows_its_streams_and_questions_start_no_driver() {
     drop(unrelated);
     accelerator::synchronize(None).unwrap();
     assert!(at_once(&memory));
+    let elsewhere = Stream::exclusive(Some("host:1".parse().unwrap()), 0).unwrap();
+    let (work, latch) = held();
+    elsewhere.launch(work).unwrap();
+    memory.record_stream(&elsewhere).unwrap();
+    assert!(!at_once(&memory), "and all that others have which were recorded");
+    drop(latch);
+    elsewhere.synchronize().unwrap();
+    assert!(at_once(&memory));
 
     assert_eq!(memory::set_limit(Some(Limit::Bytes(1 << 20)), None), Ok(None));
     assert_eq!(memory::limit(None), Ok(Some(1 << 20)));

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::graph::PoolId;
+use super::stream::Stream;
 
 /// The captures and pools of an accelerator.
 #[derive(Debug, Default)]
@@ -29,6 +30,8 @@ struct Pools {
 struct Used {
     number: u64,
     graphs: usize,
+    /// The streams that may still run graphs which use it no more.
+    replayed_on: Vec<Stream>,
 }
 
 /// The pool from which a capture allocates. The id may be that of another pool once no graph uses it any more, as of a
@@ -57,7 +60,7 @@ impl Captures {
         pools.of_captures.insert(capture, pool);
         let used = pools.used.entry(pool).or_insert_with(|| {
             pools.made += 1;
-            Used { number: pools.made, graphs: 0 }
+            Used { number: pools.made, graphs: 0, replayed_on: Vec::new() }
         });
         used.graphs += 1;
         self.underway.store(pools.of_captures.len(), Ordering::Release);
@@ -70,16 +73,17 @@ impl Captures {
         self.underway.store(pools.of_captures.len(), Ordering::Release);
     }
 
-    /// A graph uses a pool no more; whether it was the last one.
-    pub(super) fn let_go(&self, pool: PoolId) -> bool {
+    /// A graph uses a pool no more, and these streams may still run it. After the last one: the streams that may
+    /// still run any that did.
+    pub(super) fn let_go(&self, pool: PoolId, streams: &[Stream]) -> Option<Vec<Stream>> {
         let mut pools = self.pools();
-        let Some(used) = pools.used.get_mut(&pool) else { return false };
+        let used = pools.used.get_mut(&pool)?;
         used.graphs -= 1;
-        let last = used.graphs == 0;
-        if last {
-            pools.used.remove(&pool);
-        }
-        last
+        let others = streams.iter().filter(|stream| !used.replayed_on.contains(stream)).cloned();
+        let others: Vec<_> = others.collect();
+        used.replayed_on.extend(others);
+        let is_last = used.graphs == 0;
+        is_last.then(|| pools.used.remove(&pool)).flatten().map(|used| used.replayed_on)
     }
 
     /// The pool from which a capture allocates.

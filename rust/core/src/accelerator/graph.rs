@@ -225,7 +225,7 @@ impl Graph {
     fn let_pool_go(&self, state: &mut State) {
         let streams = std::mem::take(&mut state.replayed_on);
         if let Some(pool) = state.pool.take()
-            && self.home.captures().let_go(pool)
+            && let Some(streams) = self.home.captures().let_go(pool, &streams)
         {
             self.home.caches_for("a Graph").into_iter().flatten().for_each(|cache| {
                 cache.pool_goes(self.home, pool, &streams);

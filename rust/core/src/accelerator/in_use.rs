@@ -104,8 +104,8 @@ impl Accelerator {
     }
 
     /// Whether a program has limited the memory of a device.
-    pub(super) fn limits_memory(&self) -> bool {
-        self.caches.iter().any(|cache| cache.limit().is_some())
+    pub(super) fn limits_memory(&'static self) -> bool {
+        self.caches.iter().any(|cache| cache.limit(self).is_ok_and(|limit| limit.is_some()))
     }
 
     /// The pool from which memory for a stream comes while a graph is captured.

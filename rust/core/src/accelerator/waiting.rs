@@ -73,6 +73,11 @@ impl Drop for Serving {
     }
 }
 
+/// Whether this thread runs a function of a stream.
+pub(super) fn is_serving() -> bool {
+    SERVED.try_with(Cell::get).ok().flatten().is_some()
+}
+
 /// A function that waits for its own stream would stop it for good.
 fn refuse_to_wait_for_oneself(home: &Accelerator, awaited: Awaited) -> Result<()> {
     let Some(served) = SERVED.try_with(Cell::get).ok().flatten() else { return Ok(()) };

@@ -154,7 +154,13 @@ impl DeviceMemory {
         match self.stream()? {
             Some(_) => self.streams()?.iter().map(Stream::waiting).collect(),
             // What a stream has queued that is gone can be awaited only with all that the device has.
-            None => current::waiting(Some(self.device())).map(|waiting| vec![waiting]),
+            None => {
+                let others = self.allocation.used_on()?;
+                let elsewhere = others.iter().filter(|other| other.device() != self.device());
+                std::iter::once(current::waiting(Some(self.device())))
+                    .chain(elsewhere.map(Stream::waiting))
+                    .collect()
+            }
         }
     }
 

@@ -57,13 +57,13 @@ impl FromStr for Limit {
 pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (home, index) = current::resolve(device, SET_LIMIT)?;
     let limit = in_bytes(limit, home.device(index))?;
-    Ok(home.cache_for(index, SET_LIMIT)?.set_limit(limit))
+    home.cache_for(index, SET_LIMIT)?.set_limit(home, limit)
 }
 
-/// What [`set_limit`] last set, in bytes. A question starts no driver.
+/// What [`set_limit`] or a configuration last set, in bytes. A question starts no driver.
 pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
     let Some((home, index)) = usage::in_use(device)? else { return Ok(None) };
-    Ok(home.cache_for(index, SET_LIMIT)?.limit())
+    home.cache_for(index, SET_LIMIT)?.limit(home)
 }
 
 /// How many bytes of a device's memory may be kept that nobody uses; `None` for any number. Returns what it was. What

@@ -69,8 +69,8 @@ pub fn fragmentation(device: Option<Device>) -> Result<f64> {
 }
 
 /// Gives back to the driver what is kept of all devices and not in use, once the work that is queued now has been
-/// done. Does nothing while a graph is captured. Fails where a device can't tell what has been done; the others are
-/// emptied all the same.
+/// done; a function that runs on a stream does not wait for that. Does nothing while a graph is captured. Fails where a
+/// device can't tell what has been done; the others are emptied all the same.
 pub fn empty_cache() -> Result<()> {
     let Some((home, _)) = in_use(None)? else { return Ok(()) };
     // One device that is lost does not keep the others from it.

@@ -43,6 +43,8 @@ pub(super) struct Pool {
     pub(super) large: FreeList,
     /// No graph uses it any more.
     pub(super) is_gone: bool,
+    /// Requests that may still add memory to it.
+    pub(super) asked: usize,
 }
 
 impl Pool {

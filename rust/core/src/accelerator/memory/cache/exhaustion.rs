@@ -12,7 +12,7 @@ use crate::accelerator::memory::history::Cause;
 use crate::accelerator::memory::out_of_memory::{CacheState, OutOfMemory};
 use crate::accelerator::memory::reclaim;
 use crate::accelerator::stream::Stream;
-use crate::accelerator::{Backoff, PoolId, interrupt};
+use crate::accelerator::{Backoff, PoolId, interrupt, waiting};
 use crate::{Error, Result};
 
 impl Cache {
@@ -134,14 +134,15 @@ impl Cache {
     }
 
     /// Waits, and gives back what can be given back meanwhile. Fails where a stream can't be asked how far it is: of a
-    /// device that is lost that would never be known.
+    /// device that is lost that would never be known. A function that runs on a stream does not wait: what it waits
+    /// for may come after itself.
     fn wait_while(&self, context: &Context, waits: impl Fn(&State) -> bool) -> Result<()> {
         let mut backoff = Backoff::new(Patience { limit: Duration::MAX, asleep: true });
         // What was noticed before is no reason not to try.
         let _ = self.locked(|state| state.waits.take_trouble());
         loop {
             self.change(context, |state| state.settle(context));
-            if !self.locked(|state| waits(state)) {
+            if !self.locked(|state| waits(state)) || waiting::is_serving() {
                 return Ok(());
             }
             self.locked(|state| state.waits.take_trouble())?;

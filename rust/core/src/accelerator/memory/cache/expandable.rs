@@ -14,6 +14,8 @@ use crate::{Error, Result};
 struct Growth {
     /// Without memory so far.
     piece: PieceId,
+    /// The free piece before it, which was set apart for it. What lies there otherwise is somebody else's.
+    before: Option<PieceId>,
     address: Address,
     bytes: usize,
     page: usize,
@@ -28,8 +30,8 @@ impl Cache {
         granularity: usize,
     ) -> Result<Option<Taken>> {
         if !self.locked(|state| state.books.has_room_to_grow(request)) {
-            let Some(bytes) = self.addresses(context, request, granularity)? else { return Ok(None) };
             let page = self.locked(|state| state.books.rules.page(request.is_small(), granularity));
+            let Some(bytes) = self.addresses(context, request, page)? else { return Ok(None) };
             let address = context.driver.reserve_addresses(context.device, bytes)?;
             self.locked(|state| state.books.add_expandable_segment(request, address, bytes, page));
         }
@@ -38,32 +40,26 @@ impl Cache {
             true => self.map(context, growth),
             false => Ok(false),
         };
-        self.locked(|state| match mapped {
-            Ok(true) => {
+        if mapped == Ok(true) {
+            return self.locked(|state| {
                 state.asked_for -= growth.bytes as u64;
                 let piece = state.books.end_growth(growth);
                 state.books.hand_out(piece, request);
                 Ok(Some(state.taken(piece)))
-            }
-            Ok(false) => {
-                state.books.abandon_growth(growth);
-                Ok(None)
-            }
-            Err(error) => {
-                state.books.abandon_growth(growth);
-                Err(error)
-            }
-        })
+            });
+        }
+        let addresses = self.locked(|state| state.books.abandon_growth(growth));
+        self.release_addresses(context, addresses);
+        mapped.map(|_| None)
     }
 
     /// How many addresses to reserve for a segment that serves a request: an eighth more than the device has memory,
     /// so that it can grow around pieces in use. `None` for what no memory of the device can serve.
-    fn addresses(&self, context: &Context, request: &Request, granularity: usize) -> Result<Option<usize>> {
+    fn addresses(&self, context: &Context, request: &Request, page: usize) -> Result<Option<usize>> {
         let total = usize::try_from(context.driver.memory_info(context.device)?.total).unwrap_or(usize::MAX);
         if request.bytes > total {
             return Ok(None);
         }
-        let page = self.locked(|state| state.books.rules.page(request.is_small(), granularity));
         Ok((total / 8 * 9).max(request.bytes).checked_next_multiple_of(page))
     }
 
@@ -96,7 +92,13 @@ impl Cache {
             // that was queued there. A device that is lost refuses, and has nothing to be given back.
             let _ = unsafe { context.driver.unmap(context.device, Address(address), page) };
         }
-        if let Some((address, bytes)) = self.locked(|state| state.end_shrinking(context, piece)) {
+        let addresses = self.locked(|state| state.end_shrinking(context, piece));
+        self.release_addresses(context, addresses);
+    }
+
+    /// Gives back the addresses of a segment that was forgotten, if one was.
+    fn release_addresses(&self, context: &Context, addresses: Option<(Address, usize)>) {
+        if let Some((address, bytes)) = addresses {
             // SAFETY: the driver reserved them for this device and size, and none has memory.
             let _ = unsafe { context.driver.release_addresses(context.device, address, bytes) };
         }
@@ -191,19 +193,15 @@ impl Books {
         // Others may have freed enough meanwhile.
         let bytes =
             request.bytes.saturating_sub(self.free_before(piece)).max(1).checked_next_multiple_of(page)?;
-        if let Some(before) = self.pieces[piece].before.filter(|_| self.free_before(piece) > 0) {
+        let before = self.pieces[piece].before.filter(|_| self.free_before(piece) > 0);
+        if let Some(before) = before {
             self.set_apart(before);
         }
         if self.pieces[piece].bytes > bytes {
             self.cut(piece, bytes);
         }
         self.pieces[piece].state = PieceState::Leaving;
-        Some(Growth { piece, address: self.pieces[piece].address, bytes, page })
-    }
-
-    /// The piece before, if it was set apart for a growth.
-    fn set_apart_before(&self, id: PieceId) -> Option<PieceId> {
-        self.pieces[id].before.filter(|before| self.pieces[*before].state == PieceState::Leaving)
+        Some(Growth { piece, before, address: self.pieces[piece].address, bytes, page })
     }
 
     /// The addresses have memory: returns the free piece that they are now.
@@ -213,19 +211,19 @@ impl Books {
         self.statistics.num_device_alloc += 1;
         self.count_reserved(pool, |counted| counted.add(small, growth.bytes as u64));
         self.note_segment(Action::SegmentMap, segment, growth.address.0, growth.bytes);
-        if let Some(before) = self.set_apart_before(growth.piece) {
+        if let Some(before) = growth.before {
             self.list_with_neighbours(before);
         }
         self.list_with_neighbours(growth.piece)
     }
 
-    /// The addresses got no memory.
-    fn abandon_growth(&mut self, growth: Growth) {
-        let before = self.set_apart_before(growth.piece);
-        self.unmapped(growth.piece);
-        if let Some(before) = before {
+    /// The addresses got no memory. Returns those of the segment where none has, which is forgotten then.
+    fn abandon_growth(&mut self, growth: Growth) -> Option<(Address, usize)> {
+        let piece = self.unmapped(growth.piece);
+        if let Some(before) = growth.before {
             self.list_with_neighbours(before);
         }
+        self.forget_if_unmapped(piece)
     }
 
     /// Addresses have no memory, and are one with those on both sides. Returns that piece.
@@ -276,13 +274,18 @@ impl Books {
         self.statistics.num_device_free += 1;
         self.count_reserved(pool, |counted| counted.take(small, bytes as u64));
         self.note_segment(Action::SegmentUnmap, segment_id, address.0, bytes);
-        let left = self.unmapped(id);
-        if self.pieces[left].is_split() {
+        let unmapped = self.unmapped(id);
+        self.forget_if_unmapped(unmapped)
+    }
+
+    /// Forgets the segment of a piece without memory where it has no other; returns its addresses.
+    fn forget_if_unmapped(&mut self, id: PieceId) -> Option<(Address, usize)> {
+        if self.pieces[id].is_split() {
             return None;
         }
-        let segment = self.segments.remove(segment_id);
-        self.pieces.remove(left);
-        self.forget_pool_if_empty(pool);
+        let segment = self.segments.remove(self.pieces[id].segment);
+        self.pieces.remove(id);
+        self.forget_pool_if_empty(segment.pool);
         Some((segment.address, segment.bytes))
     }
 

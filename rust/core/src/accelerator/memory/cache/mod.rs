@@ -109,11 +109,19 @@ impl Cache {
         let found = self.locked_as_is(|state| {
             state.settle(&context);
             let request = state.request(stream.id(), requested, pool)?;
-            Some((request, state.take(&request)))
+            let taken = state.take(&request);
+            if taken.is_none() {
+                state.books.pools[request.pool].asked += 1;
+            }
+            Some((request, taken))
         });
         match found {
             Some((_, Some(taken))) => Ok(taken),
-            Some((request, None)) => self.allocate_anew(&context, stream, &request, pool),
+            Some((request, None)) => {
+                let taken = self.allocate_anew(&context, stream, &request, pool);
+                self.change(&context, |state| state.end_request(&context, request.pool));
+                taken
+            }
             None => Err(self.exhausted(&context, stream, (requested, requested), pool)),
         }
     }
@@ -202,13 +210,20 @@ impl Cache {
         self.locked(|state| (state.books.largest_free(), state.books.kept))
     }
 
-    /// How many bytes may be taken from the driver; returns how many might before.
-    pub(in crate::accelerator) fn set_limit(&self, limit: Option<u64>) -> Option<u64> {
-        self.locked(|state| std::mem::replace(&mut state.limit, limit))
+    /// How many bytes may be taken from the driver; returns how many might before. What was configured by now comes
+    /// before that.
+    pub(in crate::accelerator) fn set_limit(
+        &self,
+        home: &'static Accelerator,
+        limit: Option<u64>,
+    ) -> Result<Option<u64>> {
+        self.configure(&self.context(home))?;
+        Ok(self.locked(|state| std::mem::replace(&mut state.limit, limit)))
     }
 
-    pub(in crate::accelerator) fn limit(&self) -> Option<u64> {
-        self.locked(|state| state.limit)
+    pub(in crate::accelerator) fn limit(&self, home: &'static Accelerator) -> Result<Option<u64>> {
+        self.configure(&self.context(home))?;
+        Ok(self.locked(|state| state.limit))
     }
 
     /// How many bytes may be kept that nobody uses; returns how many might before. What is too much goes back.

@@ -147,7 +147,8 @@ impl Books {
     /// A pool that is gone and has no segments any more is forgotten. Returns whether it was.
     pub(super) fn forget_pool_if_empty(&mut self, index: PoolIndex) -> bool {
         let is_empty = self.segments.iter().all(|(_, segment)| segment.pool != index);
-        if !self.pools[index].is_gone || !is_empty {
+        let Pool { is_gone, asked, .. } = self.pools[index];
+        if !is_gone || asked > 0 || !is_empty {
             return false;
         }
         let id = self.pools.remove(index).id;

@@ -256,8 +256,20 @@ impl State {
         }
     }
 
-    /// Lets go what a pool has that no graph uses, or tries later: while something is captured, or where a stream
-    /// can't be asked.
+    /// A request is over that could have added memory to a pool. It may have gone meanwhile.
+    pub(super) fn end_request(&mut self, context: &Context, pool: PoolIndex) {
+        self.books.pools[pool].asked -= 1;
+        if self.books.pools[pool].asked == 0
+            && let Some(place) = self.going.iter().position(|(going, _)| *going == pool)
+        {
+            let (_, streams) = self.going.swap_remove(place);
+            self.let_pool_go(context, pool, streams);
+            self.books.forget_pool_if_empty(pool);
+        }
+    }
+
+    /// Lets go what a pool has that no graph uses, or tries later: while something is captured or a request may add
+    /// to it, or where a stream can't be asked.
     fn let_pool_go(&mut self, context: &Context, pool: PoolIndex, streams: Vec<Stream>) {
         let segments = self.books.open_segments(|segment| segment.pool == pool);
         for segment in segments.iter().filter(|_| !context.capturing) {
@@ -271,7 +283,8 @@ impl State {
                 None => self.waits.forget(events),
             }
         }
-        if self.books.open_segments(|segment| segment.pool == pool).is_empty() {
+        let is_asked = self.books.pools[pool].asked > 0;
+        if !is_asked && self.books.open_segments(|segment| segment.pool == pool).is_empty() {
             self.gone.extend(streams);
         } else {
             self.going.push((pool, streams));

@@ -2,12 +2,13 @@
 
 #![allow(clippy::indexing_slicing, reason = "tests")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 
 use super::Cache;
 use super::piece::Segment;
 use super::sizes::Rules;
 use crate::Result;
+use crate::accelerator::Work;
 use crate::accelerator::host::{Faults, HostDriver, HostOptions};
 use crate::accelerator::in_use::Accelerator;
 use crate::accelerator::memory::{DeviceMemory, Statistics};
@@ -187,6 +188,35 @@ fn a_segment_that_gets_a_part_of_what_it_needs_gives_it_back() {
 }
 
 #[test]
+fn a_segment_does_not_grow_into_pages_that_go_back() {
+    let rig = Rig::new(200 * MIB, growing());
+    let first = rig.allocate(20 * MIB).unwrap();
+    let (opens, latch) = mpsc::channel::<()>();
+    let latch = Mutex::new(latch);
+    let held = Work::new("held", move || latch.lock().unwrap().recv().or(Ok(())));
+    rig.stream().launch(held).unwrap();
+    rig.cache().set_cache_limit(rig.home, Some(0));
+    let leaving = first.address().0;
+    drop(first);
+    // The pages before it go back as soon as the stream has got past the latch.
+    let second = rig.allocate(20 * MIB).unwrap();
+    assert_eq!((second.address().0, rig.reserved()), (leaving + 20 * MIB as u64, 40 * MIB));
+    drop(opens);
+    rig.stream().synchronize().unwrap();
+    drop(second);
+    rig.cache().empty(rig.home).unwrap();
+    assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
+}
+
+#[test]
+fn addresses_that_get_no_memory_go_back() {
+    let rig = Rig::new(100 * MIB, growing());
+    rig.cache().set_limit(rig.home, Some(0)).unwrap();
+    assert!(rig.allocate(MIB).is_err());
+    assert_eq!(rig.cache().locked(|state| state.books.segments.iter().count()), 0);
+}
+
+#[test]
 fn without_keeping_every_piece_goes_back() {
     let rig = Rig::new(100 * MIB, Rules { keeps: false, ..Rules::default() });
     let piece = rig.allocate(1000).unwrap();
@@ -200,7 +230,7 @@ fn without_keeping_every_piece_goes_back() {
 #[test]
 fn what_is_long_unused_is_collected_before_the_driver_is_asked() {
     let rig = Rig::new(1000 * MIB, Rules { collection: 0.5, ..Rules::default() });
-    rig.cache().set_limit(Some(180 * MIB as u64));
+    rig.cache().set_limit(rig.home, Some(180 * MIB as u64)).unwrap();
     let pieces: Vec<_> = [30, 32, 34].map(|size| rig.allocate(size * MIB).unwrap()).into_iter().collect();
     for piece in pieces {
         drop(piece);
