@@ -98,7 +98,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--device", default="cpu", help="cpu, host, or a device of the accelerator")
     device = interlock.device(parser.parse_args().device)
-    if device.type == "host":
+    # INTERLOCK_ACCELERATOR may have chosen it already, with more devices.
+    if device.type == "host" and accelerator.current_accelerator() != interlock.device("host"):
         accelerator.use("host")
     # What is made from here on lies there.
     interlock.set_default_device(device)

@@ -345,3 +345,22 @@ def test_views_and_capsules_that_are_left_at_the_end_are_no_crash() -> None:
     """
     done = child.run(code)
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.usefixtures("devices")
+def test_leaving_a_buffer_that_is_looked_at_hides_no_exception_of_the_program() -> None:
+    buffer = Buffer(4)
+    view = memoryview(buffer)
+
+    def leave(raised: bool) -> None:
+        with buffer:
+            if raised:
+                raise ValueError("the program's")
+
+    with pytest.raises(ValueError, match="the program's"):
+        leave(raised=True)
+    assert not buffer.closed
+    with pytest.raises(BufferError, match="1 of its views"):
+        leave(raised=False)
+    view.release()
+    buffer.close()

@@ -89,4 +89,7 @@ def replay(
     Raises `ArgumentError` for what is no snapshot, or has no trace of the device, `OutOfMemoryError`
     where there is less room than there was, `NoAcceleratorError` without an accelerator.
     """
+    if not hasattr(snapshot, "keys"):
+        kind = type(snapshot).__name__
+        raise TypeError(f"replay takes a dict, as snapshot() returns it, got a value of type {kind}")
     return _native.replay(snapshot, device)

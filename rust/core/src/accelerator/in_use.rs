@@ -228,6 +228,11 @@ impl Accelerator {
         Ok(found.and_then(|(_, stream)| stream.upgrade()).map(Stream::from))
     }
 
+    /// Whether there is a stream with this id that is not in a pool, or is about to go.
+    pub(super) fn remembers(&self, id: i64) -> bool {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&id)
+    }
+
     /// The stream with this id has gone.
     pub(super) fn forget(&self, id: i64) {
         self.others.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);

@@ -251,7 +251,6 @@ impl Drop for StreamInner {
         if !matches!(self.kind, Kind::Exclusive | Kind::External) || !self.home.is_of_this_process() {
             return;
         }
-        self.home.forget(self.id);
         if let Ok(cache) = self.home.cache_for(self.handle.device, "a Stream") {
             cache.stream_goes(self.home, self.id, self.handle);
         }

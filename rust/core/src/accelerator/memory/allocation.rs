@@ -32,11 +32,13 @@ impl Allocation {
     pub(super) fn new(stream: &Stream, bytes: usize) -> Result<Self> {
         let (home, device) = (stream.home(), stream.device_index());
         let cache = home.cache_for(device, "a Stream")?;
-        let pool = home.pool_for(stream)?;
+        let mut pool = home.pool_for(stream)?;
         let taken = match bytes {
             0 => None,
             _ => match cache.allocate(stream, bytes, pool.map(|pool| pool.id)) {
                 Err(Error::OutOfMemory(told)) if reclaim::ask_for_another_try(&told) => {
+                    // Who was asked may have ended the capture.
+                    pool = home.pool_for(stream)?;
                     Some(cache.allocate(stream, bytes, pool.map(|pool| pool.id))?)
                 }
                 taken => Some(taken?),

@@ -243,7 +243,7 @@ impl Buffer {
         });
         let taken = taken.map_err(|views| {
             PyBufferError::new_err(format!(
-                "the Buffer can't be closed while {views} memoryviews show its bytes"
+                "the Buffer can't be closed while {views} of its views (memoryview, numpy.frombuffer) are in use"
             ))
         })?;
         // It may wait for the driver.
@@ -256,9 +256,14 @@ impl Buffer {
         Ok(slf)
     }
 
-    #[pyo3(signature = (*_error))]
-    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        self.close(py, None)
+    #[pyo3(signature = (*error))]
+    fn __exit__(&self, py: Python<'_>, error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let fails_already = error.get_item(0).is_ok_and(|class| !class.is_none());
+        match self.close(py, None) {
+            // What the program raised says more than that somebody still looks at the bytes.
+            Err(closing) if fails_already && closing.is_instance_of::<PyBufferError>(py) => Ok(()),
+            closed => closed,
+        }
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

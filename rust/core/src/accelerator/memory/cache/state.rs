@@ -154,7 +154,8 @@ impl State {
         self.books.join_last();
         let stream = self.books.segments[segment].stream;
         let found = context.home.stream_of_id(context.device, stream).ok().flatten();
-        let lives = found.is_some();
+        // A stream that is about to go can't be asked any more, and says so itself in a moment.
+        let lives = found.is_some() || context.home.remembers(stream);
         self.gone.extend(found);
         let own = if lives && !context.capturing { self.event_after(context, stream) } else { None };
         if lives && own.is_none() {
@@ -176,7 +177,7 @@ impl State {
         for piece in self.waits.take_postponed() {
             self.await_streams(context, piece);
         }
-        for piece in self.waits.passed(context.driver) {
+        for piece in self.waits.passed(context.driver, context.device) {
             if let PieceState::Awaited(count) = &mut self.books.pieces[piece].state {
                 *count -= 1;
                 if *count == 0 {
@@ -233,6 +234,8 @@ impl State {
 
     /// A stream goes; what was allocated for it goes back to the driver once nobody uses it, and no graph does.
     pub(super) fn stream_goes(&mut self, context: &Context, id: i64, stream: StreamHandle) {
+        // Not before: as long as it is remembered, its memory waits for it.
+        context.home.forget(id);
         for segment in self.books.kept_segments(|segment| segment.stream == id) {
             // What can't be asked, as it is lost or captures, never comes back.
             let Ok(event) = self.waits.recorded(context.driver, stream) else { continue };

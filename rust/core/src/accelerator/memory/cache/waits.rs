@@ -157,16 +157,25 @@ impl Waits {
         self.leaving.push(Leaving { number, events, pieces });
     }
 
-    /// Pieces of which one stream less has queued work, once for each stream that has got past it.
-    pub(super) fn passed(&mut self, driver: &dyn Driver) -> Vec<PieceId> {
+    /// Pieces of which one stream less has queued work, once for each stream that has got past it. What waits for
+    /// another device that was lost is forgotten: it never passes, which is no trouble of `device`.
+    pub(super) fn passed(&mut self, driver: &dyn Driver, device: DeviceIndex) -> Vec<PieceId> {
         let mut passed = Vec::new();
-        for queue in self.freed.values_mut() {
-            while let Some(first) = queue.front()
-                && is_over(driver, first.event, &mut self.trouble)
-            {
-                self.idle.push(first.event);
-                passed.push(first.piece);
-                queue.pop_front();
+        for ((other, _), queue) in &mut self.freed {
+            while let Some(first) = queue.front() {
+                match driver.is_over(first.event) {
+                    Ok(true) => {
+                        self.idle.push(first.event);
+                        passed.push(first.piece);
+                        queue.pop_front();
+                    }
+                    Ok(false) => break,
+                    Err(Error::DeviceLost { .. }) if *other != device => queue.clear(),
+                    Err(error) => {
+                        self.trouble = Some(error);
+                        break;
+                    }
+                }
             }
         }
         self.freed.retain(|_, queue| !queue.is_empty());
