@@ -212,6 +212,8 @@ INTERRUPTED = """
     from interlock.accelerator import memory
     from interlock.accelerator.memory import Buffer
 
+    # What runs in the background may have been started without it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     faults = accelerator.Faults()
     accelerator.use("host", memory=64 << 20, faults=faults)
     empty = faults.live_objects()["bytes"]
