@@ -62,7 +62,7 @@ pub struct Model {
 impl Model {
     pub fn new(devices: DeviceIndex, capacity: u64) -> Self {
         Model {
-            devices: (0..devices).map(Device::new).collect(),
+            devices: (0..devices).map(|_| Device::new()).collect(),
             streams: Streams::default(),
             capture: None,
             handles: Vec::new(),

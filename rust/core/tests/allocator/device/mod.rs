@@ -5,7 +5,6 @@ mod leaving;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use interlock::accelerator::PoolId;
-use interlock::accelerator::driver::DeviceIndex;
 use interlock::accelerator::memory::{ByPool, ScopeStatistics, Statistics};
 
 use super::counting::{add, change, in_pool, take};
@@ -14,7 +13,6 @@ use super::segment::{Block, Mark, Segment, StreamKey, is_small, rounded, segment
 
 #[derive(Clone, Debug)]
 pub struct Device {
-    pub index: DeviceIndex,
     pub segments: BTreeMap<u64, Segment>,
     pub used: BTreeMap<u64, Used>,
     pub statistics: Statistics,
@@ -56,9 +54,8 @@ pub struct Scope {
 }
 
 impl Device {
-    pub fn new(index: DeviceIndex) -> Self {
+    pub fn new() -> Self {
         Device {
-            index,
             segments: BTreeMap::new(),
             used: BTreeMap::new(),
             statistics: Statistics { max_split_size: -1, ..Statistics::default() },

@@ -33,7 +33,7 @@ impl Cache {
             let page = self.locked(|state| state.books.rules.page(request.is_small(), granularity));
             let Some(bytes) = self.addresses(context, request, page)? else { return Ok(None) };
             let address = context.driver.reserve_addresses(context.device, bytes)?;
-            self.locked(|state| state.books.add_expandable_segment(request, address, bytes, page));
+            self.locked(|state| state.books.insert_segment(request, address, bytes, Some(page)));
         }
         let Some(growth) = self.locked(|state| state.books.begin_growth(request)) else { return Ok(None) };
         let mapped = match self.may_ask_for(context, growth.bytes) {
@@ -119,37 +119,6 @@ impl State {
 }
 
 impl Books {
-    /// A segment without memory, whose addresses the driver reserved.
-    fn add_expandable_segment(&mut self, request: &Request, address: Address, bytes: usize, page: usize) {
-        let piece = self.pieces.insert(Piece {
-            segment: self.segments.next_id(),
-            address,
-            bytes,
-            requested: 0,
-            state: PieceState::Unmapped,
-            before: None,
-            after: None,
-            used_on: Vec::new(),
-            since: self.requests,
-            freed: self.frees,
-            oversize: false,
-        });
-        self.segments.insert(Segment {
-            number: self.segments_made,
-            address,
-            bytes,
-            pool: request.pool,
-            small: request.is_small(),
-            stream: request.stream,
-            first: piece,
-            page: Some(page),
-            oversize: false,
-            ended: None,
-            orphaned: None,
-        });
-        self.segments_made += 1;
-    }
-
     /// The addresses without memory that, with the free piece before them, are enough for a request; those that need
     /// the least new memory come from the segment that is fullest there.
     fn room_to_grow(&self, request: &Request) -> Option<PieceId> {

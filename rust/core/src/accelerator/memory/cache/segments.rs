@@ -29,13 +29,33 @@ impl Books {
 
     /// A segment that the driver gave, as one free piece.
     pub(super) fn add_segment(&mut self, request: &Request, address: Address, bytes: usize) -> PieceId {
-        let (small, oversize) = (request.is_small(), bytes >= self.rules.oversize);
+        let small = request.is_small();
+        let (segment, piece) = self.insert_segment(request, address, bytes, None);
+        self.list(piece);
+        self.statistics.segment.add(small, 1);
+        self.count_reserved(request.pool, |counted| counted.add(small, bytes as u64));
+        self.statistics.num_device_alloc += 1;
+        if self.segments[segment].oversize {
+            self.statistics.oversize_segments.add(1);
+        }
+        self.note_segment(Action::SegmentAlloc, segment, address.0, bytes);
+        piece
+    }
+
+    /// A segment of one piece, which has no memory yet if the segment grows by pages. It is not listed.
+    pub(super) fn insert_segment(
+        &mut self,
+        request: &Request,
+        address: Address,
+        bytes: usize,
+        page: Option<usize>,
+    ) -> (SegmentId, PieceId) {
         let piece = self.pieces.insert(Piece {
             segment: self.segments.next_id(),
             address,
             bytes,
             requested: 0,
-            state: PieceState::Free,
+            state: if page.is_some() { PieceState::Unmapped } else { PieceState::Free },
             before: None,
             after: None,
             used_on: Vec::new(),
@@ -48,24 +68,16 @@ impl Books {
             address,
             bytes,
             pool: request.pool,
-            small,
+            small: request.is_small(),
             stream: request.stream,
             first: piece,
-            page: None,
-            oversize,
+            page,
+            oversize: page.is_none() && bytes >= self.rules.oversize,
             ended: None,
             orphaned: None,
         });
-        self.list(piece);
-        self.statistics.segment.add(small, 1);
-        self.count_reserved(request.pool, |counted| counted.add(small, bytes as u64));
-        self.statistics.num_device_alloc += 1;
-        if oversize {
-            self.statistics.oversize_segments.add(1);
-        }
         self.segments_made += 1;
-        self.note_segment(Action::SegmentAlloc, segment, address.0, bytes);
-        piece
+        (segment, piece)
     }
 
     /// Takes a free piece out of those that are handed out.
