@@ -35,8 +35,6 @@ pub(crate) enum Chosen {
     /// The first registered one that can be used, else NVIDIA's.
     Whichever,
     Driver(Arc<dyn Driver>),
-    /// NVIDIA's.
-    Cuda,
     /// That of a type which may be registered later.
     Registered(String),
     /// None at all, and why.
@@ -104,7 +102,7 @@ fn understood(text: &str) -> Chosen {
                 env::ACCELERATOR
             )),
         },
-        ("cuda", None) => Chosen::Cuda,
+        ("cuda", None) => Chosen::Driver(cuda::driver()),
         ("none", None) => Chosen::Nothing(format!("{} is \"none\"", env::ACCELERATOR)),
         _ => Chosen::Registered(text.to_owned()),
     }
@@ -129,19 +127,20 @@ pub fn environment_came_too_late() -> Option<String> {
     ))
 }
 
-/// The driver that a question is answered for. Starts nothing and fixes nothing.
-pub(super) fn chosen() -> Chosen {
+/// The driver that a question is answered for, or why there is none. Starts nothing and fixes nothing.
+pub(super) fn chosen() -> Result<Arc<dyn Driver>, String> {
     let (chosen, registered) = {
         let mut registry = REGISTRY.lock();
         (registry.chosen(), registry.registered.clone())
     };
     // Asked without the lock: a driver may take its time.
     match chosen {
-        Chosen::Whichever => {
+        Chosen::Driver(driver) => Ok(driver),
+        Chosen::Nothing(reason) => Err(reason),
+        _ => {
             let usable = registered.into_iter().find(|driver| driver.unavailable().is_none());
-            usable.map_or(Chosen::Cuda, Chosen::Driver)
+            Ok(usable.unwrap_or_else(cuda::driver))
         }
-        chosen => chosen,
     }
 }
 
@@ -196,17 +195,11 @@ fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&Chosen) -> bool) -> R
 
 /// The chosen driver, if it has a device.
 fn usable(operation: &'static str) -> Result<Arc<dyn Driver>> {
-    let no_accelerator = |reason| Error::NoAccelerator { operation, reason };
-    match chosen() {
-        Chosen::Driver(driver) => match why_not(&*driver) {
-            None => Ok(driver),
-            Some(reason) => Err(no_accelerator(reason)),
-        },
-        _ => match why_unavailable() {
-            Some(reason) => Err(no_accelerator(reason)),
-            None => Err(Error::Unsupported { operation, device: Device::CUDA }),
-        },
-    }
+    let usable = chosen().and_then(|driver| match why_not(&*driver) {
+        None => Ok(driver),
+        Some(reason) => Err(reason),
+    });
+    usable.map_err(|reason| Error::NoAccelerator { operation, reason })
 }
 
 /// Why a driver can't be used, if so.
@@ -226,7 +219,7 @@ pub fn use_driver(driver: Arc<dyn Driver>) -> Result<()> {
 pub fn use_named(name: &str) -> Result<()> {
     let driver = match name {
         "host" => return use_driver(HostDriver::new(HostOptions::default())?),
-        "cuda" => return choose(Chosen::Cuda, "cuda"),
+        "cuda" => return use_driver(cuda::driver()),
         "none" => return choose(Chosen::Nothing("the program chose to use none".to_owned()), "none"),
         _ => REGISTRY.lock().registered_as(name),
     };
@@ -282,39 +275,29 @@ pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
 
 /// Whether the first device has virtual memory, as far as that is known without starting a driver.
 pub(super) fn has_virtual_memory() -> bool {
-    match chosen() {
-        Chosen::Driver(driver) if why_not(&*driver).is_none() => {
-            driver.mapping_granularity(0).is_ok_and(|bytes| bytes > 0)
-        }
-        _ => false,
-    }
+    chosen().is_ok_and(|driver| {
+        why_not(&*driver).is_none() && driver.mapping_granularity(0).is_ok_and(|bytes| bytes > 0)
+    })
 }
 
 /// How many devices the accelerator has; 0 where there is none. Fixes nothing.
 pub fn device_count() -> u32 {
     match chosen() {
-        Chosen::Driver(driver) if driver.unavailable().is_none() => driver.device_count(),
-        Chosen::Cuda => cuda::device_count(),
+        Ok(driver) if driver.unavailable().is_none() => driver.device_count(),
         _ => 0,
     }
 }
 
 /// The accelerator of this process, without an index; `None` where none was chosen and none can be used.
 pub fn current_accelerator() -> Option<Device> {
-    match chosen() {
-        Chosen::Driver(driver) => Some(Device::of(driver.device_type())),
-        Chosen::Cuda => (cuda::device_count() > 0).then_some(Device::CUDA),
-        _ => None,
-    }
+    let was_chosen = !matches!(REGISTRY.lock().chosen(), Chosen::Whichever);
+    let driver = chosen().ok()?;
+    (was_chosen || why_not(&*driver).is_none()).then(|| Device::of(driver.device_type()))
 }
 
 /// Why there is no accelerator with a device, in one sentence; `None` where there is one.
 pub fn why_unavailable() -> Option<String> {
-    match chosen() {
-        Chosen::Driver(driver) => why_not(&*driver),
-        Chosen::Nothing(reason) => Some(reason),
-        _ => cuda::why_unavailable(),
-    }
+    chosen().map_or_else(Some, |driver| why_not(&*driver))
 }
 
 /// The accelerator, without an index, or an error that says what `operation` needs one for and why there is

@@ -1,37 +1,24 @@
 //! NVIDIA devices, through cudarc: its driver module only, loaded while the program runs, with the
-//! oldest bindings that have what we need. Newer functions are looked up by ourselves.
+//! oldest bindings that have what we need.
+//!
+//! Nothing of cudarc is called before the [probe] has found a driver that has every function we call, as cudarc panics
+//! where one is missing. Counting devices goes another way and does not start the driver.
 
+mod counting;
+mod driver;
 mod probe;
 
-use cudarc::driver::result;
+use std::sync::Arc;
+
 use once_cell::race::OnceBox;
 
+use super::driver::Driver;
+use driver::CudaDriver;
 pub use probe::{DriverStatus, Version};
 
-/// Whether the driver can be used; asked once, which starts the driver.
-pub(super) fn status() -> &'static DriverStatus {
-    // Not a blocking cell: a fork while another thread probes would leave the child waiting. Starting
-    // the driver twice is harmless.
-    static STATUS: OnceBox<DriverStatus> = OnceBox::new();
-    STATUS.get_or_init(|| Box::new(probe::probe()))
-}
-
-/// How many devices the driver shows to this process; 0 where it can't be used.
-pub(super) fn device_count() -> u32 {
-    match status() {
-        // Counting is what every driver can; an error after a good start is a device that is gone.
-        DriverStatus::Ready { .. } => {
-            result::device::get_count().ok().and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
-        }
-        _ => 0,
-    }
-}
-
-/// Why NVIDIA's devices can't be used, in one sentence; `None` where there are some.
-pub(super) fn why_unavailable() -> Option<String> {
-    (device_count() == 0).then(|| match status() {
-        // The driver started and then counted none.
-        DriverStatus::Ready { .. } => DriverStatus::NoDevice.to_string(),
-        status => status.to_string(),
-    })
+/// The driver, of which a process has one.
+pub(super) fn driver() -> Arc<dyn Driver> {
+    // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
+    static DRIVER: OnceBox<Arc<CudaDriver>> = OnceBox::new();
+    DRIVER.get_or_init(Default::default).clone()
 }

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use std::fmt;
 
 use libloading::Library;
+use once_cell::race::OnceBox;
 
 /// The driver library, as the loader knows it everywhere.
 const SONAME: &str = "libcuda.so.1";
@@ -89,8 +90,16 @@ impl fmt::Display for DriverStatus {
     }
 }
 
+/// Starts the driver, if it can be used; asked once.
+pub(super) fn start() -> &'static DriverStatus {
+    // Not a blocking cell: a fork while another thread probes would leave the child waiting. Starting
+    // the driver twice is harmless.
+    static STATUS: OnceBox<DriverStatus> = OnceBox::new();
+    STATUS.get_or_init(|| Box::new(probe()))
+}
+
 /// Loads the driver library and starts the driver. It stays loaded, as cudarc will use it.
-pub(super) fn probe() -> DriverStatus {
+fn probe() -> DriverStatus {
     // SAFETY: the driver library's initialisers are made to run in any process.
     let library = match unsafe { Library::new(SONAME) } {
         Ok(library) => library,
