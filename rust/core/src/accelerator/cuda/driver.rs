@@ -39,6 +39,10 @@ unsafe impl Driver for CudaDriver {
         self.started.get().copied().unwrap_or_else(|| counting::count().unwrap_or(0))
     }
 
+    fn changed_too_late(&self) -> Option<String> {
+        counting::changed_too_late()
+    }
+
     fn start(&self) -> Result<()> {
         let _ = probe::start();
         absent()

@@ -6,7 +6,10 @@
 
 mod counting;
 mod driver;
+mod nvml;
 mod probe;
+mod status;
+mod visible;
 
 use std::sync::Arc;
 
@@ -14,7 +17,7 @@ use once_cell::race::OnceBox;
 
 use super::driver::Driver;
 use driver::CudaDriver;
-pub use probe::{DriverStatus, Version};
+pub use status::{DriverStatus, Version};
 
 /// The driver, of which a process has one.
 pub(super) fn driver() -> Arc<dyn Driver> {
