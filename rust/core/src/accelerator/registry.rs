@@ -28,7 +28,7 @@ pub(crate) struct Registry {
     replaced: Vec<Chosen>,
     registered: Vec<Arc<dyn Driver>>,
     in_use: Option<&'static Accelerator>,
-    /// What of the environment came too late for the driver in use, as it was last told.
+    /// What of the environment came too late for the driver, as it was last told.
     told: Option<String>,
 }
 
@@ -116,7 +116,7 @@ fn understood(text: &str) -> Chosen {
 pub fn environment_came_too_late() -> Option<String> {
     choice_came_too_late().or_else(|| {
         // Asked without the lock: what a driver looks at is its own.
-        let changed = used_already()?.driver().changed_too_late();
+        let changed = chosen().ok()?.changed_too_late();
         let mut registry = REGISTRY.lock();
         let is_told = registry.told == changed;
         registry.told.clone_from(&changed);

@@ -12,6 +12,7 @@ use once_cell::race::OnceBox;
 
 use super::status::{DriverStatus, OLDEST, SONAME, Version};
 use super::visible;
+use crate::libraries::reason_of;
 use crate::lifecycle;
 
 /// What the driver's functions answer, in its own numbers.
@@ -50,7 +51,7 @@ fn looked() -> &'static Look {
         // SAFETY: the driver library's initialisers are made to run in any process.
         let (status, library) = match unsafe { Library::new(SONAME) } {
             Ok(library) => (examined(&library).unwrap_or_else(|status| status), Some(library)),
-            Err(error) => (DriverStatus::Absent { reason: on_one_line(&error) }, None),
+            Err(error) => (DriverStatus::Absent { reason: reason_of(&error) }, None),
         };
         Box::new(Look { status, library })
     })
@@ -104,10 +105,6 @@ fn file_of(function: Start) -> String {
     }
     // SAFETY: the loader keeps the name, which ends with a zero, as long as the library is loaded.
     unsafe { CStr::from_ptr(found.dli_fname) }.to_string_lossy().into_owned()
-}
-
-fn on_one_line(error: &libloading::Error) -> String {
-    error.to_string().replace('\n', " ")
 }
 
 /// A start of the driver, in the process that made it.
