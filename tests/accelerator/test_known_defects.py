@@ -1,7 +1,7 @@
 """What PyTorch gets wrong about devices, by the rows of the list of known defects.
 
-Rows 16, 23, 29, 30 and 35 are about NVIDIA's driver. In full, with their variations: row 13 in test_current, 14
-and 15 in test_probe, 19 in test_exit, 20 in test_waiting, 22 and 24 in test_counting, 25 and 26 in
+Rows 16, 23, 29, 30 and 35 are about NVIDIA's driver. In full, with their variations: row 13 in test_current,
+14 and 15 in test_probe, 19 in test_exit, 20 in test_waiting, 22 and 24 in test_counting, 25 and 26 in
 test_contracts, 28 in test_current, 33 in test_graphs.
 """
 
