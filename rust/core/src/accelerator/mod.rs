@@ -17,7 +17,9 @@ pub mod host;
 mod in_use;
 mod interrupt;
 pub mod memory;
+mod quietly;
 mod registry;
+mod reservations;
 mod stream;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -4,9 +4,32 @@
 //! Nothing of cudarc is called before the [probe] has found a driver that has every function we call, as cudarc panics
 //! where one is missing. Counting devices goes another way and does not start the driver.
 
+mod addresses;
+mod api;
+mod captures;
+mod context;
+mod copies;
 mod counting;
+mod device;
 mod driver;
+mod errors;
+mod events;
+mod functions;
+mod graphs;
+mod line;
+mod memory;
+mod pool;
+mod pooled_event;
 mod probe;
+mod properties;
+mod runs;
+mod shape;
+mod started;
+mod stream;
+mod streams;
+mod waits;
+mod whole_device;
+mod work;
 
 use std::sync::Arc;
 

@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::quietly::call_quietly;
+
 /// The place of a device among those of its driver.
 pub type DeviceIndex = u8;
 
@@ -137,6 +139,11 @@ impl Work {
     /// A function with a name for messages.
     pub fn new(name: &str, run: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
         Work { name: Arc::from(name), run: Arc::new(run) }
+    }
+
+    /// Runs it; why it failed, if it did. A panic is a failure.
+    pub fn call(&self) -> Result<(), String> {
+        call_quietly(|| (self.run)())
     }
 }
 
