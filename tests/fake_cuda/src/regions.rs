@@ -70,7 +70,7 @@ impl State {
         let bytes = usize::try_from(bytes).map_err(|_| OUT_OF_MEMORY)?;
         let found = match kind {
             BlockKind::Memory => driver.allocate(keeper, bytes),
-            BlockKind::Pinned => driver.allocate_pinned(bytes),
+            BlockKind::Pinned => driver.allocate_pinned(0, bytes),
             BlockKind::Mapping => driver.map(keeper, Address(address), bytes).map(|()| Address(address)),
         };
         let Address(address) = found.map_err(|_| OUT_OF_MEMORY)?;
