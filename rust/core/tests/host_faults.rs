@@ -77,12 +77,12 @@ fn the_pinned_allocation_fails_whose_number_was_said() {
     assert!(matches!(faults.fail_pinned_allocation(Some(0)), Err(Error::Argument { .. })));
     faults.fail_pinned_allocation(Some(2)).unwrap();
     let _device = [rig.memory(0, 8), rig.memory(1, 8)];
-    let failed = [(); 4].map(|()| matches!(rig.driver.allocate_pinned(8), Err(Error::OutOfMemory(_))));
+    let failed = [(); 4].map(|()| matches!(rig.driver.allocate_pinned(0, 8), Err(Error::OutOfMemory(_))));
     assert_eq!(failed, [false, true, false, false]);
     assert_eq!(faults.live_objects().unwrap().pinned_bytes, 24);
     faults.fail_pinned_allocation(Some(1)).unwrap();
     faults.fail_pinned_allocation(None).unwrap();
-    assert!(rig.driver.allocate_pinned(8).is_ok());
+    assert!(rig.driver.allocate_pinned(0, 8).is_ok());
 }
 
 const PIECE: usize = 2 << 20;

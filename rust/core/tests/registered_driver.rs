@@ -73,7 +73,7 @@ unsafe impl Driver for ThirdParty {
         properties(device: DeviceIndex) -> DeviceProperties;
         memory_info(device: DeviceIndex) -> MemoryInfo;
         allocate(device: DeviceIndex, bytes: usize) -> Address;
-        allocate_pinned(bytes: usize) -> Address;
+        allocate_pinned(near: DeviceIndex, bytes: usize) -> Address;
         mapping_granularity(device: DeviceIndex) -> usize;
         reserve_addresses(device: DeviceIndex, bytes: usize) -> Address;
         map(device: DeviceIndex, address: Address, bytes: usize) -> ();

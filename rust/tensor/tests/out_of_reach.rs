@@ -35,7 +35,7 @@ unsafe impl Driver for Remote {
         properties(device: DeviceIndex) -> interlock::Result<DeviceProperties>;
         memory_info(device: DeviceIndex) -> interlock::Result<MemoryInfo>;
         allocate(device: DeviceIndex, bytes: usize) -> interlock::Result<Address>;
-        allocate_pinned(bytes: usize) -> interlock::Result<Address>;
+        allocate_pinned(near: DeviceIndex, bytes: usize) -> interlock::Result<Address>;
         priority_range(device: DeviceIndex) -> interlock::Result<PriorityRange>;
         default_stream(device: DeviceIndex) -> interlock::Result<StreamHandle>;
         create_stream(device: DeviceIndex, priority: i32) -> interlock::Result<StreamHandle>;

@@ -23,8 +23,13 @@ pub(crate) fn resolve(
 
 /// The current device of this thread, as far as the accelerator has it.
 fn index_on(home: &Accelerator) -> DeviceIndex {
+    index_below(home.device_count())
+}
+
+/// The current device of this thread, of so many.
+pub(super) fn index_below(count: usize) -> DeviceIndex {
     // What a fork or a captured state brought along may name a device of an accelerator that had more.
-    state::current_device().filter(|index| usize::from(*index) < home.device_count()).unwrap_or(0)
+    state::current_device().filter(|index| usize::from(*index) < count).unwrap_or(0)
 }
 
 /// The current device of this thread: 0 until another is made current.

@@ -7,7 +7,7 @@
 
 mod backoff;
 mod captures;
-mod cuda;
+pub mod cuda;
 mod current;
 mod device;
 pub mod driver;
@@ -17,7 +17,9 @@ pub mod host;
 mod in_use;
 mod interrupt;
 pub mod memory;
+mod quietly;
 mod registry;
+mod reservations;
 mod stream;
 #[cfg(test)]
 pub(crate) mod testing;

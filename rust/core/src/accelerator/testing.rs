@@ -78,7 +78,7 @@ unsafe impl Driver for FakeDriver {
         absent()
     }
 
-    fn allocate_pinned(&self, _: usize) -> Result<Address> {
+    fn allocate_pinned(&self, _: DeviceIndex, _: usize) -> Result<Address> {
         absent()
     }
 

@@ -42,7 +42,7 @@ pub fn too_much_memory_is_told_with_the_device_and_the_size(make: Make) {
             }
             other => panic!("{other:?}"),
         }
-        assert!(matches!(rig.driver.allocate_pinned(requested), Err(Error::OutOfMemory(_))));
+        assert!(matches!(rig.driver.allocate_pinned(0, requested), Err(Error::OutOfMemory(_))));
     }
     assert_eq!(rig.memory(0, 512).bytes, 512);
 }

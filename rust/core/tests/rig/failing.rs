@@ -129,7 +129,7 @@ unsafe impl Driver for Failing {
     passed_on! {
         properties(device: DeviceIndex) -> DeviceProperties, on device;
         memory_info(device: DeviceIndex) -> MemoryInfo, on device;
-        allocate_pinned(bytes: usize) -> Address, on 0;
+        allocate_pinned(near: DeviceIndex, bytes: usize) -> Address, on 0;
         priority_range(device: DeviceIndex) -> PriorityRange, on device;
         default_stream(device: DeviceIndex) -> StreamHandle, on device;
         create_stream(device: DeviceIndex, priority: i32) -> StreamHandle, on device;

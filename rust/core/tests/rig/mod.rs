@@ -91,7 +91,7 @@ impl Rig {
     }
 
     pub fn pinned(&self, content: &[u8]) -> Arc<Memory> {
-        let address = self.driver.allocate_pinned(content.len()).unwrap();
+        let address = self.driver.allocate_pinned(0, content.len()).unwrap();
         let memory = Memory { driver: self.driver.clone(), device: None, address, bytes: content.len() };
         // SAFETY: the memory was just allocated and nobody else knows it.
         unsafe { std::ptr::copy_nonoverlapping(content.as_ptr(), memory.pointer(), content.len()) };

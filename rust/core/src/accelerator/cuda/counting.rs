@@ -1,8 +1,8 @@
 //! How many devices there are, asked without starting the driver wherever that is possible: where it has been
 //! started, no forked child can use it.
 
-use cudarc::driver::result;
-
+use super::api;
+use super::errors::check;
 use super::nvml::{self, Silence};
 use super::probe;
 use super::status::DriverStatus;
@@ -36,11 +36,14 @@ fn count_without_starting() -> Result<u32, DriverStatus> {
 }
 
 /// The driver's own answer. No child that is forked from now on can use it.
-fn count_by_starting() -> Result<u32, DriverStatus> {
+pub(super) fn count_by_starting() -> Result<u32, DriverStatus> {
     match probe::start() {
         // Counting is what every driver can; an error after a good start is a device that is gone.
         DriverStatus::Ready { .. } => {
-            some(result::device::get_count().ok().and_then(|count| u32::try_from(count).ok()))
+            let mut count = 0;
+            // SAFETY: the pointer is valid.
+            let counted = check(unsafe { api::cuDeviceGetCount(&raw mut count) });
+            some(counted.ok().and_then(|()| u32::try_from(count).ok()))
         }
         status => Err(status.clone()),
     }

@@ -3,26 +3,45 @@
 use once_cell::race::OnceBox;
 
 use super::counting;
-use super::probe;
+use super::device::CudaDevice;
+use super::graphs;
+use super::shape::shape;
+use super::started::Started;
+use super::streams::{self, capture_of};
+use crate::accelerator::DeviceType;
 use crate::accelerator::driver::{
     Address, Awaited, CaptureMode, Copy, DeviceIndex, DeviceProperties, Driver, EventHandle, EventOptions,
-    ExecutableHandle, Fill, GraphHandle, GraphShape, MemoryInfo, PriorityRange, StreamHandle, Work,
+    ExecutableHandle, Fill, Goal, GraphHandle, GraphShape, MemoryInfo, Patience, PriorityRange, StreamHandle,
+    Work,
 };
-use crate::accelerator::{Device, DeviceType};
 use crate::{Error, Result};
 
 /// The driver of the type [`DeviceType::Cuda`].
+///
+/// Streams are non-blocking: they wait for the default one as little as for each other. A device is not touched, and
+/// gets no context, before something is made, asked or awaited that needs one.
 #[derive(Default)]
 pub(super) struct CudaDriver {
-    /// How many devices there were when it was started.
-    started: OnceBox<u32>,
+    started: OnceBox<Started>,
 }
 
-fn absent<T>() -> Result<T> {
-    Err(Error::Unsupported { operation: "this", device: Device::CUDA })
+/// What a device that was used before it was started is told.
+const STARTING: &str = "the accelerator";
+
+impl CudaDriver {
+    fn started(&self) -> Result<&Started> {
+        let reason = || "the driver was not started".to_owned();
+        self.started.get().ok_or_else(|| Error::NoAccelerator { operation: STARTING, reason: reason() })
+    }
+
+    fn device(&self, index: DeviceIndex) -> Result<&CudaDevice> {
+        self.started()?.device(index)
+    }
 }
 
-// SAFETY: it gives out no memory and queues no work.
+// SAFETY: memory comes from the driver, which keeps it until it is given back (`memory.rs`, `addresses.rs`). Queued work
+// owns its keeper until a place behind it is reached (`stream.rs`), and what is recorded as long as there is a graph that
+// has it, or a replay of it is queued (`graphs.rs`).
 unsafe impl Driver for CudaDriver {
     fn device_type(&self) -> DeviceType {
         DeviceType::Cuda
@@ -30,13 +49,17 @@ unsafe impl Driver for CudaDriver {
 
     fn unavailable(&self) -> Option<String> {
         match self.started.get() {
-            Some(_) => None,
+            Some(started) if started.is_of_this_process() => None,
+            Some(_) => Some(Error::Forked { what: "NVIDIA's driver" }.to_string()),
             None => counting::count().err().map(|status| status.to_string()),
         }
     }
 
     fn device_count(&self) -> u32 {
-        self.started.get().copied().unwrap_or_else(|| counting::count().unwrap_or(0))
+        match self.started.get() {
+            Some(started) => started.devices.len() as u32,
+            None => counting::count().unwrap_or(0),
+        }
     }
 
     fn changed_too_late(&self) -> Option<String> {
@@ -44,115 +67,203 @@ unsafe impl Driver for CudaDriver {
     }
 
     fn start(&self) -> Result<()> {
-        let _ = probe::start();
-        absent()
+        if let Some(started) = self.started.get() {
+            let forked = Error::Forked { what: "NVIDIA's driver" };
+            return if started.is_of_this_process() { Ok(()) } else { Err(forked) };
+        }
+        let count = counting::count_by_starting()
+            .map_err(|status| Error::NoAccelerator { operation: STARTING, reason: status.to_string() })?;
+        // Another thread that started it at the same time may have been first.
+        let _ = self.started.set(Box::new(Started::with_devices(count)?));
+        Ok(())
     }
 
-    fn priority_range(&self, _: DeviceIndex) -> Result<PriorityRange> {
-        absent()
+    fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties> {
+        self.device(device)?.properties()
     }
 
-    fn create_stream(&self, _: DeviceIndex, _: i32) -> Result<StreamHandle> {
-        absent()
+    fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {
+        self.device(device)?.memory_info()
     }
 
-    fn release_stream(&self, _: StreamHandle) {}
-
-    fn properties(&self, _: DeviceIndex) -> Result<DeviceProperties> {
-        absent()
+    fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        self.device(device)?.allocate(bytes)
     }
 
-    fn memory_info(&self, _: DeviceIndex) -> Result<MemoryInfo> {
-        absent()
+    unsafe fn release(&self, device: DeviceIndex, address: Address, _: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.device(device)?.release(address) }
     }
 
-    fn allocate(&self, _: DeviceIndex, _: usize) -> Result<Address> {
-        absent()
+    fn allocate_pinned(&self, near: DeviceIndex, bytes: usize) -> Result<Address> {
+        self.device(near)?.allocate_pinned(bytes)
     }
 
-    unsafe fn release(&self, _: DeviceIndex, _: Address, _: usize) -> Result<()> {
-        absent()
+    unsafe fn release_pinned(&self, address: Address, _: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.started()?.any_used_device()?.release_pinned(address) }
     }
 
-    fn allocate_pinned(&self, _: usize) -> Result<Address> {
-        absent()
+    fn mapping_granularity(&self, device: DeviceIndex) -> Result<usize> {
+        self.device(device)?.mapping_granularity()
     }
 
-    unsafe fn release_pinned(&self, _: Address, _: usize) -> Result<()> {
-        absent()
+    fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        match self.mapping_granularity(device)? {
+            0 => Err(self.no_virtual_memory(device)),
+            granularity => self.device(device)?.reserve_addresses(bytes, granularity),
+        }
     }
 
-    fn default_stream(&self, _: DeviceIndex) -> Result<StreamHandle> {
-        absent()
+    unsafe fn release_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        self.device(device)?.release_addresses(address, bytes)
     }
 
-    fn adopt_stream(&self, _: DeviceIndex, _: u64) -> Result<StreamHandle> {
-        absent()
+    fn map(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        let granularity = self.mapping_granularity(device)?;
+        if granularity == 0 {
+            return Err(self.no_virtual_memory(device));
+        }
+        let started = self.started()?;
+        let device = started.device(device)?;
+        let peers: Result<Vec<_>> =
+            device.reached_by().into_iter().map(|index| started.device(index)).collect();
+        device.map(address, bytes, granularity, &peers?)
     }
 
-    fn create_event(&self, _: DeviceIndex, _: EventOptions) -> Result<EventHandle> {
-        absent()
+    unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.device(device)?.unmap(address, bytes) }
     }
 
-    fn release_event(&self, _: EventHandle) {}
-
-    fn record_event(&self, _: EventHandle, _: StreamHandle) -> Result<()> {
-        absent()
+    fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange> {
+        streams::priority_range(self.device(device)?)
     }
 
-    fn wait_event(&self, _: StreamHandle, _: EventHandle) -> Result<()> {
-        absent()
+    fn default_stream(&self, device: DeviceIndex) -> Result<StreamHandle> {
+        Ok(StreamHandle { device, native: streams::DEFAULT })
     }
 
-    fn elapsed(&self, _: EventHandle, _: EventHandle) -> Result<f64> {
-        absent()
+    fn create_stream(&self, device: DeviceIndex, priority: i32) -> Result<StreamHandle> {
+        let (started, device) = (self.started()?, self.device(device)?);
+        started.streams.sweep(device, "Stream");
+        Ok(started.streams.create(device, priority, "Stream")?.handle)
     }
 
-    fn is_done(&self, _: Awaited) -> Result<bool> {
-        absent()
+    fn release_stream(&self, stream: StreamHandle) {
+        if let (Ok(started), Ok(device)) = (self.started(), self.device(stream.device)) {
+            started.streams.release(device, stream);
+        }
     }
 
-    fn is_over(&self, _: EventHandle) -> Result<bool> {
-        absent()
+    fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
+        self.started()?.streams.adopt(self.device(device)?, native)
     }
 
-    unsafe fn copy(&self, _: StreamHandle, _: Copy) -> Result<()> {
-        absent()
+    fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle> {
+        self.started()?.events.create(self.device(device)?, options)
     }
 
-    unsafe fn fill(&self, _: StreamHandle, _: Fill) -> Result<()> {
-        absent()
+    fn release_event(&self, event: EventHandle) {
+        if let Ok(started) = self.started() {
+            started.release_event(event);
+        }
     }
 
-    fn launch(&self, _: StreamHandle, _: Work) -> Result<()> {
-        absent()
+    fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
+        self.started()?.record_event(event, stream)
     }
 
-    fn begin_capture(&self, _: StreamHandle, _: CaptureMode) -> Result<()> {
-        absent()
+    fn wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()> {
+        self.started()?.wait_event(stream, event)
     }
 
-    fn capture_of(&self, _: StreamHandle) -> Result<Option<u64>> {
-        absent()
+    fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64> {
+        let started = self.started()?;
+        started.events.elapsed(self.device(start.device)?, start, end)
     }
 
-    fn end_capture(&self, _: StreamHandle) -> Result<GraphHandle> {
-        absent()
+    fn export_event(&self, event: EventHandle) -> Result<Vec<u8>> {
+        self.started()?.events.export(self.device(event.device)?, event)
     }
 
-    fn instantiate(&self, _: GraphHandle) -> Result<ExecutableHandle> {
-        absent()
+    fn import_event(&self, device: DeviceIndex, exported: &[u8]) -> Result<EventHandle> {
+        self.started()?.events.import(self.device(device)?, exported)
     }
 
-    fn replay(&self, _: ExecutableHandle, _: StreamHandle) -> Result<()> {
-        absent()
+    fn is_done(&self, awaited: Awaited) -> Result<bool> {
+        self.started()?.is_done(awaited)
     }
 
-    fn shape(&self, _: GraphHandle) -> Result<GraphShape> {
-        absent()
+    fn is_over(&self, event: EventHandle) -> Result<bool> {
+        self.started()?.is_over(event)
     }
 
-    fn release_graph(&self, _: GraphHandle) {}
+    fn goal(&self, awaited: Awaited) -> Result<Goal> {
+        self.started()?.goal(awaited)
+    }
 
-    fn release_executable(&self, _: ExecutableHandle) {}
+    fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
+        self.started()?.wait(goal, patience)
+    }
+
+    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.started()?.copy(stream, copy) }
+    }
+
+    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.started()?.fill(stream, fill) }
+    }
+
+    fn launch(&self, stream: StreamHandle, work: Work) -> Result<()> {
+        self.started()?.launch(stream, work)
+    }
+
+    fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()> {
+        self.started()?.begin_capture(stream, mode)
+    }
+
+    fn capture_of(&self, stream: StreamHandle) -> Result<Option<u64>> {
+        capture_of(self.device(stream.device)?, stream)
+    }
+
+    fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {
+        self.started()?.end_capture(stream)
+    }
+
+    fn instantiate(&self, graph: GraphHandle) -> Result<ExecutableHandle> {
+        let started = self.started()?;
+        let graph = started.graphs.find(graph, "Graph.instantiate")?;
+        started.graphs.instantiate(started.device(graph.device)?, &graph)
+    }
+
+    fn replay(&self, executable: ExecutableHandle, stream: StreamHandle) -> Result<()> {
+        self.started()?.replay(executable, stream)
+    }
+
+    fn shape(&self, graph: GraphHandle) -> Result<GraphShape> {
+        let started = self.started()?;
+        let graph = started.graphs.find(graph, "Graph.debug_dump")?;
+        shape(started.device(graph.device)?, &graph)
+    }
+
+    fn release_graph(&self, graph: GraphHandle) {
+        let Ok(started) = self.started() else { return };
+        if let Some(graph) = started.graphs.take(graph)
+            && let Ok(device) = started.device(graph.device)
+        {
+            graphs::destroy(device, graph.pointer());
+        }
+    }
+
+    fn release_executable(&self, executable: ExecutableHandle) {
+        let Ok(started) = self.started() else { return };
+        if let Some(executable) = started.graphs.take_executable(executable)
+            && let Ok(device) = started.device(executable.device)
+        {
+            graphs::destroy_executable(device, &executable);
+        }
+    }
 }

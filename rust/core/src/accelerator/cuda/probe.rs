@@ -10,6 +10,7 @@ use cudarc::driver::sys::culib;
 use libloading::Library;
 use once_cell::race::OnceBox;
 
+use super::api;
 use super::status::{DriverStatus, OLDEST, SONAME, Version};
 use super::visible;
 use crate::libraries::reason_of;
@@ -25,9 +26,6 @@ mod code {
     pub(super) const OPERATING_SYSTEM: i32 = 304;
     pub(super) const NOT_PERMITTED: i32 = 800;
 }
-
-/// What is called through cudarc.
-const NAMES: &[&str] = &["cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet"];
 
 type Start = unsafe extern "C" fn(u32) -> c_int;
 type VersionOf = unsafe extern "C" fn(*mut c_int) -> c_int;
@@ -72,7 +70,7 @@ fn examined(library: &Library) -> Result<DriverStatus, DriverStatus> {
     if version < OLDEST {
         return Err(DriverStatus::TooOld { version });
     }
-    for name in NAMES {
+    for name in api::NAMES {
         function::<Start>(library, name)?;
     }
     // SAFETY: opens the first of several names that can be opened. Only where there were none would it panic, and the

@@ -79,8 +79,9 @@ pub unsafe trait Driver: Send + Sync {
     /// uses it.
     unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()>;
 
-    /// Memory of the processor that devices reach without a detour, aligned to 512 bytes. `bytes` is not 0.
-    fn allocate_pinned(&self, bytes: usize) -> Result<Address>;
+    /// Memory of the processor that all devices reach without a detour, aligned to 512 bytes. `bytes` is not 0; a
+    /// driver that has to use a device for it uses `near`.
+    fn allocate_pinned(&self, near: DeviceIndex, bytes: usize) -> Result<Address>;
 
     /// Gives such memory back.
     ///

@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::quietly::call_quietly;
+
 /// The place of a device among those of its driver.
 pub type DeviceIndex = u8;
 
@@ -138,6 +140,11 @@ impl Work {
     pub fn new(name: &str, run: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
         Work { name: Arc::from(name), run: Arc::new(run) }
     }
+
+    /// Runs it; why it failed, if it did. A panic is a failure.
+    pub fn call(&self) -> Result<(), String> {
+        call_quietly(|| (self.run)())
+    }
 }
 
 impl fmt::Debug for Work {
@@ -157,7 +164,8 @@ pub enum Awaited {
     Device(DeviceIndex),
 }
 
-/// What a wait is for: what [`Driver::goal`] found queued. What is queued later is not waited for.
+/// What a wait is for: what [`Driver::goal`] found queued. What is queued later is not waited for; that of a device may
+/// cover what is queued right afterwards, where a driver waits for other libraries' work as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goal {
     /// What was asked for.

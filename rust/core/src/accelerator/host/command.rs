@@ -1,12 +1,9 @@
 //! What is queued.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use super::device;
 use super::stream::Mark;
-use super::waste::drop_quietly;
 use crate::accelerator::Device;
 use crate::accelerator::driver::{Address, Copy, DeviceIndex, Fill, Place, Work};
 
@@ -45,10 +42,7 @@ impl Task {
     /// Does it; why it failed, if it did.
     pub(super) fn run(&self) -> Result<(), String> {
         match self {
-            Task::Launch(work) => match catch_unwind(AssertUnwindSafe(|| (work.run)())) {
-                Ok(result) => result,
-                Err(payload) => Err(message_of(payload)),
-            },
+            Task::Launch(work) => work.call(),
             Task::Copy(copy) => {
                 let (from, to) = (pointer(copy.from.address()), pointer(copy.to.address()));
                 // SAFETY: whoever queued it vouched that both ends are valid for so many bytes as long as the
@@ -127,26 +121,9 @@ fn pointer(address: Address) -> *mut u8 {
     ptr::with_exposed_provenance_mut(address.0 as usize)
 }
 
-/// What a panic said.
-fn message_of(payload: Box<dyn Any + Send>) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    drop_quietly(payload);
-    text.unwrap_or_else(|| "it panicked".into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_panic_is_a_reason_like_any_other() {
-        let run = |work| Task::Launch(work).run();
-        assert_eq!(run(Work::new("a", || panic!("plain"))), Err("plain".into()));
-        assert_eq!(run(Work::new("a", || panic!("{} and {}", 1, 2))), Err("1 and 2".into()));
-        assert_eq!(run(Work::new("a", || std::panic::panic_any(3))), Err("it panicked".into()));
-        assert_eq!(run(Work::new("a", || Err("told".into()))), Err("told".into()));
-    }
 
     #[test]
     fn copies_may_overlap() {

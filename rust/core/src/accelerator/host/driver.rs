@@ -109,7 +109,7 @@ unsafe impl Driver for HostDriver {
         unsafe { self.shared().release_memory(device, address, bytes) }
     }
 
-    fn allocate_pinned(&self, bytes: usize) -> Result<Address> {
+    fn allocate_pinned(&self, _: DeviceIndex, bytes: usize) -> Result<Address> {
         self.shared().allocate_pinned(bytes)
     }
 

@@ -1,6 +1,6 @@
 //! What others handed in and nobody needs any more.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use super::super::quietly::drop_quietly;
 
 /// Things to be dropped once the lock is released: what they own may call the driver, or panic.
 #[derive(Default)]
@@ -15,14 +15,6 @@ impl Waste {
 impl Drop for Waste {
     fn drop(&mut self) {
         self.0.drain(..).for_each(drop_quietly);
-    }
-}
-
-/// Drops what may panic while it goes: nobody is there whom that would concern.
-pub(super) fn drop_quietly<T>(thing: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(thing))) {
-        // What was thrown may panic as well; then it is not dropped at all.
-        std::mem::forget(payload);
     }
 }
 

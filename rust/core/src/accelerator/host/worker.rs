@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::super::quietly::drop_quietly;
 use super::command::{Command, Step, Task};
 use super::device;
 use super::failure;
 use super::shared::{Locked, Shared};
 use super::sleeper::Sleeper;
 use super::stream::{Head, Mark, StreamId};
-use super::waste::drop_quietly;
 use crate::accelerator::driver::DeviceIndex;
 use crate::{Error, Result};
 

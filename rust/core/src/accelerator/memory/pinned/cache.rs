@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use super::super::super::current;
 use super::super::super::driver::{Address, Driver, EventHandle, EventOptions};
 use super::super::super::stream::Stream;
 use super::super::config::{AllocatorConfig, TakenOver};
@@ -84,7 +85,7 @@ impl PinnedCache {
 
     fn timed_allocation(&self, driver: &dyn Driver, bytes: usize) -> Result<Address> {
         let start = Instant::now();
-        let address = driver.allocate_pinned(bytes)?;
+        let address = driver.allocate_pinned(current::index_below(driver.device_count() as usize), bytes)?;
         let took = start.elapsed();
         self.lock().books.statistics.host_alloc_time.add(took);
         Ok(address)

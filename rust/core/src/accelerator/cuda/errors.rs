@@ -1,0 +1,90 @@
+//! What the driver's functions return instead of success.
+
+use std::ffi::{CStr, c_char};
+use std::ptr;
+
+use cudarc::driver::sys::CUresult;
+
+use super::api;
+
+/// A code that is not success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Code(CUresult);
+
+/// Success, or the code.
+pub(super) fn check(result: CUresult) -> Result<(), Code> {
+    if result == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(Code(result)) }
+}
+
+impl Code {
+    pub(super) const NOT_READY: Code = Code(CUresult::CUDA_ERROR_NOT_READY);
+    pub(super) const PEER_ACCESS_ALREADY_ENABLED: Code =
+        Code(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+
+    /// The driver's number.
+    pub(super) fn number(self) -> i32 {
+        self.0 as i32
+    }
+
+    /// Whether there was not as much memory as was asked for.
+    pub(super) fn is_out_of_memory(self) -> bool {
+        self.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY
+    }
+
+    /// Whether a capture stands against what was to be done.
+    pub(super) fn is_of_capture(self) -> bool {
+        (CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED as u32
+            ..=CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD as u32)
+            .contains(&(self.0 as u32))
+    }
+
+    /// Whether it leaves the context of this process without use: every later call fails as well.
+    pub(super) fn is_sticky(self) -> bool {
+        matches!(
+            self.0,
+            CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
+                | CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE
+                | CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE
+                | CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+                | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
+                | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+                | CUresult::CUDA_ERROR_ASSERT
+                | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+                | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+                | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+                | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
+                | CUresult::CUDA_ERROR_INVALID_PC
+                | CUresult::CUDA_ERROR_LAUNCH_FAILED
+                | CUresult::CUDA_ERROR_SYSTEM_NOT_READY
+                | CUresult::CUDA_ERROR_UNKNOWN
+        )
+    }
+
+    /// Its name and what the driver says of it.
+    pub(super) fn told(self) -> String {
+        let name = self.text(|code, text| {
+            // SAFETY: the pointer is valid, and the function may be called at any time.
+            unsafe { api::cuGetErrorName(code, text) }
+        });
+        let text = self.text(|code, text| {
+            // SAFETY: as above.
+            unsafe { api::cuGetErrorString(code, text) }
+        });
+        match (name, text) {
+            (Some(name), Some(text)) => format!("{name}: {text}"),
+            (Some(name), None) => name,
+            // A driver may know codes that are newer than the bindings.
+            _ => "an error that the driver does not name".to_owned(),
+        }
+    }
+
+    fn text(self, ask: impl FnOnce(CUresult, *mut *const c_char) -> CUresult) -> Option<String> {
+        let mut text = ptr::null();
+        check(ask(self.0, &raw mut text)).ok()?;
+        if text.is_null() {
+            return None;
+        }
+        // SAFETY: the driver's names and sentences are constants that end with a zero.
+        Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    }
+}

@@ -1,0 +1,100 @@
+//! Waits for all that a device does, whoever queued it.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::api;
+use super::context::{Bound, Context};
+use super::errors::{Code, check};
+use crate::accelerator::driver::Patience;
+
+/// Who waits for a device. The driver can only wait to the end, which a thread does that nobody else waits for, so that
+/// those who asked can give up.
+#[derive(Default)]
+pub(super) struct WholeDevice(Arc<(Mutex<Turns>, Condvar)>);
+
+#[derive(Default)]
+struct Turns {
+    /// How often somebody asked.
+    asked: u64,
+    /// How many of these have been served.
+    served: u64,
+    has_thread: bool,
+    failed: Option<Failed>,
+}
+
+/// What the driver said instead of waiting, to those whose numbers are behind `after` and up to `up_to`.
+struct Failed {
+    after: u64,
+    up_to: u64,
+    code: Code,
+}
+
+impl Turns {
+    /// All who asked up to a number have been served.
+    fn serve(&mut self, up_to: u64, waited: Result<(), Code>) {
+        if let Err(code) = waited {
+            self.failed = Some(Failed { after: self.served, up_to, code });
+        }
+        self.served = up_to;
+    }
+}
+
+fn locked(turns: &Mutex<Turns>) -> MutexGuard<'_, Turns> {
+    turns.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl WholeDevice {
+    /// Begins to wait for what is queued now. Returns the number of the wait.
+    pub(super) fn begin(&self, context: Context) -> u64 {
+        let (turns, woken) = &*self.0;
+        let mut turns = locked(turns);
+        turns.asked += 1;
+        if !turns.has_thread {
+            let shared = self.0.clone();
+            let serve = move || serve(&shared, context);
+            turns.has_thread = thread::Builder::new().name("cuda waits".into()).spawn(serve).is_ok();
+        }
+        let number = turns.asked;
+        if !turns.has_thread {
+            // The system has no more threads, so this one waits.
+            drop(turns);
+            let waited = synchronize(context);
+            locked(&self.0.0).serve(number, waited);
+        }
+        woken.notify_all();
+        number
+    }
+
+    /// Whether a wait is over; false where patience ran out before. Fails with what the driver said.
+    pub(super) fn wait(&self, number: u64, patience: Patience) -> Result<bool, Code> {
+        let (turns, woken) = &*self.0;
+        let is_waiting = |turns: &mut Turns| turns.served < number;
+        let turns = woken.wait_timeout_while(locked(turns), patience.limit, is_waiting);
+        let (turns, _) = turns.unwrap_or_else(PoisonError::into_inner);
+        match &turns.failed {
+            Some(failed) if (failed.after + 1..=failed.up_to).contains(&number) => Err(failed.code),
+            _ => Ok(turns.served >= number),
+        }
+    }
+}
+
+/// One wait of the driver serves all who asked before it began.
+fn serve(shared: &(Mutex<Turns>, Condvar), context: Context) {
+    let (turns, woken) = shared;
+    loop {
+        let asked = {
+            let is_idle = |turns: &mut Turns| turns.served >= turns.asked;
+            woken.wait_while(locked(turns), is_idle).unwrap_or_else(PoisonError::into_inner).asked
+        };
+        let waited = synchronize(context);
+        locked(turns).serve(asked, waited);
+        woken.notify_all();
+    }
+}
+
+fn synchronize(context: Context) -> Result<(), Code> {
+    let _bound = Bound::to(context)?;
+    // SAFETY: a context is current.
+    check(unsafe { api::cuCtxSynchronize() })
+}

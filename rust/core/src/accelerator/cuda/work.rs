@@ -1,0 +1,246 @@
+//! Work in the order of streams, and captures of it.
+
+use std::ptr;
+use std::sync::Arc;
+
+use cudarc::driver::sys::{CUresult, CUstream, CUstreamCaptureMode};
+
+use super::api;
+use super::captures::refused;
+use super::copies::{COPY, FILL};
+use super::errors::check;
+use super::events::{Event, EventState, Marked};
+use super::functions::{self, Function, ToldBy};
+use super::graphs::{self, Contents};
+use super::started::Started;
+use super::stream::{Stream, pointer};
+use super::streams::capture_of;
+use crate::Result;
+use crate::accelerator::driver::{
+    CaptureMode, Copy, EventHandle, ExecutableHandle, Fill, GraphHandle, Keeper, StreamHandle, Work,
+};
+
+const LAUNCH: &str = "Stream.launch";
+const RECORD: &str = "Event.record";
+const WAIT_EVENT: &str = "Stream.wait_event";
+const BEGIN: &str = "Graph.capture_begin";
+const END: &str = "Graph.capture_end";
+
+impl Started {
+    /// The capture into which work on a stream is recorded. Fails where it can't be repeated any more.
+    fn open_capture(&self, handle: StreamHandle, operation: &'static str) -> Result<Option<u64>> {
+        let capture = capture_of(self.device(handle.device)?, handle)?;
+        capture.map_or(Ok(()), |number| self.captures.check(number, operation))?;
+        Ok(capture)
+    }
+
+    /// Queues work, and keeps what it reaches until it has been done, or as long as a graph has it.
+    fn queue(
+        &self,
+        stream: &Stream,
+        capture: Option<u64>,
+        operation: &'static str,
+        keep: Keeper,
+        act: impl FnOnce(CUstream) -> Result<CUresult>,
+    ) -> Result<()> {
+        let device = self.device(stream.handle.device)?;
+        {
+            let _bound = device.bind(operation)?;
+            device.check(operation, act(stream.pointer())?)?;
+        }
+        match capture {
+            Some(number) => {
+                self.captures.keep(number, keep);
+                Ok(())
+            }
+            None => stream.keep(device, operation, keep),
+        }
+    }
+
+    /// # Safety
+    /// As for [`Driver::copy`](crate::accelerator::driver::Driver::copy).
+    pub(super) unsafe fn copy(&self, handle: StreamHandle, copy: Copy) -> Result<()> {
+        let stream = self.streams.find(handle, COPY)?;
+        let capture = self.open_capture(handle, COPY)?;
+        if copy.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: as the caller vouches; the keeper stays until the copy has been done.
+        let act = |on| unsafe { self.queue_copy(&copy, on) };
+        self.queue(&stream, capture, COPY, copy.keep.clone(), act)
+    }
+
+    /// # Safety
+    /// As for [`Driver::fill`](crate::accelerator::driver::Driver::fill).
+    pub(super) unsafe fn fill(&self, handle: StreamHandle, fill: Fill) -> Result<()> {
+        let stream = self.streams.find(handle, FILL)?;
+        let capture = self.open_capture(handle, FILL)?;
+        if fill.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: as the caller vouches; the keeper stays until the fill has been done.
+        let act = |on| Ok(unsafe { self.queue_fill(&fill, on) });
+        self.queue(&stream, capture, FILL, fill.keep.clone(), act)
+    }
+
+    pub(super) fn launch(&self, handle: StreamHandle, work: Work) -> Result<()> {
+        let stream = self.streams.find(handle, LAUNCH)?;
+        let capture = self.open_capture(handle, LAUNCH)?;
+        let told_by = match capture {
+            Some(number) => ToldBy::Replay(self.captures.runs(number)),
+            None => ToldBy::Stream(Arc::downgrade(&stream), stream.next()),
+        };
+        let device = self.device(handle.device)?.named();
+        let function = Arc::new(Function { work, device, told_by });
+        let act = |on| {
+            // SAFETY: what the function is given is kept until it has been called for the last time.
+            Ok(unsafe { api::cuLaunchHostFunc(on, Some(functions::call), function.data()) })
+        };
+        self.queue(&stream, capture, LAUNCH, function.clone(), act)
+    }
+
+    pub(super) fn record_event(&self, event: EventHandle, handle: StreamHandle) -> Result<()> {
+        let (event, stream) = (self.events.find(event, RECORD)?, self.streams.find(handle, RECORD)?);
+        let device = self.device(handle.device)?;
+        let capture = self.open_capture(handle, RECORD)?;
+        let mut state = event.state();
+        self.supersede(&event, &state)?;
+        // SAFETY: the event and the stream are alive.
+        stream.call(device, RECORD, |on| unsafe { api::cuEventRecord(event.pointer(), on) })?;
+        let marked = match capture {
+            Some(number) => Marked::InCapture(number),
+            None => Marked::InStream { stream: stream.number, place: stream.queued() },
+        };
+        *state = EventState { marked, record: self.events.next_record(), is_awaited: false };
+        Ok(())
+    }
+
+    /// Who waits for what an event marks goes on to do so when it marks something else, or is let go.
+    pub(super) fn supersede(&self, event: &Event, state: &EventState) -> Result<()> {
+        let device = self.device(event.handle.device)?;
+        if !state.is_awaited || event.is_ready(device, RECORD)? {
+            return Ok(());
+        }
+        let waits = self.streams.create(device, 0, RECORD)?;
+        // SAFETY: the event and the stream are alive.
+        let held_back =
+            waits.call(device, RECORD, |on| unsafe { api::cuStreamWaitEvent(on, event.pointer(), 0) });
+        let place = held_back.and_then(|()| waits.mark(device, RECORD));
+        self.streams.release(device, waits.handle);
+        self.superseded.insert(state.record, waits.number, place?);
+        Ok(())
+    }
+
+    pub(super) fn release_event(&self, handle: EventHandle) {
+        let Some(event) = self.events.remove(handle) else { return };
+        // That it fails concerns a device that is of no use any more.
+        let _ = self.supersede(&event, &event.state());
+        if let Ok(device) = self.device(handle.device) {
+            // SAFETY: nobody can name the event any more.
+            let _ = device.call("an Event that goes", || unsafe { api::cuEventDestroy_v2(event.pointer()) });
+        }
+    }
+
+    pub(super) fn wait_event(&self, handle: StreamHandle, event: EventHandle) -> Result<()> {
+        let (event, stream) = (self.events.find(event, WAIT_EVENT)?, self.streams.find(handle, WAIT_EVENT)?);
+        let device = self.device(handle.device)?;
+        let marked = event.state().marked;
+        if marked == Marked::Nothing {
+            return Ok(());
+        }
+        self.check_may_wait(handle, marked)?;
+        // SAFETY: the event and the stream are alive.
+        stream.call(device, WAIT_EVENT, |on| unsafe { api::cuStreamWaitEvent(on, event.pointer(), 0) })
+    }
+
+    /// Fails where the driver would end a capture if a stream waited.
+    fn check_may_wait(&self, handle: StreamHandle, marked: Marked) -> Result<()> {
+        let own = self.open_capture(handle, WAIT_EVENT)?;
+        let break_off = |capture, reason| Err(self.captures.break_off(capture, WAIT_EVENT, reason));
+        match (own, marked) {
+            (_, Marked::InCapture(other)) if !self.captures.is_underway(other) => {
+                Err(refused(WAIT_EVENT, "the event was recorded in a capture, which is over"))
+            }
+            (Some(own), Marked::InCapture(other)) if own != other => {
+                let reason = "the event was recorded in another capture";
+                let _ = self.captures.break_off(other, WAIT_EVENT, reason);
+                break_off(own, reason)
+            }
+            (None, Marked::InCapture(other)) if self.is_default(handle) => {
+                break_off(other, "a default stream can't take part in a capture")
+            }
+            (Some(own), Marked::InStream { .. } | Marked::Elsewhere) => {
+                break_off(own, "the event was recorded outside of the capture")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_default(&self, handle: StreamHandle) -> bool {
+        pointer(handle).is_null()
+    }
+
+    pub(super) fn begin_capture(&self, handle: StreamHandle, mode: CaptureMode) -> Result<()> {
+        let (stream, device) = (self.streams.find(handle, BEGIN)?, self.device(handle.device)?);
+        if self.is_default(handle) {
+            return Err(refused(BEGIN, "a default stream can't be captured"));
+        }
+        if capture_of(device, handle)?.is_some() {
+            return Err(refused(BEGIN, "the stream takes part in a capture already"));
+        }
+        let native = match mode {
+            CaptureMode::Global => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL,
+            CaptureMode::ThreadLocal => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+            CaptureMode::Relaxed => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
+        };
+        // SAFETY: the stream is alive.
+        stream.call(device, BEGIN, |on| unsafe { api::cuStreamBeginCapture_v2(on, native) })?;
+        if let Some(number) = capture_of(device, handle)? {
+            self.captures.begin(number, handle, mode);
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_capture(&self, handle: StreamHandle) -> Result<GraphHandle> {
+        let (stream, device) = (self.streams.find(handle, END)?, self.device(handle.device)?);
+        let Some(number) = capture_of(device, handle)? else {
+            return Err(refused(END, "no capture has begun on the stream"));
+        };
+        if self.captures.origin(number).is_some_and(|origin| origin != handle) {
+            return Err(refused(END, "a capture ends on the stream on which it began"));
+        }
+        let mut graph = ptr::null_mut();
+        let ended = {
+            let _bound = device.bind(END)?;
+            // SAFETY: the stream is alive and the pointer valid.
+            check(unsafe { api::cuStreamEndCapture(stream.pointer(), &raw mut graph) })
+        };
+        let capture = self.captures.end(number);
+        let (keep, runs, broken) =
+            capture.map_or_else(Default::default, |capture| (capture.keep, capture.runs, capture.broken));
+        let failed = match (ended, broken) {
+            (_, Some(reason)) => Some(refused(END, format!("the capture can't be repeated: {reason}"))),
+            (Err(code), None) => Some(device.error(END, code)),
+            (Ok(()), None) => None,
+        };
+        match failed {
+            None => Ok(self.graphs.add(handle.device, graph, Contents { _keep: keep, runs })),
+            Some(error) => {
+                if !graph.is_null() {
+                    graphs::destroy(device, graph);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn replay(&self, executable: ExecutableHandle, handle: StreamHandle) -> Result<()> {
+        const REPLAY: &str = "Graph.replay";
+        let executable = self.graphs.executable(executable)?;
+        let (stream, device) = (self.streams.find(handle, REPLAY)?, self.device(handle.device)?);
+        if capture_of(device, handle)?.is_some() {
+            return Err(refused(REPLAY, "the stream captures, and no graph can be part of another one"));
+        }
+        executable.replay(device, &stream)
+    }
+}

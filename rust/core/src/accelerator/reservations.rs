@@ -1,0 +1,78 @@
+//! The books of addresses that were reserved, and of which parts were given memory.
+
+use std::collections::BTreeMap;
+
+use super::driver::Address;
+
+/// Reserved addresses by the first, and the pieces that have memory.
+#[derive(Debug, Default)]
+pub(super) struct Reservations(BTreeMap<u64, Reservation>);
+
+#[derive(Debug)]
+struct Reservation {
+    bytes: usize,
+    /// Bytes by the first address: what was given memory at once.
+    pieces: BTreeMap<u64, usize>,
+}
+
+impl Reservation {
+    fn end(&self, start: u64) -> u64 {
+        start + self.bytes as u64
+    }
+
+    /// Whether any of these addresses has memory.
+    fn overlaps(&self, address: u64, bytes: usize) -> bool {
+        let below = self.pieces.range(..address + bytes as u64).next_back();
+        below.is_some_and(|(start, length)| start + *length as u64 > address)
+    }
+}
+
+impl Reservations {
+    /// Addresses were reserved.
+    pub(super) fn add(&mut self, address: Address, bytes: usize) {
+        self.0.insert(address.0, Reservation { bytes, pieces: BTreeMap::new() });
+    }
+
+    /// Takes what was reserved at once, and has no memory, off the books; false if there is no such thing.
+    pub(super) fn remove(&mut self, address: Address, bytes: usize) -> bool {
+        let is_unused = self.0.get(&address.0).is_some_and(|it| it.bytes == bytes && it.pieces.is_empty());
+        is_unused && self.0.remove(&address.0).is_some()
+    }
+
+    fn around(&mut self, address: Address, bytes: usize) -> Option<&mut Reservation> {
+        let (start, reservation) = self.0.range_mut(..=address.0).next_back()?;
+        let end = address.0.checked_add(bytes as u64)?;
+        (end <= reservation.end(*start)).then_some(reservation)
+    }
+
+    /// Whether addresses are reserved and have no memory.
+    pub(super) fn are_free(&mut self, address: Address, bytes: usize) -> bool {
+        self.around(address, bytes).is_some_and(|found| !found.overlaps(address.0, bytes))
+    }
+
+    /// Addresses that are free are given memory.
+    pub(super) fn give(&mut self, address: Address, bytes: usize) {
+        if let Some(found) = self.around(address, bytes) {
+            found.pieces.insert(address.0, bytes);
+        }
+    }
+
+    /// Whether addresses were given memory at once.
+    pub(super) fn is_piece(&mut self, address: Address, bytes: usize) -> bool {
+        self.around(address, bytes).is_some_and(|found| found.pieces.get(&address.0) == Some(&bytes))
+    }
+
+    /// Takes the memory of a piece off the books; false if it is none.
+    pub(super) fn take(&mut self, address: Address, bytes: usize) -> bool {
+        let is_piece = self.is_piece(address, bytes);
+        if let Some(found) = self.around(address, bytes).filter(|_| is_piece) {
+            found.pieces.remove(&address.0);
+        }
+        is_piece
+    }
+
+    /// All pieces that have memory.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = (Address, usize)> {
+        self.0.values().flat_map(|found| &found.pieces).map(|(start, bytes)| (Address(*start), *bytes))
+    }
+}
