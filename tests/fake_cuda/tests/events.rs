@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+#[macro_use]
 mod common;
 
 use common::{Gate, Session, event, stream};

@@ -10,7 +10,6 @@ use std::{env, thread};
 use fake_cuda::{Code, Handle, Out};
 
 /// The code of a call.
-#[macro_export]
 macro_rules! code {
     ($call:expr) => {{
         // SAFETY: every pointer is to a local or to memory that lives until the work is done, or is null.
@@ -21,20 +20,18 @@ macro_rules! code {
 }
 
 /// A call that must succeed.
-#[macro_export]
 macro_rules! ok {
     ($call:expr) => {
-        assert_eq!($crate::code!($call), 0, "{}", stringify!($call))
+        assert_eq!(code!($call), 0, "{}", stringify!($call))
     };
 }
 
 /// What a call puts into the place that is passed as `$place`.
-#[macro_export]
 macro_rules! got {
     ($place:ident => $call:expr) => {{
         let mut place = Default::default();
         let $place = fake_cuda::Out::to(&mut place);
-        $crate::ok!($call);
+        ok!($call);
         place
     }};
 }
