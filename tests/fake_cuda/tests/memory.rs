@@ -6,9 +6,10 @@
 mod common;
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use common::{Gate, Session, alone, calls, content, event, free_bytes, live, memory, pinned, stream};
+use common::{Gate, Session, alone, calls, content, event, free_bytes, launch, live, memory, pinned, stream};
 use cudarc::driver::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
     CUmemLocationType, CUmemPoolProps,
@@ -61,26 +62,30 @@ fn memory_is_counted_and_ends() {
 }
 
 #[test]
-fn freeing_waits_for_the_whole_device() {
+fn freeing_waits_for_the_whole_device_and_for_no_other() {
+    static FREED: AtomicBool = AtomicBool::new(false);
     let session = Session::start();
     let (address, stopped) = (memory(8), stream());
-    session.on(1);
-    ok!(cuMemFree_v2(memory(8)));
     let gate = Gate::on(stopped);
     gate.wait_until_entered();
+    launch(stopped, || assert!(!FREED.load(Ordering::SeqCst)));
+    session.on(1);
     ok!(cuMemFree_v2(memory(8)));
+    session.on(0);
+    let before = calls("cuMemFree_v2");
     thread::scope(|scope| {
         let freeing = scope.spawn(|| {
             session.on(0);
-            let before = calls("cuMemFree_v2");
             ok!(cuMemFree_v2(address));
-            (before, code!(cuStreamQuery(stopped)))
+            FREED.store(true, Ordering::SeqCst);
+            code!(cuStreamQuery(stopped))
         });
-        while calls("cuMemFree_v2") < 3 {
+        while calls("cuMemFree_v2") == before {
             thread::yield_now();
         }
+        assert_eq!(code!(cuStreamQuery(stopped)), NOT_READY);
         gate.open();
-        assert_eq!(freeing.join().unwrap().1, SUCCESS);
+        assert_eq!(freeing.join().unwrap(), SUCCESS);
     });
 }
 
