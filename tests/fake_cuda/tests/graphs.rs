@@ -10,6 +10,7 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use common::{Gate, Session, alone, content, event, launch, live, memory, pinned, stream};
 use cudarc::driver::sys::{CUDA_HOST_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUmemorytype};
@@ -172,11 +173,10 @@ fn a_replay_reads_what_memory_holds_then() {
 }
 
 #[test]
-fn branches_of_a_graph_run_on_their_own() {
-    let session = Session::start();
-    let (origin, forked) = (stream(), stream());
-    let (address, first, gate) = (memory(4), event(), Arc::new(Mutex::new(None)));
-    session.on(0);
+fn branches_of_a_graph_run_on_their_own_but_not_before_an_earlier_replay_is_over() {
+    let _session = Session::start();
+    let [origin, forked, other, again] = [stream(), stream(), stream(), stream()];
+    let (address, mark, gate) = (memory(4), event(), Mutex::new(None));
     let graph = captured(origin, || {
         join(forked, origin);
         *gate.lock().unwrap() = Some(Gate::on(origin));
@@ -186,15 +186,18 @@ fn branches_of_a_graph_run_on_their_own() {
     let (gate, executable) = (gate.lock().unwrap().unwrap(), instantiated(graph));
     ok!(cuGraphLaunch(executable, origin));
     gate.wait_until_entered();
-    let other = stream();
     // The fill is not behind the function, so it ends at some time.
     while content(address, 4, other) != [9; 4] {
-        std::thread::yield_now();
+        thread::yield_now();
     }
-    ok!(cuEventRecord(first, origin));
-    assert_eq!(code!(cuEventQuery(first)), NOT_READY);
+    ok!(cuEventRecord(mark, origin));
+    ok!(cuMemsetD8Async(address, 0, 4, other));
+    ok!(cuGraphLaunch(executable, again));
+    assert!((0..100).all(|_| content(address, 4, other) == [0; 4]));
+    assert_eq!(code!(cuEventQuery(mark)), NOT_READY);
     gate.open();
-    ok!(cuStreamSynchronize(origin));
+    ok!(cuStreamSynchronize(again));
+    assert_eq!(content(address, 4, other), [9; 4]);
 }
 
 #[test]
