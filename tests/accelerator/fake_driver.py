@@ -75,9 +75,16 @@ def build(
     source = "\n".join([HEAD, *functions, *others])
     _compile(folder / name, source % {"init": init, "version": version, "asked": asked, "count": count})
     if nvml:
-        shutil.copy(_fake_nvml(), folder / NVML)
+        shutil.copy(_built("fake_nvml"), folder / NVML)
     elif name == DRIVER:
         _compile(folder / NVML, "int nvmlNothing;")
+    return {"LD_LIBRARY_PATH": str(folder)}
+
+
+def working(folder: Path) -> dict[str, str]:
+    """Put the driver of tests/fake_cuda there, which can be used, with what counts its devices."""
+    shutil.copy(_built("fake_cuda"), folder / DRIVER)
+    shutil.copy(_built("fake_nvml"), folder / NVML)
     return {"LD_LIBRARY_PATH": str(folder)}
 
 
@@ -96,13 +103,13 @@ def _compile(library: Path, source: str) -> None:
 
 
 @functools.cache
-def _fake_nvml() -> Path:
-    """The library of tests/fake_cuda/nvml, which needs Rust to be built."""
+def _built(package: str) -> Path:
+    """A library of tests/fake_cuda, which needs Rust to be built."""
     cargo = shutil.which("cargo")
     if cargo is None:
-        pytest.skip("the stand-in for NVML is built with cargo, which is not installed")
+        pytest.skip("stand-ins for NVIDIA's libraries are built with cargo, which is not installed")
     manifest = str(ROOT / "Cargo.toml")
-    command = [cargo, "build", "--quiet", "--manifest-path", manifest, "--package", "fake_nvml"]
+    command = [cargo, "build", "--quiet", "--manifest-path", manifest, "--package", package]
     built = subprocess.run(
         [*command, "--message-format=json"], check=True, capture_output=True, text=True, timeout=LIMIT_SECONDS
     )
@@ -110,7 +117,8 @@ def _fake_nvml() -> Path:
     (library,) = [
         file
         for message in messages
-        if message["reason"] == "compiler-artifact" and message["target"]["name"] == "fake_nvml"
+        if message["reason"] == "compiler-artifact" and message["target"]["name"] == package
         for file in message["filenames"]
+        if file.endswith(".so")
     ]
     return Path(library)
