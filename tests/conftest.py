@@ -11,7 +11,7 @@ import interlock
 import pytest
 from interlock import accelerator
 
-from tests.accelerator import fake_driver
+from tests.accelerator import fake_cuda, fake_driver
 from tests.accelerator.latch import Latch
 from tests.leaks import no_leak
 from tests.worker import Worker
@@ -23,8 +23,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--driver",
         default="host",
-        help="the driver whose devices the tests use: host, or a registered one",
+        help="the driver whose devices the tests use: host, cuda, fake-cuda (NVIDIA's on a stand-in), or a "
+        "registered one",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_in_reach():
+        fake_cuda.start_again(config)
 
 
 @pytest.fixture
@@ -47,7 +53,7 @@ def workers() -> Iterator[tuple[Worker, Worker]]:
 @pytest.fixture(scope="session")
 def driver(request: pytest.FixtureRequest) -> str:
     """Put the driver of `--driver` in use, with two devices, and return its name."""
-    name: str = request.config.getoption("--driver")
+    name: str = request.config.getoption("--driver").removeprefix("fake-")
     accelerator.use(name, **({"devices": 2, "memory": 64 << 20} if name == "host" else {}))
     assert accelerator.device_count() == 2
     assert accelerator.current_device_index() == 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests import child
-from tests.accelerator import fake_driver
+from tests.accelerator import fake_cuda, fake_driver
 
 pytestmark = fake_driver.NEEDS_COMPILER
 
@@ -123,7 +123,7 @@ def test_row_22_after_every_question_a_forked_child_can_start_the_driver(tmp_pat
     assert run(tmp_path, code) == [GOOD, 0, str(GOOD), "0"]
 
 
-def test_row_22_a_forked_child_uses_devices_that_its_parent_has_only_counted(tmp_path: Path) -> None:
+def test_row_22_a_forked_child_uses_devices_that_its_parent_has_only_counted() -> None:
     code = f"""{QUESTIONS}
     import interlock
 
@@ -132,7 +132,7 @@ def test_row_22_a_forked_child_uses_devices_that_its_parent_has_only_counted(tmp
 
     answer = [ask(), in_child(use), in_child(ask), use(), in_child(ask)]
     """
-    *answer, after_use = run_with(fake_driver.working(tmp_path), code)
+    *answer, after_use = run_with(fake_cuda.environment(), code)
     assert answer == [GOOD, "True", str(GOOD), True]
     assert after_use.startswith("[False, 0, ")
     assert "spawn or forkserver" in after_use
@@ -183,14 +183,14 @@ WARNED = """
 """
 
 
-def test_row_24_the_variable_is_read_afresh_until_a_device_is_used_and_then_warns(tmp_path: Path) -> None:
+def test_row_24_the_variable_is_read_afresh_until_a_device_is_used_and_then_warns() -> None:
     code = f"""{WARNED}
     import interlock
     answer = [count(variable) for variable in ("0", "0,1", "1,0")]
     interlock.Stream(1)
     answer += [count(variable) for variable in ("", "", "1,0", None)]
     """
-    told = run_with(fake_driver.working(tmp_path), code)
+    told = run_with(fake_cuda.environment(), code)
     assert [number for number, _ in told] == [1, 2, 2, 2, 2, 2, 2]
     assert [len(warned) for _, warned in told] == [0, 0, 0, 1, 0, 0, 1]
     assert 'CUDA_VISIBLE_DEVICES is "" now' in told[3][1][0]
