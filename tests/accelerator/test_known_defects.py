@@ -1,14 +1,15 @@
 """What PyTorch gets wrong about devices, by the rows of the list of known defects.
 
-Rows 14 to 16, 22, 23, 29, 30 and 35 are about NVIDIA's driver. In full, with
-their variations: row 13 in test_current, 19 in test_exit, 20 in test_waiting, 25 and 26 in test_contracts, 28
-in test_current, 33 in test_graphs.
+Rows 16, 23, 29, 30 and 35 are about NVIDIA's driver. In full, with their variations: row 13 in test_current,
+14 and 15 in test_probe, 19 in test_exit, 20 in test_waiting, 22 and 24 in test_counting, 25 and 26 in
+test_contracts, 28 in test_current, 33 in test_graphs.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from interlock import Event, Stream, accelerator, errors
 from interlock.accelerator import Graph
 
 from tests import child
+from tests.accelerator import fake_driver
 from tests.worker import Worker
 
 
@@ -35,6 +37,46 @@ def test_row_13_a_stream_as_a_context_manager_keeps_nothing_on_the_stream(
     with accelerator.device_index(0):
         accelerator.set_stream(shared)
         assert accelerator.current_stream() == shared, "what was set is current"
+
+
+USE_A_DEVICE = """
+    import interlock
+    from interlock import accelerator, errors
+    told = set()
+    for use in (interlock.Stream, accelerator.synchronize, accelerator.current_device_index):
+        try:
+            use()
+        except errors.NoAcceleratorError as error:
+            told.add(str(error).split("there is none: ")[1])
+    print(*told, sep="\\n")
+"""
+
+
+@fake_driver.NEEDS_COMPILER
+@pytest.mark.parametrize("is_stub", [True, False])
+def test_row_14_what_is_no_driver_is_a_typed_error_that_names_the_file_and_never_a_panic(
+    is_stub: bool, tmp_path: Path
+) -> None:
+    env = fake_driver.build(tmp_path, asked=34, init=34)
+    library = tmp_path / fake_driver.DRIVER
+    if not is_stub:
+        library.write_text("no library at all")
+    done = child.run(USE_A_DEVICE, env=env)
+    assert (done.code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+    assert str(library) in done.stdout
+
+
+@fake_driver.NEEDS_COMPILER
+@pytest.mark.parametrize(
+    ("lacks", "version", "words"),
+    [("", 11_080, "CUDA 11.8"), ("cuDeviceGet", 12_000, "lacks the function cuDeviceGet")],
+)
+def test_row_15_a_driver_that_is_too_old_is_a_typed_error_and_never_a_panic(
+    lacks: str, version: int, words: str, tmp_path: Path
+) -> None:
+    done = child.run(USE_A_DEVICE, env=fake_driver.build(tmp_path, version=version, lacks=[lacks]))
+    assert (done.code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+    assert words in done.stdout
 
 
 def test_row_19_a_process_ends_while_a_thread_waits_for_a_device() -> None:

@@ -29,6 +29,9 @@ pub(crate) const ALLOC_CONF: [&str; 3] =
 /// Set to anything: no memory of devices is kept.
 pub(crate) const NO_MEMORY_CACHING: &str = "PYTORCH_NO_CUDA_MEMORY_CACHING";
 
+/// Which of its devices NVIDIA's driver shows, in its own words.
+pub(crate) const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+
 /// `0` keeps NVIDIA's libraries from TensorFloat-32, whatever a program asks for.
 pub(crate) const TF32_OVERRIDE: &str = "NVIDIA_TF32_OVERRIDE";
 

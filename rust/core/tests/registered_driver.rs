@@ -4,6 +4,7 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ mod driver_suite;
 mod rig;
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdparty").unwrap());
+
+/// How often what the devices are made by has changed since the driver was started.
+static CHANGES: AtomicU32 = AtomicU32::new(0);
 
 /// Devices of a type that this crate does not know. It leaves [`Driver::wait`] to the trait.
 struct ThirdParty(Arc<dyn Driver>);
@@ -57,6 +61,11 @@ unsafe impl Driver for ThirdParty {
 
     fn device_count(&self) -> u32 {
         self.0.device_count()
+    }
+
+    fn changed_too_late(&self) -> Option<String> {
+        let changes = CHANGES.load(Ordering::Relaxed);
+        (changes > 0).then(|| format!("there were {changes} changes"))
     }
 
     delegated! {
@@ -157,6 +166,7 @@ fn the_whole_namespace_works_on_a_registered_driver() {
     streams_and_events(second);
     a_graph();
     late_errors(second);
+    changes_that_come_too_late();
 
     let again = accelerator::use_driver(third_party());
     assert!(matches!(again, Err(Error::DriverInUse { .. })), "{again:?}");
@@ -198,6 +208,15 @@ fn a_graph() {
     graph.replay().unwrap();
     stream.synchronize().unwrap();
     assert_eq!(counter.get(), 2);
+}
+
+/// Told once for each, and again where one is made again after it was taken back.
+fn changes_that_come_too_late() {
+    for (changes, told) in [(0, false), (1, true), (1, false), (2, true), (0, false), (2, true)] {
+        CHANGES.store(changes, Ordering::Relaxed);
+        let expected = told.then(|| format!("there were {changes} changes"));
+        assert_eq!(accelerator::environment_came_too_late(), expected);
+    }
 }
 
 fn late_errors(second: Device) {

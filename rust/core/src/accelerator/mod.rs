@@ -7,7 +7,7 @@
 
 mod backoff;
 mod captures;
-mod cuda;
+pub mod cuda;
 mod current;
 mod device;
 pub mod driver;

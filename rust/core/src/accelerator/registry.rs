@@ -17,6 +17,7 @@ pub(crate) static REGISTRY: ForkLock<Registry> = ForkLock::new(Registry {
     replaced: Vec::new(),
     registered: Vec::new(),
     in_use: None,
+    told: None,
 });
 
 pub(crate) struct Registry {
@@ -27,6 +28,8 @@ pub(crate) struct Registry {
     replaced: Vec<Chosen>,
     registered: Vec<Arc<dyn Driver>>,
     in_use: Option<&'static Accelerator>,
+    /// What of the environment came too late for the driver, as it was last told.
+    told: Option<String>,
 }
 
 /// Which driver is to be used, as far as that is known.
@@ -108,9 +111,20 @@ fn understood(text: &str) -> Chosen {
     }
 }
 
-/// What the environment asks for now, if that is something else than when the driver was fixed, and so comes
-/// too late; told once for each change.
+/// What the environment asks for now, if that is something else than when the driver was fixed or started, and so
+/// comes too late; told once for each change.
 pub fn environment_came_too_late() -> Option<String> {
+    choice_came_too_late().or_else(|| {
+        // Asked without the lock: what a driver looks at is its own.
+        let changed = chosen().ok()?.changed_too_late();
+        let mut registry = REGISTRY.lock();
+        let is_told = registry.told == changed;
+        registry.told.clone_from(&changed);
+        changed.filter(|_| !is_told)
+    })
+}
+
+fn choice_came_too_late() -> Option<String> {
     let mut registry = REGISTRY.lock();
     let in_use = registry.in_use.filter(|found| found.is_of_this_process())?;
     let text = asked_by_environment();

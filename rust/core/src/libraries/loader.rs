@@ -1,5 +1,6 @@
 //! Loading a library and looking functions up in it.
 
+use std::error::Error as _;
 use std::ffi::{CStr, OsStr};
 
 use libloading::os::unix::{Library as Loaded, RTLD_LAZY, RTLD_LOCAL};
@@ -82,6 +83,18 @@ impl Library {
 }
 
 /// The loader's own words, on one line.
-fn reason_of(error: &libloading::Error) -> String {
-    error.to_string().replace('\n', " ")
+pub(crate) fn reason_of(error: &libloading::Error) -> String {
+    // The error itself only says which call failed.
+    error.source().map_or_else(|| error.to_string(), ToString::to_string).replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_the_loaders_own_and_names_the_file() {
+        let error = open(OsStr::new("/nowhere/libnothing.so")).unwrap_err();
+        assert!(reason_of(&error).contains("/nowhere/libnothing.so"), "{error:?}");
+    }
 }

@@ -13,6 +13,7 @@ mod version;
 use std::path::PathBuf;
 
 use loader::Handle;
+pub(crate) use loader::reason_of;
 use search::{Home, Places};
 pub(crate) use verbose::{LEVELS, forget_other_threads};
 pub use verbose::{VerboseLibrary, VerboseScope};

@@ -60,6 +60,10 @@ impl Captures {
         self.table().get(&number).map(|capture| capture.origin)
     }
 
+    pub(super) fn any(&self) -> bool {
+        !self.table().is_empty()
+    }
+
     pub(super) fn is_underway(&self, number: u64) -> bool {
         self.table().contains_key(&number)
     }

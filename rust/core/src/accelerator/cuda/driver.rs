@@ -1,16 +1,13 @@
 //! The driver, as the rest of the crate sees it.
 
-use cudarc::driver::sys::CUresult;
 use once_cell::race::OnceBox;
 
 use super::counting;
-use super::errors::check;
+use super::device::CudaDevice;
 use super::graphs;
-use super::probe::{self, DriverStatus};
 use super::shape::shape;
 use super::started::Started;
 use super::streams::{self, capture_of};
-use super::{api, device::CudaDevice};
 use crate::accelerator::DeviceType;
 use crate::accelerator::driver::{
     Address, Awaited, CaptureMode, Copy, DeviceIndex, DeviceProperties, Driver, EventHandle, EventOptions,
@@ -42,15 +39,6 @@ impl CudaDriver {
     }
 }
 
-/// How many devices a driver that was started shows.
-fn count() -> u32 {
-    let mut count = 0;
-    // SAFETY: the pointer is valid.
-    let counted: CUresult = unsafe { api::cuDeviceGetCount(&raw mut count) };
-    // Counting is what every driver can; an error after a good start is a device that is gone.
-    check(counted).ok().and_then(|()| u32::try_from(count).ok()).unwrap_or(0)
-}
-
 // SAFETY: memory comes from the driver, which keeps it until it is given back (`memory.rs`, `addresses.rs`). Queued work
 // owns its keeper until a place behind it is reached (`stream.rs`), and what is recorded as long as there is a graph that
 // has it, or a replay of it is queued (`graphs.rs`).
@@ -74,19 +62,20 @@ unsafe impl Driver for CudaDriver {
         }
     }
 
+    fn changed_too_late(&self) -> Option<String> {
+        counting::changed_too_late()
+    }
+
     fn start(&self) -> Result<()> {
         if let Some(started) = self.started.get() {
             let forked = Error::Forked { what: "NVIDIA's driver" };
             return if started.is_of_this_process() { Ok(()) } else { Err(forked) };
         }
-        match probe::start() {
-            DriverStatus::Ready { .. } => {
-                // Another thread that started it at the same time may have been first.
-                let _ = self.started.set(Box::new(Started::with_devices(count())?));
-                Ok(())
-            }
-            status => Err(Error::NoAccelerator { operation: STARTING, reason: status.to_string() }),
-        }
+        let count = counting::count_by_starting()
+            .map_err(|status| Error::NoAccelerator { operation: STARTING, reason: status.to_string() })?;
+        // Another thread that started it at the same time may have been first.
+        let _ = self.started.set(Box::new(Started::with_devices(count)?));
+        Ok(())
     }
 
     fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties> {

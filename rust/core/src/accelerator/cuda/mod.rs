@@ -18,6 +18,7 @@ mod functions;
 mod graphs;
 mod line;
 mod memory;
+mod nvml;
 mod pool;
 mod pooled_event;
 mod probe;
@@ -25,8 +26,10 @@ mod properties;
 mod runs;
 mod shape;
 mod started;
+mod status;
 mod stream;
 mod streams;
+mod visible;
 mod waits;
 mod whole_device;
 mod work;
@@ -37,10 +40,10 @@ use once_cell::race::OnceBox;
 
 use super::driver::Driver;
 use driver::CudaDriver;
-pub use probe::{DriverStatus, Version};
+pub use status::{DriverStatus, Version};
 
 /// The driver, of which a process has one.
-pub(super) fn driver() -> Arc<dyn Driver> {
+pub fn driver() -> Arc<dyn Driver> {
     // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
     static DRIVER: OnceBox<Arc<CudaDriver>> = OnceBox::new();
     DRIVER.get_or_init(Default::default).clone()

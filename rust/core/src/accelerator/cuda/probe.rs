@@ -1,160 +1,183 @@
 //! Whether NVIDIA's driver can be used, asked before any call into cudarc: cudarc panics where the
 //! library or one of its functions is missing.
+//!
+//! Looking loads the library and does not start the driver: a process that has only looked may still fork.
 
-use std::ffi::c_int;
-use std::fmt;
+use std::ffi::{CStr, OsString, c_int, c_void};
+use std::mem::MaybeUninit;
 
+use cudarc::driver::sys::culib;
 use libloading::Library;
 use once_cell::race::OnceBox;
 
-/// The driver library, as the loader knows it everywhere.
-const SONAME: &str = "libcuda.so.1";
+use super::api;
+use super::status::{DriverStatus, OLDEST, SONAME, Version};
+use super::visible;
+use crate::libraries::reason_of;
+use crate::lifecycle;
 
-/// The oldest driver interface that the bindings are made for: CUDA 12.0.
-const OLDEST: Version = Version(12_000);
-
-/// What cuInit answers, in the driver's own numbers.
+/// What the driver's functions answer, in its own numbers.
 mod code {
     pub(super) const SUCCESS: i32 = 0;
+    /// What a child of a fork is told whose parent started the driver.
+    pub(super) const NOT_INITIALIZED: i32 = 3;
     pub(super) const STUB_LIBRARY: i32 = 34;
     pub(super) const NO_DEVICE: i32 = 100;
     pub(super) const OPERATING_SYSTEM: i32 = 304;
     pub(super) const NOT_PERMITTED: i32 = 800;
 }
 
-/// What the probe found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DriverStatus {
-    /// The library is not installed, or can't be loaded.
-    Absent {
-        /// The loader's reason.
-        reason: String,
-    },
-    /// The library is the stub that the toolkit ships for linking.
-    Stub,
-    /// The driver runs and sees no device.
-    NoDevice,
-    /// The driver is older than the bindings.
-    TooOld {
-        /// The CUDA version that it speaks.
-        version: Version,
-    },
-    /// This process may not use the devices.
-    NotPermitted,
-    /// The driver refused to start for another reason.
-    Failed {
-        /// The number that cuInit returned.
-        code: i32,
-    },
-    /// The driver can be used.
-    Ready {
-        /// The CUDA version that it speaks.
-        version: Version,
-    },
+type Start = unsafe extern "C" fn(u32) -> c_int;
+type VersionOf = unsafe extern "C" fn(*mut c_int) -> c_int;
+
+/// The library as it was found.
+struct Look {
+    status: DriverStatus,
+    /// Kept, so that it stays loaded: cudarc will use it, and what has started threads can't be closed.
+    library: Option<Library>,
 }
 
-/// A CUDA version as the driver counts it: 12020 is 12.2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(i32);
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
-    }
+/// Looks for the driver without starting it; asked once. What was found holds in a forked child as well.
+pub(super) fn look() -> &'static DriverStatus {
+    &looked().status
 }
 
-impl fmt::Display for DriverStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DriverStatus::Absent { reason } => {
-                write!(f, "NVIDIA's driver library {SONAME} was not found ({reason})")
-            }
-            DriverStatus::Stub => write!(
-                f,
-                "the {SONAME} that was loaded is the toolkit's stub for linking, not a driver; \
-                 take its folder out of the library search path"
-            ),
-            DriverStatus::NoDevice => write!(f, "NVIDIA's driver sees no device"),
-            DriverStatus::TooOld { version } => {
-                write!(f, "NVIDIA's driver speaks CUDA {version}; {OLDEST} or newer is needed")
-            }
-            DriverStatus::NotPermitted => {
-                write!(f, "NVIDIA's driver refused: this process may not use its devices")
-            }
-            DriverStatus::Failed { code } => {
-                write!(f, "NVIDIA's driver did not start: cuInit returned {code}")
-            }
-            DriverStatus::Ready { version } => write!(f, "NVIDIA's driver for CUDA {version} is ready"),
-        }
-    }
-}
-
-/// Starts the driver, if it can be used; asked once.
-pub(super) fn start() -> &'static DriverStatus {
-    // Not a blocking cell: a fork while another thread probes would leave the child waiting. Starting
-    // the driver twice is harmless.
-    static STATUS: OnceBox<DriverStatus> = OnceBox::new();
-    STATUS.get_or_init(|| Box::new(probe()))
-}
-
-/// Loads the driver library and starts the driver. It stays loaded, as cudarc will use it.
-fn probe() -> DriverStatus {
-    // SAFETY: the driver library's initialisers are made to run in any process.
-    let library = match unsafe { Library::new(SONAME) } {
-        Ok(library) => library,
-        Err(error) => return DriverStatus::Absent { reason: error.to_string() },
-    };
-    let status = ask(&library).unwrap_or_else(|error| DriverStatus::Absent { reason: error.to_string() });
-    // Closing a driver that has started threads of its own is not safe.
-    std::mem::forget(library);
-    status
-}
-
-fn ask(library: &Library) -> Result<DriverStatus, libloading::Error> {
-    // SAFETY: both functions have had these signatures since the driver interface exists; the second
-    // may be called before the first.
-    let (started, version) = unsafe {
-        let start = library.get::<unsafe extern "C" fn(u32) -> c_int>(b"cuInit")?;
-        let version_of = library.get::<unsafe extern "C" fn(*mut c_int) -> c_int>(b"cuDriverGetVersion")?;
-        let mut version = 0;
-        version_of(&raw mut version);
-        (start(0), Version(version))
-    };
-    Ok(match started {
-        code::SUCCESS if version < OLDEST => DriverStatus::TooOld { version },
-        code::SUCCESS => DriverStatus::Ready { version },
-        code::STUB_LIBRARY => DriverStatus::Stub,
-        code::NO_DEVICE => DriverStatus::NoDevice,
-        code::NOT_PERMITTED | code::OPERATING_SYSTEM => DriverStatus::NotPermitted,
-        code => DriverStatus::Failed { code },
+fn looked() -> &'static Look {
+    // Not a blocking cell: a fork while another thread looks would leave the child waiting.
+    static LOOK: OnceBox<Look> = OnceBox::new();
+    LOOK.get_or_init(|| {
+        // SAFETY: the driver library's initialisers are made to run in any process.
+        let (status, library) = match unsafe { Library::new(SONAME) } {
+            Ok(library) => (examined(&library).unwrap_or_else(|status| status), Some(library)),
+            Err(error) => (DriverStatus::Absent { reason: reason_of(&error) }, None),
+        };
+        Box::new(Look { status, library })
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Whether what was loaded is a driver that has all we call, and is what cudarc will call.
+fn examined(library: &Library) -> Result<DriverStatus, DriverStatus> {
+    let start: Start = function(library, "cuInit")?;
+    let version_of: VersionOf = function(library, "cuDriverGetVersion")?;
+    let mut version = 0;
+    // SAFETY: this may be called before the driver is started, and writes a number.
+    match unsafe { version_of(&raw mut version) } {
+        code::SUCCESS => {}
+        code::STUB_LIBRARY => return Err(DriverStatus::Stub { path: file_of(start) }),
+        code => return Err(DriverStatus::Failed { function: "cuDriverGetVersion", code }),
+    }
+    let version = Version(version);
+    if version < OLDEST {
+        return Err(DriverStatus::TooOld { version });
+    }
+    for name in api::NAMES {
+        function::<Start>(library, name)?;
+    }
+    // SAFETY: opens the first of several names that can be opened. Only where there were none would it panic, and the
+    // last of them is open already.
+    let other: Start = function(unsafe { culib() }, "cuInit")?;
+    if std::ptr::fn_addr_eq(start, other) {
+        Ok(DriverStatus::Found { version })
+    } else {
+        Err(DriverStatus::OtherLibrary { found: file_of(other), driver: file_of(start) })
+    }
+}
 
-    #[test]
-    fn versions_read_as_people_write_them() {
-        assert_eq!(Version(12_020).to_string(), "12.2");
-        assert_eq!(OLDEST.to_string(), "12.0");
+/// A function of the library, as a copy: the library is never closed.
+fn function<F: Copy>(library: &Library, name: &str) -> Result<F, DriverStatus> {
+    // SAFETY: every `F` that is called is what the driver's interface declares for the name.
+    let found = unsafe { library.get::<F>(name.as_bytes()) };
+    found.map(|function| *function).map_err(|_| DriverStatus::Lacks { function: name.to_owned() })
+}
+
+/// The file that a function was loaded from.
+fn file_of(function: Start) -> String {
+    let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: looks an address up and writes what it belongs to; zeros are a value of that, too.
+    let found = unsafe {
+        libc::dladdr(function as *const c_void, found.as_mut_ptr());
+        found.assume_init()
+    };
+    if found.dli_fname.is_null() {
+        return "a library without a name".to_owned();
+    }
+    // SAFETY: the loader keeps the name, which ends with a zero, as long as the library is loaded.
+    unsafe { CStr::from_ptr(found.dli_fname) }.to_string_lossy().into_owned()
+}
+
+/// A start of the driver, in the process that made it.
+struct Started {
+    generation: u32,
+    status: DriverStatus,
+    /// What `CUDA_VISIBLE_DEVICES` was, which the driver reads then and never again.
+    variable: Option<OsString>,
+    /// That of a forked child, in which what its parent started does not count as started.
+    in_child: OnceBox<Started>,
+}
+
+// Not a blocking cell: a fork while another thread starts the driver would leave the child waiting. Starting it twice
+// is harmless.
+static STARTED: OnceBox<Started> = OnceBox::new();
+
+impl Started {
+    fn is_of_this_process(&self) -> bool {
+        self.generation == lifecycle::fork_generation()
     }
 
-    #[test]
-    fn every_answer_is_one_sentence_without_a_line_break() {
-        let version = Version(11_040);
-        for status in [
-            DriverStatus::Absent { reason: "no such file".to_owned() },
-            DriverStatus::Stub,
-            DriverStatus::NoDevice,
-            DriverStatus::TooOld { version },
-            DriverStatus::NotPermitted,
-            DriverStatus::Failed { code: 999 },
-            DriverStatus::Ready { version },
-        ] {
-            let text = status.to_string();
-            assert!(!text.contains('\n') && text.len() > 20, "{text}");
-        }
+    /// The last one, of this process or of one from which it was forked.
+    fn last() -> Option<&'static Started> {
+        std::iter::successors(STARTED.get(), |started| started.in_child.get()).last()
+    }
+
+    /// Whether no child of a fork can start the driver again.
+    fn reaches_children(&self) -> bool {
+        matches!(self.status, DriverStatus::Ready { .. } | DriverStatus::Forked)
+    }
+
+    fn now(after: Option<&Started>) -> Box<Started> {
+        let generation = lifecycle::fork_generation();
+        let variable = visible::variable();
+        let status =
+            if after.is_some_and(Started::reaches_children) { DriverStatus::Forked } else { begun() };
+        Box::new(Started { generation, status, variable, in_child: OnceBox::new() })
+    }
+}
+
+/// Starts the driver if it can be used; done once in a process.
+pub(super) fn start() -> &'static DriverStatus {
+    let mut started = STARTED.get_or_init(|| Started::now(None));
+    while !started.is_of_this_process() {
+        started = started.in_child.get_or_init(|| Started::now(Some(started)));
+    }
+    &started.status
+}
+
+/// Whether what [`start`] answers is known: it has been asked, or what the parent of this process did decides it.
+pub(super) fn start_is_known() -> bool {
+    Started::last().is_some_and(|started| started.is_of_this_process() || started.reaches_children())
+}
+
+/// What `CUDA_VISIBLE_DEVICES` was when this process started the driver; `None` where it has not.
+pub(super) fn variable_at_start() -> Option<&'static Option<OsString>> {
+    let started = Started::last().filter(|started| started.is_of_this_process())?;
+    matches!(started.status, DriverStatus::Ready { .. }).then_some(&started.variable)
+}
+
+fn begun() -> DriverStatus {
+    let (DriverStatus::Found { version }, Some(library)) = (look(), &looked().library) else {
+        return look().clone();
+    };
+    let start: Start = match function(library, "cuInit") {
+        Ok(start) => start,
+        Err(status) => return status,
+    };
+    // SAFETY: what every program that uses the driver calls first; 0 is the only flag.
+    match unsafe { start(0) } {
+        code::SUCCESS => DriverStatus::Ready { version: *version },
+        code::NOT_INITIALIZED => DriverStatus::Forked,
+        code::STUB_LIBRARY => DriverStatus::Stub { path: file_of(start) },
+        code::NO_DEVICE => DriverStatus::NoDevice,
+        code::NOT_PERMITTED | code::OPERATING_SYSTEM => DriverStatus::NotPermitted,
+        code => DriverStatus::Failed { function: "cuInit", code },
     }
 }

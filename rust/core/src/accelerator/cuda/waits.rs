@@ -17,6 +17,9 @@ const QUERY_EVENT: &str = "Event.query";
 const WAIT_EVENT: &str = "Event.synchronize";
 const WAIT_DEVICE: &str = "accelerator.synchronize";
 
+/// Stands in place of a stream's number for all that a device does.
+const WHOLE: u64 = u64::MAX;
+
 /// Where those wait for an event who began before it was recorded again: a place in a stream that waits for nothing
 /// else, by the number of the record.
 #[derive(Default)]
@@ -108,16 +111,32 @@ impl Started {
                 vec![(stream.number, stream.mark(device, WAIT_STREAM)?)]
             }
             Awaited::Event(handle) => self.places_of_event(handle)?,
-            Awaited::Device(index) => {
-                let device = self.device(index)?;
-                self.captures.refuse_waiting(WAIT_DEVICE)?;
-                match device.is_used() {
-                    true => vec![(0, self.whole(index)?.begin(device.context(WAIT_DEVICE)?))],
-                    false => Vec::new(),
-                }
-            }
+            Awaited::Device(index) => self.places_of_device(index)?,
         };
         Ok(Goal { awaited, places })
+    }
+
+    /// The number of a wait for all that the device does, or places in its streams.
+    fn places_of_device(&self, index: DeviceIndex) -> Result<Vec<(u64, u64)>> {
+        let device = self.device(index)?;
+        self.captures.refuse_waiting(WAIT_DEVICE)?;
+        if !device.is_used() {
+            return Ok(Vec::new());
+        }
+        if !self.captures.any() {
+            return Ok(vec![(WHOLE, self.whole(index)?.begin(device.context(WAIT_DEVICE)?))]);
+        }
+        // The driver refuses to wait for a device while any of its streams captures. What other libraries have queued
+        // is not awaited then.
+        let mut places = Vec::new();
+        for (stream, is_gone) in self.streams.of_device(index) {
+            if is_gone {
+                places.push((stream.number, stream.queued()));
+            } else if capture_of(device, stream.handle)?.is_none() {
+                places.push((stream.number, stream.mark(device, WAIT_DEVICE)?));
+            }
+        }
+        Ok(places)
     }
 
     /// The record of an event, and the place in a stream that it marks if that is known.
@@ -137,7 +156,7 @@ impl Started {
     pub(super) fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
         match (goal.awaited, goal.places.as_slice()) {
             (_, []) => Ok(true),
-            (Awaited::Device(index), [(_, number), ..]) => self.wait_for_device(index, *number, patience),
+            (Awaited::Device(index), places) => self.wait_for_device(index, places, patience),
             (Awaited::Stream(handle), [(stream, place), ..]) => {
                 let device = self.device(handle.device)?;
                 if !ask_again(patience, || self.is_reached(device, WAIT_STREAM, *stream, *place))? {
@@ -160,10 +179,20 @@ impl Started {
         }
     }
 
-    fn wait_for_device(&self, index: DeviceIndex, number: u64, patience: Patience) -> Result<bool> {
+    fn wait_for_device(&self, index: DeviceIndex, places: &[(u64, u64)], patience: Patience) -> Result<bool> {
         let device = self.device(index)?;
-        let waited = self.whole(index)?.wait(number, patience);
-        if !waited.map_err(|code| device.error(WAIT_DEVICE, code))? {
+        let are_reached = match places {
+            [(WHOLE, number)] => {
+                let waited = self.whole(index)?.wait(*number, patience);
+                waited.map_err(|code| device.error(WAIT_DEVICE, code))?
+            }
+            places => ask_again(patience, || {
+                let is_reached =
+                    |(stream, place): &(u64, u64)| self.is_reached(device, WAIT_DEVICE, *stream, *place);
+                places.iter().try_fold(true, |all, place| Ok(all && is_reached(place)?))
+            })?,
+        };
+        if !are_reached {
             return Ok(false);
         }
         for (stream, _) in self.streams.of_device(index) {

@@ -47,6 +47,11 @@ pub unsafe trait Driver: Send + Sync {
     /// started.
     fn device_count(&self) -> u32;
 
+    /// What the environment asks of it that comes too late, in one sentence: once it is started, it does not follow.
+    fn changed_too_late(&self) -> Option<String> {
+        None
+    }
+
     /// Called in a process before anything of the following; called again it does nothing.
     fn start(&self) -> Result<()> {
         Ok(())

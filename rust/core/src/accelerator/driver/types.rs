@@ -164,7 +164,8 @@ pub enum Awaited {
     Device(DeviceIndex),
 }
 
-/// What a wait is for: what [`Driver::goal`] found queued. What is queued later is not waited for.
+/// What a wait is for: what [`Driver::goal`] found queued. What is queued later is not waited for; that of a device may
+/// cover what is queued right afterwards, where a driver waits for other libraries' work as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goal {
     /// What was asked for.

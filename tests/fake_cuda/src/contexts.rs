@@ -1,0 +1,131 @@
+//! Primary contexts, one for each device, and which of them is current on a thread.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::ffi::{c_int, c_uint};
+
+use interlock::accelerator::driver::{Awaited, DeviceIndex};
+
+use crate::call::{Answer, Code, Handle, Out, exported};
+use crate::errors::{INVALID_CONTEXT, INVALID_VALUE, PEER_ACCESS_ALREADY_ENABLED};
+use crate::state::State;
+use crate::streams::{self, Stream};
+use crate::waiting;
+
+thread_local! {
+    static CURRENT: Cell<Option<DeviceIndex>> = const { Cell::new(None) };
+}
+
+pub(crate) struct Context {
+    pub(crate) handle: Handle,
+    /// How often it was retained: it is there from the first time on.
+    pub(crate) retained: u32,
+    pub(crate) default_stream: Handle,
+    /// What every call concerning the device returns, once it is broken.
+    pub(crate) broken: Option<Code>,
+    /// Devices whose memory its own reaches.
+    peers: BTreeSet<DeviceIndex>,
+    /// Bytes of its memory that are not free.
+    pub(crate) used: u64,
+}
+
+impl Context {
+    pub(crate) fn new(state: &mut State, device: DeviceIndex) -> interlock::Result<Self> {
+        let (handle, default_stream) = (state.number(), state.number());
+        let host = state.driver.default_stream(device)?;
+        state
+            .streams
+            .insert(default_stream, Stream { device, host, priority: 0, is_default: true, capture: None });
+        Ok(Context { handle, retained: 0, default_stream, broken: None, peers: BTreeSet::new(), used: 0 })
+    }
+}
+
+impl State {
+    /// The device of the current context, which must not be broken.
+    pub(crate) fn current(&self) -> Answer<DeviceIndex> {
+        let device = CURRENT.get().ok_or(INVALID_CONTEXT)?;
+        self.check(device)?;
+        Ok(device)
+    }
+
+    /// The device of a context.
+    pub(crate) fn device_of_context(&self, handle: Handle) -> Answer<DeviceIndex> {
+        let is_it = |context: &Context| context.handle == handle && context.retained > 0;
+        self.contexts.iter().position(is_it).map(|place| place as DeviceIndex).ok_or(INVALID_CONTEXT)
+    }
+}
+
+exported! {
+    /// Makes the primary context of a device, or counts one that uses it more.
+    fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: c_int) |fake| {
+        let mut state = fake.state();
+        let device = state.device(device)?;
+        context.check()?;
+        let found = state.context_mut(device)?;
+        found.retained += 1;
+        context.put(found.handle)
+    }
+
+    /// Whether the primary context of a device is there.
+    fn cuDevicePrimaryCtxGetState(device: c_int, flags: Out<c_uint>, active: Out<c_int>) |fake| {
+        let state = fake.state();
+        let device = state.device_or_broken(device)?;
+        flags.put(0)?;
+        active.put((state.context(device)?.retained > 0).into())
+    }
+
+    /// The context that is current on this thread, or null.
+    fn cuCtxGetCurrent(context: Out<Handle>) |fake| {
+        let state = fake.state();
+        let handle = CURRENT.get().map(|device| state.context(device).map(|context| context.handle));
+        context.put(handle.transpose()?.unwrap_or(0))
+    }
+
+    /// Makes a context current on this thread, or none.
+    fn cuCtxSetCurrent(context: Handle) |fake| {
+        CURRENT.set(if context == 0 { None } else { Some(fake.state().device_of_context(context)?) });
+        Ok(())
+    }
+
+    /// The device of the current context.
+    fn cuCtxGetDevice(device: Out<c_int>) |fake| {
+        device.put(fake.state().current()?.into())
+    }
+
+    /// Waits for all that is queued on the device of the current context.
+    fn cuCtxSynchronize() |fake| {
+        let device = {
+            let mut state = fake.state();
+            let device = state.current()?;
+            state.refuse_where_captured(device)?;
+            device
+        };
+        waiting::wait(fake, Awaited::Device(device))?;
+        fake.state().give_back_beyond_thresholds(device);
+        Ok(())
+    }
+
+    /// The priorities that streams may have: a smaller number goes first.
+    fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) |fake| {
+        fake.state().current()?;
+        least.put_if_wanted(*streams::PRIORITIES.end());
+        greatest.put_if_wanted(*streams::PRIORITIES.start());
+        Ok(())
+    }
+
+    /// Lets the current context's device reach memory of another.
+    fn cuCtxEnablePeerAccess(peer: Handle, flags: c_uint) |fake| {
+        let mut state = fake.state();
+        let device = state.current()?;
+        let peer = state.device_of_context(peer)?;
+        state.check(peer)?;
+        if flags != 0 {
+            return Err(INVALID_VALUE);
+        }
+        if peer == device {
+            return Err(INVALID_CONTEXT);
+        }
+        let is_new = state.context_mut(device)?.peers.insert(peer);
+        if is_new { Ok(()) } else { Err(PEER_ACCESS_ALREADY_ENABLED) }
+    }
+}

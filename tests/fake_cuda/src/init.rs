@@ -1,0 +1,25 @@
+//! Starting the driver.
+
+use std::ffi::{c_int, c_uint};
+
+use crate::call::{Out, exported};
+use crate::errors::{INVALID_VALUE, STUB_LIBRARY};
+use crate::{fake, settings};
+
+exported! {
+    /// Starts the driver in this process.
+    fn cuInit(flags: c_uint) {
+        if flags != 0 {
+            return Err(INVALID_VALUE);
+        }
+        fake::start()
+    }
+
+    /// The version of CUDA that the driver is for. Does not start it.
+    fn cuDriverGetVersion(version: Out<c_int>) {
+        if settings::is_stub() {
+            return Err(STUB_LIBRARY);
+        }
+        version.put(settings::version())
+    }
+}

@@ -1,0 +1,69 @@
+//! Memory of devices that is allocated and freed at once.
+
+use interlock::accelerator::driver::Awaited;
+
+use crate::call::{Answer, Out, exported};
+use crate::errors::INVALID_VALUE;
+use crate::fake::Fake;
+use crate::regions::{Kind, Region, count_allocation};
+use crate::waiting;
+
+/// Waits as allocating and freeing do on real devices: until all that is queued on the device has ended.
+fn settle(fake: &Fake) -> Answer<u8> {
+    let device = {
+        let mut state = fake.state();
+        let device = state.current()?;
+        state.refuse_while_captured()?;
+        device
+    };
+    waiting::wait(fake, Awaited::Device(device))?;
+    Ok(device)
+}
+
+exported! {
+    /// Bytes of the current context's device that are free, and how many there are.
+    fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) |fake| {
+        let state = fake.state();
+        let device = state.current()?;
+        let all = state.settings.memory;
+        free.put_if_wanted((all - state.context(device)?.used) as usize);
+        total.put_if_wanted(all as usize);
+        Ok(())
+    }
+
+    /// Memory of the current context's device.
+    fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) |fake| {
+        address.check()?;
+        fake.state().current()?;
+        if bytes == 0 {
+            return Err(INVALID_VALUE);
+        }
+        let device = settle(fake)?;
+        count_allocation()?;
+        let mut state = fake.state();
+        let block = state.new_block(device, bytes as u64)?;
+        address.put(block.address)?;
+        let region = Region { device, bytes: bytes as u64, kind: Kind::Plain, block };
+        state.regions.insert(region.block.address, region);
+        Ok(())
+    }
+
+    /// Frees such memory once all that is queued on its device has ended.
+    fn cuMemFree_v2(address: u64) |fake| {
+        fake.state().current()?;
+        if address == 0 {
+            return Ok(());
+        }
+        let region = {
+            let mut state = fake.state();
+            state.refuse_while_captured()?;
+            let region = state.regions.get(&address).filter(|region| region.kind == Kind::Plain);
+            let device = region.ok_or(INVALID_VALUE)?.device;
+            state.check(device)?;
+            state.regions.remove(&address).ok_or(INVALID_VALUE)?
+        };
+        let waited = waiting::wait(fake, Awaited::Device(region.device));
+        fake.state().give_bytes(region.device, region.block.bytes as u64);
+        waited
+    }
+}

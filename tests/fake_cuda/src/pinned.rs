@@ -1,0 +1,52 @@
+//! Memory of the processor that devices reach without a detour.
+
+use std::ffi::c_uint;
+use std::sync::Arc;
+
+use crate::call::{Out, exported};
+use crate::errors::INVALID_VALUE;
+use crate::regions::{Block, BlockKind, count_allocation};
+use crate::state::State;
+
+/// All bits of what it may be allocated with.
+const FLAGS: c_uint = 7;
+
+pub(crate) struct Pinned {
+    pub(crate) bytes: u64,
+    block: Arc<Block>,
+}
+
+impl State {
+    /// What owns a range, if all of it is pinned.
+    pub(crate) fn pinned_at(&self, address: u64, bytes: u64) -> Option<Arc<Block>> {
+        let (start, pinned) = self.pinned.range(..=address).next_back()?;
+        let end = (address - start).checked_add(bytes)?;
+        (address - start < pinned.bytes && end <= pinned.bytes).then(|| pinned.block.clone())
+    }
+}
+
+exported! {
+    /// Pinned memory.
+    fn cuMemHostAlloc(pointer: Out<usize>, bytes: usize, flags: c_uint) |fake| {
+        let mut state = fake.state();
+        state.current()?;
+        state.refuse_while_captured()?;
+        pointer.check()?;
+        if bytes == 0 || flags & !FLAGS != 0 {
+            return Err(INVALID_VALUE);
+        }
+        count_allocation()?;
+        let block = state.block(BlockKind::Pinned, bytes as u64, 0)?;
+        pointer.put(block.address as usize)?;
+        state.pinned.insert(block.address, Pinned { bytes: bytes as u64, block });
+        Ok(())
+    }
+
+    /// Frees it.
+    fn cuMemFreeHost(pointer: usize) |fake| {
+        let mut state = fake.state();
+        state.current()?;
+        state.refuse_while_captured()?;
+        state.pinned.remove(&(pointer as u64)).map(drop).ok_or(INVALID_VALUE)
+    }
+}

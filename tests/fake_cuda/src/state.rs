@@ -1,0 +1,134 @@
+//! All that the library knows. Each part has a file of its own.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use interlock::accelerator::driver::{DeviceIndex, Driver};
+use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
+
+use crate::addresses::{Physical, Reservation};
+use crate::call::{Answer, Code, Handle};
+use crate::captures::Capture;
+use crate::contexts::Context;
+use crate::errors::{INVALID_DEVICE, UNKNOWN};
+use crate::events::Event;
+use crate::executables::Executable;
+use crate::graphs::Graph;
+use crate::pinned::Pinned;
+use crate::pools::Pool;
+use crate::regions::Region;
+use crate::settings::Settings;
+use crate::streams::Stream;
+
+pub(crate) struct State {
+    pub(crate) settings: Settings,
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) faults: Faults,
+    /// By device.
+    pub(crate) contexts: Vec<Context>,
+    pub(crate) streams: HashMap<Handle, Stream>,
+    pub(crate) events: HashMap<Handle, Event>,
+    /// In the order in which they began.
+    pub(crate) captures: BTreeMap<u64, Capture>,
+    pub(crate) graphs: HashMap<Handle, Graph>,
+    /// The graph of each node, and the node's place in it.
+    pub(crate) nodes: HashMap<Handle, (Handle, usize)>,
+    pub(crate) executables: HashMap<Handle, Executable>,
+    /// Memory of devices, by address.
+    pub(crate) regions: BTreeMap<u64, Region>,
+    /// Pinned memory, by address.
+    pub(crate) pinned: BTreeMap<u64, Pinned>,
+    pub(crate) pools: HashMap<Handle, Pool>,
+    pub(crate) physical: HashMap<Handle, Physical>,
+    pub(crate) reservations: BTreeMap<u64, Reservation>,
+    numbers: usize,
+}
+
+impl State {
+    pub(crate) fn new(settings: Settings) -> interlock::Result<Self> {
+        let faults = Faults::new();
+        let count = settings.devices.len() as u32;
+        // One device more holds the memory of all of them: so it can be given back when a device is broken.
+        let options = HostOptions { devices: count + 1, memory: u64::MAX >> 1, faults: faults.clone() };
+        let driver = HostDriver::new(options)?;
+        driver.start()?;
+        let mut state = State {
+            settings,
+            driver,
+            faults,
+            contexts: Vec::new(),
+            streams: HashMap::new(),
+            events: HashMap::new(),
+            captures: BTreeMap::new(),
+            graphs: HashMap::new(),
+            nodes: HashMap::new(),
+            executables: HashMap::new(),
+            regions: BTreeMap::new(),
+            pinned: BTreeMap::new(),
+            pools: HashMap::new(),
+            physical: HashMap::new(),
+            reservations: BTreeMap::new(),
+            // Far from what a program takes for a small number, and from where systems put memory.
+            numbers: 0x00fa_4ecd_a000,
+        };
+        for device in 0..count {
+            let context = Context::new(&mut state, device as DeviceIndex)?;
+            state.contexts.push(context);
+        }
+        Ok(state)
+    }
+
+    /// A handle that was never given out.
+    pub(crate) fn number(&mut self) -> Handle {
+        self.numbers += 16;
+        self.numbers
+    }
+
+    /// The device whose memory is that of all of them.
+    pub(crate) fn keeper_of_memory(&self) -> DeviceIndex {
+        self.settings.devices.len() as DeviceIndex
+    }
+
+    /// The device of a number, if that is not broken.
+    pub(crate) fn device(&self, number: c_int) -> Answer<DeviceIndex> {
+        let device = self.device_or_broken(number)?;
+        self.check(device)?;
+        Ok(device)
+    }
+
+    /// The device of a number, broken or not.
+    pub(crate) fn device_or_broken(&self, number: c_int) -> Answer<DeviceIndex> {
+        let known = usize::try_from(number).is_ok_and(|number| number < self.contexts.len());
+        if known { Ok(number as DeviceIndex) } else { Err(INVALID_DEVICE) }
+    }
+
+    pub(crate) fn context(&self, device: DeviceIndex) -> Answer<&Context> {
+        self.contexts.get(usize::from(device)).ok_or(INVALID_DEVICE)
+    }
+
+    pub(crate) fn context_mut(&mut self, device: DeviceIndex) -> Answer<&mut Context> {
+        self.contexts.get_mut(usize::from(device)).ok_or(INVALID_DEVICE)
+    }
+
+    /// Fails where the device is broken, with what it broke with.
+    pub(crate) fn check(&self, device: DeviceIndex) -> Answer {
+        self.context(device)?.broken.map_or(Ok(()), Err)
+    }
+
+    /// The number of an error of the host driver, which has none of its own.
+    pub(crate) fn code(&self, device: DeviceIndex) -> Code {
+        self.check(device).err().unwrap_or(UNKNOWN)
+    }
+
+    /// Makes what is on a device fail from now on.
+    pub(crate) fn break_device(&mut self, device: DeviceIndex, code: Code) -> Answer {
+        self.context_mut(device)?.broken.get_or_insert(code);
+        self.faults.lose_device(device, "it was broken").map_err(|_| UNKNOWN)
+    }
+
+    /// All devices.
+    pub(crate) fn devices(&self) -> BTreeSet<DeviceIndex> {
+        (0..self.contexts.len()).map(|device| device as DeviceIndex).collect()
+    }
+}

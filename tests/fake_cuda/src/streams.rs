@@ -1,0 +1,145 @@
+//! Streams, and what is asked of them.
+//!
+//! All streams behave as if they had been made with `CU_STREAM_NON_BLOCKING`: the default stream waits for none of them and
+//! none waits for it. Nobody here relies on the other kind.
+
+use std::ffi::{c_int, c_uint};
+use std::ops::RangeInclusive;
+
+use interlock::accelerator::driver::{Awaited, DeviceIndex, StreamHandle};
+
+use crate::call::{Answer, Handle, Out, exported};
+use crate::errors::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, NOT_SUPPORTED};
+use crate::state::State;
+use crate::waiting;
+
+/// The default stream of the current context's device, by its two names.
+const LEGACY: RangeInclusive<Handle> = 0..=1;
+
+/// The default stream that each thread has of its own.
+const PER_THREAD: Handle = 2;
+
+/// The priorities of streams, the greatest first.
+pub(crate) const PRIORITIES: RangeInclusive<c_int> = -5..=0;
+
+pub(crate) struct Stream {
+    pub(crate) device: DeviceIndex,
+    pub(crate) host: StreamHandle,
+    pub(crate) priority: c_int,
+    pub(crate) is_default: bool,
+    /// The capture that it is part of.
+    pub(crate) capture: Option<u64>,
+}
+
+/// A priority of the host driver's, which has fewer.
+pub(crate) fn host_priority(priority: c_int) -> c_int {
+    priority.clamp(-3, 0)
+}
+
+impl State {
+    /// What the stream of a handle is called in the table, if its device is not broken.
+    pub(crate) fn stream_named(&self, handle: Handle) -> Answer<Handle> {
+        let name = match handle {
+            PER_THREAD => return Err(NOT_SUPPORTED),
+            handle if LEGACY.contains(&handle) => self.context(self.current()?)?.default_stream,
+            handle if self.contexts.iter().any(|context| context.default_stream == handle) => {
+                return Err(INVALID_HANDLE);
+            }
+            handle => handle,
+        };
+        self.check(self.stream(name)?.device)?;
+        Ok(name)
+    }
+
+    /// The stream that is called so in the table.
+    pub(crate) fn stream(&self, name: Handle) -> Answer<&Stream> {
+        self.streams.get(&name).ok_or(INVALID_HANDLE)
+    }
+
+    pub(crate) fn stream_mut(&mut self, name: Handle) -> Answer<&mut Stream> {
+        self.streams.get_mut(&name).ok_or(INVALID_HANDLE)
+    }
+}
+
+exported! {
+    /// A new stream of the current context. A priority beyond the range counts as its end.
+    fn cuStreamCreateWithPriority(stream: Out<Handle>, flags: c_uint, priority: c_int) |fake| {
+        let mut state = fake.state();
+        let device = state.current()?;
+        stream.check()?;
+        if flags > 1 {
+            return Err(INVALID_VALUE);
+        }
+        let priority = priority.clamp(*PRIORITIES.start(), *PRIORITIES.end());
+        let made = state.driver.create_stream(device, host_priority(priority));
+        let host = made.map_err(|_| state.code(device))?;
+        let handle = state.number();
+        state.streams.insert(handle, Stream { device, host, priority, is_default: false, capture: None });
+        stream.put(handle)
+    }
+
+    /// Lets a stream go; what is queued on it still runs. A capture that it is part of can't be ended well any more.
+    fn cuStreamDestroy_v2(stream: Handle) |fake| {
+        let mut state = fake.state();
+        state.current()?;
+        let name = state.stream_named(stream)?;
+        let found = state.stream(name)?;
+        if found.is_default {
+            return Err(INVALID_HANDLE);
+        }
+        let host = found.host;
+        state.leave_capture(name);
+        state.streams.remove(&name);
+        state.driver.release_stream(host);
+        Ok(())
+    }
+
+    /// Whether everything queued on a stream has ended.
+    fn cuStreamQuery(stream: Handle) |fake| {
+        let mut state = fake.state();
+        state.current()?;
+        let name = state.stream_named(stream)?;
+        state.refuse_on_capturing(name)?;
+        state.refuse_while_captured()?;
+        let Stream { device, host, .. } = *state.stream(name)?;
+        let done = state.driver.is_done(Awaited::Stream(host)).map_err(|_| state.code(device))?;
+        if done { Ok(()) } else { Err(NOT_READY) }
+    }
+
+    /// Waits for everything queued on a stream.
+    fn cuStreamSynchronize(stream: Handle) |fake| {
+        let Stream { device, host, .. } = {
+            let mut state = fake.state();
+            state.current()?;
+            let name = state.stream_named(stream)?;
+            state.refuse_on_capturing(name)?;
+            state.refuse_while_captured()?;
+            let found = state.stream(name)?;
+            Stream { capture: None, ..*found }
+        };
+        waiting::wait(fake, Awaited::Stream(host))?;
+        fake.state().give_back_beyond_thresholds(device);
+        Ok(())
+    }
+
+    /// What is queued on the stream from now on waits for what the event marks now.
+    fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint) |fake| {
+        let mut state = fake.state();
+        state.current()?;
+        let name = state.stream_named(stream)?;
+        match flags {
+            0 => state.wait_for_event(name, event),
+            // An event of a graph that is recorded and awaited outside of it.
+            1 => Err(NOT_SUPPORTED),
+            _ => Err(INVALID_VALUE),
+        }
+    }
+
+    /// The context of a stream.
+    fn cuStreamGetCtx(stream: Handle, context: Out<Handle>) |fake| {
+        let state = fake.state();
+        state.current()?;
+        let device = state.stream(state.stream_named(stream)?)?.device;
+        context.put(state.context(device)?.handle)
+    }
+}
