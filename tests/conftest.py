@@ -19,6 +19,10 @@ from tests.worker import Worker
 __all__ = ["no_leak", "restored", "workers"]
 
 
+# The memory of a device that tests fill.
+SMALL = 64 << 20
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--driver",
@@ -26,6 +30,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the driver whose devices the tests use: host, cuda, fake-cuda (NVIDIA's on a stand-in), or a "
         "registered one",
     )
+    parser.addoption(
+        "--devices",
+        type=int,
+        default=2,
+        help="how many devices the host driver has; with one, tests that need two are skipped",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip everything, and say why, where the driver of `--driver` has no device on this machine."""
+    name = _driver_named(config)
+    if name == "host":
+        return
+    accelerator.use(name)
+    why = accelerator.why_unavailable()
+    if why is not None:
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+def _driver_named(config: pytest.Config) -> str:
+    name: str = config.getoption("--driver")
+    return name.removeprefix("fake-")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -52,24 +79,42 @@ def workers() -> Iterator[tuple[Worker, Worker]]:
 
 @pytest.fixture(scope="session")
 def driver(request: pytest.FixtureRequest) -> str:
-    """Put the driver of `--driver` in use, with two devices, and return its name."""
-    name: str = request.config.getoption("--driver").removeprefix("fake-")
-    accelerator.use(name, **({"devices": 2, "memory": 64 << 20} if name == "host" else {}))
-    assert accelerator.device_count() == 2
+    """Put the driver of `--driver` in use and return its name."""
+    name = _driver_named(request.config)
+    count: int = request.config.getoption("--devices")
+    accelerator.use(name, **({"devices": count, "memory": SMALL} if name == "host" else {}))
     assert accelerator.current_device_index() == 0
     return name
 
 
 @pytest.fixture
-def devices(driver: str) -> Iterator[tuple[str, str]]:
-    """The names of two devices, on which everything has been done when the test ends."""
-    yield f"{driver}:0", f"{driver}:1"
-    for index in range(2):
+def devices(driver: str) -> Iterator[tuple[str, ...]]:
+    """The names of the devices, on which everything has been done when the test ends."""
+    count = accelerator.device_count()
+    yield tuple(f"{driver}:{index}" for index in range(count))
+    for index in range(count):
         accelerator.synchronize(index)
 
 
 @pytest.fixture
-def nothing_kept(devices: tuple[str, str]) -> Iterator[None]:
+def two_devices(devices: tuple[str, ...]) -> tuple[str, str]:
+    """The names of the first two devices, for what takes place between two."""
+    if len(devices) < 2:
+        pytest.skip(f"needs two devices, {devices[0].partition(':')[0]} has {len(devices)}")
+    return devices[0], devices[1]
+
+
+@pytest.fixture
+def small_devices(devices: tuple[str, ...]) -> None:
+    """Devices with as little memory as those of the host driver have here, for tests that fill them."""
+    for device in devices:
+        _, total = accelerator.get_memory_info(device)
+        if total != SMALL:
+            pytest.skip(f"fills a device of {SMALL >> 20} MiB, {device} has {total >> 20}")
+
+
+@pytest.fixture
+def nothing_kept(devices: tuple[str, ...]) -> Iterator[None]:
     """Nothing of the devices' memory is kept when the test begins, and nothing is in use when it ends."""
     _give_everything_back(devices)
     for device in devices:
@@ -79,16 +124,16 @@ def nothing_kept(devices: tuple[str, str]) -> Iterator[None]:
     _give_everything_back(devices)
 
 
-def _give_everything_back(devices: tuple[str, str]) -> None:
+def _give_everything_back(devices: tuple[str, ...]) -> None:
     gc.collect()
     for device in devices:
         accelerator.synchronize(device)
     accelerator.empty_cache()
-    assert [accelerator.memory_reserved(device) for device in devices] == [0, 0]
+    assert [accelerator.memory_reserved(device) for device in devices] == [0] * len(devices)
 
 
 @pytest.fixture
-def latch(devices: tuple[str, str]) -> Iterator[Latch]:
+def latch(devices: tuple[str, ...]) -> Iterator[Latch]:
     """A latch that is open when the test ends, however it ends."""
     latch = Latch()
     yield latch

@@ -22,27 +22,27 @@ pytestmark = pytest.mark.usefixtures("nothing_kept")
 MIB = 1 << 20
 
 
-def test_a_buffer_is_allocated_for_a_stream(devices: tuple[str, str]) -> None:
-    stream = Stream(devices[1], exclusive=True)
+def test_a_buffer_is_allocated_for_a_stream(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[1], exclusive=True)
     for buffer in (
         Buffer(8, stream=stream),
-        Buffer(8, devices[1], stream=stream),
+        Buffer(8, two_devices[1], stream=stream),
         Buffer(8, 1, stream=stream),
     ):
         assert buffer.stream == stream
-        assert buffer.device == interlock.device(devices[1])
-    assert Buffer(8, devices[0]).stream == accelerator.current_stream(devices[0])
+        assert buffer.device == interlock.device(two_devices[1])
+    assert Buffer(8, two_devices[0]).stream == accelerator.current_stream(two_devices[0])
     with stream:
         assert Buffer(8).stream == stream
-    for wrong in (devices[0], 0, "cpu"):
+    for wrong in (two_devices[0], 0, "cpu"):
         with pytest.raises(errors.DeviceError):
             Buffer(8, wrong, stream=stream)
     with pytest.raises(TypeError):
         Buffer(8, stream=3)  # type: ignore[arg-type]
 
 
-def test_copies_and_fills_return_the_buffer(devices: tuple[str, str]) -> None:
-    here, there, back = Buffer(4, devices[0]), Buffer(4, devices[1]), bytearray(4)
+def test_copies_and_fills_return_the_buffer(two_devices: tuple[str, str]) -> None:
+    here, there, back = Buffer(4, two_devices[0]), Buffer(4, two_devices[1]), bytearray(4)
     assert here.copy_from(b"abcd") is here
     assert here.copy_to(there) is here
     assert there.copy_to(back) is there
@@ -54,7 +54,7 @@ def test_copies_and_fills_return_the_buffer(devices: tuple[str, str]) -> None:
     with pytest.raises(errors.ArgumentError):
         here.fill_(256)
     with pytest.raises(errors.DeviceError):
-        here.fill_(0, stream=Stream(devices[1]))
+        here.fill_(0, stream=Stream(two_devices[1]))
 
 
 def test_copies_are_in_the_order_of_their_stream_and_wait_if_they_are_told_to(latch: Latch) -> None:

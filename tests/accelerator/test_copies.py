@@ -20,16 +20,16 @@ from tests.accelerator.latch import Latch
 pytestmark = pytest.mark.usefixtures("devices")
 
 
-def test_bytes_go_to_a_device_to_another_and_back(devices: tuple[str, str]) -> None:
-    here, there = (Buffer(5, device) for device in devices)
+def test_bytes_go_to_a_device_to_another_and_back(two_devices: tuple[str, str]) -> None:
+    here, there = (Buffer(5, device) for device in two_devices)
     back = bytearray(5)
     copy_(here, b"hello")
     copy_(there, here)
     copy_(back, there)
     assert back == b"hello"
-    assert (here.nbytes, len(here), here.device) == (5, 5, interlock.device(devices[0]))
+    assert (here.nbytes, len(here), here.device) == (5, 5, interlock.device(two_devices[0]))
     assert here.data_ptr() != there.data_ptr()
-    assert repr(here) == f"interlock.accelerator.memory.Buffer(5, device='{devices[0]}')"
+    assert repr(here) == f"interlock.accelerator.memory.Buffer(5, device='{two_devices[0]}')"
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_what_is_copied_lives_until_it_has_been_copied(latch: Latch) -> None:
 
 
 def test_a_copy_between_devices_is_in_order_with_the_current_streams_of_both(
-    devices: tuple[str, str], latch: Latch
+    two_devices: tuple[str, str], latch: Latch
 ) -> None:
-    here, there = (Buffer(4, device) for device in devices)
+    here, there = (Buffer(4, device) for device in two_devices)
     later = bytearray(4)
     copy_(here, b"late")
-    with Stream(devices[1], exclusive=True) as receiving, Stream(devices[0], exclusive=True):
+    with Stream(two_devices[1], exclusive=True) as receiving, Stream(two_devices[0], exclusive=True):
         accelerator.launch(receiving, latch)
         fill_(there, 1, stream=receiving)
         copy_(there, here, non_blocking=True)
@@ -93,8 +93,10 @@ def test_a_copy_between_devices_is_in_order_with_the_current_streams_of_both(
     assert later == b"late"
 
 
-def test_a_fill_sets_every_byte_in_the_order_of_its_stream(devices: tuple[str, str], latch: Latch) -> None:
-    buffer, stream = Buffer(100, devices[1]), Stream(devices[1], exclusive=True)
+def test_a_fill_sets_every_byte_in_the_order_of_its_stream(
+    two_devices: tuple[str, str], latch: Latch
+) -> None:
+    buffer, stream = Buffer(100, two_devices[1]), Stream(two_devices[1], exclusive=True)
     back = bytearray(100)
     accelerator.launch(stream, latch)
     fill_(buffer, 255, stream=stream)
@@ -104,7 +106,7 @@ def test_a_fill_sets_every_byte_in_the_order_of_its_stream(devices: tuple[str, s
     stream.synchronize()
     assert back == b"\xff" * 100
     with pytest.raises(errors.DeviceError):
-        fill_(buffer, 0, stream=Stream(devices[0]))
+        fill_(buffer, 0, stream=Stream(two_devices[0]))
     for wrong in (256, -1, 10**30):
         with pytest.raises(errors.ArgumentError, match=f"0 to 255, got {wrong}"):
             fill_(buffer, wrong)
@@ -121,16 +123,16 @@ def test_references_to_objects_are_no_bytes() -> None:
             copy_(Buffer(8), wrong)
 
 
-def test_a_copy_is_in_the_order_of_the_stream_it_is_given(devices: tuple[str, str]) -> None:
-    here, there, back = Buffer(4, devices[0]), Buffer(4, devices[1]), bytearray(4)
-    for stream in (Stream(devices[0]), Stream(devices[1])):
+def test_a_copy_is_in_the_order_of_the_stream_it_is_given(two_devices: tuple[str, str]) -> None:
+    here, there, back = Buffer(4, two_devices[0]), Buffer(4, two_devices[1]), bytearray(4)
+    for stream in (Stream(two_devices[0]), Stream(two_devices[1])):
         fill_(here, 7)
-        accelerator.synchronize(devices[0])
+        accelerator.synchronize(two_devices[0])
         copy_(there, here, stream=stream)
         copy_(back, there)
         assert back == b"\7" * 4
     with pytest.raises(errors.DeviceError, match="of the device of a buffer"):
-        copy_(back, here, stream=Stream(devices[1]))
+        copy_(back, here, stream=Stream(two_devices[1]))
 
 
 def test_no_bytes_are_a_buffer_too() -> None:
@@ -170,7 +172,8 @@ def test_what_does_not_show_its_bytes_is_refused() -> None:
             Buffer(wrong)
 
 
-def test_memory_is_capped_and_comes_back(driver: str) -> None:
+@pytest.mark.usefixtures("small_devices")
+def test_memory_is_capped_and_comes_back(driver: str, two_devices: tuple[str, str]) -> None:
     gc.collect()
     accelerator.empty_cache()
     free, total = get_memory_info(1)

@@ -22,16 +22,16 @@ def place() -> tuple[int, int, int]:
     return accelerator.current_device_index(), first, second
 
 
-def test_a_stream_makes_itself_and_its_device_current(devices: tuple[str, str]) -> None:
-    stream = Stream(devices[1], exclusive=True)
+def test_a_stream_makes_itself_and_its_device_current(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[1], exclusive=True)
     with stream as entered:
         assert entered is stream
         assert place() == (1, 0, stream.stream_id)
     assert place() == (0, 0, 0)
 
 
-def test_scopes_nest_are_entered_twice_and_left_in_any_order(devices: tuple[str, str]) -> None:
-    here, there = Stream(devices[0], exclusive=True), Stream(devices[1], exclusive=True)
+def test_scopes_nest_are_entered_twice_and_left_in_any_order(two_devices: tuple[str, str]) -> None:
+    here, there = Stream(two_devices[0], exclusive=True), Stream(two_devices[1], exclusive=True)
     with here, there, here:
         assert place() == (0, here.stream_id, there.stream_id)
     here.__enter__()
@@ -43,8 +43,8 @@ def test_scopes_nest_are_entered_twice_and_left_in_any_order(devices: tuple[str,
 
 
 @pytest.mark.parametrize("given", [1, "{}:1", "device"], ids=str)
-def test_device_index_takes_what_names_a_device(devices: tuple[str, str], given: Any) -> None:
-    named: Any = {1: 1, "{}:1": devices[1], "device": interlock.device(devices[1])}[given]
+def test_device_index_takes_what_names_a_device(two_devices: tuple[str, str], given: Any) -> None:
+    named: Any = {1: 1, "{}:1": two_devices[1], "device": interlock.device(two_devices[1])}[given]
     scope = accelerator.device_index(named)
     with scope, scope:
         assert accelerator.current_device_index() == 1
@@ -52,24 +52,25 @@ def test_device_index_takes_what_names_a_device(devices: tuple[str, str], given:
     assert accelerator.current_device_index() == 0
 
 
+@pytest.mark.usefixtures("two_devices")
 def test_device_index_of_none_changes_nothing() -> None:
     with accelerator.device_index(1), accelerator.device_index(None):
         assert accelerator.current_device_index() == 1
 
 
-def test_a_write_lasts_as_long_as_the_scope_that_decides_it(devices: tuple[str, str]) -> None:
-    stream = Stream(devices[0], exclusive=True)
+def test_a_write_lasts_as_long_as_the_scope_that_decides_it(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[0], exclusive=True)
     with accelerator.device_index(1):
         accelerator.set_stream(stream)
         assert place() == (0, stream.stream_id, 0)
     assert place() == (0, stream.stream_id, 0), "the scope decided the device alone"
-    accelerator.set_device_index(devices[1])
+    accelerator.set_device_index(two_devices[1])
     assert place()[0] == 1
     accelerator.set_device_index(0)
 
 
-def test_other_threads_have_their_own(devices: tuple[str, str], workers: tuple[Worker, Worker]) -> None:
-    stream = Stream(devices[1], exclusive=True)
+def test_other_threads_have_their_own(two_devices: tuple[str, str], workers: tuple[Worker, Worker]) -> None:
+    stream = Stream(two_devices[1], exclusive=True)
     first, second = workers
     first.do(lambda: accelerator.set_stream(stream))
     assert first.do(place) == (1, 0, stream.stream_id)
@@ -77,9 +78,9 @@ def test_other_threads_have_their_own(devices: tuple[str, str], workers: tuple[W
 
 
 def test_a_stream_left_on_another_thread_ends_where_it_was_entered(
-    devices: tuple[str, str], workers: tuple[Worker, Worker]
+    two_devices: tuple[str, str], workers: tuple[Worker, Worker]
 ) -> None:
-    stream = Stream(devices[1], exclusive=True)
+    stream = Stream(two_devices[1], exclusive=True)
     first, second = workers
     first.do(stream.__enter__)
     second.do(lambda: stream.__exit__(None, None, None))
@@ -88,9 +89,9 @@ def test_a_stream_left_on_another_thread_ends_where_it_was_entered(
 
 
 def test_one_stream_on_two_threads_is_left_by_each(
-    devices: tuple[str, str], workers: tuple[Worker, Worker]
+    two_devices: tuple[str, str], workers: tuple[Worker, Worker]
 ) -> None:
-    stream = Stream(devices[1], exclusive=True)
+    stream = Stream(two_devices[1], exclusive=True)
     for worker in workers:
         worker.do(stream.__enter__)
     workers[0].do(lambda: stream.__exit__(None, None, None))
@@ -99,8 +100,8 @@ def test_one_stream_on_two_threads_is_left_by_each(
     assert workers[1].do(place) == (0, 0, 0)
 
 
-def test_a_captured_state_carries_them_along(devices: tuple[str, str]) -> None:
-    stream = Stream(devices[1], exclusive=True)
+def test_a_captured_state_carries_them_along(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[1], exclusive=True)
     with stream:
         state = interlock.capture()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -113,7 +114,7 @@ def test_a_captured_state_carries_them_along(devices: tuple[str, str]) -> None:
         assert place() == (0, 0, 0)
 
 
-def test_tasks_have_their_own(devices: tuple[str, str]) -> None:
+def test_tasks_have_their_own(two_devices: tuple[str, str]) -> None:
     async def work(index: int) -> list[tuple[int, int, int]]:
         seen = []
         stream = Stream(index, exclusive=True)
@@ -137,7 +138,7 @@ def test_tasks_have_their_own(devices: tuple[str, str]) -> None:
     assert place() == (0, 0, 0)
 
 
-def test_a_stream_that_is_current_lives_on(devices: tuple[str, str]) -> None:
+def test_a_stream_that_is_current_lives_on(devices: tuple[str, ...]) -> None:
     stream = Stream(exclusive=True)
     number = stream.stream_id
     accelerator.set_stream(stream)
@@ -147,16 +148,16 @@ def test_a_stream_that_is_current_lives_on(devices: tuple[str, str]) -> None:
     assert accelerator.current_stream().query()
 
 
-def test_the_default_device_is_the_processor_until_another_is_chosen(devices: tuple[str, str]) -> None:
+def test_the_default_device_is_the_processor_until_another_is_chosen(two_devices: tuple[str, str]) -> None:
     assert interlock.get_default_device() == interlock.device("cpu")
-    with interlock.device(devices[1]) as entered:
-        assert entered == interlock.get_default_device() == interlock.device(devices[1])
+    with interlock.device(two_devices[1]) as entered:
+        assert entered == interlock.get_default_device() == interlock.device(two_devices[1])
         with interlock.device("cpu"):
             assert interlock.get_default_device() == interlock.device("cpu")
         assert accelerator.current_device_index() == 0
-    interlock.set_default_device(devices[0])
-    assert interlock.get_default_device() == interlock.device(devices[0])
-    assert interlock.ones(2).device == interlock.device(devices[0])
+    interlock.set_default_device(two_devices[0])
+    assert interlock.get_default_device() == interlock.device(two_devices[0])
+    assert interlock.ones(2).device == interlock.device(two_devices[0])
     assert interlock.ones_like(interlock.ones(2, device="cpu")).device == interlock.device("cpu")
     interlock.set_default_device(None)
     assert interlock.get_default_device() == interlock.device("cpu")
@@ -172,6 +173,7 @@ def test_what_names_no_device_is_a_type_error_everywhere(wrong: Any) -> None:
             take(wrong)
 
 
+@pytest.mark.usefixtures("two_devices")
 @pytest.mark.parametrize(
     "wrong", [2, 127, 128, -1, -2, 10**30, "nope", "cuda:0", "cpu", "{}:2", "{}:-1"], ids=str
 )
@@ -209,6 +211,7 @@ def test_a_device_to_be_made_current_must_have_an_index(driver: str, given: str 
         accelerator.set_device_index(given and given.format(driver))  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("two_devices")
 def test_a_device_without_an_index_is_the_current_one(driver: str) -> None:
     with accelerator.device_index(1):
         assert accelerator.current_stream(driver).device_index == 1
@@ -216,13 +219,13 @@ def test_a_device_without_an_index_is_the_current_one(driver: str) -> None:
         assert accelerator.memory.Buffer(1, driver).device.index == 1
 
 
-def test_devices_tell_what_they_are() -> None:
-    properties = accelerator.device_properties(1)
-    assert properties.name == accelerator.device_name(1)
-    free, total = accelerator.get_memory_info(1)
+def test_devices_tell_what_they_are(devices: tuple[str, ...]) -> None:
+    properties = accelerator.device_properties(devices[-1])
+    assert properties.name == accelerator.device_name(devices[-1])
+    free, total = accelerator.get_memory_info(devices[-1])
     assert properties.total_memory == total >= free > 0
     assert properties.multi_processor_count >= 1
-    assert interlock.float32 in accelerator.get_device_capability(1)["supported_dtypes"]
+    assert interlock.float32 in accelerator.get_device_capability(devices[-1])["supported_dtypes"]
 
 
 def test_the_old_names_warn_at_the_line_that_uses_them() -> None:

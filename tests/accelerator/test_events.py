@@ -48,34 +48,34 @@ def test_who_waited_for_the_old_record_goes_on_with_it(latch: Latch) -> None:
     assert not event.query()
 
 
-def test_an_event_belongs_to_the_device_of_its_first_record(devices: tuple[str, str]) -> None:
+def test_an_event_belongs_to_the_device_of_its_first_record(two_devices: tuple[str, str]) -> None:
     event = Event()
-    assert event.device == interlock.device(interlock.device(devices[1]).type)
-    event.record(Stream(devices[1]))
-    assert event.device == interlock.device(devices[1])
-    with pytest.raises(errors.AcceleratorError, match=f"{devices[0]}.*{devices[1]}"):
-        event.record(Stream(devices[0]))
-    fixed = Event(devices[0])
-    assert fixed.device == interlock.device(devices[0])
+    assert event.device == interlock.device(interlock.device(two_devices[1]).type)
+    event.record(Stream(two_devices[1]))
+    assert event.device == interlock.device(two_devices[1])
+    with pytest.raises(errors.AcceleratorError, match=f"{two_devices[0]}.*{two_devices[1]}"):
+        event.record(Stream(two_devices[0]))
+    fixed = Event(two_devices[0])
+    assert fixed.device == interlock.device(two_devices[0])
     with pytest.raises(errors.AcceleratorError):
-        fixed.record(Stream(devices[1]))
+        fixed.record(Stream(two_devices[1]))
 
 
-def test_record_and_wait_take_the_current_stream(devices: tuple[str, str], latch: Latch) -> None:
-    held = Stream(devices[1], exclusive=True)
-    event, other = Event(), Stream(devices[0], exclusive=True)
+def test_record_and_wait_take_the_current_stream(two_devices: tuple[str, str], latch: Latch) -> None:
+    held = Stream(two_devices[1], exclusive=True)
+    event, other = Event(), Stream(two_devices[0], exclusive=True)
     with held:
         accelerator.launch(held, latch)
         event.record()
     with other:
         event.wait()
-    assert (event.device, other.query()) == (interlock.device(devices[1]), False)
+    assert (event.device, other.query()) == (interlock.device(two_devices[1]), False)
     latch.open()
     other.synchronize()
-    fixed = Event(devices[1])
+    fixed = Event(two_devices[1])
     fixed.record()
     fixed.synchronize()
-    assert fixed.device == interlock.device(devices[1])
+    assert fixed.device == interlock.device(two_devices[1])
 
 
 def test_two_events_tell_the_time_between() -> None:

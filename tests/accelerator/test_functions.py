@@ -249,7 +249,7 @@ def test_events_and_streams_that_threads_make_at_once_leave_nothing_behind() -> 
     assert child.value(code) == 0
 
 
-def test_a_stream_is_looked_up_while_others_come_and_go(devices: tuple[str, str]) -> None:
+def test_a_stream_is_looked_up_while_others_come_and_go(devices: tuple[str, ...]) -> None:
     ended = threading.Event()
 
     def come_and_go() -> None:
@@ -261,6 +261,6 @@ def test_a_stream_is_looked_up_while_others_come_and_go(devices: tuple[str, str]
     thread.start()
     for number in range(129, 2000):
         with pytest.raises(errors.ArgumentError):
-            Stream(stream_id=number, device_index=1, device_type=kind)
+            Stream(stream_id=number, device_index=0, device_type=kind)
     ended.set()
     thread.join()

@@ -106,6 +106,7 @@ def test_waiting_for_a_stream_that_records_spoils_the_capture() -> None:
     assert not stream.is_capturing()
 
 
+@pytest.mark.usefixtures("two_devices")
 @pytest.mark.parametrize(
     ("mode", "here", "elsewhere"),
     [
@@ -147,6 +148,7 @@ def test_what_can_not_be_repeated_is_refused_where_the_mode_says(
     assert (allowed(on_another_thread=False), allowed(on_another_thread=True)) == (here, elsewhere)
 
 
+@pytest.mark.usefixtures("two_devices")
 def test_the_mode_and_the_pool_may_be_assigned_for_the_next_capture() -> None:
     graph = Graph()
     assert (graph.graph_pool, graph.capture_error_mode) == (None, "default")

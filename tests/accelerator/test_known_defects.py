@@ -21,7 +21,7 @@ from tests.accelerator import fake_driver
 from tests.worker import Worker
 
 
-@pytest.mark.usefixtures("devices", "own_state")
+@pytest.mark.usefixtures("two_devices", "own_state")
 def test_row_13_a_stream_as_a_context_manager_keeps_nothing_on_the_stream(
     workers: tuple[Worker, Worker],
 ) -> None:
@@ -201,7 +201,7 @@ def test_row_27_an_accelerator_that_is_not_there_is_none_and_the_error_says_what
     assert "Stream needs an accelerator" in message
 
 
-@pytest.mark.usefixtures("devices")
+@pytest.mark.usefixtures("two_devices")
 @pytest.mark.parametrize("wrong", [-1, -2, 2, 300, True, "cuda:0"], ids=repr)
 def test_row_28_a_device_that_is_none_is_refused_in_one_way_and_the_range_is_told(wrong: Any) -> None:
     told = set()
@@ -249,7 +249,7 @@ def test_row_32_what_an_event_is_made_with_acts_and_can_be_read_back(blocking: b
         event.ipc_handle()
 
 
-@pytest.mark.usefixtures("devices")
+@pytest.mark.usefixtures("two_devices")
 def test_row_33_a_graph_says_what_stream_it_needs_and_heeds_its_mode() -> None:
     with pytest.raises(errors.GraphError, match=r"default stream.*Stream\(\)"):
         Graph().capture_begin()

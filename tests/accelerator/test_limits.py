@@ -19,7 +19,7 @@ MIB = 1 << 20
 @pytest.fixture(autouse=True)
 def _no_limits(nothing_kept: None) -> Iterator[None]:
     yield
-    for device in (0, 1):
+    for device in range(accelerator.device_count()):
         memory.set_limit(None, device)
         memory.set_cache_limit(None, device)
 
@@ -69,11 +69,11 @@ def test_other_types_are_refused(wrong: Any) -> None:
             take(wrong)
 
 
-def test_limits_belong_to_a_device(devices: tuple[str, str]) -> None:
-    memory.set_limit(MIB, devices[1])
+def test_limits_belong_to_a_device(two_devices: tuple[str, str]) -> None:
+    memory.set_limit(MIB, two_devices[1])
     memory.set_cache_limit(MIB, device=1)
-    assert [memory.get_limit(device) for device in (*devices, None)] == [None, MIB, None]
-    assert [memory.get_cache_limit(device) for device in (*devices, None)] == [None, MIB, None]
+    assert [memory.get_limit(device) for device in (*two_devices, None)] == [None, MIB, None]
+    assert [memory.get_cache_limit(device) for device in (*two_devices, None)] == [None, MIB, None]
     with accelerator.device_index(1):
         assert memory.get_limit() == MIB
     for take in (memory.set_limit, memory.set_cache_limit):

@@ -60,8 +60,8 @@ def test_a_block_counts_what_other_threads_allocate(workers: tuple[Worker, Worke
     del kept
 
 
-def test_a_block_is_of_one_device(devices: tuple[str, str]) -> None:
-    with memory.scope(devices[1]) as there, memory.scope(device=0) as here, accelerator.device_index(1):
+def test_a_block_is_of_one_device(two_devices: tuple[str, str]) -> None:
+    with memory.scope(two_devices[1]) as there, memory.scope(device=0) as here, accelerator.device_index(1):
         kept = Buffer(512)
         with memory.scope() as current:
             Buffer(1024).close()

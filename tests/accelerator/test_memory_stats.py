@@ -159,21 +159,22 @@ def test_peaks_and_counts_are_reset() -> None:
     assert accelerator.memory_allocated() == MIB
 
 
-def test_devices_are_counted_apart(devices: tuple[str, str]) -> None:
-    buffer = Buffer(MIB, devices[1])
-    told = [accelerator.memory_allocated(device) for device in (*devices, 0, 1, None)]
+def test_devices_are_counted_apart(two_devices: tuple[str, str]) -> None:
+    buffer = Buffer(MIB, two_devices[1])
+    told = [accelerator.memory_allocated(device) for device in (*two_devices, 0, 1, None)]
     assert told == [0, MIB, 0, MIB, 0]
     with accelerator.device_index(1):
         assert accelerator.memory_allocated() == buffer.nbytes
 
 
-def test_empty_cache_gives_back_what_is_not_in_use_on_all_devices(devices: tuple[str, str]) -> None:
+@pytest.mark.usefixtures("small_devices")
+def test_empty_cache_gives_back_what_is_not_in_use_on_all_devices(devices: tuple[str, ...]) -> None:
     free = [memory.get_memory_info(device)[0] for device in devices]
     for device in devices:
         Buffer(3 * MIB, device).close()
     kept = Buffer(MIB)
     accelerator.empty_cache()
-    assert [accelerator.memory_reserved(device) for device in devices] == [2 * MIB, 0]
+    assert [accelerator.memory_reserved(device) for device in devices] == [2 * MIB, 0][: len(devices)]
     kept.close()
     accelerator.empty_cache()
     assert [memory.get_memory_info(device)[0] for device in devices] == free

@@ -15,7 +15,7 @@ from tests import child
 from tests.accelerator.latch import Latch
 from tests.worker import Worker
 
-pytestmark = pytest.mark.usefixtures("nothing_kept")
+pytestmark = pytest.mark.usefixtures("small_devices", "nothing_kept")
 
 MIB = 1 << 20
 TOTAL = 64 * MIB
@@ -31,7 +31,7 @@ def refused(nbytes: int, **named: Any) -> OutOfMemoryError:
     return caught.value
 
 
-def test_the_error_tells_how_things_stood(devices: tuple[str, str]) -> None:
+def test_the_error_tells_how_things_stood(devices: tuple[str, ...]) -> None:
     stream = Stream(devices[0], exclusive=True)
     kept = [Buffer(3 * MIB, stream=stream), Buffer(40 * MIB)]
     error = refused(30 * MIB + 1, stream=stream)

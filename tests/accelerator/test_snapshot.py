@@ -45,7 +45,7 @@ HEAVY = """
 
 
 @pytest.fixture
-def recording(devices: tuple[str, str]) -> Iterator[memory.Recording]:
+def recording(devices: tuple[str, ...]) -> Iterator[memory.Recording]:
     with history() as recording:
         yield recording
 
@@ -92,7 +92,7 @@ def test_the_check_of_the_format_can_fail() -> None:
 
 
 def test_a_snapshot_has_pytorchs_format(
-    devices: tuple[str, str], recording: memory.Recording, latch: Latch
+    devices: tuple[str, ...], recording: memory.Recording, latch: Latch
 ) -> None:
     with pytest.raises(errors.OutOfMemoryError):
         Buffer(1 << 50, devices[0])
@@ -121,32 +121,32 @@ def test_a_snapshot_has_pytorchs_format(
 
 
 def test_blocks_and_entries_know_the_lines_that_asked_for_them(
-    devices: tuple[str, str], recording: memory.Recording
+    two_devices: tuple[str, str], recording: memory.Recording
 ) -> None:
     def asks() -> Buffer:
-        return Buffer(3 * MIB, devices[1])
+        return Buffer(3 * MIB, two_devices[1])
 
     buffer = asks()
-    taken = snapshot(devices[1])
+    taken = snapshot(two_devices[1])
     blocks = [block for segment in taken["segments"] for block in segment["blocks"]]
     [block] = [block for block in blocks if block["address"] == buffer.data_ptr()]
     del buffer
     expected = [(__file__, asks.__qualname__), (__file__, asks.__qualname__.split(".")[0])]
-    of_buffer = [entry for entry in trace(devices[1]) if entry.get("addr") == block["address"]]
+    of_buffer = [entry for entry in trace(two_devices[1]) if entry.get("addr") == block["address"]]
     assert [entry["action"] for entry in of_buffer][-3:] == ["alloc", "free_requested", "free_completed"]
     for frames in (block["frames"], *(entry["frames"] for entry in of_buffer[-3:])):
         assert [(frame["filename"], frame["name"]) for frame in frames[:2]] == expected
     assert block["frames"][0]["line"] == asks.__code__.co_firstlineno + 1
 
 
-def test_without_stacks_there_are_no_frames(devices: tuple[str, str]) -> None:
+def test_without_stacks_there_are_no_frames(devices: tuple[str, ...]) -> None:
     with history(stacks=None):
         buffer = Buffer(8, devices[0])
         assert [entry["frames"] for entry in trace(devices[0]) if entry["action"] == "alloc"] == [[]]
     del buffer
 
 
-def test_a_history_ends_with_its_block_and_is_kept(devices: tuple[str, str]) -> None:
+def test_a_history_ends_with_its_block_and_is_kept(devices: tuple[str, ...]) -> None:
     with history(2, device=devices[0]):
         for _ in range(3):
             Buffer(8, devices[0])
@@ -154,7 +154,7 @@ def test_a_history_ends_with_its_block_and_is_kept(devices: tuple[str, str]) -> 
     assert actions(devices[0]) == ["free_requested", "free_completed"]
 
 
-def test_only_the_history_that_goes_on_can_be_stopped(devices: tuple[str, str]) -> None:
+def test_only_the_history_that_goes_on_can_be_stopped(devices: tuple[str, ...]) -> None:
     first = history()
     with history():
         first.stop()
@@ -162,26 +162,26 @@ def test_only_the_history_that_goes_on_can_be_stopped(devices: tuple[str, str]) 
         assert "alloc" in actions(devices[0])
 
 
-def test_a_history_may_be_of_one_device(devices: tuple[str, str]) -> None:
-    with history(device=devices[1]):
-        kept = [Buffer(8, device) for device in devices]
+def test_a_history_may_be_of_one_device(two_devices: tuple[str, str]) -> None:
+    with history(device=two_devices[1]):
+        kept = [Buffer(8, device) for device in two_devices]
         assert snapshot()["device_traces"][0] == []
-        assert "alloc" in actions(devices[1])
+        assert "alloc" in actions(two_devices[1])
     del kept
 
 
 def test_a_snapshot_of_one_device_has_nothing_of_others(
-    devices: tuple[str, str], recording: memory.Recording
+    two_devices: tuple[str, str], recording: memory.Recording
 ) -> None:
-    kept = [Buffer(8, device) for device in devices]
-    taken = snapshot(devices[1])
+    kept = [Buffer(8, device) for device in two_devices]
+    taken = snapshot(two_devices[1])
     assert {segment["device"] for segment in taken["segments"]} == {1}
     assert [bool(trace) for trace in taken["device_traces"]] == [False, True]
-    assert memory._snapshot(devices[1], augment_with_fx_traces=True)["segments"] == taken["segments"]
+    assert memory._snapshot(two_devices[1], augment_with_fx_traces=True)["segments"] == taken["segments"]
     del kept
 
 
-def test_memory_of_a_graph_names_its_pool(devices: tuple[str, str], recording: memory.Recording) -> None:
+def test_memory_of_a_graph_names_its_pool(devices: tuple[str, ...], recording: memory.Recording) -> None:
     graph = Graph()
     with Stream(devices[0], exclusive=True), graph:
         kept = Buffer(8)
@@ -233,13 +233,13 @@ def test_a_recording_stays_in_its_process(recording: memory.Recording) -> None:
         {"device_traces": [[{"action": "alloc", "addr": 1, "size": -1, "stream": 0}]]},
     ],
 )
-def test_what_is_no_snapshot_is_not_replayed(devices: tuple[str, str], wrong: dict[str, Any]) -> None:
+def test_what_is_no_snapshot_is_not_replayed(devices: tuple[str, ...], wrong: dict[str, Any]) -> None:
     with pytest.raises(errors.ArgumentError, match=r"accelerator\.memory\.replay|snapshot's trace"):
         replay(wrong, devices[0])
 
 
 @pytest.mark.parametrize("wrong", [None, 1, {"device_traces": 1}, {"device_traces": [[1]]}])
-def test_what_is_no_dict_is_not_replayed(devices: tuple[str, str], wrong: Any) -> None:
+def test_what_is_no_dict_is_not_replayed(devices: tuple[str, ...], wrong: Any) -> None:
     with pytest.raises(TypeError):
         replay(wrong, devices[0])
 

@@ -56,8 +56,8 @@ def test_a_stream_waits_for_what_another_has_queued_by_then_and_no_more(latch: L
     assert not first.query()
 
 
-def test_streams_of_two_devices_wait_for_each_other(devices: tuple[str, str], latch: Latch) -> None:
-    there, here = Stream(devices[1], exclusive=True), Stream(devices[0], exclusive=True)
+def test_streams_of_two_devices_wait_for_each_other(two_devices: tuple[str, str], latch: Latch) -> None:
+    there, here = Stream(two_devices[1], exclusive=True), Stream(two_devices[0], exclusive=True)
     seen: list[int] = []
     accelerator.launch(there, latch)
     accelerator.launch(there, seen.append, 1)
@@ -91,8 +91,8 @@ def test_functions_of_many_streams_run_at_the_same_time() -> None:
         stream.synchronize()
 
 
-def test_a_function_runs_in_the_state_of_the_thread_that_launched_it(devices: tuple[str, str]) -> None:
-    stream = Stream(devices[1])
+def test_a_function_runs_in_the_state_of_the_thread_that_launched_it(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[1])
     seen: list[object] = []
 
     def look() -> None:
@@ -105,24 +105,24 @@ def test_a_function_runs_in_the_state_of_the_thread_that_launched_it(devices: tu
     assert seen == [(False, True), (True, False)]
 
 
-def test_a_stream_tells_what_it_is(devices: tuple[str, str]) -> None:
-    stream = Stream(devices[1], priority=-1)
-    assert (stream.device, stream.device_index) == (interlock.device(devices[1]), 1)
+def test_a_stream_tells_what_it_is(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[1], priority=-1)
+    assert (stream.device, stream.device_index) == (interlock.device(two_devices[1]), 1)
     assert (stream.priority, stream.exclusive, stream.is_capturing()) == (-1, False, False)
     assert stream.native_handle > 0
     assert stream.__cuda_stream__() == (0, stream.native_handle)
     assert repr(stream) == (
-        f"interlock.Stream(device='{devices[1]}', stream_id={stream.stream_id}, priority=-1, pooled)"
+        f"interlock.Stream(device='{two_devices[1]}', stream_id={stream.stream_id}, priority=-1, pooled)"
     )
-    own = Stream(device=devices[0], exclusive=True)
+    own = Stream(device=two_devices[0], exclusive=True)
     assert (own.exclusive, own.device_index, own.priority) == (True, 0, 0)
     assert "exclusive" in repr(own)
     assert accelerator.current_stream().stream_id == 0
     assert "default" in repr(accelerator.current_stream())
 
 
-def test_a_stream_is_found_by_its_numbers(devices: tuple[str, str]) -> None:
-    for stream in (Stream(), Stream(devices[1], exclusive=True), accelerator.current_stream(1)):
+def test_a_stream_is_found_by_its_numbers(two_devices: tuple[str, str]) -> None:
+    for stream in (Stream(), Stream(two_devices[1], exclusive=True), accelerator.current_stream(1)):
         numbers: Any = {
             "stream_id": stream.stream_id,
             "device_index": stream.device_index,
@@ -137,9 +137,9 @@ def test_a_stream_is_found_by_its_numbers(devices: tuple[str, str]) -> None:
         Stream(stream_id=1)
 
 
-def test_streams_are_equal_if_work_on_one_is_work_on_the_other(devices: tuple[str, str]) -> None:
-    assert accelerator.current_stream() == accelerator.current_stream(devices[0])
-    assert accelerator.current_stream() != accelerator.current_stream(devices[1])
+def test_streams_are_equal_if_work_on_one_is_work_on_the_other(two_devices: tuple[str, str]) -> None:
+    assert accelerator.current_stream() == accelerator.current_stream(two_devices[0])
+    assert accelerator.current_stream() != accelerator.current_stream(two_devices[1])
     first, second = Stream(exclusive=True), Stream(exclusive=True)
     assert len({first, second, first}) == 2
     assert first != first.stream_id

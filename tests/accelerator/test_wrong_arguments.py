@@ -106,11 +106,11 @@ def test_wrong_arguments_raise_ordinary_exceptions(
                     raised += 1
                 except BaseException as error:
                     pytest.fail(f"{name}{arguments}: {error!r}")
-    for index in range(2):
+    for index in range(accelerator.device_count()):
         memory.set_limit(None, index)
         memory.set_cache_limit(None, index)
     assert raised > 20 * len(VALUES) ** count
     memory.history(0).stop()
-    for index in range(2):
+    for index in range(accelerator.device_count()):
         accelerator.synchronize(index)
     assert threading.active_count() < 100

@@ -26,9 +26,9 @@ MAKERS: list[Callable[..., Tensor]] = [
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_every_factory_makes_tensors_on_the_device_that_is_named_or_the_default(
-    make: Callable[..., Tensor], devices: tuple[str, str]
+    make: Callable[..., Tensor], two_devices: tuple[str, str]
 ) -> None:
-    first, second = devices
+    first, second = two_devices
     assert [str(make(device=name).device) for name in (first, second, "cpu")] == [first, second, "cpu"]
     with interlock.device(second):
         assert str(make().device) == second
@@ -38,41 +38,41 @@ def test_every_factory_makes_tensors_on_the_device_that_is_named_or_the_default(
         assert str(make(device=second.partition(":")[0]).device) == second
 
 
-def test_tensors_like_others_are_on_their_device(devices: tuple[str, str]) -> None:
-    x = interlock.ones(2, device=devices[1])
-    with interlock.device(devices[0]):
+def test_tensors_like_others_are_on_their_device(two_devices: tuple[str, str]) -> None:
+    x = interlock.ones(2, device=two_devices[1])
+    with interlock.device(two_devices[0]):
         likes = [
             interlock.zeros_like(x),
             interlock.ones_like(x),
-            interlock.tensor(x.cpu(), device=devices[1]),
+            interlock.tensor(x.cpu(), device=two_devices[1]),
         ]
-        assert {str(like.device) for like in likes} == {devices[1]}
+        assert {str(like.device) for like in likes} == {two_devices[1]}
         assert str(interlock.zeros_like(x, device="cpu").device) == "cpu"
-        assert str(interlock.tensor(x).device) == devices[0]
-    assert str(interlock.tensor(x).device) == devices[1]
+        assert str(interlock.tensor(x).device) == two_devices[0]
+    assert str(interlock.tensor(x).device) == two_devices[1]
     assert interlock.as_tensor(x) is x
     assert interlock.as_tensor(x, device="cpu").tolist() == [1.0, 1.0]
 
 
 @pytest.mark.usefixtures("own_state")
-def test_a_default_device_that_is_written_holds_for_what_is_made_later(devices: tuple[str, str]) -> None:
-    interlock.set_default_device(devices[1])
+def test_a_default_device_that_is_written_holds_for_what_is_made_later(two_devices: tuple[str, str]) -> None:
+    interlock.set_default_device(two_devices[1])
     x = interlock.randn(2, 2, requires_grad=True)
-    assert str(x.device) == devices[1]
-    assert str((x @ x + 1).device) == devices[1]
+    assert str(x.device) == two_devices[1]
+    assert str((x @ x + 1).device) == two_devices[1]
 
 
-def test_random_numbers_are_the_same_on_every_device(devices: tuple[str, str]) -> None:
+def test_random_numbers_are_the_same_on_every_device(devices: tuple[str, ...]) -> None:
     drawn = []
     for name in ("cpu", *devices):
         interlock.manual_seed(5)
         drawn.append([interlock.rand(9, device=name).tolist(), interlock.randn(9, device=name).tolist()])
-    assert drawn[0] == drawn[1] == drawn[2]
+    assert drawn == [drawn[0]] * (1 + len(devices))
 
 
-def test_operands_are_on_one_device_but_a_number_may_be_on_the_cpu(devices: tuple[str, str]) -> None:
-    x, here = interlock.ones(2, device=devices[0]), interlock.ones(2)
-    for other in (here, interlock.ones(2, device=devices[1])):
+def test_operands_are_on_one_device_but_a_number_may_be_on_the_cpu(two_devices: tuple[str, str]) -> None:
+    x, here = interlock.ones(2, device=two_devices[0]), interlock.ones(2)
+    for other in (here, interlock.ones(2, device=two_devices[1])):
         operations: list[Callable[[], object]] = [
             lambda other=other: x + other,
             lambda other=other: other * x,
@@ -82,14 +82,14 @@ def test_operands_are_on_one_device_but_a_number_may_be_on_the_cpu(devices: tupl
             lambda other=other: interlock.cat([x, other]),
         ]
         for operation in operations:
-            with pytest.raises(RuntimeError, match=rf"on {devices[0]}|on {other.device}"):
+            with pytest.raises(RuntimeError, match=rf"on {two_devices[0]}|on {other.device}"):
                 operation()
     assert (x * interlock.tensor(3.0)).tolist() == [3.0, 3.0]
     x += interlock.tensor(1.0, dtype=interlock.float64)
     assert (x.tolist(), x.dtype, x._version) == ([2.0, 2.0], interlock.float32, 1)
     with pytest.raises(RuntimeError, match="on cpu"):
-        here += interlock.tensor(1.0, device=devices[0])
-    leaf = interlock.ones(2, device=devices[0], requires_grad=True)
+        here += interlock.tensor(1.0, device=two_devices[0])
+    leaf = interlock.ones(2, device=two_devices[0], requires_grad=True)
     with pytest.raises(RuntimeError, match="on cpu"):
         (leaf * 2).backward(here)
     with pytest.raises(RuntimeError, match="on cpu"):
@@ -97,7 +97,7 @@ def test_operands_are_on_one_device_but_a_number_may_be_on_the_cpu(devices: tupl
     assert leaf.grad is None
 
 
-def test_views_share_memory_and_versions_on_a_device(devices: tuple[str, str]) -> None:
+def test_views_share_memory_and_versions_on_a_device(devices: tuple[str, ...]) -> None:
     x = interlock.zeros(2, 3, device=devices[0])
     column = x.t()[1]
     column += 2
@@ -118,7 +118,7 @@ def test_views_share_memory_and_versions_on_a_device(devices: tuple[str, str]) -
         inside.add_(1)
 
 
-def test_numbers_are_waited_for(devices: tuple[str, str]) -> None:
+def test_numbers_are_waited_for(devices: tuple[str, ...]) -> None:
     x = interlock.tensor([[1.5]], device=devices[0])
     one = interlock.tensor(1, device=devices[0])
     assert (x.item(), x.tolist(), float(x), int(x), bool(x)) == (1.5, [[1.5]], 1.5, 1, True)
@@ -129,7 +129,7 @@ def test_numbers_are_waited_for(devices: tuple[str, str]) -> None:
     assert repr(x.double()).endswith(f", device='{devices[0]}', dtype=interlock.float64)")
 
 
-def test_a_network_trains_to_the_same_numbers(devices: tuple[str, str]) -> None:
+def test_a_network_trains_to_the_same_numbers(devices: tuple[str, ...]) -> None:
     def losses(name: str) -> list[float]:
         interlock.manual_seed(0)
         with interlock.device(name):
@@ -150,7 +150,7 @@ def test_a_network_trains_to_the_same_numbers(devices: tuple[str, str]) -> None:
     assert losses(devices[0]) == losses("cpu")
 
 
-def test_no_room_raises_and_changes_nothing(devices: tuple[str, str]) -> None:
+def test_no_room_raises_and_changes_nothing(devices: tuple[str, ...]) -> None:
     x = interlock.ones(1, device=devices[0])
     with pytest.raises(errors.OutOfMemoryError, match=devices[0]):
         interlock.zeros(1 << 30, device=devices[0])
@@ -159,7 +159,7 @@ def test_no_room_raises_and_changes_nothing(devices: tuple[str, str]) -> None:
     assert (x.tolist(), x._version) == ([1.0], 0)
 
 
-def test_a_late_error_is_told_by_what_waits(devices: tuple[str, str]) -> None:
+def test_a_late_error_is_told_by_what_waits(devices: tuple[str, ...]) -> None:
     scores, classes = interlock.zeros(2, 3, device=devices[0]), interlock.tensor([0, 3], device=devices[0])
     loss = interlock.cross_entropy(scores, classes)
     with pytest.raises(errors.AcceleratorError, match="index 3 is out of range for 3 classes"):

@@ -16,7 +16,7 @@ from tests import child
 from tests.accelerator.latch import Latch
 
 
-def test_an_operation_behind_a_latch_runs_later(devices: tuple[str, str], latch: Latch) -> None:
+def test_an_operation_behind_a_latch_runs_later(devices: tuple[str, ...], latch: Latch) -> None:
     x = interlock.tensor([1.0, 2.0], device=devices[0])
     stream = Stream(devices[0])
     accelerator.launch(stream, latch)
@@ -31,7 +31,7 @@ def test_an_operation_behind_a_latch_runs_later(devices: tuple[str, str], latch:
     assert y.item() == pytest.approx(2.718281828**3 + 2.718281828**6)
 
 
-def test_a_temporary_is_given_up_before_its_kernel_has_run(devices: tuple[str, str], latch: Latch) -> None:
+def test_a_temporary_is_given_up_before_its_kernel_has_run(devices: tuple[str, ...], latch: Latch) -> None:
     x = interlock.full((4,), 2.0, device=devices[0])
     accelerator.launch(accelerator.current_stream(devices[0]), latch)
     temporary = x * 3
@@ -45,7 +45,7 @@ def test_a_temporary_is_given_up_before_its_kernel_has_run(devices: tuple[str, s
     assert [each[0].item() for each in others] == list(range(8))
 
 
-def test_two_streams_are_ordered_by_wait_stream(devices: tuple[str, str], latch: Latch) -> None:
+def test_two_streams_are_ordered_by_wait_stream(devices: tuple[str, ...], latch: Latch) -> None:
     first, second = Stream(devices[0]), Stream(devices[0])
     accelerator.launch(first, latch)
     with first:
@@ -64,7 +64,7 @@ def test_two_streams_are_ordered_by_wait_stream(devices: tuple[str, str], latch:
 
 
 def test_a_backward_pass_follows_the_streams_of_the_forward_pass(
-    devices: tuple[str, str], latch: Latch
+    devices: tuple[str, ...], latch: Latch
 ) -> None:
     own, side = accelerator.current_stream(devices[0]), Stream(devices[0])
     x = interlock.tensor([1.0, 2.0], device=devices[0], requires_grad=True)
@@ -83,7 +83,7 @@ def test_a_backward_pass_follows_the_streams_of_the_forward_pass(
     assert (x.grad.tolist(), total.item()) == ([7.0, 9.0], 16.0)
 
 
-def test_gradients_that_are_returned_can_be_used_at_once(devices: tuple[str, str], latch: Latch) -> None:
+def test_gradients_that_are_returned_can_be_used_at_once(devices: tuple[str, ...], latch: Latch) -> None:
     own, side = accelerator.current_stream(devices[0]), Stream(devices[0])
     x = interlock.tensor([1.0, 2.0], device=devices[0], requires_grad=True)
     side.wait_stream(own)
@@ -100,7 +100,7 @@ def test_gradients_that_are_returned_can_be_used_at_once(devices: tuple[str, str
 
 
 def test_a_copy_from_pinned_memory_reads_when_the_stream_gets_there(
-    devices: tuple[str, str], latch: Latch
+    devices: tuple[str, ...], latch: Latch
 ) -> None:
     pinned, pageable = interlock.ones(3).pin_memory(), interlock.ones(3)
     stream = Stream(devices[0])
@@ -119,7 +119,7 @@ def test_a_copy_from_pinned_memory_reads_when_the_stream_gets_there(
     assert (late.tolist(), early.tolist(), back.tolist()) == ([2.0] * 3, [1.0] * 3, [2.0] * 3)
 
 
-def test_a_graph_computes_in_place_and_refuses_to_wait(devices: tuple[str, str]) -> None:
+def test_a_graph_computes_in_place_and_refuses_to_wait(devices: tuple[str, ...]) -> None:
     x = interlock.tensor([1.0, 2.0], device=devices[0])
     weight = interlock.tensor([3.0, 4.0], device=devices[0], requires_grad=True)
     stream, graph = Stream(devices[0]), Graph()
@@ -138,7 +138,7 @@ def test_a_graph_computes_in_place_and_refuses_to_wait(devices: tuple[str, str])
             assert (loss.item(), gradient.tolist()) == (7 * value, [2 * value] * 2)
 
 
-def test_many_threads_share_streams_and_tensors(devices: tuple[str, str]) -> None:
+def test_many_threads_share_streams_and_tensors(devices: tuple[str, ...]) -> None:
     streams = [Stream(devices[0]) for _ in range(4)]
     with interlock.device(devices[0]):
         shared = interlock.zeros(16)

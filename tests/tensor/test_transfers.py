@@ -13,38 +13,40 @@ import pytest
 from interlock import Tensor, accelerator
 
 
-def test_to_takes_what_pytorch_takes(devices: tuple[str, str]) -> None:
+def test_to_takes_what_pytorch_takes(two_devices: tuple[str, str]) -> None:
     x = interlock.tensor([1.5, 2.5])
-    there, other = x.to(devices[0]), interlock.zeros(1, dtype=interlock.int64, device=devices[1])
-    assert (str(there.device), there.dtype, there.tolist()) == (devices[0], interlock.float32, [1.5, 2.5])
-    assert there.to(devices[0]) is there
-    assert there.to(interlock.device(devices[0])) is there
+    there, other = x.to(two_devices[0]), interlock.zeros(1, dtype=interlock.int64, device=two_devices[1])
+    assert (str(there.device), there.dtype, there.tolist()) == (two_devices[0], interlock.float32, [1.5, 2.5])
+    assert there.to(two_devices[0]) is there
+    assert there.to(interlock.device(two_devices[0])) is there
     assert x.to("cpu") is x
     assert x.cpu() is x
     assert there.cpu().tolist() == [1.5, 2.5]
     moved = there.to(other)
-    assert (str(moved.device), moved.dtype, moved.tolist()) == (devices[1], interlock.int64, [1, 2])
+    assert (str(moved.device), moved.dtype, moved.tolist()) == (two_devices[1], interlock.int64, [1, 2])
     spelled: list[Tensor] = [
-        x.to(devices[1], interlock.int64),
-        x.to(device=devices[1], dtype=interlock.int64),
-        x.to(devices[1], interlock.int64, True, True),
-        x.to(devices[1], dtype=interlock.int64, non_blocking=True, copy=True),
+        x.to(two_devices[1], interlock.int64),
+        x.to(device=two_devices[1], dtype=interlock.int64),
+        x.to(two_devices[1], interlock.int64, True, True),
+        x.to(two_devices[1], dtype=interlock.int64, non_blocking=True, copy=True),
         x.to(other, True),
     ]
-    assert [(str(each.device), each.tolist()) for each in spelled] == [(devices[1], [1, 2])] * len(spelled)
-    copied = there.to(devices[0], copy=True)
+    assert [(str(each.device), each.tolist()) for each in spelled] == [(two_devices[1], [1, 2])] * len(
+        spelled
+    )
+    copied = there.to(two_devices[0], copy=True)
     assert copied is not there
     assert copied.data_ptr() != there.data_ptr()
     assert there.double().float().tolist() == [1.5, 2.5]
     with pytest.raises(RuntimeError, match="5 arguments of to"):
-        x.to(devices[0], interlock.int64, True, True, True)  # type: ignore[call-overload]
+        x.to(two_devices[0], interlock.int64, True, True, True)  # type: ignore[call-overload]
 
 
-def test_a_copy_has_a_gradient(devices: tuple[str, str]) -> None:
+def test_a_copy_has_a_gradient(two_devices: tuple[str, str]) -> None:
     x = interlock.tensor([1.0, 2.0], requires_grad=True)
-    y = x.to(devices[0], interlock.float64) * 3
+    y = x.to(two_devices[0], interlock.float64) * 3
     assert y.grad_fn is not None
-    (y.to(devices[1]) ** 2).sum().backward()
+    (y.to(two_devices[1]) ** 2).sum().backward()
     assert x.grad is not None
     assert (str(x.grad.device), x.grad.dtype, x.grad.tolist()) == ("cpu", interlock.float32, [18.0, 36.0])
 
@@ -53,12 +55,12 @@ def test_a_copy_has_a_gradient(devices: tuple[str, str]) -> None:
 @pytest.mark.parametrize("source", ["cpu", "pinned", "first", "second"])
 @pytest.mark.parametrize("non_blocking", [False, True])
 def test_copy_takes_from_every_device(
-    source: str, target: str, non_blocking: bool, devices: tuple[str, str]
+    source: str, target: str, non_blocking: bool, two_devices: tuple[str, str]
 ) -> None:
     def at(place: str, tensor: Tensor) -> Tensor:
         if place == "pinned":
             return tensor.pin_memory()
-        return tensor.to({"first": devices[0], "second": devices[1]}.get(place, place))
+        return tensor.to({"first": two_devices[0], "second": two_devices[1]}.get(place, place))
 
     numbers, room = at(source, interlock.tensor([1, 2, 3])), at(target, interlock.zeros(2, 3))
     assert room.copy_(numbers, non_blocking=non_blocking) is room
@@ -68,7 +70,7 @@ def test_copy_takes_from_every_device(
     assert room.tolist() == [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]
 
 
-def test_pinned_memory_is_of_the_cpu(devices: tuple[str, str]) -> None:
+def test_pinned_memory_is_of_the_cpu(devices: tuple[str, ...]) -> None:
     x = interlock.tensor([1.0, 2.0])
     pinned = x.pin_memory()
     assert (pinned.is_pinned(), x.is_pinned(), str(pinned.device)) == (True, False, "cpu")
@@ -87,7 +89,7 @@ def test_pinned_memory_is_of_the_cpu(devices: tuple[str, str]) -> None:
     assert not there.to("cpu").is_pinned()
 
 
-def test_numpy_does_not_reach_the_memory_of_a_device(devices: tuple[str, str]) -> None:
+def test_numpy_does_not_reach_the_memory_of_a_device(devices: tuple[str, ...]) -> None:
     x = interlock.ones(2, device=devices[0])
     for export in (x.numpy, lambda: np.asarray(x)):
         with pytest.raises(TypeError, match=r"cpu\(\)"):
@@ -99,7 +101,9 @@ def test_numpy_does_not_reach_the_memory_of_a_device(devices: tuple[str, str]) -
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_copies_and_pickles_keep_the_device(copied: Callable[[Any], Any], devices: tuple[str, str]) -> None:
-    x = interlock.tensor([1.0, 2.0], device=devices[1], requires_grad=True)
+def test_copies_and_pickles_keep_the_device(
+    copied: Callable[[Any], Any], two_devices: tuple[str, str]
+) -> None:
+    x = interlock.tensor([1.0, 2.0], device=two_devices[1], requires_grad=True)
     again = copied(x)
-    assert (str(again.device), again.tolist(), again.requires_grad) == (devices[1], [1.0, 2.0], True)
+    assert (str(again.device), again.tolist(), again.requires_grad) == (two_devices[1], [1.0, 2.0], True)
