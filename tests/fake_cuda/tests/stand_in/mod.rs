@@ -8,14 +8,21 @@ use std::ptr;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUcontext, CUresult, CUstreamCaptureMode};
-use interlock::accelerator::cuda;
-use interlock::accelerator::driver::Driver;
+use interlock::accelerator::driver::{DeviceIndex, Driver};
+use interlock::accelerator::{Device, DeviceType, cuda};
 
 /// The driver, started.
 pub fn started() -> Arc<dyn Driver> {
+    // SAFETY: sets a timer, which ends the process if a test waits for what never comes.
+    unsafe { libc::alarm(120) };
     let driver = cuda::driver();
     driver.start().unwrap();
     driver
+}
+
+/// A device of the driver.
+pub fn device(index: DeviceIndex) -> Device {
+    Device::new(DeviceType::Cuda, Some(index.into())).unwrap()
 }
 
 /// Says what devices there are, before anything has been asked of the driver.
@@ -77,18 +84,22 @@ pub fn break_device(device: u8, code: i32) {
     assert_eq!(broken(device.into(), code), 0);
 }
 
-/// What is current on this thread: the context, and how strictly captures of others are kept from it.
+/// What is current on this thread: the context, and how strictly it is kept from what may break captures of others.
 pub fn current() -> (CUcontext, CUstreamCaptureMode) {
-    let (mut context, mut mode) = (ptr::null_mut(), CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL);
-    // SAFETY: the pointers are valid, and the driver has started.
-    unsafe {
-        assert_eq!(sys::cuCtxGetCurrent(&raw mut context), CUresult::CUDA_SUCCESS);
-        // There is no other way to ask than to change it.
-        assert_eq!(sys::cuThreadExchangeStreamCaptureMode(&raw mut mode), CUresult::CUDA_SUCCESS);
-        let mut found = mode;
-        assert_eq!(sys::cuThreadExchangeStreamCaptureMode(&raw mut found), CUresult::CUDA_SUCCESS);
-    }
+    let mut context = ptr::null_mut();
+    // SAFETY: the pointer is valid.
+    assert_eq!(unsafe { sys::cuCtxGetCurrent(&raw mut context) }, CUresult::CUDA_SUCCESS);
+    // There is no other way to ask than to change it.
+    let mode = set_mode(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL);
+    set_mode(mode);
     (context, mode)
+}
+
+/// Sets how strictly this thread is kept from that. Returns what it was before.
+pub fn set_mode(mut mode: CUstreamCaptureMode) -> CUstreamCaptureMode {
+    // SAFETY: the pointer is valid.
+    assert_eq!(unsafe { sys::cuThreadExchangeStreamCaptureMode(&raw mut mode) }, CUresult::CUDA_SUCCESS);
+    mode
 }
 
 /// Makes a context current on this thread.
