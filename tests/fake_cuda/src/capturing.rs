@@ -58,7 +58,8 @@ exported! {
         graph.put(state.add_graph(capture.nodes))
     }
 
-    /// Whether a stream captures, and the number of its capture. The other results are not there to be had.
+    /// Whether a stream captures, and the number of its capture as long as that can end well. The other results are not
+    /// there to be had.
     fn cuStreamGetCaptureInfo_v2(
         stream: Handle,
         status: Out<c_uint>,
@@ -76,11 +77,11 @@ exported! {
         let Some(capture) = state.stream(name)?.capture else {
             return status.put(Status::CU_STREAM_CAPTURE_STATUS_NONE as c_uint);
         };
+        if state.check_capture(capture).is_err() {
+            return status.put(Status::CU_STREAM_CAPTURE_STATUS_INVALIDATED as c_uint);
+        }
         id.put_if_wanted(capture);
-        status.put(match state.check_capture(capture) {
-            Ok(()) => Status::CU_STREAM_CAPTURE_STATUS_ACTIVE as c_uint,
-            Err(_) => Status::CU_STREAM_CAPTURE_STATUS_INVALIDATED as c_uint,
-        })
+        status.put(Status::CU_STREAM_CAPTURE_STATUS_ACTIVE as c_uint)
     }
 
     /// Changes which captures forbid this thread something, and returns what was before.
