@@ -130,8 +130,9 @@ unsafe impl Driver for CudaDriver {
         let granularity = self.granularity(device)?;
         let started = self.started()?;
         let device = started.device(device)?;
-        let peers: Result<Vec<_>> =
-            device.reached_by().into_iter().map(|index| started.device(index)).collect();
+        // Until the end: a device that is let reach all memory meanwhile would be without this.
+        let reached_by = device.reached_by();
+        let peers: Result<Vec<_>> = reached_by.iter().map(|index| started.device(*index)).collect();
         device.map(address, bytes, granularity, &peers?)
     }
 
