@@ -105,6 +105,13 @@ def two_devices(devices: tuple[str, ...]) -> tuple[str, str]:
 
 
 @pytest.fixture
+def memory_in_reach(driver: str) -> None:
+    """Devices whose memory the processor reads and writes where it lies, or copies to and from at any time."""
+    if driver == "cuda":
+        pytest.skip("the processor does not reach the memory of cuda")
+
+
+@pytest.fixture
 def small_devices(devices: tuple[str, ...]) -> None:
     """Devices with as little memory as those of the host driver have here, for tests that fill them."""
     for device in devices:

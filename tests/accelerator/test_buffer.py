@@ -15,11 +15,13 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
 from tests import child
+from tests.accelerator.contents import Pinned, content
 from tests.accelerator.latch import Latch
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 MIB = 1 << 20
+REACHED = pytest.mark.usefixtures("memory_in_reach")
 
 
 def test_a_buffer_is_allocated_for_a_stream(two_devices: tuple[str, str]) -> None:
@@ -48,7 +50,7 @@ def test_copies_and_fills_return_the_buffer(two_devices: tuple[str, str]) -> Non
     assert there.copy_to(back) is there
     assert back == b"abcd"
     assert here.fill_(9) is here
-    assert bytes(here) == b"\x09" * 4
+    assert content(here) == b"\x09" * 4
     with pytest.raises(errors.ArgumentError):
         here.copy_from(b"too long")
     with pytest.raises(errors.ArgumentError):
@@ -58,30 +60,30 @@ def test_copies_and_fills_return_the_buffer(two_devices: tuple[str, str]) -> Non
 
 
 def test_copies_are_in_the_order_of_their_stream_and_wait_if_they_are_told_to(latch: Latch) -> None:
-    stream, back = Stream(exclusive=True), bytearray(4)
+    stream, late, back = Stream(exclusive=True), Pinned(b"late"), Pinned(bytes(4))
     accelerator.launch(stream, latch)
     buffer = Buffer(4, stream=stream)
-    buffer.copy_from(b"late", non_blocking=True, stream=stream)
-    buffer.copy_to(back, non_blocking=True, stream=stream)
-    assert back == bytes(4)
+    buffer.copy_from(late.view, non_blocking=True, stream=stream)
+    buffer.copy_to(back.view, non_blocking=True, stream=stream)
+    assert bytes(back) == bytes(4)
     latch.open()
     buffer.copy_to(bytearray(4), stream=stream)
-    assert back == b"late"
+    assert bytes(back) == b"late"
 
 
 def test_a_slice_shares_the_memory_and_keeps_it() -> None:
     buffer = Buffer(10).copy_from(b"0123456789")
     part, rest, all_of_it = buffer.slice(2, 5), buffer.slice(7), buffer[:]
-    assert (bytes(part), bytes(rest), bytes(all_of_it)) == (b"234", b"789", b"0123456789")
+    assert (content(part), content(rest), content(all_of_it)) == (b"234", b"789", b"0123456789")
     assert (part.nbytes, len(rest)) == (3, 3)
     assert part.data_ptr() == buffer.data_ptr() + 2
     part.fill_(0x78)
-    assert bytes(buffer) == b"01xxx56789"
-    assert bytes(part[1:].fill_(0x79)) == b"yy"
-    assert bytes(buffer[-3:]) == bytes(buffer[7:100]) == bytes(rest)
-    assert bytes(buffer[5:2]) == bytes(buffer[20:]) == bytes(buffer.slice(10)) == b""
+    assert content(buffer) == b"01xxx56789"
+    assert content(part[1:].fill_(0x79)) == b"yy"
+    assert content(buffer[-3:]) == content(buffer[7:100]) == content(rest)
+    assert content(buffer[5:2]) == content(buffer[20:]) == content(buffer.slice(10)) == b""
     buffer.close()
-    assert bytes(part) == b"xyy"
+    assert content(part) == b"xyy"
     assert accelerator.memory_allocated() == 512
     for each in (part, rest, all_of_it):
         each.close()
@@ -151,6 +153,7 @@ def test_closed_after_a_stream_it_is_not_handed_out_before_that_has_got_past(lat
     assert Buffer(MIB, stream=own).data_ptr() == address
 
 
+@REACHED
 def test_a_memoryview_is_of_the_memory_itself_and_keeps_the_buffer_open() -> None:
     buffer = Buffer(6).fill_(0x61)
     view = memoryview(buffer)
@@ -170,6 +173,7 @@ def test_a_memoryview_is_of_the_memory_itself_and_keeps_the_buffer_open() -> Non
     assert buffer.closed
 
 
+@REACHED
 def test_a_view_waits_for_the_streams_that_use_the_bytes(latch: Latch) -> None:
     own, recorded, current = (Stream(exclusive=True) for _ in range(3))
     for stream in (own, recorded, current):
@@ -183,6 +187,7 @@ def test_a_view_waits_for_the_streams_that_use_the_bytes(latch: Latch) -> None:
             assert bytes(buffer) == b"\7" * 4
 
 
+@REACHED
 def test_a_view_waits_for_a_stream_that_has_gone(latch: Latch) -> None:
     stream = Stream(exclusive=True)
     buffer = Buffer(4, stream=stream)
@@ -193,6 +198,7 @@ def test_a_view_waits_for_a_stream_that_has_gone(latch: Latch) -> None:
     assert bytes(buffer) == b"\5" * 4
 
 
+@REACHED
 def test_numpy_takes_the_bytes_where_they_lie() -> None:
     buffer = Buffer(8)
     through_view: Any = numpy.frombuffer(memoryview(buffer), "u4")

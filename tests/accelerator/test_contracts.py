@@ -42,8 +42,7 @@ ASK_EACH = """
         if isinstance(result, tuple) and result[1] > 1000:
             return "(free, total)"
         if isinstance(result, str):
-            told = any(word in result for word in ("INTERLOCK", "librar", "devices"))
-            return "a sentence" if told else "a name"
+            return "a sentence" if result.count(" ") > 3 else "a name"
         return str(result)
 
     def outcome(call):

@@ -58,9 +58,10 @@ def test_what_is_recorded_is_not_run() -> None:
     assert (read(buffer), seen) == (b"\t\t", [1, 1])
 
 
-def test_another_stream_takes_part_from_where_it_waits_until_it_is_joined() -> None:
+def test_another_stream_takes_part_from_where_it_waits_until_it_is_joined(driver: str) -> None:
     main, side = Stream(exclusive=True), Stream(exclusive=True)
-    meeting = threading.Barrier(2, timeout=20)
+    # NVIDIA's driver runs the functions of graphs one after the other.
+    meeting = threading.Barrier(2 if driver == "host" else 1, timeout=20)
     graph = Graph()
     seen: list[int] = []
     with main, graph:

@@ -15,7 +15,7 @@ use crate::errors::{INVALID_VALUE, NOT_SUPPORTED};
 const AT_LEAST: c_uint = 0;
 
 /// How often a stream that waits looks.
-const PAUSE: Duration = Duration::from_micros(20);
+const PAUSE: Duration = Duration::from_micros(200);
 
 exported! {
     /// Holds a stream back until a number in pinned memory is large enough.

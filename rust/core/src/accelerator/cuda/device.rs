@@ -130,6 +130,9 @@ impl CudaDevice {
         if code.is_of_capture() {
             return Error::Graph { operation, reason: code.told() };
         }
+        if code == Code::NOT_SUPPORTED {
+            return Error::Unsupported { operation, device: self.named() };
+        }
         if let Some(Failure { operation: first, code }) = self.first_failure.get() {
             let reason = format!("{first} had failed: {} (error {})", code.told(), code.number());
             return Error::DeviceLost { device: self.named(), operation: operation.to_owned(), reason };
