@@ -110,9 +110,12 @@ impl State {
     /// forgotten then.
     fn end_shrinking(&mut self, context: &Context, piece: PieceId) -> Option<(Address, usize)> {
         let segment = self.books.pieces[piece].segment;
+        let unneeded = self.books.segments[segment].orphaned.clone();
         let addresses = self.books.end_shrinking(piece);
         if addresses.is_none() {
             self.leave_if_orphaned(context, segment);
+        } else {
+            self.waits.forget(unneeded.unwrap_or_default());
         }
         addresses
     }

@@ -160,7 +160,9 @@ impl State {
         let own = if lives && !context.capturing { self.event_after(context, stream) } else { None };
         if lives && own.is_none() {
             self.stuck.push(segment);
-        } else if let Some(mut after) = self.books.segments[segment].orphaned.take() {
+        } else if let Some(after) = &mut self.books.segments[segment].orphaned {
+            // It stays one that nobody gets pieces of: pages leave one by one.
+            let mut after = std::mem::take(after);
             after.extend(own);
             let pieces = self.books.unused_of(segment);
             self.leave(after, pieces);
