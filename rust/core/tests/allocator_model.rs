@@ -13,28 +13,22 @@ mod rig;
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+use allocator::devices::Devices;
 use allocator::run::Run;
 use allocator::segment::MIB;
 use allocator::steps::{CAPACITY, DEVICES, Step, program};
-use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
-use interlock::accelerator::use_driver;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
-static FAULTS: LazyLock<Mutex<Faults>> = LazyLock::new(|| {
-    let faults = Faults::new();
-    let options = HostOptions { devices: DEVICES as u32, memory: CAPACITY as u64, faults: faults.clone() };
-    use_driver(HostDriver::new(options).unwrap()).unwrap();
-    Mutex::new(faults)
-});
+static USED: LazyLock<Mutex<Devices>> = LazyLock::new(|| Mutex::new(Devices::of_host(DEVICES, CAPACITY)));
 
 /// The devices are those of the process: one test at a time has them.
-fn alone() -> MutexGuard<'static, Faults> {
-    FAULTS.lock().unwrap_or_else(PoisonError::into_inner)
+fn alone() -> MutexGuard<'static, Devices> {
+    USED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn run(faults: &Faults, program: &[Step]) {
-    let mut run = Run::new(faults);
+fn run(devices: &Devices, program: &[Step]) {
+    let mut run = Run::new(devices);
     program.iter().for_each(|step| run.step(*step));
     run.end();
 }
@@ -51,9 +45,9 @@ fn runner() -> TestRunner {
 
 #[test]
 fn the_allocator_does_what_its_model_says() {
-    let faults = alone();
+    let devices = alone();
     let told = runner().run(&program(), |program| {
-        run(&faults, &program);
+        run(&devices, &program);
         Ok(())
     });
     if let Err(told) = told {
@@ -146,8 +140,8 @@ fn what_was_freed_first_is_given_back_first() {
 #[test]
 #[should_panic(expected = "another place than the model's")]
 fn an_allocation_elsewhere_is_found() {
-    let faults = alone();
-    let mut run = Run::new(&faults);
+    let devices = alone();
+    let mut run = Run::new(&devices);
     run.step(Step::Allocate { stream: 0, bytes: 512 });
     for segment in run.model.devices[0].segments.values_mut() {
         segment.base += 512;

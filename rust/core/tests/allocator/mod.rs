@@ -3,8 +3,10 @@
 
 #![allow(dead_code, reason = "every test binary that has a model uses a part of it")]
 
+pub mod careless;
 pub mod counting;
 pub mod device;
+pub mod devices;
 pub mod model;
 pub mod run;
 pub mod segment;

@@ -6,14 +6,14 @@ mod streams;
 use std::sync::{Arc, Mutex};
 
 use interlock::accelerator::driver::DeviceIndex;
-use interlock::accelerator::host::Faults;
 use interlock::accelerator::memory as device_memory;
 use interlock::accelerator::memory::{Limit, Scope};
-use interlock::accelerator::{Device, Graph, PoolId, Stream};
+use interlock::accelerator::{Graph, PoolId, Stream};
 
 use memory::{Lingering, Live};
 
 use super::counting;
+use super::devices::{Devices, device};
 use super::model::Model;
 use super::segment::StreamKey;
 use super::steps::{CAPACITY, DEVICES, GRAPHS, STREAMS, Step};
@@ -28,7 +28,7 @@ struct Recorded {
 
 pub struct Run<'a> {
     pub model: Model,
-    faults: &'a Faults,
+    devices: &'a Devices,
     streams: Vec<Option<Stream>>,
     latches: Vec<Option<Latch>>,
     live: Vec<Live>,
@@ -43,20 +43,16 @@ pub struct Run<'a> {
     wrong: Arc<Mutex<Vec<String>>>,
 }
 
-fn device(index: usize) -> Option<Device> {
-    Some(format!("host:{index}").parse().unwrap())
-}
-
 fn key(stream: &Stream) -> StreamKey {
     (stream.device_index(), stream.id())
 }
 
 impl<'a> Run<'a> {
-    pub fn new(faults: &'a Faults) -> Self {
+    pub fn new(devices: &'a Devices) -> Self {
         let made = |_| Recorded { graph: Graph::new(false).unwrap(), pool: None, replayed_on: Vec::new() };
         let mut run = Run {
             model: Model::new(DEVICES as DeviceIndex, CAPACITY as u64),
-            faults,
+            devices,
             streams: (0..STREAMS).map(|_| None).collect(),
             latches: vec![None; STREAMS],
             live: Vec::new(),
@@ -135,7 +131,7 @@ impl<'a> Run<'a> {
                 assert_eq!(scope.close().unwrap(), counted);
             }
             Step::Fail { number } => {
-                self.faults.fail_allocation(Some(number)).unwrap();
+                (self.devices.fail_allocation)(number);
                 self.model.failing = Some(number);
             }
             Step::Capture { graph, stream } => self.capture(graph, stream),
@@ -163,7 +159,7 @@ impl<'a> Run<'a> {
             if statistics != model.statistics {
                 let [real, model] = [&statistics, &model.statistics].map(|statistics| statistics.named());
                 let wrong: Vec<_> = real.iter().zip(&model).filter(|(real, model)| real != model).collect();
-                panic!("host:{index} and its model: {wrong:?}, {} and {} numbers", real.len(), model.len());
+                panic!("device {index} and its model: {wrong:?}, {} and {} numbers", real.len(), model.len());
             }
             let (largest, all) = model.kept();
             assert_eq!(device_memory::largest_free_block(device(index)).unwrap(), largest);
@@ -192,7 +188,7 @@ impl<'a> Run<'a> {
             assert!(counting::is_empty(&device_memory::statistics(device(index)).unwrap()));
             assert!(model.segments.is_empty() && model.used.is_empty());
         }
-        assert_eq!(self.faults.live_objects().unwrap().bytes, 0);
+        assert_eq!((self.devices.live_bytes)(), 0);
     }
 }
 
@@ -202,7 +198,7 @@ impl Drop for Run<'_> {
         self.graphs.drain(..).for_each(|recorded| drop(recorded.graph.discard()));
         self.latches.drain(..).flatten().for_each(|latch| latch.open());
         self.streams.iter().flatten().for_each(|stream| drop(stream.synchronize()));
-        let _ = self.faults.fail_allocation(None);
+        (self.devices.fail_allocation)(0);
         self.live.clear();
         self.scratch.clear();
         self.scopes.clear();

@@ -2,7 +2,8 @@
 
 use interlock::accelerator::{CaptureMode, Stream};
 
-use super::{Run, device, key};
+use super::{Run, key};
+use crate::allocator::devices::device;
 use crate::allocator::segment::StreamKey;
 use crate::allocator::steps::STREAMS;
 use crate::rig::Latch;

@@ -1,0 +1,123 @@
+//! The allocator over memory of the cuda driver: with memory pools, without them, and with virtual memory.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+#[path = "../../../rust/core/tests/allocator/mod.rs"]
+mod allocator;
+#[path = "../../../rust/core/tests/rig/mod.rs"]
+mod rig;
+mod stand_in;
+
+use allocator::careless;
+use allocator::devices::Devices;
+use allocator::run::Run;
+use allocator::steps::{CAPACITY, Step, program};
+use interlock::accelerator::memory::{self, AllocatorConfig, DeviceMemory, PinnedMemory};
+use interlock::accelerator::{Stream, Work, use_driver};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use stand_in::{calls, device, fail_allocation, live};
+
+/// Devices with as much memory as programs expect, and without what variables say that they lack.
+fn devices(lacking: &[(&str, &str)]) -> Devices {
+    stand_in::set(lacking);
+    stand_in::set(&[("FAKE_CUDA_MEMORY", &CAPACITY.to_string())]);
+    use_driver(stand_in::started()).unwrap();
+    Devices { fail_allocation: Box::new(fail_allocation), live_bytes: Box::new(|| live("bytes")) }
+}
+
+const WITHOUT_POOLS: [(&str, &str); 1] = [("FAKE_CUDA_NO_POOLS", "1")];
+
+/// Runs drawn programs, the same each time, with those of their steps that fit.
+fn run_programs(devices: &Devices, fits: impl Fn(&Step) -> bool) {
+    // What the driver needs for functions it asks for once, and no program is to fail for it.
+    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    let other = Stream::exclusive(Some(device(1)), 0).unwrap();
+    for stream in [stream, other] {
+        stream.launch(Work::new("first", || Ok(()))).unwrap();
+        stream.synchronize().unwrap();
+    }
+    let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let told = runner.run(&program(), |program| {
+        let mut run = Run::new(devices);
+        program.iter().filter(|step| fits(step)).for_each(|step| run.step(*step));
+        run.end();
+        Ok(())
+    });
+    if let Err(told) = told {
+        panic!("{told}");
+    }
+}
+
+#[test]
+fn the_allocator_does_what_its_model_says() {
+    let devices = devices(&[]);
+    run_programs(&devices, |_| true);
+    assert!(calls("cuMemAllocFromPoolAsync") > 0);
+    assert_eq!(calls("cuMemAlloc_v2"), 0);
+}
+
+#[test]
+fn without_memory_pools_it_does_and_counts_the_same() {
+    let devices = devices(&WITHOUT_POOLS);
+    // Memory is given when the whole device is at rest, so nothing may hold a stream back.
+    run_programs(&devices, |step| !matches!(step, Step::Block { .. }));
+    assert_eq!(calls("cuMemAllocFromPoolAsync"), 0);
+    assert!(calls("cuMemAlloc_v2") > 0);
+}
+
+/// Whichever allocation fails first, the program goes on, and everything goes back to the system.
+fn is_whole_whichever_allocation_fails(devices: &Devices) {
+    let mut shortages = 0;
+    for number in 1..=40 {
+        let streams = careless::streams();
+        fail_allocation(number);
+        let (live, failures) = careless::program(&streams);
+        fail_allocation(0);
+        shortages += failures;
+        careless::end(streams, live, devices);
+        memory::empty_cache().unwrap();
+        assert_eq!(live("bytes"), 0, "allocation {number}");
+    }
+    assert!(shortages > 0);
+}
+
+#[test]
+fn a_shortage_leaves_everything_whole() {
+    is_whole_whichever_allocation_fails(&devices(&[]));
+}
+
+#[test]
+fn a_shortage_leaves_everything_whole_without_memory_pools() {
+    is_whole_whichever_allocation_fails(&devices(&WITHOUT_POOLS));
+}
+
+#[test]
+fn a_shortage_leaves_segments_that_grow_whole() {
+    let devices = devices(&[]);
+    memory::set_config(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }).unwrap();
+    is_whole_whichever_allocation_fails(&devices);
+    // What was made is mapped once, and unmapped once.
+    let mapped = calls("cuMemMap");
+    assert!(mapped > 0 && mapped < calls("cuMemCreate"));
+    assert_eq!([calls("cuMemRelease"), calls("cuMemUnmap")], [mapped; 2]);
+}
+
+#[test]
+fn what_was_freed_goes_back_to_the_system_with_the_cache() {
+    let devices = devices(&[]);
+    let stream = Stream::exclusive(Some(device(1)), 0).unwrap();
+    let sizes = [100, 3 << 20, 30 << 20];
+    let live_memory = sizes.map(|bytes| DeviceMemory::on(&stream, bytes).unwrap());
+    let reserved = memory::statistics(Some(device(1))).unwrap().reserved_bytes.all.current;
+    assert_eq!((devices.live_bytes)(), reserved);
+    drop(live_memory);
+    assert_eq!(live("bytes"), reserved);
+    memory::empty_cache().unwrap();
+    assert_eq!(live("bytes"), 0);
+    let pinned = PinnedMemory::new(5000).unwrap();
+    assert!(live("pinned") >= 5000);
+    drop(pinned);
+    memory::empty_host_cache();
+    assert_eq!(live("pinned"), 0);
+}
