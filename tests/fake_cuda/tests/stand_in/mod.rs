@@ -116,3 +116,10 @@ pub fn foreign_context(device: u8) -> CUcontext {
     assert_eq!(retained, CUresult::CUDA_SUCCESS);
     context
 }
+
+/// Waits for a stream as another library would, in the context of device 0. Returns the code.
+pub fn synchronize(stream: u64) -> i32 {
+    set_current(foreign_context(0));
+    // SAFETY: the stream is alive.
+    unsafe { sys::cuStreamSynchronize(ptr::with_exposed_provenance_mut(stream as usize)) as i32 }
+}

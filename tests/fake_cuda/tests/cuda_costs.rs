@@ -1,0 +1,113 @@
+//! What calls of the cuda driver cost in calls of NVIDIA's: none is made that nobody asked for.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+#[path = "../../../rust/core/tests/rig/mod.rs"]
+mod rig;
+mod stand_in;
+
+use std::collections::BTreeMap;
+
+use interlock::accelerator::memory::DeviceMemory;
+use interlock::accelerator::{Stream, use_driver};
+use rig::Rig;
+use stand_in::{calls, device};
+
+/// The functions of the stand-in, one in each line.
+const NAMES: &str = include_str!("../symbols.txt");
+
+/// What every call tells the driver of the thread, and asks of the stream.
+const OF_EVERY_CALL: [&str; 4] =
+    ["cuCtxGetCurrent", "cuCtxSetCurrent", "cuThreadExchangeStreamCaptureMode", "cuStreamGetCaptureInfo_v2"];
+
+/// How often functions are called while something is done, apart from those of every call.
+fn counted(act: impl FnOnce()) -> BTreeMap<&'static str, u64> {
+    let count = || NAMES.lines().map(calls);
+    let before: Vec<_> = count().collect();
+    act();
+    let rise = NAMES.lines().zip(count().zip(before)).map(|(name, (after, before))| (name, after - before));
+    rise.filter(|(name, rise)| *rise > 0 && !OF_EVERY_CALL.contains(name)).collect()
+}
+
+#[test]
+fn allocating_from_what_is_kept_calls_nobody_however_often() {
+    use_driver(stand_in::started()).unwrap();
+    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    drop(DeviceMemory::on(&stream, 5000).unwrap());
+    for many in [1, 1000] {
+        let made = counted(|| (0..many).for_each(|_| drop(DeviceMemory::on(&stream, 5000).unwrap())));
+        assert_eq!(made, BTreeMap::new());
+    }
+}
+
+#[test]
+fn events_are_counted_by_work_and_not_by_memory() {
+    use_driver(stand_in::started()).unwrap();
+    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    let program = |memory: usize| {
+        let kept: Vec<_> = (0..memory).map(|_| DeviceMemory::on(&stream, 512).unwrap()).collect();
+        let made = counted(|| {
+            for _ in 0..10 {
+                kept[0].fill(1, Some(&stream)).unwrap();
+                stream.synchronize().unwrap();
+            }
+        });
+        ["cuEventCreate", "cuEventRecord"].map(|name| made.get(name).copied().unwrap_or(0))
+    };
+    program(1);
+    // One for each fill, and one for each wait.
+    assert_eq!([program(1), program(1000)], [[0, 20]; 2]);
+}
+
+#[test]
+fn a_copy_costs_itself_and_one_record_of_an_event_that_is_used_again() {
+    let rig = Rig { driver: stand_in::started() };
+    let (stream, to, from) = (rig.stream(0), rig.memory(0, 64), rig.memory(0, 64));
+    let copy = || rig.copy(stream, &to, &from);
+    // The first one makes the event by which it is known when what it reaches can go.
+    let first = counted(copy);
+    assert_eq!(
+        first,
+        BTreeMap::from([("cuEventCreate", 1), ("cuEventRecord", 1), ("cuMemcpyDtoDAsync_v2", 1)])
+    );
+    rig.finish(stream);
+    let second = counted(copy);
+    assert_eq!(second, BTreeMap::from([("cuEventRecord", 1), ("cuMemcpyDtoDAsync_v2", 1)]));
+    rig.finish(stream);
+    // After every 32 it is asked which are over, so that no more events are needed than that.
+    let many = counted(|| {
+        for _ in 0..1000 {
+            copy();
+            rig.finish(stream);
+        }
+    });
+    assert_eq!(many["cuMemcpyDtoDAsync_v2"], 1000);
+    assert_eq!(many["cuEventRecord"], 2 * 1000);
+    assert!(!many.contains_key("cuEventCreate"));
+}
+
+#[test]
+fn a_stream_that_is_never_awaited_needs_no_more_events_than_it_has_work() {
+    let rig = Rig { driver: stand_in::started() };
+    let (stream, memory) = (rig.stream(0), rig.memory(0, 64));
+    let made = counted(|| {
+        for _ in 0..2000 {
+            rig.fill(stream, &memory, 1);
+            // The stand-in works when it is asked to; nothing here is awaited by the driver under test.
+            assert_eq!(stand_in::synchronize(stream.native), 0);
+        }
+    });
+    assert!(made["cuEventCreate"] <= 32, "{made:?}");
+    assert_eq!(made["cuEventRecord"], 2000);
+}
+
+#[test]
+fn a_function_costs_a_gate_besides() {
+    let rig = Rig { driver: stand_in::started() };
+    let stream = rig.stream(0);
+    rig.launch(stream, || {});
+    rig.finish(stream);
+    let made = counted(|| rig.launch(stream, || {}));
+    let functions = ["cuEventRecord", "cuLaunchHostFunc", "cuStreamWaitValue32_v2"];
+    assert_eq!(made, BTreeMap::from(functions.map(|name| (name, 1))));
+}
