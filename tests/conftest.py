@@ -11,7 +11,7 @@ import interlock
 import pytest
 from interlock import accelerator
 
-from tests.accelerator import fake_driver
+from tests.accelerator import fake_cuda, fake_driver
 from tests.accelerator.latch import Latch
 from tests.leaks import no_leak
 from tests.worker import Worker
@@ -27,7 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--driver",
         default="host",
-        help="the driver whose devices the tests use: host, cuda, or a registered one",
+        help="the driver whose devices the tests use: host, cuda, fake-cuda (NVIDIA's on a stand-in), or a "
+        "registered one",
     )
     parser.addoption(
         "--devices",
@@ -39,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip everything, and say why, where the driver of `--driver` has no device on this machine."""
-    name: str = config.getoption("--driver")
+    name = _driver_named(config)
     if name == "host":
         return
     accelerator.use(name)
@@ -47,6 +48,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if why is not None:
         for item in items:
             item.add_marker(pytest.mark.skip(reason=why))
+
+
+def _driver_named(config: pytest.Config) -> str:
+    name: str = config.getoption("--driver")
+    return name.removeprefix("fake-")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_in_reach():
+        fake_cuda.start_again(config)
 
 
 @pytest.fixture
@@ -69,7 +80,7 @@ def workers() -> Iterator[tuple[Worker, Worker]]:
 @pytest.fixture(scope="session")
 def driver(request: pytest.FixtureRequest) -> str:
     """Put the driver of `--driver` in use and return its name."""
-    name: str = request.config.getoption("--driver")
+    name = _driver_named(request.config)
     count: int = request.config.getoption("--devices")
     accelerator.use(name, **({"devices": count, "memory": SMALL} if name == "host" else {}))
     assert accelerator.current_device_index() == 0

@@ -5,8 +5,6 @@ The driver only starts and counts. As the real one, it refuses in a forked child
 
 from __future__ import annotations
 
-import functools
-import json
 import re
 import shutil
 import subprocess
@@ -16,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.accelerator import fake_cuda
+
 ROOT = Path(__file__).parents[2]
 DRIVER = "libcuda.so.1"
 NVML = "libnvidia-ml.so.1"
@@ -24,7 +24,6 @@ NEEDS_COMPILER = pytest.mark.skipif(
     sys.platform != "linux" or COMPILER is None,
     reason="stand-ins are libraries of Linux, built with the C compiler",
 )
-LIMIT_SECONDS = 600  # It may have to be compiled first.
 
 SOURCE = {
     "cuInit": """
@@ -75,7 +74,7 @@ def build(
     source = "\n".join([HEAD, *functions, *others])
     _compile(folder / name, source % {"init": init, "version": version, "asked": asked, "count": count})
     if nvml:
-        shutil.copy(_fake_nvml(), folder / NVML)
+        shutil.copy(fake_cuda.library("fake_nvml"), folder / NVML)
     elif name == DRIVER:
         _compile(folder / NVML, "int nvmlNothing;")
     return {"LD_LIBRARY_PATH": str(folder)}
@@ -93,24 +92,3 @@ def _compile(library: Path, source: str) -> None:
     file.write_text(source)
     flags = ["-shared", "-fPIC", f"-Wl,-soname,{library.name}", "-o", str(library)]
     subprocess.run([str(COMPILER), *flags, str(file)], check=True, capture_output=True, timeout=60)
-
-
-@functools.cache
-def _fake_nvml() -> Path:
-    """The library of tests/fake_cuda/nvml, which needs Rust to be built."""
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("the stand-in for NVML is built with cargo, which is not installed")
-    manifest = str(ROOT / "Cargo.toml")
-    command = [cargo, "build", "--quiet", "--manifest-path", manifest, "--package", "fake_nvml"]
-    built = subprocess.run(
-        [*command, "--message-format=json"], check=True, capture_output=True, text=True, timeout=LIMIT_SECONDS
-    )
-    messages = [json.loads(line) for line in built.stdout.splitlines()]
-    (library,) = [
-        file
-        for message in messages
-        if message["reason"] == "compiler-artifact" and message["target"]["name"] == "fake_nvml"
-        for file in message["filenames"]
-    ]
-    return Path(library)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests import child
-from tests.accelerator import fake_driver
+from tests.accelerator import fake_cuda, fake_driver
 
 pytestmark = fake_driver.NEEDS_COMPILER
 
@@ -41,7 +41,11 @@ START = """
 
 
 def run(folder: Path, code: str, variables: dict[str, str] | None = None, *, nvml: bool = True) -> Any:
-    env = fake_driver.build(folder, nvml=nvml) | (variables or {})
+    """Run with a driver that can only count."""
+    return run_with(fake_driver.build(folder, nvml=nvml) | (variables or {}), code)
+
+
+def run_with(env: dict[str, str], code: str) -> Any:
     return child.value(textwrap.dedent(START) + textwrap.dedent(code), env=env, options=OPTIONS)
 
 
@@ -119,6 +123,21 @@ def test_row_22_after_every_question_a_forked_child_can_start_the_driver(tmp_pat
     assert run(tmp_path, code) == [GOOD, 0, str(GOOD), "0"]
 
 
+def test_row_22_a_forked_child_uses_devices_that_its_parent_has_only_counted() -> None:
+    code = f"""{QUESTIONS}
+    import interlock
+
+    def use():
+        return interlock.Stream(1).native_handle is not None
+
+    answer = [ask(), in_child(use), in_child(ask), use(), in_child(ask)]
+    """
+    *answer, after_use = run_with(fake_cuda.environment(), code)
+    assert answer == [GOOD, "True", str(GOOD), True]
+    assert after_use.startswith("[False, 0, ")
+    assert "spawn or forkserver" in after_use
+
+
 @pytest.mark.parametrize("init", ["12", "999"])
 def test_where_nvml_fails_the_driver_is_started_to_count_and_a_forked_child_is_told_so(
     init: str, tmp_path: Path
@@ -164,7 +183,21 @@ WARNED = """
 """
 
 
-def test_row_24_the_variable_is_read_afresh_until_the_driver_starts_and_then_warns_once_for_each_change(
+def test_row_24_the_variable_is_read_afresh_until_a_device_is_used_and_then_warns() -> None:
+    code = f"""{WARNED}
+    import interlock
+    answer = [count(variable) for variable in ("0", "0,1", "1,0")]
+    interlock.Stream(1)
+    answer += [count(variable) for variable in ("", "", "1,0", None)]
+    """
+    told = run_with(fake_cuda.environment(), code)
+    assert [number for number, _ in told] == [1, 2, 2, 2, 2, 2, 2]
+    assert [len(warned) for _, warned in told] == [0, 0, 0, 1, 0, 0, 1]
+    assert 'CUDA_VISIBLE_DEVICES is "" now' in told[3][1][0]
+    assert 'it was "1,0"' in told[3][1][0]
+
+
+def test_row_24_the_variable_is_read_afresh_until_the_driver_counts_and_then_warns_once_for_each_change(
     tmp_path: Path,
 ) -> None:
     code = f"""{WARNED}

@@ -160,8 +160,11 @@ exported! {
         let mut state = fake.state();
         state.check_addresses()?;
         let handle = handle as Handle;
-        let physical = state.physical.get_mut(&handle).filter(|physical| !physical.is_released);
-        physical.ok_or(INVALID_VALUE)?.is_released = true;
+        let physical = state.physical.get(&handle).filter(|physical| !physical.is_released);
+        state.check(physical.ok_or(INVALID_VALUE)?.device)?;
+        if let Some(physical) = state.physical.get_mut(&handle) {
+            physical.is_released = true;
+        }
         state.drop_if_unused(handle);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What every function does, whatever it is for, and the pointers that they are given.
 
 use std::ffi::{c_char, c_int};
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::errors::{INVALID_VALUE, NOT_PERMITTED, UNKNOWN};
@@ -36,6 +37,11 @@ impl<T> Out<T> {
     /// The result goes to `place`, which must live until the call returns.
     pub const fn to(place: &mut T) -> Self {
         Out(place)
+    }
+
+    /// The result goes to a `place` without a value, which must live until the call returns.
+    pub const fn to_empty(place: &mut MaybeUninit<T>) -> Self {
+        Out(place.as_mut_ptr())
     }
 
     /// Results go to `places`, which must live until the call returns.

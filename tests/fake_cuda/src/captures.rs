@@ -14,6 +14,7 @@ use crate::errors::{
 };
 use crate::operations::Operation;
 use crate::state::State;
+use crate::streams::Stream;
 
 /// Where a capture forbids what a replay could not repeat, or what a thread of a mode may not do meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,14 +127,15 @@ impl State {
     /// What is done before waiting for a device. The programming guide says that what encompasses a stream that captures
     /// can't be waited for, and makes no exception for a mode.
     pub(crate) fn refuse_where_captured(&mut self, device: DeviceIndex) -> Answer {
-        let on_device = |stream: &&crate::streams::Stream| stream.device == device;
-        let there: BTreeSet<_> =
+        let on_device = |stream: &&Stream| stream.device == device;
+        let there: Vec<_> =
             self.streams.values().filter(on_device).filter_map(|stream| stream.capture).collect();
-        let first = self.refuse_while_captured();
-        for capture in &there {
-            self.invalidate(*capture);
+        let forbidden = self.refuse_while_captured();
+        if there.is_empty() {
+            return forbidden;
         }
-        if there.is_empty() { first } else { Err(CAPTURE_UNSUPPORTED) }
+        there.into_iter().for_each(|capture| self.invalidate(capture));
+        Err(CAPTURE_UNSUPPORTED)
     }
 
     /// What is done before a call for one stream that can't be recorded.

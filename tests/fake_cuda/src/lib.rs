@@ -33,6 +33,7 @@ mod pools;
 mod regions;
 mod settings;
 mod state;
+mod stream_memory;
 mod streams;
 mod visible;
 mod waiting;

@@ -15,6 +15,7 @@ mod variables {
     pub(super) const INIT: &str = "FAKE_CUDA_INIT";
     pub(super) const NO_POOLS: &str = "FAKE_CUDA_NO_POOLS";
     pub(super) const NO_VIRTUAL_MEMORY: &str = "FAKE_CUDA_NO_VIRTUAL_MEMORY";
+    pub(super) const NO_WAIT_VALUE: &str = "FAKE_CUDA_NO_WAIT_VALUE";
     pub(super) const FAIL_ALLOCATION: &str = "FAKE_CUDA_FAIL_ALLOCATION";
     pub(super) const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 }
@@ -30,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) pools: bool,
     /// Whether devices have virtual memory.
     pub(crate) virtual_memory: bool,
+    /// Whether streams wait for numbers in memory.
+    pub(crate) wait_value: bool,
     /// Which allocation fails, 0 for none.
     pub(crate) fail_allocation: u64,
 }
@@ -51,6 +54,7 @@ impl Settings {
             memory: number(variables::MEMORY, 64 << 20),
             pools: !is_set(variables::NO_POOLS),
             virtual_memory: !is_set(variables::NO_VIRTUAL_MEMORY),
+            wait_value: !is_set(variables::NO_WAIT_VALUE),
             fail_allocation: number(variables::FAIL_ALLOCATION, 0),
         }
     }

@@ -73,9 +73,9 @@ fn use_driver(
     chosen.into_python(py)
 }
 
-/// Warns of an `INTERLOCK_ACCELERATOR` that changed when the driver was fixed already.
+/// Warns of a variable that changed when the driver, or what it shows, was fixed already.
 fn warn_of_the_environment(py: Python<'_>) -> PyResult<()> {
-    let Some(message) = accelerator::environment_came_too_late() else { return Ok(()) };
+    let Some(message) = detached(py, accelerator::environment_came_too_late) else { return Ok(()) };
     let class = py.import("interlock.errors")?.getattr("AcceleratorEnvironmentWarning")?;
     let message = CString::new(message).map_err(|_| PyValueError::new_err("a variable holds a zero byte"))?;
     PyErr::warn(py, &class, &message, 1)

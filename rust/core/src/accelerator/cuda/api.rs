@@ -64,6 +64,7 @@ functions! {
     cuStreamQuery
     cuStreamSynchronize
     cuStreamWaitEvent
+    cuStreamWaitValue32_v2
     cuStreamGetCtx
     cuStreamBeginCapture_v2
     cuStreamEndCapture

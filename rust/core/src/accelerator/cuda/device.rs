@@ -9,6 +9,7 @@ use once_cell::race::OnceBox;
 use super::api;
 use super::context::{Bound, Context};
 use super::errors::{Code, check};
+use super::gates::Gates;
 use super::pool::Pool;
 use super::pooled_event::SpareEvents;
 use crate::accelerator::Device;
@@ -30,6 +31,7 @@ pub(super) struct CudaDevice {
     /// The devices that reach its memory.
     pub(super) peers: Mutex<BTreeSet<DeviceIndex>>,
     pub(super) spare_events: Arc<SpareEvents>,
+    pub(super) gates: Arc<Gates>,
 }
 
 /// What failed first.
@@ -53,6 +55,7 @@ impl CudaDevice {
             reservations: Mutex::default(),
             peers: Mutex::default(),
             spare_events: Arc::default(),
+            gates: Arc::default(),
         };
         found.map_err(|code| device.error("accelerator.use", code))?;
         Ok(device)

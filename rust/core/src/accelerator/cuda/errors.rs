@@ -17,6 +17,7 @@ pub(super) fn check(result: CUresult) -> Result<(), Code> {
 }
 
 impl Code {
+    pub(super) const NOT_SUPPORTED: Code = Code(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     pub(super) const NOT_READY: Code = Code(CUresult::CUDA_ERROR_NOT_READY);
     pub(super) const PEER_ACCESS_ALREADY_ENABLED: Code =
         Code(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);

@@ -1,13 +1,16 @@
 //! Functions of this program in the order of streams.
 //!
-//! The driver calls them on a thread of its own, on which no other of its functions may be called. A function of ours
-//! may queue more, and drop what owns memory of devices, so it runs on another thread while that one waits for it.
+//! The driver calls them on a thread of its own, on which none of its functions may be called, and often on one thread
+//! for all streams. A function of ours may queue more, drop what owns memory of devices, and take its time, so it runs
+//! on another thread: the stream waits at a [gate](super::gates) meanwhile. Where streams have no gates, and in graphs,
+//! the driver's thread waits.
 
 use std::ffi::c_void;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 
+use super::gates::Gate;
 use super::runs::Runs;
 use super::stream::{Failure, Stream};
 use crate::Error;
@@ -19,6 +22,8 @@ pub(super) struct Function {
     pub(super) work: Work,
     pub(super) device: Device,
     pub(super) told_by: ToldBy,
+    /// Where the stream waits until it has returned, if the driver's thread does not.
+    pub(super) gate: Option<Arc<Gate>>,
 }
 
 /// Who is told that a function failed.
@@ -61,30 +66,55 @@ pub(super) unsafe extern "C" fn call(data: *mut c_void) {
         Arc::increment_strong_count(function);
         Arc::from_raw(function)
     };
-    serve(function);
+    match function.gate.clone() {
+        Some(gate) => hand_over(Job { function, then: Then::Open(gate) }),
+        None => {
+            let (done, is_done) = sync_channel(1);
+            hand_over(Job { function, then: Then::Tell(done) });
+            // What ends a thread that runs a job is the end of the process.
+            let _ = is_done.recv();
+        }
+    }
 }
 
-/// Something for a thread to do, and whom to tell that it is done.
+/// Something for a thread to do.
 struct Job {
     function: Arc<Function>,
-    done: SyncSender<()>,
+    then: Then,
+}
+
+/// Who goes on when it is done.
+enum Then {
+    /// The stream.
+    Open(Arc<Gate>),
+    /// The driver's thread.
+    Tell(SyncSender<()>),
+}
+
+impl Job {
+    fn run(self) {
+        self.function.run();
+        // Before the stream goes on: who waits for it finds what was kept released.
+        drop(self.function);
+        match self.then {
+            Then::Open(gate) => gate.open(),
+            Then::Tell(done) => drop(done.send(())),
+        }
+    }
 }
 
 /// The threads that have nothing to do. Not touched in a forked child: there no driver calls.
 static IDLE: Mutex<Vec<SyncSender<Job>>> = Mutex::new(Vec::new());
 
-/// Runs a function on a thread that may call the driver, and waits for it.
-fn serve(function: Arc<Function>) {
-    let (done, is_done) = sync_channel(1);
+/// Has a thread run a function that may call the driver.
+fn hand_over(job: Job) {
     let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    let Some(worker) = idle.or_else(start) else {
+    match idle.or_else(start) {
+        // A thread that is idle or new waits for a job.
+        Some(worker) => drop(worker.send(job)),
         // The system has no more threads: then it runs here, and may at least do what needs no driver.
-        return function.run();
-    };
-    // A thread that waits for a job is there, and so is one that has taken it until it says that it is done. What
-    // ends a thread in between is the end of the process.
-    let _ = worker.send(Job { function, done });
-    let _ = is_done.recv();
+        None => job.run(),
+    }
 }
 
 fn start() -> Option<SyncSender<Job>> {
@@ -95,10 +125,8 @@ fn start() -> Option<SyncSender<Job>> {
 }
 
 fn work(own: &SyncSender<Job>, jobs: &Receiver<Job>) {
-    while let Ok(Job { function, done }) = jobs.recv() {
-        function.run();
-        drop(function);
+    while let Ok(job) = jobs.recv() {
+        job.run();
         IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(own.clone());
-        let _ = done.send(());
     }
 }

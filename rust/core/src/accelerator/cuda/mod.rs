@@ -15,6 +15,7 @@ mod driver;
 mod errors;
 mod events;
 mod functions;
+mod gates;
 mod graphs;
 mod line;
 mod memory;

@@ -11,6 +11,7 @@ use super::copies::{COPY, FILL};
 use super::errors::check;
 use super::events::{Event, EventState, Marked};
 use super::functions::{self, Function, ToldBy};
+use super::gates::Gate;
 use super::graphs::{self, Contents};
 use super::started::Started;
 use super::stream::{Stream, pointer};
@@ -84,17 +85,29 @@ impl Started {
     }
 
     pub(super) fn launch(&self, handle: StreamHandle, work: Work) -> Result<()> {
-        let stream = self.streams.find(handle, LAUNCH)?;
+        let (stream, device) = (self.streams.find(handle, LAUNCH)?, self.device(handle.device)?);
         let capture = self.open_capture(handle, LAUNCH)?;
-        let told_by = match capture {
-            Some(number) => ToldBy::Replay(self.captures.runs(number)),
-            None => ToldBy::Stream(Arc::downgrade(&stream), stream.next()),
+        let (told_by, gate) = match capture {
+            // A gate would have to be closed again before each replay.
+            Some(number) => (ToldBy::Replay(self.captures.runs(number)), None),
+            None => {
+                let _bound = device.bind(LAUNCH)?;
+                let gate = Gate::taken(device, LAUNCH, stream.pointer())?;
+                (ToldBy::Stream(Arc::downgrade(&stream), stream.next()), gate)
+            }
         };
-        let device = self.device(handle.device)?.named();
-        let function = Arc::new(Function { work, device, told_by });
+        let gate = gate.map(Arc::new);
+        let function = Arc::new(Function { work, device: device.named(), told_by, gate: gate.clone() });
         let act = |on| {
             // SAFETY: what the function is given is kept until it has been called for the last time.
-            Ok(unsafe { api::cuLaunchHostFunc(on, Some(functions::call), function.data()) })
+            let queued = unsafe { api::cuLaunchHostFunc(on, Some(functions::call), function.data()) };
+            let (Some(gate), Ok(())) = (gate, check(queued)) else { return Ok(queued) };
+            let held_back = gate.hold_back(on);
+            if check(held_back).is_err() {
+                // The function is queued all the same, and nobody will know when it has been called.
+                std::mem::forget(function.clone());
+            }
+            Ok(held_back)
         };
         self.queue(&stream, capture, LAUNCH, function.clone(), act)
     }

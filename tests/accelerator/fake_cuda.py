@@ -1,0 +1,68 @@
+"""Stand-ins for NVIDIA's libraries that are built with cargo: `--driver=fake-cuda` runs the tests on them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIMIT_SECONDS = 600  # They may have to be compiled first.
+
+NAMES = {"fake_cuda": ("libcuda.so", "libcuda.so.1"), "fake_nvml": ("libnvidia-ml.so.1",)}
+# As the host driver's in the same tests.
+SETTINGS = {"FAKE_CUDA_DEVICES": "2", "FAKE_CUDA_MEMORY": str(64 << 20)}
+
+
+@functools.cache
+def library(package: str) -> Path:
+    """The library of a package, built if it has to be."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("the stand-ins for NVIDIA's libraries are built with cargo, which is not installed")
+    manifest = str(ROOT / "Cargo.toml")
+    command = [cargo, "build", "--quiet", "--manifest-path", manifest, "--package", package]
+    built = subprocess.run(
+        [*command, "--message-format=json"], check=True, capture_output=True, text=True, timeout=LIMIT_SECONDS
+    )
+    messages = [json.loads(line) for line in built.stdout.splitlines()]
+    files = [
+        Path(file)
+        for message in messages
+        if message["reason"] == "compiler-artifact" and message["target"]["name"] == package
+        for file in message["filenames"]
+    ]
+    (found,) = [file for file in files if file.suffix == ".so"]
+    return found
+
+
+def environment() -> dict[str, str]:
+    """Build both, and return the environment in which a program finds them in place of NVIDIA's."""
+    folder = library("fake_cuda").parent / "fake_cuda_libraries"
+    folder.mkdir(exist_ok=True)
+    for package, names in NAMES.items():
+        for name in names:
+            link = folder / name
+            link.unlink(missing_ok=True)
+            link.symlink_to(library(package))
+    searched = [str(folder), os.environ.get("LD_LIBRARY_PATH", "")]
+    return SETTINGS | {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, searched))}
+
+
+def is_in_reach() -> bool:
+    """Whether this process was started with them."""
+    return all(os.environ.get(name) == value for name, value in SETTINGS.items())
+
+
+def start_again(config: pytest.Config) -> None:
+    """Start this run of pytest anew where they are found: the loader reads its folders at the start only."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    if capture is not None:
+        capture.suspend_global_capture(in_=True)
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | environment())

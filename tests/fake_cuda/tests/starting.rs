@@ -1,0 +1,152 @@
+//! Starting the driver: before it, without devices, in forked processes.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+#[macro_use]
+mod common;
+
+use std::ffi::{CStr, c_char};
+use std::ptr;
+
+use common::{Session, alone, calls, is_true_in_child};
+use cudarc::driver::sys::CUuuid;
+use fake_cuda::errors::*;
+use fake_cuda::*;
+
+fn version() -> i32 {
+    got!(version => cuDriverGetVersion(version))
+}
+
+fn count() -> Result<i32, Code> {
+    let mut count = -1;
+    match code!(cuDeviceGetCount(Out::to(&mut count))) {
+        0 => Ok(count),
+        code => Err(code),
+    }
+}
+
+#[test]
+fn before_it_has_started_only_version_and_names_of_errors_are_to_be_had() {
+    alone("before_it_has_started_only_version_and_names_of_errors_are_to_be_had", &[], || {
+        assert_eq!(count(), Err(NOT_INITIALIZED));
+        let (mut stream, mut address) = (0, 0);
+        let codes = [
+            code!(cuCtxSetCurrent(0)),
+            code!(cuCtxGetCurrent(Out::to(&mut stream))),
+            code!(cuStreamCreateWithPriority(Out::to(&mut stream), 0, 0)),
+            code!(cuMemAlloc_v2(Out::to(&mut address), 0)),
+            code!(cuStreamQuery(0)),
+            code!(cuEventQuery(0)),
+            code!(cuGraphDestroy(0)),
+            code!(cuMemPoolDestroy(0)),
+            code!(cuMemUnmap(0, 0)),
+        ];
+        assert_eq!(codes, [NOT_INITIALIZED; 9]);
+        assert_eq!(version(), 12_020);
+        let mut name: *const c_char = ptr::null();
+        ok!(cuGetErrorName(900, Out::to(&mut name)));
+        // SAFETY: the library returns texts that live as long as it does.
+        assert_eq!(unsafe { CStr::from_ptr(name) }, c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
+        assert_eq!(code!(cuGetErrorName(12_345, Out::to(&mut name))), INVALID_VALUE);
+        assert!(name.is_null());
+        ok!(cuInit(0));
+        assert_eq!((count(), calls("cuDeviceGetCount"), calls("cuInit")), (Ok(2), 2, 1));
+    });
+}
+
+#[test]
+fn it_takes_no_flags_and_may_be_started_again() {
+    alone("it_takes_no_flags_and_may_be_started_again", &[("FAKE_CUDA_VERSION", "11040")], || {
+        assert_eq!(code!(cuInit(1)), INVALID_VALUE);
+        assert_eq!(count(), Err(NOT_INITIALIZED));
+        ok!(cuInit(0));
+        ok!(cuInit(0));
+        assert_eq!(version(), 11_040);
+    });
+}
+
+#[test]
+fn every_function_of_a_stub_says_that_it_is_one() {
+    alone("every_function_of_a_stub_says_that_it_is_one", &[("FAKE_CUDA_INIT", "34")], || {
+        let mut version = 0;
+        for _ in 0..2 {
+            assert_eq!(code!(cuDriverGetVersion(Out::to(&mut version))), STUB_LIBRARY);
+            assert_eq!(count(), Err(STUB_LIBRARY));
+            assert_eq!(code!(cuInit(0)), STUB_LIBRARY);
+        }
+    });
+}
+
+#[test]
+fn a_driver_that_does_not_start_stays_so() {
+    alone("a_driver_that_does_not_start_stays_so", &[("FAKE_CUDA_INIT", "304")], || {
+        assert_eq!([code!(cuInit(0)), code!(cuInit(0))], [OPERATING_SYSTEM; 2]);
+        assert_eq!(count(), Err(NOT_INITIALIZED));
+    });
+}
+
+#[test]
+fn without_a_visible_device_it_does_not_start() {
+    alone("without_a_visible_device_it_does_not_start", &[("CUDA_VISIBLE_DEVICES", "-1")], || {
+        assert_eq!(code!(cuInit(0)), NO_DEVICE);
+    });
+}
+
+#[test]
+fn visible_devices_have_numbers_of_their_own_and_keep_their_names() {
+    let variables =
+        [("FAKE_CUDA_DEVICES", "20"), ("CUDA_VISIBLE_DEVICES", "18,3"), ("FAKE_CUDA_MEMORY", "4096")];
+    alone("visible_devices_have_numbers_of_their_own_and_keep_their_names", &variables, || {
+        ok!(cuInit(0));
+        assert_eq!(count(), Ok(2));
+        let mut uuid = CUuuid { bytes: [1; 16] };
+        ok!(cuDeviceGetUuid_v2(Out::to(&mut uuid), 0));
+        assert_eq!((uuid.bytes[..15].to_vec(), uuid.bytes[15]), (vec![0; 15], 18));
+        let mut place = [1; 13];
+        ok!(cuDeviceGetPCIBusId(Out::to_all(&mut place), 13, 0));
+        assert_eq!(place.map(|letter| letter as u8), *b"0000:12:00.0\0");
+        assert_eq!(code!(cuDeviceGetPCIBusId(Out::to_all(&mut place), 12, 0)), INVALID_VALUE);
+        let bytes: usize = got!(bytes => cuDeviceTotalMem_v2(bytes, 1));
+        assert_eq!(bytes, 4096);
+        let mut device = 0;
+        assert_eq!(code!(cuDeviceGet(Out::to(&mut device), 2)), INVALID_DEVICE);
+        assert_eq!(code!(cuDeviceGet(Out::to(&mut device), -1)), INVALID_DEVICE);
+    });
+}
+
+#[test]
+fn names_are_cut_to_the_room_that_there_is_and_end_with_zero() {
+    let _session = Session::start();
+    let mut name = [1; 5];
+    ok!(cuDeviceGetName(Out::to_all(&mut name), 5, 0));
+    assert_eq!(name.map(|letter| letter as u8), *b"Fake\0");
+    assert_eq!(code!(cuDeviceGetName(Out::to_all(&mut name), 0, 0)), INVALID_VALUE);
+}
+
+#[test]
+fn a_child_of_a_process_in_which_it_had_started_can_do_nothing() {
+    alone("a_child_of_a_process_in_which_it_had_started_can_do_nothing", &[], || {
+        let session = Session::start();
+        assert!(is_true_in_child(|| {
+            count() == Err(NOT_INITIALIZED)
+                && code!(cuInit(0)) == NOT_INITIALIZED
+                && code!(cuCtxSetCurrent(session.contexts[0])) == NOT_INITIALIZED
+                && code!(cuStreamSynchronize(0)) == NOT_INITIALIZED
+        }));
+        assert_eq!(count(), Ok(2));
+    });
+}
+
+#[test]
+fn a_child_that_was_forked_before_starts_it_for_itself() {
+    alone("a_child_that_was_forked_before_starts_it_for_itself", &[], || {
+        assert_eq!(version(), 12_020);
+        assert!(is_true_in_child(|| {
+            let _session = Session::start();
+            let stream = common::stream();
+            common::launch(stream, || {});
+            code!(cuStreamSynchronize(stream)) == 0
+        }));
+        assert_eq!(count(), Err(NOT_INITIALIZED));
+    });
+}

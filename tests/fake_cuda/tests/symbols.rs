@@ -1,0 +1,84 @@
+//! What the built library exports, read from the table of its symbols.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::{env, fs};
+
+/// The library, which is built with its tests: beside this one, or one folder up.
+fn library() -> PathBuf {
+    let test = env::current_exe().unwrap();
+    let folders = test.ancestors().skip(1).take(2);
+    let mut built = folders.map(|folder| folder.join("libfake_cuda.so"));
+    built.find(|path| path.exists()).unwrap()
+}
+
+/// A file in the format ELF, of 64 bits and with the smallest byte first.
+struct Elf(Vec<u8>);
+
+struct Section {
+    kind: usize,
+    start: usize,
+    bytes: usize,
+    link: usize,
+}
+
+impl Elf {
+    fn number(&self, start: usize, bytes: usize) -> usize {
+        let digits = self.0[start..start + bytes].iter().rev();
+        digits.fold(0, |number, digit| number << 8 | usize::from(*digit))
+    }
+
+    fn text(&self, start: usize) -> String {
+        let text = self.0[start..].iter().take_while(|letter| **letter != 0);
+        text.map(|letter| char::from(*letter)).collect()
+    }
+
+    fn section(&self, place: usize) -> Section {
+        let header = self.number(0x28, 8) + place * self.number(0x3a, 2);
+        Section {
+            kind: self.number(header + 0x04, 4),
+            start: self.number(header + 0x18, 8),
+            bytes: self.number(header + 0x20, 8),
+            link: self.number(header + 0x28, 4),
+        }
+    }
+
+    fn sections(&self, kind: usize) -> impl Iterator<Item = Section> {
+        (0..self.number(0x3c, 2)).map(|place| self.section(place)).filter(move |section| section.kind == kind)
+    }
+
+    /// The names of dynamic symbols that are defined here.
+    fn exported(&self) -> BTreeSet<String> {
+        const DYNAMIC_SYMBOLS: usize = 11;
+        let table = self.sections(DYNAMIC_SYMBOLS).next().unwrap();
+        let names = self.section(table.link).start;
+        let symbols = (table.start..table.start + table.bytes).step_by(24);
+        let defined = symbols.filter(|symbol| self.number(symbol + 6, 2) != 0);
+        defined.map(|symbol| self.text(names + self.number(symbol, 4))).collect()
+    }
+
+    /// The name by which programs ask for it.
+    fn soname(&self) -> String {
+        const DYNAMIC: usize = 6;
+        const SONAME: usize = 14;
+        let table = self.sections(DYNAMIC).next().unwrap();
+        let names = self.section(table.link).start;
+        let mut entries = (table.start..table.start + table.bytes).step_by(16);
+        let entry = entries.find(|entry| self.number(*entry, 8) == SONAME).unwrap();
+        self.text(names + self.number(entry + 8, 8))
+    }
+}
+
+#[test]
+fn it_exports_the_functions_of_the_list_and_nothing_else_of_anybodys() {
+    let elf = Elf(fs::read(library()).unwrap());
+    let listed: BTreeSet<_> = include_str!("../symbols.txt").lines().map(str::to_owned).collect();
+    let (own, exported): (BTreeSet<_>, BTreeSet<_>) =
+        elf.exported().into_iter().partition(|name| name.starts_with("fake_cuda_"));
+    assert_eq!(exported, listed);
+    assert_eq!(own.len(), 5);
+    assert_eq!(elf.soname(), "libcuda.so.1");
+}
