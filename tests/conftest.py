@@ -6,6 +6,7 @@ import ctypes
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import interlock
 import pytest
@@ -154,6 +155,12 @@ def no_driver(tmp_path: Path) -> dict[str, str]:
     if not a_driver_is_installed():
         return {"LD_LIBRARY_PATH": ""}
     return fake_driver.build(tmp_path, init=100)
+
+
+@pytest.fixture
+def numpy() -> Any:
+    """NumPy, which a machine that runs only these tests may lack."""
+    return pytest.importorskip("numpy")
 
 
 @pytest.fixture

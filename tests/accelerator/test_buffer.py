@@ -8,7 +8,6 @@ import threading
 from typing import Any
 
 import interlock
-import numpy
 import pytest
 from interlock import Stream, accelerator, errors
 from interlock.accelerator import memory
@@ -193,17 +192,17 @@ def test_a_view_waits_for_a_stream_that_has_gone(latch: Latch) -> None:
     assert bytes(buffer) == b"\5" * 4
 
 
-def test_numpy_takes_the_bytes_where_they_lie() -> None:
+def test_numpy_takes_the_bytes_where_they_lie(numpy: Any) -> None:
     buffer = Buffer(8)
     through_view: Any = numpy.frombuffer(memoryview(buffer), "u4")
-    through_dlpack: Any = numpy.from_dlpack(buffer)  # type: ignore[arg-type]
+    through_dlpack: Any = numpy.from_dlpack(buffer)
     assert (through_dlpack.shape, through_dlpack.dtype) == ((8,), numpy.dtype("u1"))
     through_view[:] = (1, 2)
     assert through_dlpack.tobytes() == numpy.array([1, 2], "u4").tobytes()
     assert through_dlpack.ctypes.data == through_view.ctypes.data == buffer.data_ptr()
-    part: Any = numpy.from_dlpack(buffer[4:])  # type: ignore[arg-type]
+    part: Any = numpy.from_dlpack(buffer[4:])
     assert part.ctypes.data == buffer.data_ptr() + 4
-    assert numpy.from_dlpack(Buffer(0)).shape == (0,)  # type: ignore[arg-type]
+    assert numpy.from_dlpack(Buffer(0)).shape == (0,)
     del through_view
 
 
@@ -293,7 +292,7 @@ def test_a_capsule_holds_the_memory_until_it_is_consumed_or_dropped(
     assert accelerator.memory_allocated() == 0
 
 
-def test_dlpack_waits_for_the_streams_and_refuses_what_does_not_fit(latch: Latch) -> None:
+def test_dlpack_waits_for_the_streams_and_refuses_what_does_not_fit(latch: Latch, numpy: Any) -> None:
     stream = Stream(exclusive=True)
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
     stream.synchronize()
@@ -302,7 +301,7 @@ def test_dlpack_waits_for_the_streams_and_refuses_what_does_not_fit(latch: Latch
     at_once: Any = taken(buffer.__dlpack__(stream=-1), b"dltensor")
     assert ctypes.string_at(at_once.contents.tensor.data, 4) == bytes(4), "-1 is no wait"
     threading.Timer(0.02, latch.open).start()
-    assert numpy.from_dlpack(buffer).tobytes() == b"\7" * 4  # type: ignore[arg-type]
+    assert numpy.from_dlpack(buffer).tobytes() == b"\7" * 4
     at_once.contents.deleter(ctypes.cast(at_once, ctypes.c_void_p))
     assert buffer.__dlpack_device__() == (1, 0)
     for handle in (0, 1, 2, -2, 7):
@@ -333,6 +332,7 @@ def test_threads_that_close_one_buffer_give_its_memory_back_once() -> None:
     assert accelerator.memory_allocated() == 0
 
 
+@pytest.mark.usefixtures("numpy")
 def test_views_and_capsules_that_are_left_at_the_end_are_no_crash() -> None:
     code = """
         import interlock, numpy
