@@ -9,6 +9,7 @@ from interlock import accelerator
 from interlock.accelerator.memory import Buffer
 
 from tests import child
+from tests.gpu import cells
 from tests.gpu.slow_kernel import Kernels, Library
 
 
@@ -50,6 +51,8 @@ def kernels(library: Library) -> Kernels:
 @pytest.fixture
 def cell(devices: tuple[str, ...]) -> Buffer:
     """Room for one number of 32 bits on the first device, which is 0."""
-    buffer = Buffer(4, devices[0]).fill_(0)
+    buffer = Buffer(cells.BYTES, devices[0]).fill_(0)
     accelerator.synchronize(devices[0])
+    # The first copy may make what later ones use, and wait for the device.
+    assert cells.read(buffer) == 0
     return buffer

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from interlock import Stream, errors
+from interlock import Stream, accelerator, errors
 from interlock.accelerator import Graph
 from interlock.accelerator.memory import Buffer, copy_, fill_
 
@@ -108,4 +108,5 @@ def test_a_capture_that_another_library_breaks_says_so(
         with pytest.raises(errors.GraphError, match="CUDA_ERROR_STREAM_CAPTURE"):
             graph.capture_end()
     assert not stream.is_capturing()
+    accelerator.synchronize()  # No capture stands against it any more.
     assert cells.read(cell, stream) == 0

@@ -19,6 +19,10 @@ SECONDS = 0.5
 @pytest.fixture(params=[PyTorch, CuPy], ids=["PyTorch", "CuPy"])
 def other(request: pytest.FixtureRequest) -> Library:
     library: Library = request.param()
+    # What is loaded when it is used first may wait for the device.
+    array = library.array(b"1")
+    library.fill(array, 0)
+    assert library.content(array) == b"\0"
     return library
 
 
@@ -45,10 +49,10 @@ def test_what_was_taken_through_dlpack_outlives_the_buffer(other: Library) -> No
     array = other.from_dlpack(buffer)
     buffer.close()
     assert accelerator.memory_allocated() == before + 1024
-    overwriting = Buffer(1000).fill_(6)
+    elsewhere = Buffer(1000).fill_(6)
     assert other.content(array) == b"\5" * 1000
-    del array
-    assert accelerator.memory_allocated() == before + overwriting.nbytes + 24
+    del array, elsewhere
+    assert accelerator.memory_allocated() == before
 
 
 def test_whoever_takes_memory_comes_after_what_is_queued(other: Library, kernels: Kernels) -> None:
@@ -62,8 +66,7 @@ def test_whoever_takes_memory_comes_after_what_is_queued(other: Library, kernels
 
 def test_a_copy_through_dlpack_is_memory_of_its_own(other: Library) -> None:
     buffer = Buffer(8).fill_(1)
-    capsule_of: Any = buffer.__dlpack__(copy=True)
-    array = other.from_dlpack(Capsule(capsule_of, buffer))
+    array = other.from_dlpack(Capsule(buffer.__dlpack__(copy=True), buffer))
     assert other.address(array) != buffer.data_ptr()
     assert other.content(array) == b"\1" * 8
 
@@ -96,10 +99,9 @@ def test_another_library_queues_on_a_stream_of_ours(other: Library, kernels: Ker
 
 @pytest.mark.usefixtures("own_state")
 def test_we_queue_on_a_stream_of_another_library(other: Library, kernels: Kernels, cell: Buffer) -> None:
-    theirs = other.stream()
+    theirs, waiting = other.stream(), Stream(exclusive=True)
     given: Any = theirs if hasattr(theirs, "__cuda_stream__") else Told(other.handle(theirs))
     kernels.spin(other.handle(theirs), SECONDS, cell.data_ptr(), 7)
-    waiting = Stream(exclusive=True)
     waiting.wait_stream(given)
     assert not waiting.query()
     cell.fill_(9, stream=given)
