@@ -76,11 +76,12 @@ exported! {
         let Some(capture) = state.stream(name)?.capture else {
             return status.put(Status::CU_STREAM_CAPTURE_STATUS_NONE as c_uint);
         };
+        // A capture that is over for want of repeatability is not named any more.
+        if state.check_capture(capture).is_err() {
+            return status.put(Status::CU_STREAM_CAPTURE_STATUS_INVALIDATED as c_uint);
+        }
         id.put_if_wanted(capture);
-        status.put(match state.check_capture(capture) {
-            Ok(()) => Status::CU_STREAM_CAPTURE_STATUS_ACTIVE as c_uint,
-            Err(_) => Status::CU_STREAM_CAPTURE_STATUS_INVALIDATED as c_uint,
-        })
+        status.put(Status::CU_STREAM_CAPTURE_STATUS_ACTIVE as c_uint)
     }
 
     /// Changes which captures forbid this thread something, and returns what was before.

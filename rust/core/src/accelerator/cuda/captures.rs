@@ -60,6 +60,12 @@ impl Captures {
         self.table().get(&number).map(|capture| capture.origin)
     }
 
+    /// The capture that began on a stream. The driver does not name one that it has ended for want of repeatability.
+    pub(super) fn of_origin(&self, handle: StreamHandle) -> Option<u64> {
+        let table = self.table();
+        table.iter().find(|(_, capture)| capture.origin == handle).map(|(number, _)| *number)
+    }
+
     pub(super) fn any(&self) -> bool {
         !self.table().is_empty()
     }

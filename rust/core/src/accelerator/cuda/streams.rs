@@ -144,7 +144,8 @@ pub(super) fn priority_range(device: &CudaDevice) -> Result<PriorityRange> {
     Ok(PriorityRange { least, greatest })
 }
 
-/// The number of the capture that a stream takes part in.
+/// The number of the capture that a stream takes part in; some other number once the driver has ended it for want of
+/// repeatability, of which everything fails then.
 pub(super) fn capture_of(device: &CudaDevice, handle: StreamHandle) -> Result<Option<u64>> {
     // The driver refuses even the question while any other stream captures.
     if handle.native == DEFAULT {

@@ -216,7 +216,10 @@ impl Started {
 
     pub(super) fn end_capture(&self, handle: StreamHandle) -> Result<GraphHandle> {
         let (stream, device) = (self.streams.find(handle, END)?, self.device(handle.device)?);
-        let Some(number) = capture_of(device, handle)? else {
+        let own = self.captures.of_origin(handle);
+        let Some(number) = capture_of(device, handle)?.map(|named| own.unwrap_or(named)) else {
+            // Another library may have ended ours.
+            let _ = own.and_then(|number| self.captures.end(number));
             return Err(refused(END, "no capture has begun on the stream"));
         };
         if self.captures.origin(number).is_some_and(|origin| origin != handle) {
