@@ -17,7 +17,7 @@ from interlock import Event, Stream, accelerator, errors
 from interlock.accelerator import Graph
 
 from tests import child
-from tests.accelerator import fake_driver
+from tests.accelerator import fake_cuda, fake_driver
 from tests.worker import Worker
 
 

@@ -58,7 +58,8 @@ exported! {
         graph.put(state.add_graph(capture.nodes))
     }
 
-    /// Whether a stream captures, and the number of its capture. The other results are not there to be had.
+    /// Whether a stream captures, and the number of its capture as long as that can end well. The other results are not
+    /// there to be had.
     fn cuStreamGetCaptureInfo_v2(
         stream: Handle,
         status: Out<c_uint>,
@@ -76,7 +77,6 @@ exported! {
         let Some(capture) = state.stream(name)?.capture else {
             return status.put(Status::CU_STREAM_CAPTURE_STATUS_NONE as c_uint);
         };
-        // A capture that is over for want of repeatability is not named any more.
         if state.check_capture(capture).is_err() {
             return status.put(Status::CU_STREAM_CAPTURE_STATUS_INVALIDATED as c_uint);
         }

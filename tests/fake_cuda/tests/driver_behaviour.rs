@@ -1,10 +1,11 @@
-//! The cuda driver does what every driver does.
+//! The cuda driver does what every driver does, on devices that lack what newer ones have, too.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+use std::env;
+use std::process::Command;
 use std::sync::Arc;
 
-use interlock::accelerator::cuda;
 use interlock::accelerator::driver::Driver;
 
 #[macro_use]
@@ -12,16 +13,48 @@ use interlock::accelerator::driver::Driver;
 mod driver_suite;
 #[path = "../../../rust/core/tests/rig/mod.rs"]
 mod rig;
+mod stand_in;
 
 /// As much memory as the checks take, and some more.
 const MEMORY: &str = "268435456";
 
 fn started() -> Arc<dyn Driver> {
-    // SAFETY: a process runs one test, which has no other thread that reads the environment now.
-    unsafe { std::env::set_var("FAKE_CUDA_MEMORY", MEMORY) };
-    let driver = cuda::driver();
-    driver.start().unwrap();
-    driver
+    stand_in::set(&[("FAKE_CUDA_MEMORY", MEMORY)]);
+    stand_in::started()
 }
 
 driver_suite!(crate::started);
+
+/// Runs this program in a process of its own, with a variable that says what devices lack. Returns what it wrote.
+fn run_with(variable: &str, arguments: &[&str]) -> String {
+    let mut again = Command::new(env::current_exe().unwrap());
+    let output = again.args(arguments).env(variable, "1").output().unwrap();
+    let written = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{variable}: {written}");
+    written
+}
+
+/// Runs all other tests again, each in a process of its own.
+fn is_passed_again_with(variable: &str) {
+    let listed = run_with(variable, &["--list", "--format=terse", "--skip=it_does_so_without"]);
+    let names: Vec<_> = listed.lines().filter_map(|line| line.strip_suffix(": test")).collect();
+    assert!(names.len() > 50, "{listed}");
+    for name in names {
+        run_with(variable, &["--exact", name]);
+    }
+}
+
+#[test]
+fn it_does_so_without_memory_pools() {
+    is_passed_again_with("FAKE_CUDA_NO_POOLS");
+}
+
+#[test]
+fn it_does_so_without_virtual_memory() {
+    is_passed_again_with("FAKE_CUDA_NO_VIRTUAL_MEMORY");
+}
+
+#[test]
+fn it_does_so_without_waits_for_numbers_in_memory() {
+    is_passed_again_with("FAKE_CUDA_NO_WAIT_VALUE");
+}

@@ -114,10 +114,11 @@ pub fn events_hold_back_streams_of_other_devices(make: Make) {
     if rig.driver.device_count() < 2 {
         return;
     }
-    let (blocked, waiting) = (rig.stream(0), rig.stream(1));
+    // Before anything is held back: for memory a driver may wait until all is over.
+    let (blocked, waiting, memory) = (rig.stream(0), rig.stream(1), rig.memory(1, 4));
     let latch = rig.block(blocked);
     rig.join(waiting, blocked);
-    rig.fill(waiting, &rig.memory(1, 4), 1);
+    rig.fill(waiting, &memory, 1);
     assert_eq!(rig.driver.is_done(Awaited::Device(1)), Ok(false));
     latch.open();
     assert_eq!(rig.wait(Awaited::Device(1)), Ok(true));

@@ -52,18 +52,15 @@ impl Captures {
     pub(super) fn begin(&self, number: u64, origin: StreamHandle, mode: CaptureMode) {
         let thread = thread::current().id();
         let capture = Capture { origin, mode, thread, keep: Vec::new(), runs: None, broken: None };
-        self.table().insert(number, capture);
+        let mut table = self.table();
+        // One that began there and another library ended.
+        table.retain(|_, capture| capture.origin != origin);
+        table.insert(number, capture);
     }
 
-    /// Where a capture began; `None` for one of another library, or that is over.
-    pub(super) fn origin(&self, number: u64) -> Option<StreamHandle> {
-        self.table().get(&number).map(|capture| capture.origin)
-    }
-
-    /// The capture that began on a stream. The driver does not name one that it has ended for want of repeatability.
-    pub(super) fn of_origin(&self, handle: StreamHandle) -> Option<u64> {
-        let table = self.table();
-        table.iter().find(|(_, capture)| capture.origin == handle).map(|(number, _)| *number)
+    /// The capture that began on a stream. The driver does not tell the number of one that an error has ended.
+    pub(super) fn begun_on(&self, origin: StreamHandle) -> Option<u64> {
+        self.table().iter().find(|(_, capture)| capture.origin == origin).map(|(number, _)| *number)
     }
 
     pub(super) fn any(&self) -> bool {

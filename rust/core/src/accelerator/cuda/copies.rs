@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::PoisonError;
 
 use cudarc::driver::sys::{CUresult, CUstream};
 
@@ -71,9 +70,8 @@ impl Started {
 /// the driver copies through the processor's memory.
 fn introduce(here: &CudaDevice, there: &CudaDevice) -> Result<()> {
     for (device, peer) in [(here, there), (there, here)] {
-        let mut peers = device.peers.lock().unwrap_or_else(PoisonError::into_inner);
-        if !peers.contains(&peer.index) && reaches(peer, device) {
-            let_reach(device, peer)?;
+        let mut peers = device.reached_by();
+        if !peers.contains(&peer.index) && reaches(peer, device) && let_reach(device, peer)? {
             peers.insert(peer.index);
         }
     }
@@ -88,8 +86,8 @@ fn reaches(device: &CudaDevice, other: &CudaDevice) -> bool {
     check(asked).is_ok() && reaches != 0
 }
 
-/// Lets a peer reach what memory a device has and will have.
-fn let_reach(device: &CudaDevice, peer: &CudaDevice) -> Result<()> {
+/// Lets a peer reach what memory a device has and will have; false where the peer reaches as many already as it can.
+fn let_reach(device: &CudaDevice, peer: &CudaDevice) -> Result<bool> {
     let context = device.context(COPY)?;
     let enabled = {
         let _bound = peer.bind(COPY)?;
@@ -98,11 +96,12 @@ fn let_reach(device: &CudaDevice, peer: &CudaDevice) -> Result<()> {
     };
     match enabled {
         Ok(()) | Err(Code::PEER_ACCESS_ALREADY_ENABLED) => {}
+        Err(Code::TOO_MANY_PEERS) => return Ok(false),
         Err(code) => return Err(peer.error(COPY, code)),
     }
     let _bound = device.bind(COPY)?;
     if let Some(pool) = device.pool(COPY)? {
         device.check(COPY, pool.let_reach(peer))?;
     }
-    device.check(COPY, device.let_reach_addresses(peer))
+    device.check(COPY, device.let_reach_addresses(peer)).map(|()| true)
 }

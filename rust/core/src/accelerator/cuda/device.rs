@@ -1,7 +1,7 @@
 //! One device: its context, and what went wrong with it.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUresult};
 use once_cell::race::OnceBox;
@@ -29,7 +29,7 @@ pub(super) struct CudaDevice {
     pool: OnceBox<Option<Pool>>,
     pub(super) reservations: Mutex<Reservations>,
     /// The devices that reach its memory.
-    pub(super) peers: Mutex<BTreeSet<DeviceIndex>>,
+    peers: Mutex<BTreeSet<DeviceIndex>>,
     pub(super) spare_events: Arc<SpareEvents>,
     pub(super) gates: Arc<Gates>,
 }
@@ -81,6 +81,11 @@ impl CudaDevice {
     /// Whether this driver has used the device.
     pub(super) fn has_context(&self) -> bool {
         self.context.get().is_some()
+    }
+
+    /// Whether a failure is known after which its context is of no use.
+    pub(super) fn has_failed(&self) -> bool {
+        self.first_failure.get().is_some()
     }
 
     /// Whether anybody has used the device in this process.
@@ -163,7 +168,7 @@ impl CudaDevice {
     }
 
     /// The devices that reach its memory, besides itself.
-    pub(super) fn reached_by(&self) -> BTreeSet<DeviceIndex> {
-        self.peers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn reached_by(&self) -> MutexGuard<'_, BTreeSet<DeviceIndex>> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

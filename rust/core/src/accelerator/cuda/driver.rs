@@ -37,6 +37,14 @@ impl CudaDriver {
     fn device(&self, index: DeviceIndex) -> Result<&CudaDevice> {
         self.started()?.device(index)
     }
+
+    /// That of virtual memory, which has to be there.
+    fn granularity(&self, device: DeviceIndex) -> Result<usize> {
+        match self.mapping_granularity(device)? {
+            0 => Err(self.no_virtual_memory(device)),
+            granularity => Ok(granularity),
+        }
+    }
 }
 
 // SAFETY: memory comes from the driver, which keeps it until it is given back (`memory.rs`, `addresses.rs`). Queued work
@@ -109,29 +117,27 @@ unsafe impl Driver for CudaDriver {
     }
 
     fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
-        match self.mapping_granularity(device)? {
-            0 => Err(self.no_virtual_memory(device)),
-            granularity => self.device(device)?.reserve_addresses(bytes, granularity),
-        }
+        let granularity = self.granularity(device)?;
+        self.device(device)?.reserve_addresses(bytes, granularity)
     }
 
     unsafe fn release_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        self.granularity(device)?;
         self.device(device)?.release_addresses(address, bytes)
     }
 
     fn map(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        let granularity = self.mapping_granularity(device)?;
-        if granularity == 0 {
-            return Err(self.no_virtual_memory(device));
-        }
+        let granularity = self.granularity(device)?;
         let started = self.started()?;
         let device = started.device(device)?;
-        let peers: Result<Vec<_>> =
-            device.reached_by().into_iter().map(|index| started.device(index)).collect();
+        // Until the end: a device that is let reach all memory meanwhile would be without this.
+        let reached_by = device.reached_by();
+        let peers: Result<Vec<_>> = reached_by.iter().map(|index| started.device(*index)).collect();
         device.map(address, bytes, granularity, &peers?)
     }
 
     unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        self.granularity(device)?;
         // SAFETY: as the caller vouches.
         unsafe { self.device(device)?.unmap(address, bytes) }
     }

@@ -19,6 +19,7 @@ pub(super) fn check(result: CUresult) -> Result<(), Code> {
 impl Code {
     pub(super) const NOT_SUPPORTED: Code = Code(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     pub(super) const NOT_READY: Code = Code(CUresult::CUDA_ERROR_NOT_READY);
+    pub(super) const TOO_MANY_PEERS: Code = Code(CUresult::CUDA_ERROR_TOO_MANY_PEERS);
     pub(super) const PEER_ACCESS_ALREADY_ENABLED: Code =
         Code(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 
@@ -41,24 +42,27 @@ impl Code {
 
     /// Whether it leaves the context of this process without use: every later call fails as well.
     pub(super) fn is_sticky(self) -> bool {
-        matches!(
-            self.0,
-            CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
-                | CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE
-                | CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE
-                | CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
-                | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
-                | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
-                | CUresult::CUDA_ERROR_ASSERT
-                | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
-                | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
-                | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
-                | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
-                | CUresult::CUDA_ERROR_INVALID_PC
-                | CUresult::CUDA_ERROR_LAUNCH_FAILED
-                | CUresult::CUDA_ERROR_SYSTEM_NOT_READY
-                | CUresult::CUDA_ERROR_UNKNOWN
-        )
+        /// CUDA_ERROR_CONTAINED and CUDA_ERROR_TENSOR_MEMORY_LEAK, which are newer than the bindings.
+        const NEWER: [i32; 2] = [226, 721];
+        NEWER.contains(&self.number())
+            || matches!(
+                self.0,
+                CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
+                    | CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE
+                    | CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE
+                    | CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+                    | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
+                    | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+                    | CUresult::CUDA_ERROR_ASSERT
+                    | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+                    | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+                    | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+                    | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
+                    | CUresult::CUDA_ERROR_INVALID_PC
+                    | CUresult::CUDA_ERROR_LAUNCH_FAILED
+                    | CUresult::CUDA_ERROR_SYSTEM_NOT_READY
+                    | CUresult::CUDA_ERROR_UNKNOWN
+            )
     }
 
     /// Its name and what the driver says of it.

@@ -49,6 +49,11 @@ impl Line {
         self.marks.len()
     }
 
+    /// The last place that was marked.
+    pub(super) fn marked(&self) -> u64 {
+        self.marks.back().map_or(self.reached, |(place, _)| *place)
+    }
+
     /// The event of the first of them.
     pub(super) fn first_mark(&self) -> Option<&PooledEvent> {
         self.marks.front().map(|(_, event)| event)

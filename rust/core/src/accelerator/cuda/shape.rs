@@ -17,6 +17,14 @@ use crate::accelerator::driver::GraphShape;
 
 const OPERATION: &str = "Graph.debug_dump";
 
+/// Kinds of nodes.
+const KERNEL: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL as u32;
+const MEMCPY: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY as u32;
+const MEMSET: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET as u32;
+const HOST: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST as u32;
+const GRAPH: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH as u32;
+const EMPTY: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY as u32;
+
 pub(super) fn shape(device: &CudaDevice, graph: &Graph) -> Result<GraphShape> {
     let _bound = device.bind(OPERATION)?;
     let nodes = nodes(device, graph)?;
@@ -81,17 +89,19 @@ fn without_implied(edges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
 }
 
 fn description(device: &CudaDevice, node: CUgraphNode) -> Result<String> {
-    let mut kind = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY;
-    // SAFETY: the pointer is valid and the node alive.
-    device.check(OPERATION, unsafe { api::cuGraphNodeGetType(node, &raw mut kind) })?;
+    // A number, as a driver may have kinds that are newer than the bindings.
+    let mut kind = 0;
+    let place: *mut u32 = &raw mut kind;
+    // SAFETY: the pointer is valid for a kind, which is a number of this size, and the node is alive.
+    device.check(OPERATION, unsafe { api::cuGraphNodeGetType(node, place.cast()) })?;
     Ok(match kind {
-        CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST => function(device, node)?,
-        CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET => fill(device, node)?,
-        CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY => copy(device, node)?,
-        CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL => "kernel".to_owned(),
-        CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH => "graph".to_owned(),
-        CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY => "nothing".to_owned(),
-        other => format!("{other:?}"),
+        HOST => function(device, node)?,
+        MEMSET => fill(device, node)?,
+        MEMCPY => copy(device, node)?,
+        KERNEL => "kernel".to_owned(),
+        GRAPH => "graph".to_owned(),
+        EMPTY => "nothing".to_owned(),
+        other => format!("a node of kind {other}"),
     })
 }
 

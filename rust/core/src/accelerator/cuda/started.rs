@@ -46,10 +46,11 @@ impl Started {
         self.devices.get(usize::from(index)).ok_or_else(|| Error::DeviceIndex { given: index.to_string() })
     }
 
-    /// A device whose context exists; the first if none does.
+    /// A device whose context exists, and is of use if that of any is; the first if none does.
     pub(super) fn any_used_device(&self) -> Result<&CudaDevice> {
-        let used = self.devices.iter().find(|device| device.has_context());
-        used.map_or_else(|| self.device(0), Ok)
+        let used = || self.devices.iter().filter(|device| device.has_context());
+        let whole = used().find(|device| !device.has_failed()).or_else(|| used().next());
+        whole.map_or_else(|| self.device(0), Ok)
     }
 
     pub(super) fn whole(&self, index: DeviceIndex) -> Result<&WholeDevice> {

@@ -21,6 +21,9 @@ pub(super) struct Stream {
     /// That no other stream of the process has: what the driver calls a stream it calls another one later.
     pub(super) number: u64,
     pub(super) handle: StreamHandle,
+    /// Another library made it.
+    pub(super) is_adopted: bool,
+    order: Mutex<()>,
     line: Mutex<Line>,
     failure: Mutex<Option<Failure>>,
 }
@@ -50,8 +53,9 @@ pub(super) fn pointer(handle: StreamHandle) -> CUstream {
 }
 
 impl Stream {
-    pub(super) fn new(number: u64, handle: StreamHandle) -> Self {
-        Stream { number, handle, line: Mutex::default(), failure: Mutex::default() }
+    pub(super) fn new(number: u64, handle: StreamHandle, is_adopted: bool) -> Self {
+        let (order, line, failure) = Default::default();
+        Stream { number, handle, is_adopted, order, line, failure }
     }
 
     pub(super) fn pointer(&self) -> CUstream {
@@ -65,6 +69,11 @@ impl Stream {
     /// A place for what is queued next.
     pub(super) fn next(&self) -> u64 {
         self.line().next()
+    }
+
+    /// Nobody else queues anything until this is dropped: a function and the wait for it belong together.
+    pub(super) fn alone(&self) -> MutexGuard<'_, ()> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The place of what was queued last.
@@ -143,6 +152,11 @@ impl Stream {
         Ok(is_idle)
     }
 
+    /// The place that was marked last.
+    pub(super) fn marked(&self) -> u64 {
+        self.line().marked()
+    }
+
     /// Whether all that was marked has been reached.
     pub(super) fn is_drained(&self) -> bool {
         self.line().marks() == 0
@@ -183,6 +197,7 @@ impl Stream {
         operation: &'static str,
         function: impl FnOnce(CUstream) -> CUresult,
     ) -> Result<()> {
+        let _alone = self.alone();
         device.call(operation, || function(self.pointer()))
     }
 }

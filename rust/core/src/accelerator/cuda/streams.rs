@@ -39,10 +39,9 @@ impl Streams {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, handle: StreamHandle) -> Arc<Stream> {
+    fn add(&self, table: &mut Table, handle: StreamHandle, is_adopted: bool) -> Arc<Stream> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
-        let stream = Arc::new(Stream::new(number, handle));
-        let mut table = self.table();
+        let stream = Arc::new(Stream::new(number, handle, is_adopted));
         table.by_number.insert(number, stream.clone());
         table.by_handle.insert(handle, stream.clone());
         stream
@@ -50,11 +49,12 @@ impl Streams {
 
     /// The stream of a handle; the default ones are there from the start.
     pub(super) fn find(&self, handle: StreamHandle, operation: &'static str) -> Result<Arc<Stream>> {
-        if let Some(stream) = self.table().by_handle.get(&handle) {
+        let mut table = self.table();
+        if let Some(stream) = table.by_handle.get(&handle) {
             return Ok(stream.clone());
         }
         if handle.native == DEFAULT {
-            return Ok(self.add(handle));
+            return Ok(self.add(&mut table, handle, false));
         }
         Err(Error::Argument {
             name: operation,
@@ -68,11 +68,13 @@ impl Streams {
         self.table().by_number.get(&number).cloned()
     }
 
-    /// All of a device, and whether each was let go and still has something to do.
+    /// All of a device, and whether each may be gone for the driver: it was let go and still has something to do, or
+    /// is another library's, which lets it go and tells nobody.
     pub(super) fn of_device(&self, index: DeviceIndex) -> Vec<(Arc<Stream>, bool)> {
         let table = self.table();
         let is_gone = |stream: &Arc<Stream>| {
-            !table.by_handle.get(&stream.handle).is_some_and(|named| Arc::ptr_eq(named, stream))
+            let named = table.by_handle.get(&stream.handle);
+            stream.is_adopted || named.is_none_or(|named| !Arc::ptr_eq(named, stream))
         };
         let of_device = table.by_number.values().filter(|stream| stream.handle.device == index);
         of_device.map(|stream| (stream.clone(), is_gone(stream))).collect()
@@ -89,7 +91,8 @@ impl Streams {
         let create = || unsafe { api::cuStreamCreateWithPriority(&raw mut stream, flags, priority) };
         device.call(operation, create)?;
         let native = stream.expose_provenance() as u64;
-        Ok(self.add(StreamHandle { device: device.index, native }))
+        let handle = StreamHandle { device: device.index, native };
+        Ok(self.add(&mut self.table(), handle, false))
     }
 
     /// Lets a stream go; what is queued there still runs.
@@ -119,8 +122,9 @@ impl Streams {
                 });
             }
         }
-        if !self.table().by_handle.contains_key(&handle) {
-            self.add(handle);
+        let mut table = self.table();
+        if !table.by_handle.contains_key(&handle) {
+            self.add(&mut table, handle, native > PER_THREAD);
         }
         Ok(handle)
     }
@@ -128,7 +132,7 @@ impl Streams {
     /// Lets go what is over on streams that were let go. What is dropped may call the driver.
     pub(super) fn sweep(&self, device: &CudaDevice, operation: &'static str) {
         let gone = self.of_device(device.index).into_iter().filter(|(_, is_gone)| *is_gone);
-        for (stream, _) in gone {
+        for (stream, _) in gone.filter(|(stream, _)| !stream.is_adopted) {
             if stream.advance(device, operation).is_ok() && stream.is_settled() {
                 self.table().by_number.remove(&stream.number);
             }
@@ -144,8 +148,10 @@ pub(super) fn priority_range(device: &CudaDevice) -> Result<PriorityRange> {
     Ok(PriorityRange { least, greatest })
 }
 
-/// The number of the capture that a stream takes part in; some other number once the driver has ended it for want of
-/// repeatability, of which everything fails then.
+/// Stands for the number of a capture that an error has ended, which the driver does not tell any more.
+const ENDED: u64 = 0;
+
+/// The number of the capture that a stream takes part in.
 pub(super) fn capture_of(device: &CudaDevice, handle: StreamHandle) -> Result<Option<u64>> {
     // The driver refuses even the question while any other stream captures.
     if handle.native == DEFAULT {
@@ -165,5 +171,9 @@ pub(super) fn capture_of(device: &CudaDevice, handle: StreamHandle) -> Result<Op
         )
     };
     device.call("Stream.is_capturing", ask)?;
-    Ok((status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE).then_some(number))
+    Ok(match status {
+        CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => None,
+        CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE => Some(number),
+        CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED => Some(ENDED),
+    })
 }

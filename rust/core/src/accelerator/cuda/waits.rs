@@ -131,7 +131,7 @@ impl Started {
         let mut places = Vec::new();
         for (stream, is_gone) in self.streams.of_device(index) {
             if is_gone {
-                places.push((stream.number, stream.queued()));
+                places.push((stream.number, stream.marked()));
             } else if capture_of(device, stream.handle)?.is_none() {
                 places.push((stream.number, stream.mark(device, WAIT_DEVICE)?));
             }

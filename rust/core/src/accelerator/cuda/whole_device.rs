@@ -34,7 +34,10 @@ impl Turns {
     /// All who asked up to a number have been served.
     fn serve(&mut self, up_to: u64, waited: Result<(), Code>) {
         if let Err(code) = waited {
-            self.failed = Some(Failed { after: self.served, up_to, code });
+            // Who asked before and failed as well may not have looked yet.
+            let before = self.failed.as_ref().filter(|failed| failed.up_to == self.served);
+            let after = before.map_or(self.served, |failed| failed.after);
+            self.failed = Some(Failed { after, up_to, code });
         }
         self.served = up_to;
     }

@@ -46,7 +46,7 @@ impl Started {
     ) -> Result<()> {
         let device = self.device(stream.handle.device)?;
         {
-            let _bound = device.bind(operation)?;
+            let (_bound, _alone) = (device.bind(operation)?, stream.alone());
             device.check(operation, act(stream.pointer())?)?;
         }
         match capture {
@@ -216,14 +216,13 @@ impl Started {
 
     pub(super) fn end_capture(&self, handle: StreamHandle) -> Result<GraphHandle> {
         let (stream, device) = (self.streams.find(handle, END)?, self.device(handle.device)?);
-        let own = self.captures.of_origin(handle);
-        let Some(number) = capture_of(device, handle)?.map(|named| own.unwrap_or(named)) else {
-            // Another library may have ended ours.
-            let _ = own.and_then(|number| self.captures.end(number));
-            return Err(refused(END, "no capture has begun on the stream"));
-        };
-        if self.captures.origin(number).is_some_and(|origin| origin != handle) {
-            return Err(refused(END, "a capture ends on the stream on which it began"));
+        let begun = self.captures.begun_on(handle);
+        if begun.is_none() {
+            let number = capture_of(device, handle)?
+                .ok_or_else(|| refused(END, "no capture has begun on the stream"))?;
+            if self.captures.is_underway(number) {
+                return Err(refused(END, "a capture ends on the stream on which it began"));
+            }
         }
         let mut graph = ptr::null_mut();
         let ended = {
@@ -231,7 +230,7 @@ impl Started {
             // SAFETY: the stream is alive and the pointer valid.
             check(unsafe { api::cuStreamEndCapture(stream.pointer(), &raw mut graph) })
         };
-        let capture = self.captures.end(number);
+        let capture = begun.and_then(|number| self.captures.end(number));
         let (keep, runs, broken) =
             capture.map_or_else(Default::default, |capture| (capture.keep, capture.runs, capture.broken));
         let failed = match (ended, broken) {

@@ -1,0 +1,259 @@
+//! Which devices get a context, and what is current on a thread afterwards.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+#[path = "../../../rust/core/tests/rig/mod.rs"]
+mod rig;
+mod stand_in;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cudarc::driver::sys::CUstreamCaptureMode as Mode;
+use interlock::accelerator::driver::{
+    Awaited, Copy, EventHandle, EventOptions, ExecutableHandle, Fill, GraphHandle, Patience, Place,
+    StreamHandle,
+};
+use interlock::accelerator::memory::{DeviceMemory, End, PinnedMemory};
+use interlock::accelerator::{self, CaptureMode, Event, Graph, Stream, Work};
+use rig::{Memory, Rig};
+use stand_in::{break_device, contexts, current, device, foreign_context, set_current, set_mode};
+
+const NONE: [u8; 0] = [];
+
+#[test]
+fn a_device_that_is_only_asked_about_gets_no_context() {
+    let driver = stand_in::started();
+    accelerator::use_driver(driver.clone()).unwrap();
+    for index in 0..2 {
+        assert_eq!(driver.device_count(), 2);
+        driver.properties(index).unwrap();
+        assert!(driver.mapping_granularity(index).unwrap() > 0);
+        let stream = driver.default_stream(index).unwrap();
+        assert_eq!(driver.capture_of(stream), Ok(None));
+        assert_eq!(driver.is_done(Awaited::Device(index)), Ok(true));
+        assert!(driver.allocate(index, usize::MAX).is_err());
+        accelerator::properties(Some(device(index))).unwrap();
+        accelerator::set_device(device(index)).unwrap();
+        assert_eq!(accelerator::current_stream(Some(device(index))).unwrap().id(), 0);
+        accelerator::synchronize(Some(device(index))).unwrap();
+        accelerator::memory::statistics(Some(device(index))).unwrap();
+    }
+    accelerator::memory::empty_cache().unwrap();
+    assert_eq!(contexts(2), NONE);
+    accelerator::priority_range(Some(device(1))).unwrap();
+    assert_eq!(contexts(2), [1]);
+}
+
+#[test]
+fn all_that_one_device_does_leaves_the_others_without_a_context() {
+    accelerator::use_driver(stand_in::started()).unwrap();
+    accelerator::set_device(device(1)).unwrap();
+    let pinned = PinnedMemory::new(1 << 20).unwrap();
+    assert_eq!(contexts(2), [1]);
+    let stream = Stream::exclusive(None, 0).unwrap();
+    let event = Event::new(None, EventOptions { timing: true, ..EventOptions::default() }).unwrap();
+    let memory = [(); 2].map(|()| DeviceMemory::on(&stream, 4096).unwrap());
+    memory[0].fill(3, Some(&stream)).unwrap();
+    let [to, from] = [1, 0].map(|place| End::Device(memory[place].clone()));
+    accelerator::memory::copy(&to, &from, Some(&stream), true).unwrap();
+    event.record(&stream).unwrap();
+    stream.wait_event(&event).unwrap();
+    stream.launch(Work::new("nothing", || Ok(()))).unwrap();
+    let graph = Graph::new(false).unwrap();
+    {
+        let _current = stream.guard().unwrap();
+        graph.capture_begin(None, CaptureMode::Global).unwrap();
+        memory[0].fill(4, Some(&stream)).unwrap();
+        graph.capture_end().unwrap();
+        graph.replay().unwrap();
+    }
+    drop((to, from));
+    event.synchronize().unwrap();
+    stream.synchronize().unwrap();
+    accelerator::synchronize(None).unwrap();
+    accelerator::memory_info(None).unwrap();
+    drop((pinned, memory, graph, event, stream));
+    accelerator::memory::empty_cache().unwrap();
+    accelerator::memory::empty_host_cache();
+    assert_eq!(contexts(2), [1]);
+}
+
+/// What the methods of the driver are called with: all of device 0.
+struct Made {
+    rig: Rig,
+    streams: [StreamHandle; 2],
+    /// Recorded.
+    event: EventHandle,
+    graph: GraphHandle,
+    executable: ExecutableHandle,
+    /// Of device 0, device 1 and pinned.
+    memory: [Arc<Memory>; 3],
+}
+
+const PATIENCE: Patience = Patience { limit: Duration::from_secs(60), asleep: true };
+const TIMED: EventOptions = EventOptions { timing: true, blocking: false, interprocess: false };
+
+impl Made {
+    fn new() -> Self {
+        let rig = Rig { driver: stand_in::started() };
+        let streams = [rig.stream(0), rig.stream(0)];
+        let memory = [rig.memory(0, 64), rig.memory(1, 64), rig.pinned(&[1; 64])];
+        let graph = rig.capture(streams[0], || rig.fill(streams[0], &memory[0], 1)).unwrap();
+        let executable = rig.driver.instantiate(graph).unwrap();
+        let event = rig.driver.create_event(0, TIMED).unwrap();
+        rig.driver.record_event(event, streams[0]).unwrap();
+        rig.finish(streams[0]);
+        Made { rig, streams, event, graph, executable, memory }
+    }
+
+    /// Calls every method, well and with what can't be, and `look` after each of them.
+    fn call_all(&self, look: &dyn Fn(&str)) {
+        let driver = &*self.rig.driver;
+        let looked = |name: &str| look(name);
+        macro_rules! call {
+            ($($method:ident($($argument:expr),*);)+) => {
+                $(
+                    #[allow(unused_unsafe, reason = "few are unsafe")]
+                    // SAFETY: the memory lives as long as all work, or is the caller's own.
+                    let _ = unsafe { driver.$method($($argument),*) };
+                    looked(stringify!($method));
+                )+
+            };
+        }
+        let [stream, other] = self.streams;
+        let unknown = StreamHandle { device: 0, native: 0x1234 };
+        let no_event = EventHandle { device: 0, native: 0x1234 };
+        call! {
+            start();
+            properties(0);
+            memory_info(0);
+            mapping_granularity(0);
+            priority_range(0);
+            default_stream(0);
+            adopt_stream(0, stream.native);
+            adopt_stream(1, stream.native);
+            wait_event(stream, self.event);
+            wait_event(stream, no_event);
+            record_event(self.event, stream);
+            record_event(self.event, unknown);
+            elapsed(self.event, self.event);
+            elapsed(self.event, no_event);
+            export_event(self.event);
+            import_event(0, &[0; 64]);
+            import_event(0, &[0; 3]);
+            is_done(Awaited::Stream(stream));
+            is_done(Awaited::Stream(unknown));
+            is_done(Awaited::Event(self.event));
+            is_done(Awaited::Device(0));
+            is_over(self.event);
+            launch(stream, Work::new("work", || Err("it failed".into())));
+            launch(unknown, Work::new("work", || Ok(())));
+            replay(self.executable, stream);
+            shape(self.graph);
+            shape(GraphHandle(1 << 40));
+            begin_capture(stream, CaptureMode::Relaxed);
+            begin_capture(stream, CaptureMode::Relaxed);
+            launch(stream, Work::new("recorded", || Ok(())));
+            capture_of(stream);
+            is_done(Awaited::Stream(stream));
+            end_capture(stream);
+            end_capture(other);
+        }
+        for awaited in [Awaited::Stream(stream), Awaited::Event(self.event), Awaited::Device(0)] {
+            let goal = driver.goal(awaited);
+            looked("goal");
+            for _ in 0..2 {
+                let _ = goal.as_ref().map(|goal| driver.wait(goal, PATIENCE));
+                looked("wait");
+            }
+        }
+        let places = [Place::Device(0, self.memory[0].address), Place::Device(1, self.memory[1].address)];
+        let places = [places[0], places[1], Place::Host(self.memory[2].address)];
+        for (to, from) in places.into_iter().flat_map(|to| places.map(|from| (to, from))) {
+            call! { copy(stream, Copy { to, from, bytes: 64, keep: Arc::new(self.memory.clone()) }); }
+        }
+        let fill = |bytes| Fill { address: self.memory[0].address, bytes, value: 1, keep: Arc::new(()) };
+        call! {
+            fill(stream, fill(64));
+            fill(stream, fill(1 << 40));
+        }
+        self.make_and_release(&looked);
+    }
+
+    fn make_and_release(&self, looked: &dyn Fn(&str)) {
+        let driver = &*self.rig.driver;
+        let made = driver.allocate(0, 64);
+        looked("allocate");
+        // SAFETY: nobody uses it.
+        let _ = made.map(|address| unsafe { driver.release(0, address, 64) });
+        looked("release");
+        let _ = driver.allocate(0, 64 << 20);
+        looked("allocate too much");
+        let made = driver.allocate_pinned(0, 64);
+        looked("allocate_pinned");
+        // SAFETY: nobody uses it.
+        let _ = made.map(|address| unsafe { driver.release_pinned(address, 64) });
+        looked("release_pinned");
+        let bytes = driver.mapping_granularity(0).unwrap_or(1 << 21);
+        let reserved = driver.reserve_addresses(0, bytes);
+        looked("reserve_addresses");
+        let address = reserved.unwrap_or(self.memory[0].address);
+        let _ = driver.map(0, address, bytes);
+        looked("map");
+        // SAFETY: nobody uses them, or they were never given.
+        let _ = unsafe { driver.unmap(0, address, bytes) };
+        looked("unmap");
+        // SAFETY: as above.
+        let _ = unsafe { driver.release_addresses(0, address, bytes) };
+        looked("release_addresses");
+        let made = driver.create_stream(0, 0);
+        looked("create_stream");
+        let _ = made.map(|stream| driver.release_stream(stream));
+        looked("release_stream");
+        let made = driver.create_event(0, TIMED);
+        looked("create_event");
+        let _ = made.map(|event| driver.release_event(event));
+        looked("release_event");
+        let made = driver.instantiate(self.graph);
+        looked("instantiate");
+        let _ = made.map(|executable| driver.release_executable(executable));
+        looked("release_executable");
+    }
+
+    fn release_all(self, looked: &dyn Fn(&str)) {
+        let Made { rig, streams, event, graph, executable, memory } = self;
+        rig.driver.release_executable(executable);
+        looked("release_executable");
+        rig.driver.release_graph(graph);
+        looked("release_graph");
+        rig.driver.release_event(event);
+        looked("release_event");
+        streams.iter().for_each(|stream| rig.driver.release_stream(*stream));
+        looked("release_stream");
+        // What is on a broken device can't be given back.
+        std::mem::forget(memory);
+    }
+}
+
+#[test]
+fn whatever_is_current_on_a_thread_still_is_after_every_call_that_succeeds_or_fails() {
+    let made = Made::new();
+    let foreign = [std::ptr::null_mut(), foreign_context(1), foreign_context(0)];
+    let modes = [Mode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, Mode::CU_STREAM_CAPTURE_MODE_GLOBAL];
+    let call_all = || {
+        for context in foreign {
+            for mode in modes {
+                set_current(context);
+                set_mode(mode);
+                made.call_all(&|name| assert_eq!(current(), (context, mode), "{name}"));
+            }
+        }
+    };
+    call_all();
+    break_device(0, 700);
+    call_all();
+    assert!(made.rig.driver.memory_info(0).is_err());
+    let before = current();
+    made.release_all(&|name| assert_eq!(current(), before, "{name}"));
+}

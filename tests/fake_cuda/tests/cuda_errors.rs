@@ -1,0 +1,193 @@
+//! What the driver is told to fail with, and what is left afterwards.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+#[path = "../../../rust/core/tests/rig/mod.rs"]
+mod rig;
+mod stand_in;
+
+use std::ptr;
+use std::sync::Barrier;
+use std::thread;
+
+use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode as Mode};
+use interlock::accelerator::driver::{Awaited, EventOptions, Fill};
+use interlock::accelerator::memory::{self, DeviceMemory, PinnedMemory};
+use interlock::accelerator::{self, CaptureMode, Event, Graph, Stream, Work};
+use interlock::{Error, Result};
+use rig::{Latch, Rig};
+use stand_in::{break_device, device, fail_allocation, live, set_current};
+
+fn rig() -> Rig {
+    Rig { driver: stand_in::started() }
+}
+
+#[test]
+fn the_first_error_has_its_code_and_every_later_one_names_what_failed_first() {
+    for (index, code, name) in [(0, 700, "CUDA_ERROR_ILLEGAL_ADDRESS"), (1, 719, "CUDA_ERROR_LAUNCH_FAILED")]
+    {
+        let rig = rig();
+        let (stream, own) = (rig.stream(index), device(index));
+        break_device(index, code);
+        let Err(Error::Device { device, operation, reason, code: told }) = rig.driver.memory_info(index)
+        else {
+            panic!("no error")
+        };
+        assert_eq!((device, operation.as_str(), told), (own, "accelerator.get_memory_info", Some(code)));
+        assert!(reason.starts_with(&format!("{name}: ")), "{reason}");
+        let later = [
+            rig.driver.is_done(Awaited::Stream(stream)).map(drop),
+            rig.driver.is_done(Awaited::Device(index)).map(drop),
+            rig.driver.allocate(index, 64).map(drop),
+            rig.driver.create_event(index, EventOptions::default()).map(drop),
+            rig.driver.create_stream(index, 0).map(drop),
+            rig.driver.begin_capture(stream, CaptureMode::Relaxed),
+            rig.driver.launch(stream, Work::new("work", || Ok(()))),
+            rig.driver.memory_info(index).map(drop),
+        ];
+        let reason = format!("accelerator.get_memory_info had failed: {reason} (error {code})");
+        for error in later {
+            let Err(Error::DeviceLost { device, reason: told, .. }) = &error else { panic!("{error:?}") };
+            assert_eq!((*device, told), (own, &reason));
+        }
+    }
+}
+
+#[test]
+fn a_device_that_broke_leaves_the_others_alone() {
+    let rig = rig();
+    let (broken, stream, memory, pinned) =
+        (rig.stream(0), rig.stream(1), rig.memory(1, 8), rig.pinned(&[1; 8]));
+    break_device(0, 700);
+    assert!(rig.wait(Awaited::Stream(broken)).is_err());
+    rig.fill(stream, &memory, 7);
+    rig.copy(stream, &pinned, &memory);
+    assert_eq!(rig.wait(Awaited::Device(1)), Ok(true));
+    assert_eq!(pinned.content(), [7; 8]);
+    // Whichever device it was made near.
+    let before = live("pinned");
+    drop(pinned);
+    assert_eq!(live("pinned"), before - 8);
+}
+
+#[test]
+fn waits_end_when_the_device_breaks() {
+    let rig = rig();
+    let stream = rig.stream(0);
+    let latch = rig.block(stream);
+    let event = rig.record(stream);
+    let goals = [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)]
+        .map(|on| rig.driver.goal(on).unwrap());
+    let begun = Barrier::new(goals.len() + 1);
+    let ended: Vec<_> = thread::scope(|scope| {
+        let wait = |goal| {
+            begun.wait();
+            rig.reach(goal)
+        };
+        let waits: Vec<_> = goals.iter().map(|goal| scope.spawn(move || wait(goal))).collect();
+        begun.wait();
+        break_device(0, 719);
+        waits.into_iter().map(|wait| wait.join().unwrap()).collect()
+    });
+    assert!(ended.iter().all(Result::is_err), "{ended:?}");
+    latch.open();
+}
+
+#[test]
+fn everything_of_a_broken_device_can_go() {
+    accelerator::use_driver(stand_in::started()).unwrap();
+    let streams = [(); 2].map(|()| Stream::exclusive(Some(device(0)), 0).unwrap());
+    let [stream, other] = &streams;
+    let (event, latch) = (Event::new(Some(device(0)), EventOptions::default()).unwrap(), Latch::default());
+    let memory: Vec<_> =
+        [100, 3 << 20, 12 << 20].map(|bytes| DeviceMemory::on(stream, bytes).unwrap()).into();
+    let graph = Graph::new(false).unwrap();
+    {
+        let _current = stream.guard().unwrap();
+        graph.capture_begin(None, CaptureMode::Global).unwrap();
+        memory[0].fill(1, Some(stream)).unwrap();
+        graph.capture_end().unwrap();
+        graph.replay().unwrap();
+    }
+    stream.launch(latch.work()).unwrap();
+    memory[1].fill(1, Some(other)).unwrap();
+    memory[2].record_stream(other).unwrap();
+    event.record(stream).unwrap();
+    let pinned = PinnedMemory::new(100).unwrap();
+    pinned.record_stream(stream).unwrap();
+    let elsewhere = DeviceMemory::new(Some(device(1)), 100).unwrap();
+    break_device(0, 700);
+    assert!(stream.synchronize().is_err());
+    assert!(DeviceMemory::on(stream, 40 << 20).is_err());
+    latch.open();
+    drop((memory, graph, event, pinned, streams));
+    let _ = memory::empty_cache();
+    memory::empty_host_cache();
+    elsewhere.fill(1, None).unwrap();
+    accelerator::synchronize(Some(device(1))).unwrap();
+    drop(elsewhere);
+    assert_eq!(memory::statistics(Some(device(1))).unwrap().allocation.all.current, 0);
+}
+
+#[test]
+fn a_shortage_of_memory_is_over_with_the_call() {
+    let rig = rig();
+    let stream = rig.stream(0);
+    fail_allocation(1);
+    assert!(matches!(rig.driver.allocate(0, 64), Err(Error::OutOfMemory(_))));
+    fail_allocation(1);
+    assert!(matches!(rig.driver.allocate_pinned(0, 64), Err(Error::OutOfMemory(_))));
+    assert!(matches!(rig.driver.allocate(0, usize::MAX), Err(Error::OutOfMemory(_))));
+    let memory = rig.memory(0, 64);
+    rig.fill(stream, &memory, 1);
+    assert_eq!(rig.read(stream, &memory), [1; 64]);
+}
+
+/// Does what no thread may do while a capture is strict: asks for memory behind this crate's back.
+fn allocate_as_another_library() {
+    stand_in::set_mode(Mode::CU_STREAM_CAPTURE_MODE_GLOBAL);
+    set_current(stand_in::foreign_context(0));
+    let mut address = 0;
+    // SAFETY: the pointer is valid.
+    let refused = unsafe { sys::cuMemAlloc_v2(&raw mut address, 64) };
+    assert_eq!(refused, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    set_current(ptr::null_mut());
+}
+
+#[test]
+fn a_capture_that_another_library_broke_is_an_error_of_graphs_and_leaves_nothing_behind() {
+    let rig = rig();
+    let (stream, memory) = (rig.stream(0), rig.memory(0, 8));
+    for _ in 0..2 {
+        rig.driver.begin_capture(stream, CaptureMode::Global).unwrap();
+        allocate_as_another_library();
+        assert!(rig.is_capturing(stream));
+        let fill = || Fill { address: memory.address, bytes: 8, value: 1, keep: memory.clone() };
+        // SAFETY: the keeper owns the memory.
+        let queued = unsafe { rig.driver.fill(stream, fill()) };
+        let Err(Error::Graph { operation, reason }) = queued else { panic!("{queued:?}") };
+        assert_eq!(operation, "a fill");
+        assert!(reason.starts_with("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED: "), "{reason}");
+        assert!(matches!(rig.driver.end_capture(stream), Err(Error::Graph { .. })));
+        assert!(!rig.is_capturing(stream));
+        // Nobody refuses to wait any more, and the device is awaited as a whole.
+        let waited = stand_in::calls("cuCtxSynchronize");
+        assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+        assert_eq!(stand_in::calls("cuCtxSynchronize"), waited + 1);
+    }
+    let ready = rig.ready(stream, || rig.fill(stream, &memory, 5));
+    rig.driver.replay(ready, stream).unwrap();
+    assert_eq!(rig.read(stream, &memory), [5; 8]);
+}
+
+#[test]
+fn a_capture_on_a_device_that_breaks_is_over_when_it_ends() {
+    let rig = rig();
+    let stream = rig.stream(0);
+    rig.stream(1);
+    rig.driver.begin_capture(stream, CaptureMode::Global).unwrap();
+    assert!(matches!(rig.driver.goal(Awaited::Device(1)), Err(Error::Graph { .. })));
+    break_device(0, 719);
+    assert!(rig.driver.end_capture(stream).is_err());
+    assert_eq!(rig.wait(Awaited::Device(1)), Ok(true));
+}

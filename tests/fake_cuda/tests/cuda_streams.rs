@@ -1,0 +1,65 @@
+//! Streams of other libraries, and of several threads.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+#[path = "../../../rust/core/tests/rig/mod.rs"]
+mod rig;
+mod stand_in;
+
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use cudarc::driver::sys::{self, CUresult, CUstream};
+use interlock::accelerator::CaptureMode;
+use interlock::accelerator::driver::{Awaited, StreamHandle};
+use rig::Rig;
+
+/// A stream on device 0 that another library made.
+fn foreign_stream() -> CUstream {
+    stand_in::set_current(stand_in::foreign_context(0));
+    let mut stream = ptr::null_mut();
+    // SAFETY: the pointer is valid.
+    let made = unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, 1, 0) };
+    assert_eq!(made, CUresult::CUDA_SUCCESS);
+    stream
+}
+
+#[test]
+fn a_stream_that_its_library_let_go_is_not_asked_any_more() {
+    let rig = Rig { driver: stand_in::started() };
+    let (foreign, capturing, memory) = (foreign_stream(), rig.stream(0), rig.memory(0, 8));
+    let adopted = rig.driver.adopt_stream(0, foreign.expose_provenance() as u64).unwrap();
+    let latch = rig.block(adopted);
+    rig.fill(adopted, &memory, 1);
+    let is_done = || rig.driver.is_done(Awaited::Device(0));
+    // SAFETY: nobody uses it any more; what is queued still runs.
+    assert_eq!(unsafe { sys::cuStreamDestroy_v2(foreign) }, CUresult::CUDA_SUCCESS);
+    assert_eq!(is_done(), Ok(false));
+    rig.driver.begin_capture(capturing, CaptureMode::Relaxed).unwrap();
+    let goal = rig.driver.goal(Awaited::Device(0)).unwrap();
+    latch.open();
+    assert_eq!(rig.reach(&goal), Ok(true));
+    rig.driver.end_capture(capturing).unwrap();
+    assert_eq!((is_done(), rig.wait(Awaited::Device(0))), (Ok(true), Ok(true)));
+}
+
+#[test]
+fn functions_that_threads_queue_on_one_stream_never_run_side_by_side() {
+    static RUNS: AtomicBool = AtomicBool::new(false);
+    static OVERLAPPED: AtomicBool = AtomicBool::new(false);
+    let rig = Rig { driver: stand_in::started() };
+    let stream = rig.stream(0);
+    let queue = |stream: StreamHandle| {
+        for _ in 0..200 {
+            rig.launch(stream, || {
+                OVERLAPPED.fetch_or(RUNS.swap(true, Ordering::SeqCst), Ordering::SeqCst);
+                thread::yield_now();
+                RUNS.store(false, Ordering::SeqCst);
+            });
+        }
+    };
+    thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(|| queue(stream)))));
+    rig.finish(stream);
+    assert!(!OVERLAPPED.load(Ordering::SeqCst));
+}
