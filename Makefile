@@ -2,9 +2,11 @@
 # integrates and on a desk.
 PYTHON ?= python3
 VENV_PYTHON := .venv/bin/python
+# A Python on a machine with a GPU, with interlock's wheel and pytest; without it, the one that is made here.
+GPU_PYTHON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench install wheel generate format clean environment test-environment
+.PHONY: help demo test test-long test-gpu bench bench-gpu install wheel generate format clean environment test-environment
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -20,9 +22,15 @@ test: test-environment ## build the wheel, install it and run every check
 test-long: test-environment ## the same checks with many more examples where examples are drawn
 	@LONG_TESTS=1 $(VENV_PYTHON) tools/check.py
 
+test-gpu: $(if $(GPU_PYTHON),,install) ## run what needs a GPU; GPU_PYTHON=/path/to/python with the wheel and pytest needs no Rust
+	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m pytest tests/accelerator tests/gpu --driver=cuda
+
 bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
 	@$(VENV_PYTHON) tools/package.py install
 	@$(VENV_PYTHON) -m tests.benchmarks.run
+
+bench-gpu: $(if $(GPU_PYTHON),,install) ## measure a GPU's driver beside PyTorch; GPU_PYTHON=/path/to/python with the wheel and PyTorch
+	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m tests.benchmarks.gpu
 
 install: test-environment ## build the wheel and install it into .venv, for .venv/bin/python -m pytest
 	@$(VENV_PYTHON) tools/package.py install

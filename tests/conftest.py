@@ -6,6 +6,7 @@ import ctypes
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import interlock
 import pytest
@@ -106,7 +107,7 @@ def two_devices(devices: tuple[str, ...]) -> tuple[str, str]:
 
 @pytest.fixture
 def memory_in_reach(driver: str) -> None:
-    """Devices whose memory the processor reads and writes where it lies, or copies to and from at any time."""
+    """Devices whose memory the processor reads and writes where it lies, and copies without a detour."""
     if driver == "cuda":
         pytest.skip("the processor does not reach the memory of cuda")
 
@@ -161,6 +162,12 @@ def no_driver(tmp_path: Path) -> dict[str, str]:
     if not a_driver_is_installed():
         return {"LD_LIBRARY_PATH": ""}
     return fake_driver.build(tmp_path, init=100)
+
+
+@pytest.fixture
+def numpy() -> Any:
+    """NumPy, which a machine that runs only these tests may lack."""
+    return pytest.importorskip("numpy")
 
 
 @pytest.fixture

@@ -99,11 +99,13 @@ def steps(empty: Path) -> list[Step]:
         Step("generated files", [[PYTHON, "tools/generate.py", "--check"]], needs=("wheel",)),
         Step(
             "mypy tests",
-            [[PYTHON, "-m", "mypy", "--strict", "tests/api", "tests/benchmarks"]],
+            [[PYTHON, "-m", "mypy", "--strict", "tests/api", "tests/benchmarks", "tests/gpu"]],
             needs=("wheel",),
         ),
         Step("mypy typing tests", [[PYTHON, "-m", "mypy", "--strict", *typed_programs()]], needs=("wheel",)),
-        Step("basedpyright", [[PYTHON, "-m", "basedpyright", *typed_programs()]], needs=("wheel",)),
+        Step(
+            "basedpyright", [[PYTHON, "-m", "basedpyright", *typed_programs(), "tests/gpu"]], needs=("wheel",)
+        ),
         Step("stubtest", [stubtest()], folder=empty, needs=("wheel",)),
         Step("clippy", [["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]]),
         Step("rust tests", [rust_tests()]),

@@ -42,7 +42,7 @@ ASK_EACH = """
         if isinstance(result, tuple) and result[1] > 1000:
             return "(free, total)"
         if isinstance(result, str):
-            return "a sentence" if result.count(" ") > 3 else "a name"
+            return "a sentence" if result.count(" ") > 2 else "a name"
         return str(result)
 
     def outcome(call):

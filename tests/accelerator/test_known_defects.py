@@ -17,7 +17,7 @@ from interlock import Event, Stream, accelerator, errors
 from interlock.accelerator import Graph
 
 from tests import child
-from tests.accelerator import fake_driver
+from tests.accelerator import fake_cuda, fake_driver
 from tests.worker import Worker
 
 
@@ -232,9 +232,11 @@ def test_row_31_exclusive_streams_have_handles_of_their_own_and_pooled_ones_say_
 
 @pytest.mark.usefixtures("devices")
 @pytest.mark.parametrize("blocking", [True, False])
-def test_row_32_what_an_event_is_made_with_acts_and_can_be_read_back(blocking: bool) -> None:
-    event = Event(enable_timing=True, blocking=blocking, interprocess=True)
-    assert (event.enable_timing, event.blocking, event.interprocess) == (True, blocking, True)
+def test_row_32_what_an_event_is_made_with_acts_and_can_be_read_back(driver: str, blocking: bool) -> None:
+    # NVIDIA's events for other processes have no timing.
+    timing = driver == "host"
+    event = Event(enable_timing=timing, blocking=blocking, interprocess=True)
+    assert (event.enable_timing, event.blocking, event.interprocess) == (timing, blocking, True)
     opened, stream = threading.Event(), Stream(exclusive=True)
     accelerator.launch(stream, opened.wait)
     event.record(stream)
@@ -245,8 +247,10 @@ def test_row_32_what_an_event_is_made_with_acts_and_can_be_read_back(blocking: b
     busy = (after.user + after.system - before.user - before.system) / (after.elapsed - before.elapsed)
     if blocking:
         assert busy < 0.2, "it sleeps"
-    with pytest.raises(NotImplementedError):
-        event.ipc_handle()
+    try:
+        assert len(event.ipc_handle()) == 64
+    except NotImplementedError:
+        assert driver == "host" or fake_cuda.is_in_reach(), "hardware has such events"
 
 
 @pytest.mark.usefixtures("two_devices")

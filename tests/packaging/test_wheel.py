@@ -1,5 +1,8 @@
 """The wheel that `make test` built: what it holds and what importing it does."""
 
+import os
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -84,6 +87,19 @@ def test_the_wheel_puts_nothing_beside_the_package(names: set[str]) -> None:
 
 def test_the_wheel_holds_one_extension_module_and_no_other_library(names: set[str]) -> None:
     assert [name for name in names if ".so" in name or ".dylib" in name] == ["interlock/_core.abi3.so"]
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="reads the library with readelf")
+def test_the_library_needs_the_c_library_alone_so_that_one_wheel_serves_every_driver(unpacked: Path) -> None:
+    command = ["readelf", "--dynamic", "--wide", str(unpacked / "interlock/_core.abi3.so")]
+    told = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ | {"LC_ALL": "C"}
+    ).stdout
+    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", told)
+    assert "libc.so.6" in needed
+    of_c = r"(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[-\w]*)\.so\.\d+"
+    assert [name for name in needed if not re.fullmatch(of_c, name)] == []
+    assert not re.search(r"\((RPATH|RUNPATH)\)", told)
 
 
 def test_the_wheel_is_smaller_than_its_budget(wheel: Path) -> None:

@@ -95,6 +95,13 @@ impl Events {
     }
 
     pub(super) fn create(&self, device: &CudaDevice, options: EventOptions) -> Result<EventHandle> {
+        if options.timing && options.interprocess {
+            return Err(Error::Argument {
+                name: "Event",
+                given: "both timing and interprocess".to_owned(),
+                allowed: format!("one of the two on {}", device.named()),
+            });
+        }
         let mut event = ptr::null_mut();
         // SAFETY: the pointer is valid.
         let create = || unsafe { api::cuEventCreate(&raw mut event, flags(options)) };

@@ -222,6 +222,11 @@ impl End {
         }
     }
 
+    /// Whether it is memory of this program that the driver does not know.
+    fn is_pageable(&self) -> bool {
+        matches!(self, End::Host(HostMemory { owner: HostOwner::Kept(_), .. }))
+    }
+
     fn device(&self) -> Option<&DeviceMemory> {
         match self {
             End::Device(memory) => Some(memory),
@@ -285,6 +290,10 @@ pub fn copy(to: &End, from: &End, stream: Option<&Stream>, awaited: bool) -> Res
         _ => None,
     };
     other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
+    if awaited && !home.shares_memory() && [to, from].into_iter().any(End::is_pageable) {
+        // A driver may wait within its copy function for such memory, and nobody could interrupt that.
+        queued_on.synchronize()?;
+    }
     let copy = Copy {
         to: to.place(),
         from: from.place(),
