@@ -191,3 +191,50 @@ fn a_capture_on_a_device_that_breaks_is_over_when_it_ends() {
     assert!(rig.driver.end_capture(stream).is_err());
     assert_eq!(rig.wait(Awaited::Device(1)), Ok(true));
 }
+
+#[test]
+fn an_error_is_told_by_the_operation_that_was_called() {
+    let rig = rig();
+    let (stream, memory) = (rig.stream(0), rig.memory(0, 8));
+    let event = rig.record(stream);
+    let executable = rig.ready(stream, || rig.fill(stream, &memory, 1));
+    rig.finish(stream);
+    let fill = || Fill { address: memory.address, bytes: 8, value: 1, keep: memory.clone() };
+    break_device(0, 700);
+    let failed = [
+        rig.driver.is_done(Awaited::Stream(stream)).map(drop),
+        rig.driver.goal(Awaited::Stream(stream)).map(drop),
+        rig.driver.is_done(Awaited::Event(event)).map(drop),
+        rig.driver.is_done(Awaited::Device(0)).map(drop),
+        rig.driver.record_event(event, stream),
+        rig.driver.wait_event(stream, event),
+        // SAFETY: the keeper owns the memory.
+        unsafe { rig.driver.fill(stream, fill()) },
+        rig.driver.launch(stream, Work::new("work", || Ok(()))),
+        rig.driver.begin_capture(stream, CaptureMode::Relaxed),
+        rig.driver.end_capture(stream).map(drop),
+        rig.driver.replay(executable, stream),
+        rig.driver.capture_of(stream).map(drop),
+    ];
+    let operations = failed.map(|failed| match failed {
+        Err(Error::Device { operation, .. } | Error::DeviceLost { operation, .. }) => operation,
+        other => panic!("{other:?}"),
+    });
+    let called = [
+        "Stream.query",
+        "Stream.synchronize",
+        "Event.query",
+        "accelerator.synchronize",
+        "Event.record",
+        "Stream.wait_event",
+        "a fill",
+        "Stream.launch",
+        "Graph.capture_begin",
+        "Graph.capture_end",
+        "Graph.replay",
+        "Stream.is_capturing",
+    ];
+    assert_eq!(operations, called);
+    // What is on a broken device can't be given back.
+    std::mem::forget(memory);
+}

@@ -72,10 +72,10 @@ fn is_whole_whichever_allocation_fails(devices: &Devices) {
     for number in 1..=40 {
         let streams = careless::streams();
         fail_allocation(number);
-        let (live, failures) = careless::program(&streams);
+        let (left, failures) = careless::program(&streams);
         fail_allocation(0);
         shortages += failures;
-        careless::end(streams, live, devices);
+        careless::end(streams, left, devices);
         memory::empty_cache().unwrap();
         assert_eq!(live("bytes"), 0, "allocation {number}");
     }

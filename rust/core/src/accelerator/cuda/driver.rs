@@ -232,7 +232,7 @@ unsafe impl Driver for CudaDriver {
     }
 
     fn capture_of(&self, stream: StreamHandle) -> Result<Option<u64>> {
-        capture_of(self.device(stream.device)?, stream)
+        capture_of(self.device(stream.device)?, stream, "Stream.is_capturing")
     }
 
     fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {

@@ -152,7 +152,11 @@ pub(super) fn priority_range(device: &CudaDevice) -> Result<PriorityRange> {
 const ENDED: u64 = 0;
 
 /// The number of the capture that a stream takes part in.
-pub(super) fn capture_of(device: &CudaDevice, handle: StreamHandle) -> Result<Option<u64>> {
+pub(super) fn capture_of(
+    device: &CudaDevice,
+    handle: StreamHandle,
+    operation: &'static str,
+) -> Result<Option<u64>> {
     // The driver refuses even the question while any other stream captures.
     if handle.native == DEFAULT {
         return Ok(None);
@@ -170,7 +174,7 @@ pub(super) fn capture_of(device: &CudaDevice, handle: StreamHandle) -> Result<Op
             nothing.2,
         )
     };
-    device.call("Stream.is_capturing", ask)?;
+    device.call(operation, ask)?;
     Ok(match status {
         CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => None,
         CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE => Some(number),

@@ -83,7 +83,8 @@ impl Started {
                 stream.is_drained()
             } else {
                 // One that captures has nothing queued.
-                capture_of(device, stream.handle)?.is_some() || stream.is_idle(device, WAIT_DEVICE)?
+                capture_of(device, stream.handle, WAIT_DEVICE)?.is_some()
+                    || stream.is_idle(device, WAIT_DEVICE)?
             };
         }
         self.tell_of_device(device)?;
@@ -132,7 +133,7 @@ impl Started {
         for (stream, is_gone) in self.streams.of_device(index) {
             if is_gone {
                 places.push((stream.number, stream.marked()));
-            } else if capture_of(device, stream.handle)?.is_none() {
+            } else if capture_of(device, stream.handle, WAIT_DEVICE)?.is_none() {
                 places.push((stream.number, stream.mark(device, WAIT_DEVICE)?));
             }
         }
@@ -261,7 +262,7 @@ impl Started {
         operation: &'static str,
     ) -> Result<()> {
         let reason = "the stream captures, so nothing runs that could be waited for";
-        match capture_of(device, handle)? {
+        match capture_of(device, handle, operation)? {
             Some(number) => Err(self.captures.break_off(number, operation, reason)),
             None => Ok(()),
         }

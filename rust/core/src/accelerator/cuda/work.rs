@@ -30,7 +30,7 @@ const END: &str = "Graph.capture_end";
 impl Started {
     /// The capture into which work on a stream is recorded. Fails where it can't be repeated any more.
     fn open_capture(&self, handle: StreamHandle, operation: &'static str) -> Result<Option<u64>> {
-        let capture = capture_of(self.device(handle.device)?, handle)?;
+        let capture = capture_of(self.device(handle.device)?, handle, operation)?;
         capture.map_or(Ok(()), |number| self.captures.check(number, operation))?;
         Ok(capture)
     }
@@ -198,7 +198,7 @@ impl Started {
         if self.is_default(handle) {
             return Err(refused(BEGIN, "a default stream can't be captured"));
         }
-        if capture_of(device, handle)?.is_some() {
+        if capture_of(device, handle, BEGIN)?.is_some() {
             return Err(refused(BEGIN, "the stream takes part in a capture already"));
         }
         let native = match mode {
@@ -208,7 +208,7 @@ impl Started {
         };
         // SAFETY: the stream is alive.
         stream.call(device, BEGIN, |on| unsafe { api::cuStreamBeginCapture_v2(on, native) })?;
-        if let Some(number) = capture_of(device, handle)? {
+        if let Some(number) = capture_of(device, handle, BEGIN)? {
             self.captures.begin(number, handle, mode);
         }
         Ok(())
@@ -218,19 +218,20 @@ impl Started {
         let (stream, device) = (self.streams.find(handle, END)?, self.device(handle.device)?);
         let begun = self.captures.begun_on(handle);
         if begun.is_none() {
-            let number = capture_of(device, handle)?
+            let number = capture_of(device, handle, END)?
                 .ok_or_else(|| refused(END, "no capture has begun on the stream"))?;
             if self.captures.is_underway(number) {
                 return Err(refused(END, "a capture ends on the stream on which it began"));
             }
         }
+        // Whatever the driver says, it is over.
+        let capture = begun.and_then(|number| self.captures.end(number));
         let mut graph = ptr::null_mut();
         let ended = {
             let _bound = device.bind(END)?;
             // SAFETY: the stream is alive and the pointer valid.
             check(unsafe { api::cuStreamEndCapture(stream.pointer(), &raw mut graph) })
         };
-        let capture = begun.and_then(|number| self.captures.end(number));
         let (keep, runs, broken) =
             capture.map_or_else(Default::default, |capture| (capture.keep, capture.runs, capture.broken));
         let failed = match (ended, broken) {
@@ -253,7 +254,7 @@ impl Started {
         const REPLAY: &str = "Graph.replay";
         let executable = self.graphs.executable(executable)?;
         let (stream, device) = (self.streams.find(handle, REPLAY)?, self.device(handle.device)?);
-        if capture_of(device, handle)?.is_some() {
+        if capture_of(device, handle, REPLAY)?.is_some() {
             return Err(refused(REPLAY, "the stream captures, and no graph can be part of another one"));
         }
         executable.replay(device, &stream)
