@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_uint};
 use interlock::accelerator::driver::{Awaited, DeviceIndex};
 
 use crate::call::{Answer, Code, Handle, Out, exported};
-use crate::errors::{INVALID_CONTEXT, INVALID_VALUE, PEER_ACCESS_ALREADY_ENABLED};
+use crate::errors::{INVALID_CONTEXT, INVALID_VALUE, PEER_ACCESS_ALREADY_ENABLED, TOO_MANY_PEERS};
 use crate::state::State;
 use crate::streams::{self, Stream};
 use crate::waiting;
@@ -125,7 +125,15 @@ exported! {
         if peer == device {
             return Err(INVALID_CONTEXT);
         }
-        let is_new = state.context_mut(device)?.peers.insert(peer);
-        if is_new { Ok(()) } else { Err(PEER_ACCESS_ALREADY_ENABLED) }
+        let most = state.settings.peers;
+        let peers = &mut state.context_mut(device)?.peers;
+        if peers.contains(&peer) {
+            return Err(PEER_ACCESS_ALREADY_ENABLED);
+        }
+        if peers.len() >= most {
+            return Err(TOO_MANY_PEERS);
+        }
+        peers.insert(peer);
+        Ok(())
     }
 }

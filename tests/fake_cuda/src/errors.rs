@@ -39,6 +39,7 @@ errors! {
     NOT_READY = 600, "CUDA_ERROR_NOT_READY", "not everything before has ended";
     ILLEGAL_ADDRESS = 700, "CUDA_ERROR_ILLEGAL_ADDRESS", "work reached memory that it may not";
     PEER_ACCESS_ALREADY_ENABLED = 704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "the context reaches the other already";
+    TOO_MANY_PEERS = 711, "CUDA_ERROR_TOO_MANY_PEERS", "the device reaches as many others as it can";
     LAUNCH_FAILED = 719, "CUDA_ERROR_LAUNCH_FAILED", "work on the device failed";
     NOT_PERMITTED = 800, "CUDA_ERROR_NOT_PERMITTED", "this may not be done here";
     NOT_SUPPORTED = 801, "CUDA_ERROR_NOT_SUPPORTED", "the device or the driver can't do this";

@@ -16,6 +16,7 @@ mod variables {
     pub(super) const NO_POOLS: &str = "FAKE_CUDA_NO_POOLS";
     pub(super) const NO_VIRTUAL_MEMORY: &str = "FAKE_CUDA_NO_VIRTUAL_MEMORY";
     pub(super) const NO_WAIT_VALUE: &str = "FAKE_CUDA_NO_WAIT_VALUE";
+    pub(super) const PEERS: &str = "FAKE_CUDA_PEERS";
     pub(super) const FAIL_ALLOCATION: &str = "FAKE_CUDA_FAIL_ALLOCATION";
     pub(super) const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 }
@@ -33,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) virtual_memory: bool,
     /// Whether streams wait for numbers in memory.
     pub(crate) wait_value: bool,
+    /// How many others a device reaches at most.
+    pub(crate) peers: usize,
     /// Which allocation fails, 0 for none.
     pub(crate) fail_allocation: u64,
 }
@@ -55,6 +58,7 @@ impl Settings {
             pools: !is_set(variables::NO_POOLS),
             virtual_memory: !is_set(variables::NO_VIRTUAL_MEMORY),
             wait_value: !is_set(variables::NO_WAIT_VALUE),
+            peers: number(variables::PEERS, usize::MAX),
             fail_allocation: number(variables::FAIL_ALLOCATION, 0),
         }
     }

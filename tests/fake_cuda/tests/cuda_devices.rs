@@ -23,9 +23,7 @@ fn pairs(devices: u8) -> impl Iterator<Item = (u8, u8)> {
     (0..devices).flat_map(move |from| (0..devices).map(move |to| (from, to)))
 }
 
-#[test]
-fn bytes_go_from_every_device_to_every_other_on_streams_of_either() {
-    let rig = rig();
+fn copy_between_all(rig: &Rig) {
     let streams: Vec<_> = (0..DEVICES).map(|index| rig.stream(index)).collect();
     for (from, to) in pairs(DEVICES) {
         for own in [from, to] {
@@ -36,8 +34,19 @@ fn bytes_go_from_every_device_to_every_other_on_streams_of_either() {
             assert_eq!(rig.read(stream, &target), [value; 100], "from {from} to {to} on {own}");
         }
     }
+}
+
+#[test]
+fn bytes_go_from_every_device_to_every_other_on_streams_of_either() {
+    copy_between_all(&rig());
     // Each device lets each other reach its memory once.
     assert_eq!(calls("cuCtxEnablePeerAccess"), u64::from(DEVICES) * u64::from(DEVICES - 1));
+}
+
+#[test]
+fn bytes_go_to_devices_beyond_those_that_one_can_reach() {
+    stand_in::set(&[("FAKE_CUDA_PEERS", "3")]);
+    copy_between_all(&rig());
 }
 
 #[test]

@@ -101,3 +101,21 @@ fn synchronize(context: Context) -> Result<(), Code> {
     // SAFETY: a context is current.
     check(unsafe { api::cuCtxSynchronize() })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_wait_that_failed_is_told_to_who_looks_after_a_later_one_has_failed_as_well() {
+        let whole = WholeDevice::default();
+        let at_once = Patience { limit: Duration::ZERO, asleep: false };
+        let wait = |number| whole.wait(number, at_once);
+        for (up_to, waited) in [(1, Ok(())), (2, Err(Code::NOT_READY)), (3, Err(Code::NOT_READY))] {
+            locked(&whole.0.0).serve(up_to, waited);
+        }
+        assert_eq!([1, 2, 3, 4].map(wait), [Ok(true), Err(Code::NOT_READY), Err(Code::NOT_READY), Ok(false)]);
+    }
+}
