@@ -1,4 +1,4 @@
-"""What only NVIDIA's driver does to a process: exits, forks and devices that break, on the stand-in for its library."""
+"""What only NVIDIA's driver does to a process: exits, forks and devices that break, on the stand-in."""
 
 from __future__ import annotations
 

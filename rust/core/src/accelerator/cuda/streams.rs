@@ -10,9 +10,12 @@ use cudarc::driver::sys::{CUstream_flags, CUstreamCaptureStatus};
 use super::api;
 use super::context::Context;
 use super::device::CudaDevice;
+use super::errors::{Code, check};
 use super::stream::{Stream, pointer};
 use crate::accelerator::driver::{DeviceIndex, PriorityRange, StreamHandle};
 use crate::{Error, Result};
+
+const EXTERNAL: &str = "an external stream";
 
 /// What every library calls the stream that a device has from the start.
 pub(super) const DEFAULT: u64 = 0;
@@ -107,20 +110,10 @@ impl Streams {
 
     /// A stream of another library.
     pub(super) fn adopt(&self, device: &CudaDevice, native: u64) -> Result<StreamHandle> {
-        const OPERATION: &str = "an external stream";
         let native = if native == LEGACY { DEFAULT } else { native };
         let handle = StreamHandle { device: device.index, native };
         if native != DEFAULT && native != PER_THREAD {
-            let (context, mut found) = (device.context(OPERATION)?, ptr::null_mut());
-            // SAFETY: the caller vouches that there is such a stream.
-            device.call(OPERATION, || unsafe { api::cuStreamGetCtx(pointer(handle), &raw mut found) })?;
-            if Context::of(found) != context {
-                return Err(Error::Argument {
-                    name: OPERATION,
-                    given: format!("a stream of another device or context ({native:#x})"),
-                    allowed: format!("a stream of the primary context of {}", device.named()),
-                });
-            }
+            check_context(device, handle)?;
         }
         let mut table = self.table();
         if !table.by_handle.contains_key(&handle) {
@@ -137,6 +130,26 @@ impl Streams {
                 self.table().by_number.remove(&stream.number);
             }
         }
+    }
+}
+
+/// Fails for what is no stream of a device's primary context.
+fn check_context(device: &CudaDevice, handle: StreamHandle) -> Result<()> {
+    let mut found = ptr::null_mut();
+    let context = device.context(EXTERNAL)?;
+    let asked = {
+        let _bound = device.bind(EXTERNAL)?;
+        // SAFETY: the caller vouches that there is such a stream.
+        check(unsafe { api::cuStreamGetCtx(pointer(handle), &raw mut found) })
+    };
+    match asked {
+        Ok(()) if Context::of(found) == context => Ok(()),
+        Ok(()) | Err(Code::INVALID_HANDLE) => Err(Error::Argument {
+            name: EXTERNAL,
+            given: format!("{:#x}, which is none, or of another device or context", handle.native),
+            allowed: format!("a stream of the primary context of {}", device.named()),
+        }),
+        Err(code) => Err(device.error(EXTERNAL, code)),
     }
 }
 
