@@ -301,6 +301,7 @@ def test_a_capsule_holds_the_memory_until_it_is_consumed_or_dropped(
     assert accelerator.memory_allocated() == 0
 
 
+@REACHED
 def test_dlpack_waits_for_the_streams_and_refuses_what_does_not_fit(latch: Latch, numpy: Any) -> None:
     stream = Stream(exclusive=True)
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
