@@ -1,4 +1,4 @@
-"""NVIDIA's driver in processes that exit in the middle of work, fork or lose a device, on the stand-in for it."""
+"""Exits in the middle of work, forks and devices that break, with NVIDIA's driver on the stand-in for its library."""
 
 from __future__ import annotations
 
