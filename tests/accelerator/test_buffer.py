@@ -322,8 +322,12 @@ def test_dlpack_waits_for_the_streams_and_refuses_what_does_not_fit(latch: Latch
     assert buffer.__dlpack__(dl_device=(1, 0), copy=False) is not None
 
 
-def test_only_buffers_of_nvidia_have_its_array_interface() -> None:
+def test_only_buffers_of_nvidia_have_its_array_interface(driver: str) -> None:
     buffer = Buffer(4)
+    if driver == "cuda":
+        interface = buffer.__cuda_array_interface__
+        assert (interface["shape"], interface["data"]) == ((4,), (buffer.data_ptr(), False))
+        return
     assert not hasattr(buffer, "__cuda_array_interface__")
     with pytest.raises(AttributeError, match="host"):
         buffer.__cuda_array_interface__  # noqa: B018

@@ -1,4 +1,4 @@
-"""What only NVIDIA's driver does to a process: exits, forks and devices that break, on the stand-in."""
+"""Exits in the middle of work, forks and devices that break, with NVIDIA's driver on the stand-in for its library."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ USED = """
         "wait_event": lambda: stream.wait_event(event),
         "launch": lambda: accelerator.launch(stream, print),
         "event.query": event.query,
-        "event.synchronize": event.synchronize,
         "event.record": lambda: event.record(stream),
+        "event.synchronize": event.synchronize,
         "elapsed_time": lambda: event.elapsed_time(event),
         "copy_": lambda: copy_(bytearray(64), buffer),
         "fill_": lambda: fill_(buffer, 1),

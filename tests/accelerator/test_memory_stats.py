@@ -12,6 +12,7 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
 from tests import child
+from tests.accelerator.contents import Pinned
 from tests.accelerator.latch import Latch
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
@@ -134,15 +135,15 @@ def test_a_copy_on_another_stream_is_known_to_use_its_buffer(latch: Latch) -> No
     own, other = Stream(exclusive=True), Stream(exclusive=True)
     buffer = Buffer(MIB, stream=own).fill_(7, stream=own)
     own.synchronize()
-    address, back = buffer.data_ptr(), bytearray(MIB)
+    address, back = buffer.data_ptr(), Pinned(bytes(MIB))
     accelerator.launch(other, latch)
-    buffer.copy_to(back, non_blocking=True, stream=other).close()
+    buffer.copy_to(back.view, non_blocking=True, stream=other).close()
     overwriting = Buffer(MIB, stream=own).fill_(9, stream=own)
     assert overwriting.data_ptr() != address
     own.synchronize()
     latch.open()
     other.synchronize()
-    assert back == b"\7" * MIB
+    assert bytes(back) == b"\7" * MIB
 
 
 def test_peaks_and_counts_are_reset() -> None:
