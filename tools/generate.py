@@ -159,14 +159,19 @@ def differences() -> Iterator[str]:
 
 
 def contracts() -> Iterator[str]:
-    """Yield the table of what the functions of the accelerator answer in each state of a process."""
+    """Yield a table for each driver of what functions answer in each state of a process."""
     states = ("no driver", "no device", "not initialised", "ready")
-    yield ""
-    yield f"| call | {' | '.join(states)} | fixes |"
-    yield f"| --- |{' --- |' * (len(states) + 1)}"
-    for contract in json.loads((ROOT / "tests" / "accelerator" / "contracts.json").read_text()):
-        outcomes = " | ".join(contract[state] for state in states)
-        yield f"| `{contract['call']}` | {outcomes} | {'yes' if contract['fixes'] else 'no'} |"
+    table = (ROOT / "tests" / "accelerator" / "contracts.json").read_text()
+    for driver, other in (("host", "cuda"), ("cuda", "host")):
+        yield ""
+        yield f"### The {driver} driver"
+        yield ""
+        yield f"| call | {' | '.join(states)} | fixes |"
+        yield f"| --- |{' --- |' * (len(states) + 1)}"
+        for contract in json.loads(table.replace("DRIVER", driver).replace("OTHER", other)):
+            told = contract | contract.get(driver, {})
+            outcomes = " | ".join(told[state] for state in states)
+            yield f"| `{contract['call']}` | {outcomes} | {'yes' if contract['fixes'] else 'no'} |"
     yield ""
 
 

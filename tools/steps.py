@@ -112,4 +112,9 @@ def steps(empty: Path) -> list[Step]:
         Step("loom", models(), variables=variables_of_models()),
         Step("rust doctests", [["cargo", "test", *RUST_PACKAGES, "--doc"]]),
         Step("pytest", [[PYTHON, "-m", "pytest"]], needs=("wheel",)),
+        Step(
+            "pytest fake-cuda",
+            [[PYTHON, "-m", "pytest", "tests/accelerator", "--driver=fake-cuda"]],
+            needs=("wheel",),
+        ),
     ]

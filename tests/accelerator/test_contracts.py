@@ -10,9 +10,21 @@ from typing import Any
 import pytest
 
 from tests import child
+from tests.accelerator import fake_cuda
 
-CONTRACTS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "contracts.json").read_text())
+TABLE = (Path(__file__).parent / "contracts.json").read_text()
+# A device that the driver does not have is of the other.
+DRIVERS = {"host": "cuda", "cuda": "host"}
 STATES = ("no driver", "no device", "not initialised", "ready")
+
+
+def contracts(driver: str) -> list[dict[str, Any]]:
+    """The table for the devices of a driver."""
+    rows: list[dict[str, Any]] = json.loads(TABLE.replace("DRIVER", driver).replace("OTHER", DRIVERS[driver]))
+    return [row | row.get(driver, {}) for row in rows]
+
+
+CONTRACTS = [(driver, contract) for driver in DRIVERS for contract in contracts(driver)]
 
 ASK_EACH = """
     import json, os, sys, warnings
@@ -76,26 +88,31 @@ ASK_EACH = """
 """
 
 
+def with_devices(driver: str, count: int) -> dict[str, str]:
+    """The environment of a process whose driver has so many devices."""
+    if driver == "host":
+        return {"INTERLOCK_ACCELERATOR": f"host:{count}"}
+    return fake_cuda.environment() | {"FAKE_CUDA_DEVICES": str(count), "INTERLOCK_ACCELERATOR": driver}
+
+
 @functools.cache
-def outcomes(state: str, no_driver: tuple[tuple[str, str], ...]) -> dict[str, tuple[str, bool]]:
+def outcomes(driver: str, state: str, no_driver: tuple[tuple[str, str], ...]) -> dict[str, tuple[str, bool]]:
     """What each call answers, and whether the driver is fixed afterwards; a process for each."""
-    variables = {
-        "no driver": dict(no_driver),
-        "no device": {"INTERLOCK_ACCELERATOR": "host:0"},
-        "not initialised": {"INTERLOCK_ACCELERATOR": "host:2"},
-        "ready": {"INTERLOCK_ACCELERATOR": "host:2"},
-    }[state]
-    calls = [contract["call"] for contract in CONTRACTS]
+    count = {"no device": 0}.get(state, 2)
+    variables = dict(no_driver) if state == "no driver" else with_devices(driver, count)
+    calls = [contract["call"] for contract in contracts(driver)]
     answers = child.value(ASK_EACH, env={**variables, "STATE": state, "CALLS": json.dumps(calls)})
     return {call: (told, fixed) for call, (told, fixed) in zip(calls, answers, strict=True)}
 
 
 @pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("contract", CONTRACTS, ids=[contract["call"] for contract in CONTRACTS])
+@pytest.mark.parametrize(
+    ("used", "contract"), CONTRACTS, ids=[f"{driver} {contract['call']}" for driver, contract in CONTRACTS]
+)
 def test_a_call_answers_as_the_table_says(
-    contract: dict[str, Any], state: str, no_driver: dict[str, str]
+    used: str, contract: dict[str, Any], state: str, no_driver: dict[str, str]
 ) -> None:
-    told, fixed = outcomes(state, tuple(no_driver.items()))[contract["call"]]
+    told, fixed = outcomes(used, state, tuple(no_driver.items()))[contract["call"]]
     assert told == contract[state]
     if state == "ready":
         assert fixed
@@ -112,7 +129,7 @@ def test_the_table_has_every_function_of_the_namespace() -> None:
     # What changes the choice itself, or takes an object that comes from another call in the table.
     others = {"use", "launch", "memory", "Faults", "CopyHold", "DeviceProperties"}
     others |= {"AcceleratorError", "NoAcceleratorError"}
-    called = " ".join(contract["call"] for contract in CONTRACTS)
+    called = " ".join(contract["call"] for contract in contracts("host"))
     assert [name for name in accelerator.__all__ if f"{name}(" not in called and name not in others] == []
     types = {"AllocatorConfig", "ConfigEntry", "ConfigReport", "Recording", "Snapshot"}
     assert [name for name in memory.__all__ if f"{name}(" not in called and name not in types] == []

@@ -1,4 +1,4 @@
-"""Exits in the middle of work, forks and devices that break, with NVIDIA's driver on the stand-in for its library."""
+"""Exits in the middle of work, forks and devices that break, with NVIDIA's driver on the stand-in."""
 
 from __future__ import annotations
 
