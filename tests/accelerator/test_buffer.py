@@ -362,6 +362,7 @@ def test_views_and_capsules_that_are_left_at_the_end_are_no_crash() -> None:
 
 
 @pytest.mark.usefixtures("devices")
+@REACHED
 def test_leaving_a_buffer_that_is_looked_at_hides_no_exception_of_the_program() -> None:
     buffer = Buffer(4)
     view = memoryview(buffer)
