@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use super::driver::Address;
 
-/// Reserved addresses by the first, and the pieces that have memory.
-#[derive(Debug, Default)]
-pub(super) struct Reservations(BTreeMap<u64, Reservation>);
+/// Reserved addresses by the first, what owns them, and the pieces that have memory.
+#[derive(Debug)]
+pub(super) struct Reservations<Owner = ()>(BTreeMap<u64, Reservation<Owner>>);
 
 #[derive(Debug)]
-struct Reservation {
+struct Reservation<Owner> {
     bytes: usize,
+    owner: Owner,
     /// Bytes by the first address: what was given memory at once.
     pieces: BTreeMap<u64, usize>,
 }
 
-impl Reservation {
+impl<Owner> Reservation<Owner> {
     fn end(&self, start: u64) -> u64 {
         start + self.bytes as u64
     }
@@ -27,19 +28,25 @@ impl Reservation {
     }
 }
 
-impl Reservations {
+impl<Owner> Default for Reservations<Owner> {
+    fn default() -> Self {
+        Reservations(BTreeMap::new())
+    }
+}
+
+impl<Owner> Reservations<Owner> {
     /// Addresses were reserved.
-    pub(super) fn add(&mut self, address: Address, bytes: usize) {
-        self.0.insert(address.0, Reservation { bytes, pieces: BTreeMap::new() });
+    pub(super) fn add(&mut self, address: Address, bytes: usize, owner: Owner) {
+        self.0.insert(address.0, Reservation { bytes, owner, pieces: BTreeMap::new() });
     }
 
-    /// Takes what was reserved at once, and has no memory, off the books; false if there is no such thing.
-    pub(super) fn remove(&mut self, address: Address, bytes: usize) -> bool {
-        let is_unused = self.0.get(&address.0).is_some_and(|it| it.bytes == bytes && it.pieces.is_empty());
-        is_unused && self.0.remove(&address.0).is_some()
+    /// Takes what was reserved at once, and has no memory, off the books; `None` if there is no such thing.
+    pub(super) fn remove(&mut self, address: Address, bytes: usize) -> Option<Owner> {
+        self.0.get(&address.0).filter(|found| found.bytes == bytes && found.pieces.is_empty())?;
+        self.0.remove(&address.0).map(|found| found.owner)
     }
 
-    fn around(&mut self, address: Address, bytes: usize) -> Option<&mut Reservation> {
+    fn around(&mut self, address: Address, bytes: usize) -> Option<&mut Reservation<Owner>> {
         let (start, reservation) = self.0.range_mut(..=address.0).next_back()?;
         let end = address.0.checked_add(bytes as u64)?;
         (end <= reservation.end(*start)).then_some(reservation)

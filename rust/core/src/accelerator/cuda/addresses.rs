@@ -73,12 +73,12 @@ impl CudaDevice {
         // SAFETY: the pointer is valid.
         let reserved = unsafe { api::cuMemAddressReserve(&raw mut address, bytes, granularity, 0, 0) };
         self.memory(RESERVING, bytes, reserved)?;
-        self.books().add(Address(address), bytes);
+        self.books().add(Address(address), bytes, ());
         Ok(Address(address))
     }
 
     pub(super) fn release_addresses(&self, address: Address, bytes: usize) -> Result<()> {
-        if !self.books().remove(address, bytes) {
+        if self.books().remove(address, bytes).is_none() {
             let allowed = format!("what was reserved on {} and has no memory", self.named());
             return Err(refused(RELEASING, address, bytes, allowed));
         }

@@ -3,7 +3,6 @@
 //! A program that touches addresses without memory is ended by the system (SIGSEGV). Memory that was taken back goes
 //! to the system at once, and comes again as zeroes, though a driver promises no content.
 
-use std::collections::BTreeMap;
 use std::ptr;
 
 use super::device;
@@ -23,17 +22,9 @@ const UNMAPPING: &str = "taking memory from addresses";
 
 /// A range of addresses that belongs to nobody else in this process, until it is dropped.
 #[derive(Debug)]
-struct Range {
+pub(super) struct Range {
     start: usize,
     bytes: usize,
-}
-
-/// Addresses of a device, and which of them have memory.
-#[derive(Debug)]
-pub(super) struct Reservation {
-    range: Range,
-    /// Bytes by address.
-    pieces: BTreeMap<u64, usize>,
 }
 
 impl Range {
@@ -53,11 +44,6 @@ impl Range {
         drop(Range { start: start + bytes, bytes: found + GRANULARITY - start });
         Some(Range { start, bytes })
     }
-
-    fn contains(&self, address: u64, bytes: usize) -> bool {
-        let end = address.checked_add(bytes as u64);
-        address >= self.start as u64 && end.is_some_and(|end| end <= (self.start + self.bytes) as u64)
-    }
 }
 
 impl Drop for Range {
@@ -70,29 +56,9 @@ impl Drop for Range {
     }
 }
 
-impl Reservation {
-    /// Whether an address from here on has memory, up to an end.
-    fn overlaps(&self, address: u64, bytes: usize) -> bool {
-        let below = self.pieces.range(..address + bytes as u64).next_back();
-        below.is_some_and(|(start, length)| start + *length as u64 > address)
-    }
-}
-
 impl Memory {
-    fn reservation(&mut self, address: Address, bytes: usize) -> Option<&mut Reservation> {
-        let (_, reservation) = self.reservations.range_mut(..=address.0).next_back()?;
-        reservation.range.contains(address.0, bytes).then_some(reservation)
-    }
-
-    /// The reservation of addresses that have memory, given all at once.
-    fn reservation_of_piece(&mut self, address: Address, bytes: usize) -> Option<&mut Reservation> {
-        let reservation = self.reservation(address, bytes)?;
-        (reservation.pieces.get(&address.0) == Some(&bytes)).then_some(reservation)
-    }
-
     fn remove_piece(&mut self, address: Address, bytes: usize) {
-        if let Some(reservation) = self.reservation_of_piece(address, bytes) {
-            reservation.pieces.remove(&address.0);
+        if self.reservations.take(address, bytes) {
             self.unreserve(bytes);
         }
     }
@@ -139,8 +105,7 @@ impl Shared {
         // Without the lock, as the system may take its time.
         let range = Range::new(bytes).ok_or_else(out_of_memory)?;
         let address = Address(range.start as u64);
-        let reservation = Reservation { range, pieces: BTreeMap::new() };
-        self.lock()?.device(device, RESERVING)?.memory.reservations.insert(address.0, reservation);
+        self.lock()?.device(device, RESERVING)?.memory.reservations.add(address, bytes, range);
         Ok(address)
     }
 
@@ -154,11 +119,7 @@ impl Shared {
             let mut state = self.lock()?;
             let lost = state.check_not_lost(device, RELEASING);
             let memory = state.devices.get_mut(usize::from(device)).map(|device| &mut device.memory);
-            let unused = |found: &Reservation| found.range.bytes == bytes && found.pieces.is_empty();
-            let released = memory.and_then(|memory| {
-                memory.reservations.get(&address.0).filter(|found| unused(found))?;
-                memory.reservations.remove(&address.0)
-            });
+            let released = memory.and_then(|memory| memory.reservations.remove(address, bytes));
             (released, lost)
         };
         if released.is_none() {
@@ -173,12 +134,8 @@ impl Shared {
         {
             let mut state = self.lock()?;
             let memory = &mut state.device(device, MAPPING)?.memory;
-            let is_free = |found: &Reservation| {
-                is_whole(bytes)
-                    && address.0.is_multiple_of(GRANULARITY as u64)
-                    && !found.overlaps(address.0, bytes)
-            };
-            if !memory.reservation(address, bytes).is_some_and(|found| is_free(found)) {
+            let is_whole = is_whole(bytes) && address.0.is_multiple_of(GRANULARITY as u64);
+            if !is_whole || !memory.reservations.are_free(address, bytes) {
                 let allowed = format!(
                     "whole multiples of {GRANULARITY} of what was reserved on {} and has no memory",
                     device::named(device)
@@ -188,9 +145,7 @@ impl Shared {
             if state.faults.allocation_fails() || !state.device(device, MAPPING)?.memory.reserve(bytes) {
                 return Err(out_of_memory());
             }
-            if let Some(found) = state.device(device, MAPPING)?.memory.reservation(address, bytes) {
-                found.pieces.insert(address.0, bytes);
-            }
+            state.device(device, MAPPING)?.memory.reservations.give(address, bytes);
         }
         // Without the lock: the addresses are on the books, so no other call takes them.
         if give_pages(address, bytes) {
@@ -208,7 +163,7 @@ impl Shared {
             let mut state = self.lock()?;
             let lost = state.check_not_lost(device, UNMAPPING);
             let memory = state.devices.get_mut(usize::from(device)).map(|device| &mut device.memory);
-            if memory.and_then(|memory| memory.reservation_of_piece(address, bytes)).is_none() {
+            if !memory.is_some_and(|memory| memory.reservations.is_piece(address, bytes)) {
                 let allowed = format!("what was given memory at once on {}", device::named(device));
                 return Err(refused(UNMAPPING, address, bytes, allowed));
             }

@@ -1,10 +1,11 @@
 //! Memory: a part of the program's heap for each device, and one for what is pinned.
 
 use std::alloc::{self, Layout};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ptr;
 
-use super::addresses::Reservation;
+use super::super::reservations::Reservations;
+use super::addresses::Range;
 use super::device;
 use super::shared::Shared;
 use crate::accelerator::Device;
@@ -25,13 +26,13 @@ pub(super) struct Memory {
     used: u64,
     /// Bytes by address.
     blocks: HashMap<u64, usize>,
-    /// By the first address. A block is no part of any.
-    pub(super) reservations: BTreeMap<u64, Reservation>,
+    /// A block is no part of any.
+    pub(super) reservations: Reservations<Range>,
 }
 
 impl Memory {
     pub(super) fn of(total: u64) -> Self {
-        Memory { total, used: 0, blocks: HashMap::new(), reservations: BTreeMap::new() }
+        Memory { total, used: 0, blocks: HashMap::new(), reservations: Reservations::default() }
     }
 
     pub(super) fn total(&self) -> u64 {
