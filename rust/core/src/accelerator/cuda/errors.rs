@@ -19,6 +19,7 @@ pub(super) fn check(result: CUresult) -> Result<(), Code> {
 impl Code {
     pub(super) const NOT_SUPPORTED: Code = Code(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     pub(super) const INVALID_HANDLE: Code = Code(CUresult::CUDA_ERROR_INVALID_HANDLE);
+    pub(super) const ILLEGAL_STATE: Code = Code(CUresult::CUDA_ERROR_ILLEGAL_STATE);
     pub(super) const NOT_READY: Code = Code(CUresult::CUDA_ERROR_NOT_READY);
     pub(super) const TOO_MANY_PEERS: Code = Code(CUresult::CUDA_ERROR_TOO_MANY_PEERS);
     pub(super) const PEER_ACCESS_ALREADY_ENABLED: Code =

@@ -8,7 +8,7 @@ use cudarc::driver::sys::{CUresult, CUstream, CUstreamCaptureMode};
 use super::api;
 use super::captures::refused;
 use super::copies::{COPY, FILL, stays_on_its_device};
-use super::errors::check;
+use super::errors::{Code, check};
 use super::events::{Event, EventState, Marked};
 use super::functions::{self, Function, ToldBy};
 use super::gates::Gate;
@@ -224,21 +224,32 @@ impl Started {
     pub(super) fn end_capture(&self, handle: StreamHandle) -> Result<GraphHandle> {
         let (stream, device) = (self.streams.find(handle, END)?, self.device(handle.device)?);
         let begun = self.captures.begun_on(handle);
-        if begun.is_none() {
-            let number = capture_of(device, handle, END)?
-                .ok_or_else(|| refused(END, "no capture has begun on the stream"))?;
-            if self.captures.is_underway(number) {
-                return Err(refused(END, "a capture ends on the stream on which it began"));
+        match begun {
+            Some(number) if matches!(capture_of(device, handle, END), Ok(Some(_))) => {
+                self.captures.refuse_to_end(number, END)?;
+            }
+            Some(_) => {}
+            None => {
+                let number = capture_of(device, handle, END)?
+                    .ok_or_else(|| refused(END, "no capture has begun on the stream"))?;
+                if self.captures.is_underway(number) {
+                    return Err(refused(END, "a capture ends on the stream on which it began"));
+                }
             }
         }
         // Whatever the driver says, it is over.
-        let capture = begun.and_then(|number| self.captures.end(number));
+        let mut capture = begun.and_then(|number| self.captures.end(number));
         let mut graph = ptr::null_mut();
         let ended = {
             let _bound = device.bind(END)?;
             // SAFETY: the stream is alive and the pointer valid.
             check(unsafe { api::cuStreamEndCapture(stream.pointer(), &raw mut graph) })
         };
+        if ended == Err(Code::ILLEGAL_STATE)
+            && let Some(ended) = capture.take()
+        {
+            ended.leave();
+        }
         let (keep, runs, broken) =
             capture.map_or_else(Default::default, |capture| (capture.keep, capture.runs, capture.broken));
         let failed = match (ended, broken) {
