@@ -153,8 +153,14 @@ impl Started {
 
     pub(super) fn release_event(&self, handle: EventHandle) {
         let Some(event) = self.events.remove(handle) else { return };
-        // That it fails concerns a device that is of no use any more.
-        let _ = self.supersede(&event, &event.state());
+        {
+            let mut state = event.state();
+            // That it fails concerns a device that is of no use any more.
+            let _ = self.supersede(&event, &state);
+            // Who has found the event before does not ask the driver for it any more.
+            let record = self.events.next_record();
+            *state = EventState { marked: Marked::Nothing, record, is_awaited: false };
+        }
         if let Ok(device) = self.device(handle.device) {
             // SAFETY: nobody can name the event any more.
             let _ = device.call("an Event that goes", || unsafe { api::cuEventDestroy_v2(event.pointer()) });
