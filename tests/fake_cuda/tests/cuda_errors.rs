@@ -286,3 +286,19 @@ fn what_a_graph_of_another_library_runs_stays_when_our_capture_is_over() {
         assert_eq!(counter.get(), 1);
     }
 }
+
+#[test]
+fn a_graph_may_still_be_captured_to_the_end_after_another_thread_tried() {
+    accelerator::use_driver(stand_in::started()).unwrap();
+    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    let (graph, counter) = (Graph::new(false).unwrap(), Counter::default());
+    let _current = stream.guard().unwrap();
+    graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
+    stream.launch(counter.work()).unwrap();
+    let ended = thread::scope(|scope| scope.spawn(|| graph.capture_end()).join().unwrap());
+    assert!(matches!(ended, Err(Error::Graph { .. })));
+    graph.capture_end().unwrap();
+    graph.replay().unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(counter.get(), 1);
+}
