@@ -7,7 +7,7 @@ mod rig;
 mod stand_in;
 
 use std::ptr;
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode as Mode};
@@ -15,7 +15,7 @@ use interlock::accelerator::driver::{Awaited, EventOptions, Fill};
 use interlock::accelerator::memory::{self, DeviceMemory, PinnedMemory};
 use interlock::accelerator::{self, CaptureMode, Event, Graph, Stream, Work};
 use interlock::{Error, Result};
-use rig::{Latch, Rig};
+use rig::{Counter, Latch, Rig};
 use stand_in::{break_device, device, fail_allocation, live, set_current};
 
 fn rig() -> Rig {
@@ -237,4 +237,68 @@ fn an_error_is_told_by_the_operation_that_was_called() {
     assert_eq!(operations, called);
     // What is on a broken device can't be given back.
     std::mem::forget(memory);
+}
+
+#[test]
+fn a_capture_that_must_end_on_its_thread_goes_on_when_another_thread_tries() {
+    let rig = rig();
+    let (stream, counter) = (rig.stream(0), Counter::default());
+    rig.driver.begin_capture(stream, CaptureMode::ThreadLocal).unwrap();
+    rig.driver.launch(stream, counter.work()).unwrap();
+    let ended = thread::scope(|scope| scope.spawn(|| rig.driver.end_capture(stream)).join().unwrap());
+    let Err(Error::Graph { reason, .. }) = ended else { panic!("{ended:?}") };
+    assert!(reason.contains("thread"), "{reason}");
+    assert!(rig.is_capturing(stream));
+    let graph = rig.driver.end_capture(stream).unwrap();
+    rig.driver.replay(rig.driver.instantiate(graph).unwrap(), stream).unwrap();
+    rig.finish(stream);
+    assert_eq!(counter.get(), 1);
+}
+
+#[test]
+fn what_a_graph_of_another_library_runs_stays_when_our_capture_is_over() {
+    let rig = rig();
+    for ends in [false, true] {
+        let (stream, counter, memory) = (rig.stream(0), Counter::default(), rig.memory(0, 8));
+        rig.driver.begin_capture(stream, CaptureMode::Relaxed).unwrap();
+        rig.driver.launch(stream, counter.work()).unwrap();
+        rig.fill(stream, &memory, 1);
+        let memory = Arc::downgrade(&memory);
+        let on = ptr::with_exposed_provenance_mut(stream.native as usize);
+        let (mut graph, mut executable) = (ptr::null_mut(), ptr::null_mut());
+        set_current(stand_in::foreign_context(0));
+        // SAFETY: the pointers are valid and the stream is alive.
+        let made = unsafe {
+            let ended = sys::cuStreamEndCapture(on, &raw mut graph);
+            [ended, sys::cuGraphInstantiateWithFlags(&raw mut executable, graph, 0)]
+        };
+        if ends {
+            assert!(matches!(rig.driver.end_capture(stream), Err(Error::Device { .. })));
+        } else {
+            rig.driver.release_graph(rig.capture(stream, || {}).unwrap());
+        }
+        assert!(memory.upgrade().is_some());
+        // SAFETY: the executable and the stream are alive.
+        let launched = unsafe { sys::cuGraphLaunch(executable, on) };
+        assert_eq!((made, launched), ([CUresult::CUDA_SUCCESS; 2], CUresult::CUDA_SUCCESS));
+        set_current(ptr::null_mut());
+        rig.finish(stream);
+        assert_eq!(counter.get(), 1);
+    }
+}
+
+#[test]
+fn a_graph_may_still_be_captured_to_the_end_after_another_thread_tried() {
+    accelerator::use_driver(stand_in::started()).unwrap();
+    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    let (graph, counter) = (Graph::new(false).unwrap(), Counter::default());
+    let _current = stream.guard().unwrap();
+    graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
+    stream.launch(counter.work()).unwrap();
+    let ended = thread::scope(|scope| scope.spawn(|| graph.capture_end()).join().unwrap());
+    assert!(matches!(ended, Err(Error::Graph { .. })));
+    graph.capture_end().unwrap();
+    graph.replay().unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(counter.get(), 1);
 }

@@ -12,8 +12,8 @@ use std::thread;
 
 use cudarc::driver::sys::{self, CUresult, CUstream};
 use interlock::accelerator::CaptureMode;
-use interlock::accelerator::driver::{Awaited, StreamHandle};
-use rig::Rig;
+use interlock::accelerator::driver::{Address, Awaited, Copy, Fill, Place, StreamHandle};
+use rig::{Latch, Rig};
 
 /// A stream on device 0 that another library made.
 fn foreign_stream() -> CUstream {
@@ -62,4 +62,34 @@ fn functions_that_threads_queue_on_one_stream_never_run_side_by_side() {
     thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(|| queue(stream)))));
     rig.finish(stream);
     assert!(!OVERLAPPED.load(Ordering::SeqCst));
+}
+
+#[test]
+fn a_function_may_queue_more_on_its_stream_while_a_copy_to_pageable_memory_waits_for_it() {
+    let rig = Rig { driver: stand_in::started() };
+    let (stream, memory, copied) = (rig.stream(0), rig.memory(0, 8), AtomicBool::new(false));
+    let (latch, again) = (Latch::default(), rig.driver.clone());
+    let (opened, queued) = (latch.clone(), memory.clone());
+    rig.launch(stream, move || {
+        opened.wait();
+        let fill = Fill { address: queued.address, bytes: 8, value: 7, keep: queued.clone() };
+        // SAFETY: the keeper owns the memory.
+        unsafe { again.fill(stream, fill) }.unwrap();
+    });
+    let mut pageable = vec![0_u8; 8];
+    let to = Address(pageable.as_mut_ptr().expose_provenance() as u64);
+    let copy = Copy { to: Place::Host(to), from: memory.place(), bytes: 8, keep: memory.clone() };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // SAFETY: the bytes stay until the copy has been done, which the driver waits for.
+            unsafe { rig.driver.copy(stream, copy) }.unwrap();
+            copied.store(true, Ordering::SeqCst);
+        });
+        while stand_in::calls("cuMemcpyDtoHAsync_v2") == 0 {
+            thread::yield_now();
+        }
+        assert!(!copied.load(Ordering::SeqCst));
+        latch.open();
+    });
+    assert_eq!(rig.read(stream, &memory), [7; 8]);
 }

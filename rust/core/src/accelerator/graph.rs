@@ -112,7 +112,8 @@ impl Graph {
     }
 
     /// Ends the capture. What was recorded is made ready for replays, unless the graph was made with `keep`.
-    /// Where the capture fails, nothing stays recorded.
+    /// Where the capture fails, nothing stays recorded. Where it may only end on the thread that began it and this is
+    /// another one, it goes on.
     pub fn capture_end(&self) -> Result<()> {
         let driver = self.driver()?;
         let mut state = self.state();
@@ -120,6 +121,9 @@ impl Graph {
             return Err(misused("Graph.capture_end", "no capture has begun"));
         };
         let ended = driver.end_capture(stream.handle()?);
+        if ended.is_err() && matches!(driver.capture_of(stream.handle()?), Ok(Some(_))) {
+            return ended.map(drop);
+        }
         self.home.captures().end(*capture);
         state.phase = Phase::Empty;
         let graph = match ended {

@@ -37,6 +37,11 @@ impl Capture {
             CaptureMode::Relaxed => false,
         }
     }
+
+    /// The graph is another library's, and nobody tells us when it goes: what it reaches stays for good.
+    pub(super) fn leave(self) {
+        std::mem::forget(self.keep);
+    }
 }
 
 /// The error of something that a capture stands against.
@@ -52,10 +57,11 @@ impl Captures {
     pub(super) fn begin(&self, number: u64, origin: StreamHandle, mode: CaptureMode) {
         let thread = thread::current().id();
         let capture = Capture { origin, mode, thread, keep: Vec::new(), runs: None, broken: None };
-        let mut table = self.table();
-        // One that began there and another library ended.
-        table.retain(|_, capture| capture.origin != origin);
-        table.insert(number, capture);
+        // One that began there another library has ended, which has the graph now.
+        if let Some(ended) = self.begun_on(origin).and_then(|ended| self.end(ended)) {
+            ended.leave();
+        }
+        self.table().insert(number, capture);
     }
 
     /// The capture that began on a stream. The driver does not tell the number of one that an error has ended.
@@ -73,6 +79,18 @@ impl Captures {
 
     pub(super) fn end(&self, number: u64) -> Option<Capture> {
         self.table().remove(&number)
+    }
+
+    /// Fails on a thread on which the driver does not let a capture end, which goes on then.
+    pub(super) fn refuse_to_end(&self, number: u64, operation: &'static str) -> Result<()> {
+        let is_elsewhere = |capture: &Capture| {
+            capture.mode != CaptureMode::Relaxed && capture.thread != thread::current().id()
+        };
+        if self.table().get(&number).is_some_and(is_elsewhere) {
+            let reason = "a capture ends on the thread that began it, unless its mode is relaxed";
+            return Err(refused(operation, reason));
+        }
+        Ok(())
     }
 
     /// Keeps what recorded work reaches as long as there is a graph that has it.

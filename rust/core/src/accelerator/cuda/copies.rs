@@ -19,6 +19,11 @@ fn pointer(address: Address) -> *mut c_void {
     ptr::with_exposed_provenance_mut(address.0 as usize)
 }
 
+/// Whether both ends of a copy are on one device.
+pub(super) fn stays_on_its_device(copy: &Copy) -> bool {
+    matches!((copy.to, copy.from), (Place::Device(there, _), Place::Device(here, _)) if there == here)
+}
+
 impl Started {
     /// Queues a copy on a stream, whose context is current.
     ///

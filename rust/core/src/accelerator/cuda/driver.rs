@@ -138,8 +138,11 @@ unsafe impl Driver for CudaDriver {
 
     unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
         self.granularity(device)?;
+        let device = self.device(device)?;
+        // Until the end: a device that is let reach all memory meanwhile would be let reach this.
+        let _reached_by = device.reached_by();
         // SAFETY: as the caller vouches.
-        unsafe { self.device(device)?.unmap(address, bytes) }
+        unsafe { device.unmap(address, bytes) }
     }
 
     fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange> {

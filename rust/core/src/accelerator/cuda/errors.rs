@@ -19,6 +19,7 @@ pub(super) fn check(result: CUresult) -> Result<(), Code> {
 impl Code {
     pub(super) const NOT_SUPPORTED: Code = Code(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     pub(super) const INVALID_HANDLE: Code = Code(CUresult::CUDA_ERROR_INVALID_HANDLE);
+    pub(super) const ILLEGAL_STATE: Code = Code(CUresult::CUDA_ERROR_ILLEGAL_STATE);
     pub(super) const NOT_READY: Code = Code(CUresult::CUDA_ERROR_NOT_READY);
     pub(super) const TOO_MANY_PEERS: Code = Code(CUresult::CUDA_ERROR_TOO_MANY_PEERS);
     pub(super) const PEER_ACCESS_ALREADY_ENABLED: Code =
@@ -50,7 +51,6 @@ impl Code {
                 self.0,
                 CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
                     | CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE
-                    | CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE
                     | CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
                     | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
                     | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
@@ -62,6 +62,7 @@ impl Code {
                     | CUresult::CUDA_ERROR_INVALID_PC
                     | CUresult::CUDA_ERROR_LAUNCH_FAILED
                     | CUresult::CUDA_ERROR_SYSTEM_NOT_READY
+                    | CUresult::CUDA_ERROR_EXTERNAL_DEVICE
                     | CUresult::CUDA_ERROR_UNKNOWN
             )
     }
@@ -92,5 +93,16 @@ impl Code {
         }
         // SAFETY: the driver's names and sentences are constants that end with a zero.
         Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_others_use_now_may_be_used_later() {
+        assert!(!Code(CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE).is_sticky());
+        assert!(Code(CUresult::CUDA_ERROR_EXTERNAL_DEVICE).is_sticky());
     }
 }

@@ -28,6 +28,9 @@ pub(super) struct Stream {
     failure: Mutex<Option<Failure>>,
 }
 
+/// Held while nobody else may queue anything on a stream.
+pub(super) type Alone<'a> = MutexGuard<'a, ()>;
+
 /// What a function on a stream failed with, until somebody is told.
 pub(super) struct Failure {
     /// A smaller number failed earlier.
@@ -72,7 +75,7 @@ impl Stream {
     }
 
     /// Nobody else queues anything until this is dropped: a function and the wait for it belong together.
-    pub(super) fn alone(&self) -> MutexGuard<'_, ()> {
+    pub(super) fn alone(&self) -> Alone<'_> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -170,7 +170,7 @@ pub(super) fn capture_of(
     handle: StreamHandle,
     operation: &'static str,
 ) -> Result<Option<u64>> {
-    // The driver refuses even the question while any other stream captures.
+    // The driver refuses even the question while a stream captures that is ordered with this one.
     if handle.native == DEFAULT {
         return Ok(None);
     }

@@ -39,7 +39,8 @@ impl Turns {
             let after = before.map_or(self.served, |failed| failed.after);
             self.failed = Some(Failed { after, up_to, code });
         }
-        self.served = up_to;
+        // Where there is no thread, who asked first may be served last.
+        self.served = self.served.max(up_to);
     }
 }
 
@@ -117,5 +118,14 @@ mod tests {
             locked(&whole.0.0).serve(up_to, waited);
         }
         assert_eq!([1, 2, 3, 4].map(wait), [Ok(true), Err(Code::NOT_READY), Err(Code::NOT_READY), Ok(false)]);
+    }
+
+    #[test]
+    fn who_asked_later_is_served_once_and_for_all() {
+        let whole = WholeDevice::default();
+        for number in [2, 1] {
+            locked(&whole.0.0).serve(number, Ok(()));
+        }
+        assert_eq!(whole.wait(2, Patience { limit: Duration::ZERO, asleep: false }), Ok(true));
     }
 }

@@ -7,14 +7,14 @@ use cudarc::driver::sys::{CUresult, CUstream, CUstreamCaptureMode};
 
 use super::api;
 use super::captures::refused;
-use super::copies::{COPY, FILL};
-use super::errors::check;
+use super::copies::{COPY, FILL, stays_on_its_device};
+use super::errors::{Code, check};
 use super::events::{Event, EventState, Marked};
 use super::functions::{self, Function, ToldBy};
 use super::gates::Gate;
 use super::graphs::{self, Contents};
 use super::started::Started;
-use super::stream::{Stream, pointer};
+use super::stream::{Alone, Stream, pointer};
 use super::streams::capture_of;
 use crate::Result;
 use crate::accelerator::driver::{
@@ -35,19 +35,20 @@ impl Started {
         Ok(capture)
     }
 
-    /// Queues work, and keeps what it reaches until it has been done, or as long as a graph has it.
+    /// Queues work, and keeps what it reaches until it has been done, or as long as a graph has it. Nobody else queues
+    /// anything on the stream until `act` lets go of what it is given.
     fn queue(
         &self,
         stream: &Stream,
         capture: Option<u64>,
         operation: &'static str,
         keep: Keeper,
-        act: impl FnOnce(CUstream) -> Result<CUresult>,
+        act: impl FnOnce(CUstream, Alone<'_>) -> Result<CUresult>,
     ) -> Result<()> {
         let device = self.device(stream.handle.device)?;
         {
-            let (_bound, _alone) = (device.bind(operation)?, stream.alone());
-            device.check(operation, act(stream.pointer())?)?;
+            let _bound = device.bind(operation)?;
+            device.check(operation, act(stream.pointer(), stream.alone())?)?;
         }
         match capture {
             Some(number) => {
@@ -66,8 +67,14 @@ impl Started {
         if copy.bytes == 0 {
             return Ok(());
         }
-        // SAFETY: as the caller vouches; the keeper stays until the copy has been done.
-        let act = |on| unsafe { self.queue_copy(&copy, on) };
+        let act = |on, alone: Alone<'_>| {
+            // For memory that is not pinned the driver waits for the stream, and so for functions that queue more there.
+            if !stays_on_its_device(&copy) {
+                drop(alone);
+            }
+            // SAFETY: as the caller vouches; the keeper stays until the copy has been done.
+            unsafe { self.queue_copy(&copy, on) }
+        };
         self.queue(&stream, capture, COPY, copy.keep.clone(), act)
     }
 
@@ -80,7 +87,7 @@ impl Started {
             return Ok(());
         }
         // SAFETY: as the caller vouches; the keeper stays until the fill has been done.
-        let act = |on| Ok(unsafe { self.queue_fill(&fill, on) });
+        let act = |on, _alone: Alone<'_>| Ok(unsafe { self.queue_fill(&fill, on) });
         self.queue(&stream, capture, FILL, fill.keep.clone(), act)
     }
 
@@ -98,7 +105,7 @@ impl Started {
         };
         let gate = gate.map(Arc::new);
         let function = Arc::new(Function { work, device: device.named(), told_by, gate: gate.clone() });
-        let act = |on| {
+        let act = |on, _alone: Alone<'_>| {
             // SAFETY: what the function is given is kept until it has been called for the last time.
             let queued = unsafe { api::cuLaunchHostFunc(on, Some(functions::call), function.data()) };
             let (Some(gate), Ok(())) = (gate, check(queued)) else { return Ok(queued) };
@@ -146,8 +153,14 @@ impl Started {
 
     pub(super) fn release_event(&self, handle: EventHandle) {
         let Some(event) = self.events.remove(handle) else { return };
-        // That it fails concerns a device that is of no use any more.
-        let _ = self.supersede(&event, &event.state());
+        {
+            let mut state = event.state();
+            // That it fails concerns a device that is of no use any more.
+            let _ = self.supersede(&event, &state);
+            // Who has found the event before does not ask the driver for it any more.
+            let record = self.events.next_record();
+            *state = EventState { marked: Marked::Nothing, record, is_awaited: false };
+        }
         if let Ok(device) = self.device(handle.device) {
             // SAFETY: nobody can name the event any more.
             let _ = device.call("an Event that goes", || unsafe { api::cuEventDestroy_v2(event.pointer()) });
@@ -217,21 +230,32 @@ impl Started {
     pub(super) fn end_capture(&self, handle: StreamHandle) -> Result<GraphHandle> {
         let (stream, device) = (self.streams.find(handle, END)?, self.device(handle.device)?);
         let begun = self.captures.begun_on(handle);
-        if begun.is_none() {
-            let number = capture_of(device, handle, END)?
-                .ok_or_else(|| refused(END, "no capture has begun on the stream"))?;
-            if self.captures.is_underway(number) {
-                return Err(refused(END, "a capture ends on the stream on which it began"));
+        match begun {
+            Some(number) if matches!(capture_of(device, handle, END), Ok(Some(_))) => {
+                self.captures.refuse_to_end(number, END)?;
+            }
+            Some(_) => {}
+            None => {
+                let number = capture_of(device, handle, END)?
+                    .ok_or_else(|| refused(END, "no capture has begun on the stream"))?;
+                if self.captures.is_underway(number) {
+                    return Err(refused(END, "a capture ends on the stream on which it began"));
+                }
             }
         }
         // Whatever the driver says, it is over.
-        let capture = begun.and_then(|number| self.captures.end(number));
+        let mut capture = begun.and_then(|number| self.captures.end(number));
         let mut graph = ptr::null_mut();
         let ended = {
             let _bound = device.bind(END)?;
             // SAFETY: the stream is alive and the pointer valid.
             check(unsafe { api::cuStreamEndCapture(stream.pointer(), &raw mut graph) })
         };
+        if ended == Err(Code::ILLEGAL_STATE)
+            && let Some(ended) = capture.take()
+        {
+            ended.leave();
+        }
         let (keep, runs, broken) =
             capture.map_or_else(Default::default, |capture| (capture.keep, capture.runs, capture.broken));
         let failed = match (ended, broken) {

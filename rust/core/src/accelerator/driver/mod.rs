@@ -231,7 +231,8 @@ pub unsafe trait Driver: Send + Sync {
     fn capture_of(&self, stream: StreamHandle) -> Result<Option<u64>>;
 
     /// Ends the capture that began on the stream. Fails, and the capture is over all the same, where something
-    /// was done that can't be repeated, or another stream's part was not joined back.
+    /// was done that can't be repeated, or another stream's part was not joined back. A driver may refuse to end one on
+    /// another thread than it began on, unless its mode is relaxed; then it goes on.
     fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle>;
 
     /// Makes a graph ready to be replayed.
