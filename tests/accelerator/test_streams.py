@@ -257,3 +257,11 @@ def test_a_late_error_is_told_by_the_event_behind_it_or_by_the_device() -> None:
         with pytest.raises(errors.AcceleratorError, match="KeyError"):
             wait(stream, event)
         assert stream.query()
+
+
+def test_the_default_stream_of_each_thread_is_refused(driver: str) -> None:
+    if driver != "cuda":
+        pytest.skip("only NVIDIA's driver has a default stream for each thread")
+    foreign: Any = Foreign((0, 2))
+    with pytest.raises(errors.ArgumentError, match="each thread"):
+        accelerator.set_stream(foreign)

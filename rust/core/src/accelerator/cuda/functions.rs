@@ -94,7 +94,7 @@ enum Then {
 impl Job {
     fn run(self) {
         self.function.run();
-        // Before the stream goes on: who waits for it finds what was kept released.
+        // Before the stream goes on, so that the last owner is never this thread.
         drop(self.function);
         match self.then {
             Then::Open(gate) => gate.open(),

@@ -112,12 +112,21 @@ impl Streams {
     pub(super) fn adopt(&self, device: &CudaDevice, native: u64) -> Result<StreamHandle> {
         let native = if native == LEGACY { DEFAULT } else { native };
         let handle = StreamHandle { device: device.index, native };
-        if native != DEFAULT && native != PER_THREAD {
-            check_context(device, handle)?;
+        match native {
+            DEFAULT => {}
+            // Another thread that marks a place there, or has memory wait for it, would name another stream.
+            PER_THREAD => {
+                return Err(Error::Argument {
+                    name: EXTERNAL,
+                    given: format!("the default stream that each thread has of its own ({PER_THREAD})"),
+                    allowed: "a stream that is the same on every thread".to_owned(),
+                });
+            }
+            _ => check_context(device, handle)?,
         }
         let mut table = self.table();
         if !table.by_handle.contains_key(&handle) {
-            self.add(&mut table, handle, native > PER_THREAD);
+            self.add(&mut table, handle, native != DEFAULT);
         }
         Ok(handle)
     }
