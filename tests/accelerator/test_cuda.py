@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests import child
 from tests.accelerator import fake_cuda, fake_driver
+from tests.accelerator.leaving import LEAVES, check
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is found as libraries are on Linux"),
@@ -83,27 +83,11 @@ BUSY = """
     {leave}
 """
 
-LEAVES: dict[str, tuple[str, int, bool]] = {
-    "by the end of the program": ("pass", 0, True),
-    "with an exit status": ("sys.exit(3)", 3, True),
-    "by a signal": (
-        "sys.stdout.flush(); os.kill(os.getpid(), signal.SIGTERM); time.sleep(20)",
-        -signal.SIGTERM,
-        False,
-    ),
-    "at once": ("sys.stdout.flush(); os._exit(7)", 7, False),
-}
-
 
 @pytest.mark.parametrize("leave", LEAVES)
 @pytest.mark.parametrize("group", range(5))
 def test_a_process_leaves_in_the_middle_of_work_with_its_own_status(leave: str, group: int) -> None:
-    statement, status, ends_well = LEAVES[leave]
-    for number in range(5 * group, 5 * group + 5):
-        done = run(BUSY.format(number=number, leave=statement))
-        assert (done.code, done.stderr) == (status, "")
-        handlers = "registered before\n" if ends_well else ""
-        assert done.stdout == f"not flushed {handlers}"
+    check(BUSY, leave, group, env=environment(), options=OPTIONS, handlers="registered before\n")
 
 
 USED = """

@@ -2,7 +2,41 @@
 
 use std::collections::BTreeMap;
 
+use super::Device;
 use super::driver::Address;
+use crate::Error;
+
+pub(super) const RESERVING: &str = "reserving addresses";
+pub(super) const RELEASING: &str = "giving addresses back";
+pub(super) const MAPPING: &str = "giving memory to addresses";
+pub(super) const UNMAPPING: &str = "taking memory from addresses";
+
+/// The error for so many bytes of addresses that can't be reserved.
+pub(super) fn not_whole(bytes: usize, granularity: usize) -> Error {
+    let (given, allowed) = (format!("{bytes} bytes"), format!("a multiple of {granularity}"));
+    Error::Argument { name: RESERVING, given, allowed }
+}
+
+/// The error for addresses that can't be given back.
+pub(super) fn not_unused(device: Device, address: Address, bytes: usize) -> Error {
+    refused(RELEASING, address, bytes, format!("what was reserved on {device} and has no memory"))
+}
+
+/// The error for addresses that can't be given memory.
+pub(super) fn not_free(device: Device, address: Address, bytes: usize, granularity: usize) -> Error {
+    let allowed =
+        format!("whole multiples of {granularity} of what was reserved on {device} and has no memory");
+    refused(MAPPING, address, bytes, allowed)
+}
+
+/// The error for addresses whose memory can't be taken back.
+pub(super) fn not_a_piece(device: Device, address: Address, bytes: usize) -> Error {
+    refused(UNMAPPING, address, bytes, format!("what was given memory at once on {device}"))
+}
+
+fn refused(name: &'static str, address: Address, bytes: usize, allowed: String) -> Error {
+    Error::Argument { name, given: format!("{bytes} bytes at {:#x}", address.0), allowed }
+}
 
 /// Reserved addresses by the first, what owns them, and the pieces that have memory.
 #[derive(Debug)]

@@ -13,20 +13,11 @@ use cudarc::driver::sys::{
 use super::api;
 use super::device::CudaDevice;
 use super::errors::check;
-use super::pool::{access, location};
+use super::memory::{access, location};
+use crate::Result;
 use crate::accelerator::driver::Address;
 use crate::accelerator::memory::OutOfMemory;
-use crate::accelerator::reservations::Reservations;
-use crate::{Error, Result};
-
-const RESERVING: &str = "reserving addresses";
-const RELEASING: &str = "giving addresses back";
-const MAPPING: &str = "giving memory to addresses";
-const UNMAPPING: &str = "taking memory from addresses";
-
-fn refused(name: &'static str, address: Address, bytes: usize, allowed: String) -> Error {
-    Error::Argument { name, given: format!("{bytes} bytes at {:#x}", address.0), allowed }
-}
+use crate::accelerator::reservations::{self, MAPPING, RELEASING, RESERVING, Reservations, UNMAPPING};
 
 impl CudaDevice {
     fn books(&self) -> MutexGuard<'_, Reservations> {
@@ -65,8 +56,7 @@ impl CudaDevice {
 
     pub(super) fn reserve_addresses(&self, bytes: usize, granularity: usize) -> Result<Address> {
         if bytes == 0 || !bytes.is_multiple_of(granularity) {
-            let (given, allowed) = (format!("{bytes} bytes"), format!("a multiple of {granularity}"));
-            return Err(Error::Argument { name: RESERVING, given, allowed });
+            return Err(reservations::not_whole(bytes, granularity));
         }
         let mut address = 0;
         let _bound = self.bind(RESERVING)?;
@@ -79,8 +69,7 @@ impl CudaDevice {
 
     pub(super) fn release_addresses(&self, address: Address, bytes: usize) -> Result<()> {
         if self.books().remove(address, bytes).is_none() {
-            let allowed = format!("what was reserved on {} and has no memory", self.named());
-            return Err(refused(RELEASING, address, bytes, allowed));
+            return Err(reservations::not_unused(self.named(), address, bytes));
         }
         // SAFETY: the addresses were reserved, and none of them has memory.
         self.call(RELEASING, || unsafe { api::cuMemAddressFree(address.0, bytes) })
@@ -103,11 +92,7 @@ impl CudaDevice {
             is_free.then(|| books.give(address, bytes)).is_some()
         };
         if !is_taken {
-            let allowed = format!(
-                "whole multiples of {granularity} of what was reserved on {} and has no memory",
-                self.named()
-            );
-            return Err(refused(MAPPING, address, bytes, allowed));
+            return Err(reservations::not_free(self.named(), address, bytes, granularity));
         }
         let given = self.give_memory(address, bytes, peers);
         if given.is_err() {
@@ -146,8 +131,7 @@ impl CudaDevice {
     /// As for [`Driver::unmap`](crate::accelerator::driver::Driver::unmap).
     pub(super) unsafe fn unmap(&self, address: Address, bytes: usize) -> Result<()> {
         if !self.books().is_piece(address, bytes) {
-            let allowed = format!("what was given memory at once on {}", self.named());
-            return Err(refused(UNMAPPING, address, bytes, allowed));
+            return Err(reservations::not_a_piece(self.named(), address, bytes));
         }
         // SAFETY: the addresses have memory, and the caller vouches that nobody uses it.
         self.call(UNMAPPING, || unsafe { api::cuMemUnmap(address.0, bytes) })?;

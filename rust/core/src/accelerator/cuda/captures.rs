@@ -31,11 +31,7 @@ pub(super) struct Capture {
 
 impl Capture {
     fn refuses(&self, thread: ThreadId) -> bool {
-        match self.mode {
-            CaptureMode::Global => true,
-            CaptureMode::ThreadLocal => self.thread == thread,
-            CaptureMode::Relaxed => false,
-        }
+        self.mode.refuses(self.thread == thread)
     }
 
     /// The graph is another library's, and nobody tells us when it goes: what it reaches stays for good.

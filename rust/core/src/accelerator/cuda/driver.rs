@@ -56,11 +56,8 @@ unsafe impl Driver for CudaDriver {
     }
 
     fn unavailable(&self) -> Option<String> {
-        match self.started.get() {
-            Some(started) if started.is_of_this_process() => None,
-            Some(_) => Some(Error::Forked { what: "NVIDIA's driver" }.to_string()),
-            None => counting::count().err().map(|status| status.to_string()),
-        }
+        let is_started = self.started.get().is_some_and(Started::is_of_this_process);
+        if is_started { None } else { counting::count().err().map(|status| status.to_string()) }
     }
 
     fn device_count(&self) -> u32 {

@@ -2,7 +2,7 @@
 
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{CU_MEMHOSTALLOC_PORTABLE, CUresult, CUstream, CUstreamWaitValue_flags};
 use once_cell::race::OnceBool;
@@ -81,7 +81,7 @@ impl Gate {
 }
 
 impl Gates {
-    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<u64>> {
+    fn spare(&self) -> MutexGuard<'_, Vec<u64>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

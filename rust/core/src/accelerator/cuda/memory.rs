@@ -3,7 +3,9 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cudarc::driver::sys::{CU_MEMHOSTALLOC_PORTABLE, CUresult};
+use cudarc::driver::sys::{
+    CU_MEMHOSTALLOC_PORTABLE, CUmemAccess_flags, CUmemAccessDesc, CUmemLocation, CUmemLocationType, CUresult,
+};
 
 use super::api;
 use super::device::CudaDevice;
@@ -101,5 +103,18 @@ impl CudaDevice {
         let pointer = ptr::with_exposed_provenance_mut(address.0 as usize);
         // SAFETY: the caller vouches for the memory.
         self.call("giving pinned memory back", || unsafe { api::cuMemFreeHost(pointer) })
+    }
+}
+
+/// The memory of a device.
+pub(super) fn location(device: &CudaDevice) -> CUmemLocation {
+    CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device.ordinal }
+}
+
+/// That a device reads and writes.
+pub(super) fn access(device: &CudaDevice) -> CUmemAccessDesc {
+    CUmemAccessDesc {
+        location: location(device),
+        flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     }
 }

@@ -3,13 +3,14 @@
 use std::ptr;
 
 use cudarc::driver::sys::{
-    CUdevice_attribute, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType,
-    CUmemLocation, CUmemLocationType, CUmemPoolProps, CUmemoryPool, CUresult, CUstream, CUstream_flags,
+    CUdevice_attribute, CUmemAllocationHandleType, CUmemAllocationType, CUmemPoolProps, CUmemoryPool,
+    CUresult, CUstream, CUstream_flags,
 };
 
 use super::api;
 use super::device::CudaDevice;
 use super::errors::check;
+use super::memory::{access, location};
 use crate::Result;
 use crate::accelerator::driver::Address;
 
@@ -83,18 +84,5 @@ impl Pool {
         let access = access(peer);
         // SAFETY: the pointer is valid for one description.
         unsafe { api::cuMemPoolSetAccess(self.pool(), &raw const access, 1) }
-    }
-}
-
-/// The memory of a device.
-pub(super) fn location(device: &CudaDevice) -> CUmemLocation {
-    CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device.ordinal }
-}
-
-/// That a device reads and writes.
-pub(super) fn access(device: &CudaDevice) -> CUmemAccessDesc {
-    CUmemAccessDesc {
-        location: location(device),
-        flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     }
 }

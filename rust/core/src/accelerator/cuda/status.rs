@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::env;
+
 /// The driver library, as the loader knows it everywhere.
 pub(super) const SONAME: &str = "libcuda.so.1";
 
@@ -113,7 +115,7 @@ impl fmt::Display for DriverStatus {
             ),
             DriverStatus::NoDevice => write!(f, "NVIDIA's driver sees no device"),
             DriverStatus::Hidden { variable } => {
-                write!(f, "CUDA_VISIBLE_DEVICES is {variable:?}, which shows none of NVIDIA's devices")
+                write!(f, "{} is {variable:?}, which shows none of NVIDIA's devices", env::VISIBLE_DEVICES)
             }
             DriverStatus::NotPermitted => {
                 write!(f, "NVIDIA's driver refused: this process may not use its devices")

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{CUresult, CUstream};
 
+use super::api;
 use super::device::CudaDevice;
 use super::errors::{Code, check};
 use super::line::Line;
@@ -43,10 +44,6 @@ impl Failure {
     pub(super) fn new(place: u64, error: Error) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         Failure { order: MADE.fetch_add(1, Ordering::Relaxed), place, error }
-    }
-
-    pub(super) fn into_error(self) -> Error {
-        self.error
     }
 }
 
@@ -149,7 +146,7 @@ impl Stream {
     /// Whether all that is queued has been done.
     pub(super) fn is_idle(&self, device: &CudaDevice, operation: &'static str) -> Result<bool> {
         // SAFETY: the stream is alive.
-        let query = || unsafe { super::api::cuStreamQuery(self.pointer()) };
+        let query = || unsafe { api::cuStreamQuery(self.pointer()) };
         let is_idle = device.is_ready(operation, query)?;
         self.advance(device, operation)?;
         Ok(is_idle)
@@ -179,9 +176,9 @@ impl Stream {
         self.failure().get_or_insert(failure);
     }
 
-    /// The order of what failed up to a place and was not told yet.
-    pub(super) fn failed(&self, up_to: u64) -> Option<u64> {
-        self.failure().as_ref().filter(|failure| failure.place <= up_to).map(|failure| failure.order)
+    /// The order of what failed and was not told yet.
+    pub(super) fn failed(&self) -> Option<u64> {
+        self.failure().as_ref().map(|failure| failure.order)
     }
 
     /// Fails with it. Nobody is told again.
@@ -190,7 +187,7 @@ impl Stream {
         if failure.as_ref().is_none_or(|failure| failure.place > up_to) {
             return Ok(());
         }
-        failure.take().map_or(Ok(()), |failure| Err(failure.into_error()))
+        failure.take().map_or(Ok(()), |failure| Err(failure.error))
     }
 
     /// Calls a function of the driver with this stream and its context.

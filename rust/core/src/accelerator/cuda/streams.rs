@@ -56,7 +56,7 @@ impl Streams {
         if let Some(stream) = table.by_handle.get(&handle) {
             return Ok(stream.clone());
         }
-        if handle.native == DEFAULT {
+        if is_default(handle) {
             return Ok(self.add(&mut table, handle, false));
         }
         Err(Error::Argument {
@@ -142,6 +142,11 @@ impl Streams {
     }
 }
 
+/// Whether a device has had the stream from the start.
+pub(super) fn is_default(handle: StreamHandle) -> bool {
+    handle.native == DEFAULT
+}
+
 /// Fails for what is no stream of a device's primary context.
 fn check_context(device: &CudaDevice, handle: StreamHandle) -> Result<()> {
     let mut found = ptr::null_mut();
@@ -180,7 +185,7 @@ pub(super) fn capture_of(
     operation: &'static str,
 ) -> Result<Option<u64>> {
     // The driver refuses even the question while a stream captures that is ordered with this one.
-    if handle.native == DEFAULT {
+    if is_default(handle) {
         return Ok(None);
     }
     let (mut status, mut number) = (CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE, 0);

@@ -249,7 +249,7 @@ impl Started {
     /// Fails with what failed first on any stream of a device and was not told yet.
     fn tell_of_device(&self, device: &CudaDevice) -> Result<()> {
         let streams = self.streams.of_device(device.index).into_iter();
-        let failed = streams.filter_map(|(stream, _)| Some((stream.failed(u64::MAX)?, stream)));
+        let failed = streams.filter_map(|(stream, _)| Some((stream.failed()?, stream)));
         let first = failed.min_by_key(|(order, _)| *order);
         first.map_or(Ok(()), |(_, stream)| stream.tell(u64::MAX))
     }

@@ -14,8 +14,8 @@ use super::functions::{self, Function, ToldBy};
 use super::gates::Gate;
 use super::graphs::{self, Contents};
 use super::started::Started;
-use super::stream::{Alone, Stream, pointer};
-use super::streams::capture_of;
+use super::stream::{Alone, Stream};
+use super::streams::{capture_of, is_default};
 use crate::Result;
 use crate::accelerator::driver::{
     CaptureMode, Copy, EventHandle, ExecutableHandle, Fill, GraphHandle, Keeper, StreamHandle, Work,
@@ -192,7 +192,7 @@ impl Started {
                 let _ = self.captures.break_off(other, WAIT_EVENT, reason);
                 break_off(own, reason)
             }
-            (None, Marked::InCapture(other)) if self.is_default(handle) => {
+            (None, Marked::InCapture(other)) if is_default(handle) => {
                 break_off(other, "a default stream can't take part in a capture")
             }
             (Some(own), Marked::InStream { .. } | Marked::Elsewhere) => {
@@ -202,13 +202,9 @@ impl Started {
         }
     }
 
-    fn is_default(&self, handle: StreamHandle) -> bool {
-        pointer(handle).is_null()
-    }
-
     pub(super) fn begin_capture(&self, handle: StreamHandle, mode: CaptureMode) -> Result<()> {
         let (stream, device) = (self.streams.find(handle, BEGIN)?, self.device(handle.device)?);
-        if self.is_default(handle) {
+        if is_default(handle) {
             return Err(refused(BEGIN, "a default stream can't be captured"));
         }
         if capture_of(device, handle, BEGIN)?.is_some() {

@@ -195,6 +195,17 @@ pub enum CaptureMode {
     Relaxed,
 }
 
+impl CaptureMode {
+    /// Whether it refuses what can't be repeated to the thread that captures, or to another one.
+    pub(crate) fn refuses(self, is_capturing: bool) -> bool {
+        match self {
+            CaptureMode::Global => true,
+            CaptureMode::ThreadLocal => is_capturing,
+            CaptureMode::Relaxed => false,
+        }
+    }
+}
+
 /// What a recorded graph consists of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GraphShape {

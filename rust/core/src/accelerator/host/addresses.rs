@@ -8,17 +8,13 @@ use std::ptr;
 use super::device;
 use super::memory::Memory;
 use super::shared::Shared;
+use crate::Result;
 use crate::accelerator::driver::{Address, DeviceIndex};
 use crate::accelerator::memory::OutOfMemory;
-use crate::{Error, Result};
+use crate::accelerator::reservations::{self, MAPPING, RELEASING, RESERVING, UNMAPPING};
 
 /// As much as devices give memory for at least, so that programs meet here what they meet there.
 const GRANULARITY: usize = 2 << 20;
-
-const RESERVING: &str = "reserving addresses";
-const RELEASING: &str = "giving addresses back";
-const MAPPING: &str = "giving memory to addresses";
-const UNMAPPING: &str = "taking memory from addresses";
 
 /// A range of addresses that belongs to nobody else in this process, until it is dropped.
 #[derive(Debug)]
@@ -82,10 +78,6 @@ unsafe fn take_pages(address: Address, bytes: usize) -> bool {
     unsafe { libc::mmap(pointer, bytes, libc::PROT_NONE, flags, -1, 0) != libc::MAP_FAILED }
 }
 
-fn refused(name: &'static str, address: Address, bytes: usize, allowed: String) -> Error {
-    Error::Argument { name, given: format!("{bytes} bytes at {:#x}", address.0), allowed }
-}
-
 fn is_whole(bytes: usize) -> bool {
     bytes > 0 && bytes.is_multiple_of(GRANULARITY)
 }
@@ -98,8 +90,7 @@ impl Shared {
     pub(super) fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
         self.lock()?.device(device, RESERVING)?;
         if !is_whole(bytes) {
-            let (given, allowed) = (format!("{bytes} bytes"), format!("a multiple of {GRANULARITY}"));
-            return Err(Error::Argument { name: RESERVING, given, allowed });
+            return Err(reservations::not_whole(bytes, GRANULARITY));
         }
         let out_of_memory = || OutOfMemory::error(device::named(device), bytes);
         // Without the lock, as the system may take its time.
@@ -123,8 +114,7 @@ impl Shared {
             (released, lost)
         };
         if released.is_none() {
-            let allowed = format!("what was reserved on {} and has no memory", device::named(device));
-            return Err(refused(RELEASING, address, bytes, allowed));
+            return Err(reservations::not_unused(device::named(device), address, bytes));
         }
         lost
     }
@@ -136,11 +126,7 @@ impl Shared {
             let memory = &mut state.device(device, MAPPING)?.memory;
             let is_whole = is_whole(bytes) && address.0.is_multiple_of(GRANULARITY as u64);
             if !is_whole || !memory.reservations.are_free(address, bytes) {
-                let allowed = format!(
-                    "whole multiples of {GRANULARITY} of what was reserved on {} and has no memory",
-                    device::named(device)
-                );
-                return Err(refused(MAPPING, address, bytes, allowed));
+                return Err(reservations::not_free(device::named(device), address, bytes, GRANULARITY));
             }
             if state.faults.allocation_fails() || !state.device(device, MAPPING)?.memory.reserve(bytes) {
                 return Err(out_of_memory());
@@ -164,8 +150,7 @@ impl Shared {
             let lost = state.check_not_lost(device, UNMAPPING);
             let memory = state.devices.get_mut(usize::from(device)).map(|device| &mut device.memory);
             if !memory.is_some_and(|memory| memory.reservations.is_piece(address, bytes)) {
-                let allowed = format!("what was given memory at once on {}", device::named(device));
-                return Err(refused(UNMAPPING, address, bytes, allowed));
+                return Err(reservations::not_a_piece(device::named(device), address, bytes));
             }
             lost
         };

@@ -100,11 +100,7 @@ impl Capture {
     }
 
     fn refuses(&self, thread: ThreadId) -> bool {
-        match self.mode {
-            CaptureMode::Global => true,
-            CaptureMode::ThreadLocal => self.thread == thread,
-            CaptureMode::Relaxed => false,
-        }
+        self.mode.refuses(self.thread == thread)
     }
 }
 
