@@ -55,6 +55,23 @@ pub(crate) const MKL_VERBOSE: &str = "MKL_VERBOSE";
 /// How much oneDNN tells of its calls, the stronger first.
 pub(crate) const ONEDNN_VERBOSE: [&str; 2] = ["ONEDNN_VERBOSE", "DNNL_VERBOSE"];
 
+/// The variables of others that this crate reads, besides those that set flags.
+pub(crate) const OF_OTHERS: [&str; 13] = [
+    ALLOC_CONF[1],
+    ALLOC_CONF[2],
+    NO_MEMORY_CACHING,
+    VISIBLE_DEVICES,
+    TF32_OVERRIDE,
+    CPU_CAPABILITY,
+    LIBRARY_PATH,
+    CUDA_HOME,
+    CUDA_PATH,
+    CONDA_PREFIX,
+    MKL_VERBOSE,
+    ONEDNN_VERBOSE[0],
+    ONEDNN_VERBOSE[1],
+];
+
 /// Whether `INTERLOCK_DEBUG` was on when it was first asked.
 pub(crate) fn debug() -> bool {
     // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
@@ -113,4 +130,24 @@ pub(crate) fn paths(variable: &str) -> Vec<PathBuf> {
 /// The folder that a variable names.
 pub(crate) fn path(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variable_that_is_named_here_is_in_a_list() {
+        let mut listed: Vec<&str> = OURS.map(|(name, _)| name).to_vec();
+        listed.extend(OF_OTHERS);
+        let (named, _) = include_str!("env.rs").split_once("#[cfg(test)]").unwrap();
+        let is_name = |text: &str| text.len() > 1 && text.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+        let names: Vec<&str> = named.split('"').filter(|text| is_name(text) && *text != PREFIX).collect();
+        assert!(names.contains(&LIBRARY_PATH) && names.contains(&DEBUG));
+        // The one that the loader of the other system reads.
+        let elsewhere = ["LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
+        for name in names {
+            assert!(listed.contains(&name) || elsewhere.contains(&name), "{name}");
+        }
+    }
 }

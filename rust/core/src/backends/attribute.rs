@@ -234,7 +234,8 @@ impl Attribute {
         }
     }
 
-    fn allowed(&self) -> String {
+    /// What a program may write, in words.
+    pub fn allowed(&self) -> String {
         match &self.target {
             Target::Word(word, _) => word.kind.allowed(),
             Target::Node(node) => node.allowed(),

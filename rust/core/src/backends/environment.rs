@@ -1,5 +1,7 @@
 //! The environment as a level of flag values: read whole, once, before the first flag is.
 
+use std::collections::BTreeSet;
+
 use once_cell::race::OnceBox;
 
 use super::attribute::Attribute;
@@ -47,6 +49,14 @@ pub(super) fn forbids_tf32() -> bool {
 /// The variables that were not understood, each with the reason; they count as unset.
 pub fn problems() -> &'static [(String, Error)] {
     &environment().problems
+}
+
+/// The names of the variables that this crate reads: ours and those of others, without those of registered flags.
+pub fn variables() -> Vec<String> {
+    let of_flags = table::own_attributes().flat_map(Attribute::variables);
+    let others = env::OURS.map(|(name, _)| name).into_iter().chain(env::OF_OTHERS);
+    let all: BTreeSet<String> = of_flags.chain(others.map(str::to_owned)).collect();
+    all.into_iter().collect()
 }
 
 fn read_from(variables: &Variables) -> Environment {

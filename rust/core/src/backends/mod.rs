@@ -36,7 +36,7 @@ pub use choice::{
 };
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
-pub use environment::problems as environment_problems;
+pub use environment::{problems as environment_problems, variables as environment_variables};
 pub use explain::{Explanation, Level, SetBy};
 pub use flag::Flag;
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};

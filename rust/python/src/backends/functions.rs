@@ -25,6 +25,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(disable_global_flags, module)?)?;
     module.add_function(wrap_pyfunction!(flags_frozen, module)?)?;
     module.add_function(wrap_pyfunction!(environment_problems, module)?)?;
+    module.add_function(wrap_pyfunction!(environment_variables, module)?)?;
     module.add_function(wrap_pyfunction!(get_float32_matmul_precision, module)?)?;
     module.add_function(wrap_pyfunction!(set_float32_matmul_precision, module)?)
 }
@@ -68,8 +69,9 @@ fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
 type Explained<'py> =
     (Bound<'py, PyAny>, &'static str, Option<String>, Bound<'py, PyAny>, Option<&'static str>, String);
 
-/// What the table says of every flag: `name`; `reads` and `takes`, the types as a stub writes them
-/// (`takes` is None for what can only be read); `default`; `variables` of the environment; `acts_on`; `doc`.
+/// What the table says of every flag: `name`; `reads` and `takes`, the types as a stub writes them; `allowed`, what
+/// may be written in words (None, as `takes` is, for what can only be read); `default`; `variables` of the
+/// environment; `acts_on`; `doc`.
 #[pyfunction]
 fn table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     backends::own_attributes()
@@ -78,6 +80,8 @@ fn table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
             row.set_item("name", attribute.name())?;
             row.set_item("reads", attribute.annotation())?;
             row.set_item("takes", attribute.accepted_annotation())?;
+            let allowed = (!attribute.is_read_only()).then(|| attribute.allowed());
+            row.set_item("allowed", allowed)?;
             row.set_item("default", object(py, attribute.default())?)?;
             row.set_item("variables", attribute.variables())?;
             row.set_item("acts_on", attribute.effect().what())?;
@@ -198,6 +202,12 @@ fn environment_problems() -> Vec<(&'static str, String)> {
         .iter()
         .map(|(variable, error)| (variable.as_str(), error.to_string()))
         .collect()
+}
+
+/// The names of the environment variables that are read, without those of registered flags.
+#[pyfunction]
+fn environment_variables() -> Vec<String> {
+    backends::environment_variables()
 }
 
 /// `highest`, `high` or `medium`: the lower of what the two matmul nodes read.

@@ -1,0 +1,93 @@
+"""What `python -m interlock` is told to do."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from interlock._report.colours import Choice
+from interlock._report.names import UnknownNameError
+
+PROGRAM = "python -m interlock"
+COMMANDS = {
+    "flags": "a table of the flags, or of those that are named and those of the modules that are named",
+    "explain": "all that is known of one flag",
+    "accelerators": "the devices with what they tell, or why there are none",
+}
+_COMMON = ("--json", "--color", "--help")
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What to report, and how."""
+
+    command: str | None
+    names: tuple[str, ...]
+    load: bool
+    json: bool
+    color: Choice
+
+
+def parse(given: Sequence[str]) -> Arguments:
+    """Return what the command line asks for; options may stand before and after the command.
+
+    Raises `UnknownNameError` for a command or an option that does not exist. What else is wrong, and
+    `--help`, ends the process as argparse does.
+    """
+    command, rest = _split(given)
+    if command is not None and command not in COMMANDS:
+        raise UnknownNameError(f"no command is called {command}", command, COMMANDS)
+    options = _COMMON if command else (*_COMMON, "--load")
+    parsed, unknown = _parser(command).parse_known_args(rest)
+    for argument in unknown:
+        if argument.startswith("-"):
+            raise UnknownNameError(f"there is no option {argument} here", argument.partition("=")[0], options)
+        raise UnknownNameError(f"{command} takes one name, and {argument} is another one")
+    names = getattr(parsed, "names", [])
+    return Arguments(
+        command=command,
+        names=tuple([names] if isinstance(names, str) else names),
+        load=getattr(parsed, "load", False),
+        json=parsed.json,
+        color=cast("Choice", parsed.color),
+    )
+
+
+def _split(given: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the first argument that is no option and no option's value, and the others."""
+    for place, argument in enumerate(given):
+        if not argument.startswith("-") and given[max(0, place - 1)] != "--color":
+            return argument, [*given[:place], *given[place + 1 :]]
+    return None, list(given)
+
+
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    """Return the parser of a command, or of the report."""
+    parser = argparse.ArgumentParser(
+        prog=f"{PROGRAM} {command or ''}".strip(),
+        usage=None if command else f"{PROGRAM} [{' | '.join(COMMANDS)}] [OPTION...]",
+        description=f"Show {COMMANDS[command]}." if command else "Show what interlock finds here.",
+        epilog=None if command else _commands(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    if command == "flags":
+        parser.add_argument("names", metavar="NAME", nargs="*", help="cudnn.enabled, or cudnn for its flags")
+    if command == "explain":
+        parser.add_argument("names", metavar="NAME", help="the dotted name below backends: cudnn.enabled")
+    if command is None:
+        parser.add_argument(
+            "--load", action="store_true", help="load the libraries that are found, to ask for their version"
+        )
+    parser.add_argument("--json", action="store_true", help="the same as one JSON document")
+    parser.add_argument(
+        "--color", choices=["auto", "always", "never"], default="auto", help="colours; auto: on a terminal"
+    )
+    return parser
+
+
+def _commands() -> str:
+    width = max(map(len, COMMANDS)) + 2
+    return "\n".join(["commands:", *(f"  {name.ljust(width)}{what}" for name, what in COMMANDS.items())])

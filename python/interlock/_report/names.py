@@ -1,0 +1,14 @@
+"""Names that a user writes, and the ones that were meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UnknownNameError(Exception):
+    """A name that nothing has, with the near one where there is one."""
+
+    def __init__(self, message: str, name: str = "", candidates: Iterable[str] = ()) -> None:
+        near = difflib.get_close_matches(name, sorted(candidates), n=1)
+        super().__init__("; did you mean ".join([message, *near]) + "?" * len(near))
