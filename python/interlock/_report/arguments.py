@@ -12,9 +12,9 @@ from interlock._report.names import UnknownNameError
 
 PROGRAM = "python -m interlock"
 COMMANDS = {
-    "flags": "a table of the flags, or of those that are named and those of the modules that are named",
+    "flags": "the values of all flags, or of those that are named",
     "explain": "all that is known of one flag",
-    "accelerators": "the devices with what they tell, or why there are none",
+    "accelerators": "the devices and their memory, or why there are none",
 }
 _COMMON = ("--json", "--color", "--help")
 
@@ -43,8 +43,9 @@ def parse(given: Sequence[str]) -> Arguments:
     parsed, unknown = _parser(command).parse_known_args(rest)
     for argument in unknown:
         if argument.startswith("-"):
-            raise UnknownNameError(f"there is no option {argument} here", argument.partition("=")[0], options)
-        raise UnknownNameError(f"{command} takes one name, and {argument} is another one")
+            message = f"{command or 'the report'} has no option {argument}"
+            raise UnknownNameError(message, argument.partition("=")[0], options)
+        raise UnknownNameError(f"{command} has no use for {argument}")
     names = getattr(parsed, "names", [])
     return Arguments(
         command=command,
@@ -67,8 +68,8 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     """Return the parser of a command, or of the report."""
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} {command or ''}".strip(),
-        usage=None if command else f"{PROGRAM} [{' | '.join(COMMANDS)}] [OPTION...]",
-        description=f"Show {COMMANDS[command]}." if command else "Show what interlock finds here.",
+        usage=None if command else f"{PROGRAM} [COMMAND] [OPTION...]",
+        description=f"Show {COMMANDS[command]}." if command else "Show what interlock finds and what is set.",
         epilog=None if command else _commands(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

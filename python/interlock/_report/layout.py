@@ -80,7 +80,9 @@ class Layout:
 
     def _section(self, section: Section) -> Iterator[str]:
         yield self._painted(section.title, Style.TITLE)
-        for block in section.blocks:
+        for number, block in enumerate(section.blocks):
+            if number > 0:
+                yield ""
             match block:
                 case Table():
                     yield from self._table(block)
@@ -133,6 +135,9 @@ class Layout:
             for place, width in enumerate(widths[1:], start=1)
         ]
         first = self.width - INDENT - sum(others) - GAP * len(others)
+        if first > widths[0]:
+            widest = others.index(max(others))
+            others[widest] += first - widths[0]
         return [max(NARROWEST, min(widths[0], first)), *others]
 
     def _cells(self, cells: tuple[Cell, ...], widths: list[int]) -> Iterator[str]:

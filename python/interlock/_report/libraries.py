@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from interlock.backends import libraries as _libraries, openmp
 from interlock.errors import LibraryNotFoundError
@@ -36,18 +36,19 @@ def libraries(*, load: bool) -> tuple[Library, ...]:
 
 
 def _library(name: str, load: bool) -> Library:
-    """Return what the search finds of one library."""
-    path = source = version = problem = None
-    is_loaded = False
+    library = Library(name, None, None, False, None, None)
     try:
-        found = _libraries.find(name)
-        path, source, is_loaded, version = found.path, found.source, found.is_loaded, found.version
-        if load and path is not None:
-            found = _libraries.load(name)
-            path, source, is_loaded, version = found.path, found.source, found.is_loaded, found.version
+        library = _described(_libraries.find(name))
+        if load and library.path is not None:
+            library = _described(_libraries.load(name))
     except LibraryNotFoundError as error:
-        problem = str(error)
-    return Library(name, path, None if source is None else str(source), is_loaded, version, problem)
+        library = replace(library, problem=str(error))
+    return library
+
+
+def _described(found: _libraries.Library) -> Library:
+    source = None if found.source is None else str(found.source)
+    return Library(found.name, found.path, source, found.is_loaded, found.version, None)
 
 
 def runtimes() -> tuple[Runtime, ...]:

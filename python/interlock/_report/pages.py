@@ -40,6 +40,7 @@ def explained(flag: ExplainedFlag) -> tuple[Section, ...]:
             ("effective", Cell(repr(flag.effective))),
             ("overruled by", _whole(flag.overruled_by)),
             ("acts on", Cell(flag.acts_on)),
+            ("type", Cell(flag.type)),
             ("takes", Cell("nothing: it can only be read" if flag.allowed is None else flag.allowed)),
             ("default", Cell(repr(flag.default))),
             ("variables", Cell(", ".join(flag.variables)) if flag.variables else NOTHING),

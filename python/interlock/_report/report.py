@@ -5,24 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from interlock._report import devices, environment, flags, libraries, system
+from interlock._report.devices import Accelerators
+from interlock._report.environment import Variable
+from interlock._report.flags import Flag
+from interlock._report.libraries import Library, Runtime
+from interlock._report.system import Processor, Versions
 
 
 @dataclass(frozen=True)
 class Report:
     """What this process has and what it is set to."""
 
-    versions: system.Versions
-    processor: system.Processor
-    accelerators: devices.Accelerators
-    libraries: tuple[libraries.Library, ...]
-    openmp: tuple[libraries.Runtime, ...]
-    flags: tuple[flags.Flag, ...]
+    versions: Versions
+    processor: Processor
+    accelerators: Accelerators
+    libraries: tuple[Library, ...]
+    openmp: tuple[Runtime, ...]
+    flags: tuple[Flag, ...]
     """Those that differ from their default."""
-    environment: tuple[environment.Variable, ...]
+    environment: tuple[Variable, ...]
 
 
 def collect(*, load: bool) -> Report:
-    """Collect the report. Libraries are looked at first: devices may bring some of them."""
+    """Collect the report."""
+    # First, because the driver of devices may bring some of them.
     found = libraries.libraries(load=load)
     return Report(
         versions=system.versions(),

@@ -55,7 +55,8 @@ pub fn problems() -> &'static [(String, Error)] {
 pub fn variables() -> Vec<String> {
     let of_flags = table::own_attributes().flat_map(Attribute::variables);
     let others = env::OURS.map(|(name, _)| name).into_iter().chain(env::OF_OTHERS);
-    let all: BTreeSet<String> = of_flags.chain(others.map(str::to_owned)).collect();
+    let named = others.map(str::to_owned).chain(libraries::variables());
+    let all: BTreeSet<String> = of_flags.chain(named).collect();
     all.into_iter().collect()
 }
 
