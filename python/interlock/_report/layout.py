@@ -100,9 +100,9 @@ class Layout:
         room = self._room(indent)
         for name, cell in fields.rows:
             first, *others = self._pieces(cell, room)
-            if cell.whole and room is not None and len(first) > room:
+            if room is not None and len(first) > room:
                 yield " " * INDENT + name
-                yield " " * BELOW + self._painted(first, cell.style)
+                yield from self._sentence(cell, BELOW)
                 continue
             yield f"{' ' * INDENT}{name}".ljust(indent) + self._painted(first, cell.style)
             for piece in others:

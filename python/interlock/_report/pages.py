@@ -57,6 +57,7 @@ def accelerators(collected: Accelerators) -> tuple[Section, ...]:
 
 NOTHING = Cell("-", Style.FAINT)
 EMPTY = Cell("")
+EMPTY_TEXT = Cell("(empty)", Style.FAINT)
 
 
 def _whole(text: str | None) -> Cell:
@@ -238,7 +239,7 @@ def _environment(variables: tuple[Variable, ...]) -> Block:
         return Cell("none of the variables that interlock reads is set", Style.FAINT)
     rows = (
         Row(
-            (Cell(variable.name, whole=True), Cell(_printable(variable.value), whole=True)),
+            (Cell(variable.name, whole=True), _whole(variable.value) if variable.value else EMPTY_TEXT),
             () if variable.problem is None else (_problem(f"ignored: {variable.problem}"),),
         )
         for variable in variables

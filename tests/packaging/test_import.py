@@ -1,0 +1,151 @@
+"""What `import interlock` costs: modules, libraries of vendors, memory and time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests import child
+from tests.backends import stand_in
+from tests.benchmarks import startup
+
+# What interlock imports, and no more than what these import themselves.
+ALLOWED = """
+    __future__
+    _thread
+    atexit
+    collections
+    collections.abc
+    contextlib
+    enum
+    functools
+    importlib
+    importlib.util
+    os
+    sys
+    types
+    typing
+    warnings
+"""
+
+# Modules of interlock that only those pay for who import them.
+NOT_OF_INTERLOCK = ("interlock.__main__", "interlock._report", "interlock.aio", "interlock.backends.xeon")
+
+INSTALLED = sysconfig.get_path("platlib")
+PRINT_MODULES = "print(*sorted(sys.modules), sep='\\n')"
+INTERPRETERS = {"bare": ("-I", "-S"), "isolated": ("-I",), "plain": ()}
+
+
+def modules_after(statements: str, options: tuple[str, ...]) -> set[str]:
+    """The modules of an interpreter that has run these statements."""
+    code = f"import sys; sys.path.append({INSTALLED!r})\n{statements}\n{PRINT_MODULES}"
+    done = child.command([sys.executable, *options, "-c", code])
+    assert done.code == 0, done.stderr
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("options", INTERPRETERS.values(), ids=INTERPRETERS)
+def test_the_import_loads_only_modules_of_the_list(options: tuple[str, ...]) -> None:
+    allowed = "\n".join(f"import {name}" for name in ALLOWED.split())
+    known = modules_after(allowed, options)
+    loaded = modules_after("import interlock", options)
+    assert "interlock._core" in loaded
+    new = {name for name in loaded - known if name.partition(".")[0] != "interlock"}
+    assert new == set(), "import interlock loads what is not in the list"
+
+
+def test_the_list_names_only_what_is_loaded() -> None:
+    loaded = modules_after("import interlock", ("-I", "-S"))
+    assert set(ALLOWED.split()) - loaded == set()
+
+
+@pytest.mark.parametrize("options", INTERPRETERS.values(), ids=INTERPRETERS)
+def test_the_list_brings_nothing_that_is_slow_to_load(options: tuple[str, ...]) -> None:
+    slow = {
+        "argparse",
+        "asyncio",
+        "ctypes",
+        "dataclasses",
+        "inspect",
+        "json",
+        "logging",
+        "numpy",
+        "subprocess",
+    }
+    assert modules_after("import interlock", options) & slow == set()
+
+
+def test_the_report_and_what_else_is_imported_by_name_stays_out() -> None:
+    loaded = modules_after("import interlock", ())
+    assert {name for name in loaded if name.startswith(NOT_OF_INTERLOCK)} == set()
+
+
+LIBRARIES = {
+    "cublas": "libcublas.so.13",
+    "cublaslt": "libcublasLt.so.13",
+    "cudnn": "libcudnn.so.9",
+    "cufft": "libcufft.so.12",
+    "curand": "libcurand.so.10",
+    "cusolver": "libcusolver.so.12",
+    "cusparse": "libcusparse.so.12",
+    "cusparselt": "libcusparseLt.so.0",
+    "mkl": "libmkl_rt.so.3",
+    "nccl": "libnccl.so.2",
+    "nvml": "libnvidia-ml.so.1",
+    "nvrtc": "libnvrtc.so.13",
+    "onednn": "libdnnl.so.3",
+    "openmp": "libgomp.so.1",
+}
+
+
+@stand_in.NEEDS_COMPILER
+def test_no_library_of_a_vendor_is_mapped_although_all_are_in_reach(tmp_path: Path) -> None:
+    for soname in (*LIBRARIES.values(), "libcuda.so.1"):
+        stand_in.build(tmp_path, soname, stand_in.NOTHING)
+    given = {f"INTERLOCK_{name.upper()}_PATH": str(tmp_path) for name in LIBRARIES}
+    code = """
+        import interlock
+        maps = open("/proc/self/maps").read()
+        from interlock.backends import libraries
+        answer = [maps, {name: libraries.find(name).path for name in libraries.NAMES}]
+    """
+    maps, found = child.value(code, env=stand_in.environment(tmp_path, **given))
+    assert found == {name: str(tmp_path / soname) for name, soname in LIBRARIES.items()}
+    assert "interlock/_core" in maps
+    assert str(tmp_path) not in maps
+
+
+MEGABYTES = 15.0
+MILLISECONDS = 30.0
+ROUNDS = 40
+
+
+def test_the_import_stays_within_its_budget_of_memory() -> None:
+    bare = float(startup.run(sys.executable, startup.PEAK))
+    full = float(startup.run(sys.executable, "import interlock" + startup.PEAK))
+    assert (full - bare) / 1e6 <= MEGABYTES
+
+
+def test_the_import_stays_within_its_budget_of_time() -> None:
+    """The least time of the processor that was seen, in which other work of the machine does not show."""
+    bare, full = [], []
+    for _ in range(ROUNDS):
+        bare.append(milliseconds("pass"))
+        full.append(milliseconds("import interlock"))
+        if len(full) > 2 and min(full) - min(bare) <= MILLISECONDS:
+            return
+    pytest.fail(f"{min(full) - min(bare):.1f} ms of the processor's time, {MILLISECONDS} are allowed")
+
+
+def milliseconds(code: str) -> float:
+    """The time that a process needs of the processor for this code, from its start to its end."""
+    process = subprocess.Popen([sys.executable, "-I", "-c", code], env=child.environment())
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return (usage.ru_utime + usage.ru_stime) * 1e3

@@ -1,0 +1,251 @@
+"""The report as text: what it tells, in which width and in which colours."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from interlock._core import backends as _native
+from interlock._report import flags, pages
+from interlock._report.layout import Cell, Fields, Layout, Row, Section, Table
+
+from tests import child
+from tests.backends import stand_in
+from tests.report.command import NEUTRAL, document, interlock, sections, text, variables
+
+ESCAPE = "\x1b"
+
+
+def test_the_report_has_every_section() -> None:
+    assert list(sections(text())) == [
+        "Versions",
+        "Processor",
+        "Accelerators",
+        "Vendor libraries",
+        "OpenMP runtimes",
+        "Flags that differ from their default",
+        "Environment",
+    ]
+
+
+def test_a_machine_without_a_device_says_why() -> None:
+    told = dict(sections(text())["Accelerators"])
+    assert told["driver"] == "none"
+    assert told["devices"] == "0"
+    assert "INTERLOCK_ACCELERATOR" in told["why none"]
+    assert dict(sections(text("accelerators"))["Accelerators"]) == told
+
+
+def test_the_devices_of_the_host_driver_are_shown_with_their_memory() -> None:
+    printed = text("accelerators", INTERLOCK_ACCELERATOR="host:2")
+    shown = sections(printed)
+    assert list(shown) == ["Accelerators", "host:0", "host:1"]
+    assert dict(shown["Accelerators"]) == {"driver": "host", "devices": "2"}
+    for device in ("host:0", "host:1"):
+        told = dict(shown[device])
+        assert told["name"] == "host device"
+        assert told["memory"].endswith("GiB")
+        assert told["free memory"] == told["memory"]
+
+
+def test_the_report_shows_devices_in_one_row_each() -> None:
+    rows = sections(text(INTERLOCK_ACCELERATOR="host:2"))["Accelerators"]
+    assert [row[0] for row in rows] == ["driver", "devices", "device", "host:0", "host:1"]
+
+
+def test_a_flag_from_the_environment_is_shown_with_its_variable() -> None:
+    rows = sections(text(INTERLOCK_CUDNN_ENABLED="0"))["Flags that differ from their default"]
+    assert rows == [
+        ["flag", "value", "level", "set by"],
+        ["cudnn.enabled", "False", "environment", "INTERLOCK_CUDNN_ENABLED"],
+    ]
+
+
+def test_a_flag_that_is_set_to_its_default_does_not_differ() -> None:
+    assert text(INTERLOCK_CUDNN_ENABLED="1").count("cudnn.enabled") == 0
+
+
+def test_what_overrules_a_flag_stands_below_it() -> None:
+    rows = sections(text(INTERLOCK_DETERMINISTIC_ALGORITHMS="1"))["Flags that differ from their default"]
+    (row,) = [row for row in rows if row[0] == "cudnn.deterministic"]
+    assert row[1:] == ["False", "default", "in effect True, because of deterministic_algorithms"]
+
+
+def test_under_debug_the_line_that_set_a_flag_is_shown() -> None:
+    code = """
+        from interlock import backends
+        from interlock._report.command import main
+        backends.cudnn.enabled = False
+        main(["flags", "cudnn.enabled"])
+    """
+    done = child.run(code, env=variables({"INTERLOCK_DEBUG": "1"}))
+    assert done.code == 0, done.stderr
+    ((name, value, level, set_by),) = sections(done.stdout)["Flags"][1:]
+    assert (name, value, level) == ("cudnn.enabled", "False", "process")
+    assert set_by.endswith("child_script.py:4")
+
+
+def test_flags_are_chosen_by_name_and_by_module() -> None:
+    chosen = [row[0] for row in sections(text("flags", "fp32_precision", "cudnn"))["Flags"][1:]]
+    every = [row["name"] for row in _native.table()]
+    assert chosen == [name for name in every if name.startswith("cudnn.") or name == "fp32_precision"]
+    assert [row[0] for row in sections(text("flags"))["Flags"][1:]] == every
+    assert text("flags", "backends.cudnn.enabled") == text("flags", "interlock.backends.cudnn.enabled")
+
+
+def test_one_flag_is_explained_with_all_that_is_known() -> None:
+    printed = text("explain", "cudnn.depthwise_kernel", INTERLOCK_CUDNN_DEPTHWISE_KERNEL="native")
+    ((title, (documentation, *rows)),) = sections(printed).items()
+    assert title == "backends.cudnn.depthwise_kernel"
+    assert documentation == ["Which kernel serves a depthwise convolution."]
+    told = {row[0]: row[1] for row in rows}
+    assert told["value"] == "'native'"
+    assert told["level"] == "environment"
+    assert told["set by"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
+    assert told["default"] == "'auto'"
+    assert "'auto', 'cudnn'" in told["takes"]
+    assert told["variables"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
+
+
+def test_a_variable_that_is_ignored_is_shown_with_the_reason() -> None:
+    done = interlock(INTERLOCK_CUDNN_ENABELD="1", PYTORCH_ALLOC_CONF="no_such_key:1")
+    assert done.code == 0
+    rows = {row[0]: row[1:] for row in sections(done.stdout)["Environment"]}
+    value, problem = rows["INTERLOCK_CUDNN_ENABELD"]
+    assert value == "1"
+    assert problem.startswith("ignored: ")
+    assert "INTERLOCK_CUDNN_ENABLED" in problem
+    value, problem = rows["PYTORCH_ALLOC_CONF"]
+    assert value == "no_such_key:1"
+    assert "no_such_key" in problem
+
+
+def test_a_value_of_the_environment_can_not_write_to_the_terminal() -> None:
+    printed = text(CUDA_HOME="/a\x1b[31m\nb")
+    assert ESCAPE not in printed
+    assert "/a\\x1b[31m\\nb" in printed
+
+
+@pytest.mark.parametrize("arguments", [(), ("flags",), ("accelerators",), ("explain", "cuda.sdp_priority")])
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_lines_fit_the_width_unless_they_hold_one_thing_alone(
+    arguments: tuple[str, ...], columns: int
+) -> None:
+    for line in text(*arguments, COLUMNS=str(columns)).splitlines():
+        assert len(line) <= columns or " " not in line.strip()
+
+
+@pytest.mark.parametrize("row", _native.table(), ids=lambda row: row["name"])
+def test_the_explanation_of_each_flag_fits(row: _native.Flag) -> None:
+    lines = Layout(60, False).text(pages.explained(flags.explained(row["name"]))).splitlines()
+    assert all(len(line) <= 60 or " " not in line.strip() for line in lines)
+
+
+def test_a_path_is_never_broken(tmp_path: Path) -> None:
+    with_spaces, long = tmp_path / "a folder with spaces" / ("long" * 20), tmp_path / ("long" * 20)
+    printed = text(COLUMNS="60", CUDA_HOME=str(with_spaces), INTERLOCK_CUDNN_PATH=str(long))
+    assert f"\n    {with_spaces}\n" in printed
+    assert printed.count(f"\n    {long}\n") == 2  # The variable's value, and what is said of cudnn.
+
+
+def test_without_a_terminal_a_row_is_one_line(tmp_path: Path) -> None:
+    folder = str(tmp_path / ("long" * 40))
+    assert any(line.split() == ["CUDA_HOME", folder] for line in text(CUDA_HOME=folder).splitlines())
+
+
+def test_columns_are_aligned() -> None:
+    lines = text("flags", "cudnn").splitlines()[1:]
+    place = lines[0].index("level")
+    assert {line[place - 1 :].lstrip() for line in lines[1:]} == {"default"}
+    assert all(line[place - 1] == " " != line[place] for line in lines)
+
+
+def test_a_table_that_is_too_wide_wraps_what_may_be_wrapped() -> None:
+    def cell(text: str) -> Cell:
+        return Cell(text, whole=True)
+
+    table = Table(("name", "what"), (Row((cell("n" * 30), Cell("some words to wrap here"))),))
+    printed = Layout(40, False).text([Section("Title", (table,))])
+    assert printed.splitlines() == [
+        "Title",
+        "  name                        what",
+        "  " + "n" * 30,
+        "                              some words",
+        "                              to wrap",
+        "                              here",
+    ]
+
+
+def test_a_field_that_must_stay_whole_gets_a_line_of_its_own() -> None:
+    fields = Fields((("path", Cell("/" + "p" * 40, whole=True)), ("text", Cell("one two " * 6))))
+    printed = Layout(40, False).text([Section("Title", (fields,))])
+    assert printed.splitlines() == [
+        "Title",
+        "  path",
+        "    /" + "p" * 40,
+        "  text  one two one two one two one two",
+        "        one two one two",
+    ]
+
+
+def test_nothing_is_coloured_in_a_pipe() -> None:
+    assert ESCAPE not in text()
+
+
+@pytest.mark.parametrize("forced", [{"FORCE_COLOR": "1"}, {"FORCE_COLOR": "1", "TERM": "dumb"}])
+def test_colours_can_be_forced_by_the_environment(forced: dict[str, str]) -> None:
+    assert ESCAPE in text(**forced)
+
+
+def test_no_color_is_stronger_and_the_option_is_the_strongest() -> None:
+    assert ESCAPE not in text(FORCE_COLOR="1", NO_COLOR="1")
+    assert ESCAPE in text("--color", "always", NO_COLOR="1")
+    assert ESCAPE not in text("--color", "never", FORCE_COLOR="1")
+
+
+def test_colours_add_nothing_but_escape_codes() -> None:
+    coloured = text("--color", "always")
+    for style in ("1", "2", "31", "36"):
+        coloured = coloured.replace(f"{ESCAPE}[{style}m", "")
+    assert coloured.replace(f"{ESCAPE}[0m", "") == text()
+
+
+def test_a_terminal_without_letters_for_a_path_does_not_end_it(tmp_path: Path) -> None:
+    printed = text(CUDA_HOME="/für/\udcff", PYTHONIOENCODING="ascii")
+    assert "/f\\xfcr/\\udcff" in printed
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_report_loads_no_library_of_a_vendor(tmp_path: Path) -> None:
+    if stand_in.COMPILER is None:
+        pytest.skip("stand-ins are built with cc")
+    stand_in.build(tmp_path, "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    code = """
+        from interlock._report.command import main
+        main([])
+        assert "libcudnn" not in open("/proc/self/maps").read()
+        main(["--load"])
+        assert "libcudnn" in open("/proc/self/maps").read()
+    """
+    done = child.run(code, env=stand_in.environment(tmp_path) | NEUTRAL)
+    assert done.code == 0, done.stderr
+
+
+def test_text_and_json_tell_the_same() -> None:
+    given = {"INTERLOCK_ACCELERATOR": "host:2", "INTERLOCK_CUDNN_BENCHMARK": "1"}
+    shown, told = sections(text(**given)), document(**given)
+    assert dict(shown["Versions"])["Python"] == told["versions"]["python"]
+    assert dict(shown["Processor"])["capability"] == told["processor"]["capability"]
+    assert [row[0] for row in shown["Accelerators"][3:]] == [
+        device["device"] for device in told["accelerators"]["devices"]
+    ]
+    assert [row[0] for row in shown["Vendor libraries"][1:]] == [row["name"] for row in told["libraries"]]
+    for row, library in zip(shown["Vendor libraries"][1:], told["libraries"], strict=True):
+        assert (row[1] == "not found") == (library["path"] is None)
+    assert [row[0] for row in shown["Flags that differ from their default"][1:]] == [
+        flag["name"] for flag in told["flags"]
+    ]
+    assert [row[:2] for row in shown["Environment"][1:]] == [
+        [variable["name"], variable["value"] or "(empty)"] for variable in told["environment"]
+    ]
