@@ -32,18 +32,26 @@ class Runtime:
 
 def libraries(*, load: bool) -> tuple[Library, ...]:
     """Return what the search finds of each library. Only with `load` are those loaded that it finds."""
-    return tuple(_library(name, load) for name in _libraries.NAMES)
+    # All are looked for first: one that is loaded brings others, of which the search then says no more.
+    found = tuple(_found(name) for name in _libraries.NAMES)
+    if not load:
+        return found
+    return tuple(library if library.path is None else _loaded(library) for library in found)
 
 
-def _library(name: str, load: bool) -> Library:
-    library = Library(name, None, None, False, None, None)
+def _found(name: str) -> Library:
     try:
-        library = _described(_libraries.find(name))
-        if load and library.path is not None:
-            library = _described(_libraries.load(name))
+        return _described(_libraries.find(name))
     except LibraryNotFoundError as error:
-        library = replace(library, problem=str(error))
-    return library
+        return Library(name, None, None, False, None, problem=str(error))
+
+
+def _loaded(library: Library) -> Library:
+    try:
+        loaded = _described(_libraries.load(library.name))
+    except LibraryNotFoundError as error:
+        return replace(library, problem=str(error))
+    return replace(loaded, source=library.source) if loaded.path == library.path else loaded
 
 
 def _described(found: _libraries.Library) -> Library:
