@@ -7,8 +7,8 @@ import sys
 
 if __name__ == "__main__":
     # Whoever stops reading or presses Ctrl-C ends it as other commands end: at once, without a traceback.
-    for ending in (signal.SIGINT, signal.SIGPIPE):
-        signal.signal(ending, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
     from interlock._report.command import main
 

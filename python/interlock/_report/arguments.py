@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from interlock._report.colours import Choice
 from interlock._report.names import UnknownNameError
@@ -52,7 +51,7 @@ def parse(given: Sequence[str]) -> Arguments:
         names=tuple([names] if isinstance(names, str) else names),
         load=getattr(parsed, "load", False),
         json=parsed.json,
-        color=cast("Choice", parsed.color),
+        color=Choice(parsed.color),
     )
 
 
@@ -84,7 +83,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         )
     parser.add_argument("--json", action="store_true", help="the same as one JSON document")
     parser.add_argument(
-        "--color", choices=["auto", "always", "never"], default="auto", help="colours; auto: on a terminal"
+        "--color", choices=[str(each) for each in Choice], default="auto", help="colours; auto: on a terminal"
     )
     return parser
 

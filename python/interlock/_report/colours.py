@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import enum
 import os
-from typing import Literal, TextIO, TypeAlias
+from typing import TextIO
 
-Choice: TypeAlias = Literal["auto", "always", "never"]
+
+class Choice(enum.StrEnum):
+    """What somebody asks for."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
 
 
 class Style(enum.StrEnum):
@@ -21,8 +27,8 @@ class Style(enum.StrEnum):
 
 def are_wanted(choice: Choice, stream: TextIO) -> bool:
     """Return whether what is written to a stream is to be coloured."""
-    if choice != "auto":
-        return choice == "always"
+    if choice is not Choice.AUTO:
+        return choice is Choice.ALWAYS
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

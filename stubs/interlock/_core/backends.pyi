@@ -272,6 +272,7 @@ __all__ = [
     "disable_global_flags",
     "drop_assigned",
     "environment_problems",
+    "environment_variables",
     "epoch",
     "explain",
     "find_library",
