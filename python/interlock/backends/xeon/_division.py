@@ -102,19 +102,22 @@ def _within_quota(
     """Return as many cores as control groups grant the time of, unless the options name a number."""
     if quota is None:
         return pool
-    limit = max(1, int(quota))
+    granted = max(1, int(quota))
     each = LATENCY_CORES if options.latency_mode else options.ncores_per_instance
     told = f"control groups grant the time of {quota:g} cores"
     if options.core_list is not None or (each and options.ninstances):
         wanted = (options.ninstances or len(pool) // (each or 1)) * (each or 1)
-        if wanted > limit:
+        if wanted > granted:
             notes.append(f"{told}, and the options ask for {wanted}")
         return pool
     # At least what was asked for by number.
-    limit = max(limit, (each or options.ninstances or 1) * ranks)
+    least = (each or options.ninstances or 1) * ranks
+    limit = max(granted, least)
+    if granted < len(pool):
+        why = "so" if least <= granted else f"and the options ask for at least {least}:"
+        notes.append(f"{told}, {why} {min(limit, len(pool))} of {len(pool)} are used")
     if limit >= len(pool):
         return pool
-    notes.append(f"{told}, so {limit} of {len(pool)} are used")
     if not options.an_instance_per_node:
         return pool[:limit]
     # One of each node after the other, so that the instances stay alike.
@@ -156,10 +159,10 @@ def _groups(pool: _Cores, options: Options) -> list[_Cores]:
     asked = "--latency-mode" if options.latency_mode else f"--ncores-per-instance {each}"
     if count is not None:
         asked = f"--ninstances {count} with {asked}"
-    within = " without instances across nodes" if options.skip_cross_node_cores else ""
+    within = " on one node each" if options.skip_cross_node_cores else ""
     raise PlanError(
-        f"{asked} takes {(count or 1) * each} cores, and {_described(pool)} make "
-        f"{_counted(len(groups), 'instance')}{within}"
+        f"{asked} needs {_counted((count or 1) * each, 'core')}{within}; of {_described(pool)} there can be "
+        f"{_counted(len(groups), 'such instance')}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import shutil
@@ -25,6 +26,10 @@ GRACE = 30.0
 # How often a group is asked whether it is empty: nobody tells of the end of a child's child.
 _SECONDS_BETWEEN_LOOKS = 0.05
 
+# Numbers of the kernel's prctl.
+_SET_CHILD_SUBREAPER = 36
+_GET_CHILD_SUBREAPER = 37
+
 # What a shell answers for a program that is not there, and for one that it can't run.
 _NOT_FOUND = 127
 _NOT_RUN = 126
@@ -45,7 +50,7 @@ def run(plan: Plan, environment: Mapping[str, str], *, grace: float = GRACE) -> 
     An instance that a signal ended counts as 128 and its number, and so does a signal to the launcher.
     Where one fails, or can't be started, the others are ended.
     """
-    with Signals() as signals:
+    with Signals() as signals, _adopting_orphans():
         launch = _Launch(signals, grace)
         try:
             try:
@@ -144,7 +149,7 @@ class _Launch:
                 self._groups &= {process.pid for process in self._running.values()}
 
     def _reap_orphans(self) -> None:
-        """Reap children of instances that have gone: the first process of a container inherits them."""
+        """Reap what instances that have gone had started."""
         for group in self._groups - {process.pid for process in self._running.values()}:
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-group, os.WNOHANG)[0] != 0:
@@ -175,6 +180,27 @@ def _check_program(plan: Plan, environment: Mapping[str, str]) -> None:
         if Path(plan.program).exists() and "/" in plan.program:
             raise _StartError(f"{plan.program!r} is not executable", _NOT_RUN)
         raise _StartError(f"there is no program {plan.program!r}", _NOT_FOUND)
+
+
+@contextlib.contextmanager
+def _adopting_orphans() -> Generator[None, None, None]:
+    """Let this process inherit children of instances that have gone, to reap them.
+
+    The first process of a container, which would inherit them else, often reaps nothing, and then their
+    group would seem to live.
+    """
+    try:
+        prctl = ctypes.CDLL(None).prctl
+    except (OSError, AttributeError):
+        yield
+        return
+    before = ctypes.c_int(0)
+    prctl(_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
+    prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        prctl(_SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
 
 
 @contextlib.contextmanager

@@ -110,7 +110,9 @@ def conflict(options: Options) -> str | None:
 
 
 def _is_given(options: Options, name: str) -> bool:
-    return getattr(options, name) not in (None, False)
+    value = getattr(options, name)
+    # Not by equality: 0, which is a node, equals False.
+    return value is not None and value is not False
 
 
 def _spelled(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ __all__ = ["FORMAT", "as_document", "as_json", "as_text"]
 FORMAT = 1
 
 _WIDTH = 80
+_MARK = "\0"
 
 
 def as_document(plan: Plan) -> dict[str, object]:
@@ -26,7 +28,7 @@ def as_document(plan: Plan) -> dict[str, object]:
         "machine": {
             "logical_cores": len(topology.cores),
             "physical_cores": len({core.physical for core in topology.cores}),
-            "nodes": sorted({core.node for core in topology.cores}),
+            "nodes": sorted(_nodes(plan)),
             "allowed_cores": sorted(topology.allowed),
             "memory_nodes": sorted(topology.memory_nodes),
             "cpu_quota": topology.quota,
@@ -74,11 +76,10 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 def _machine(plan: Plan) -> Iterator[str]:
     topology = plan.topology
-    nodes = {core.node for core in topology.cores} | topology.memory_nodes
     physical = {core.physical for core in topology.cores}
     text = (
         f"{_counted(len(topology.cores), 'logical core')} of {_counted(len(physical), 'physical core')} "
-        f"on {_counted(len(nodes), 'node')}; may be used: {_numbers.write(topology.allowed)}"
+        f"on {_counted(len(_nodes(plan)), 'node')}; may be used: {_numbers.write(topology.allowed)}"
     )
     yield from _wrapped(text, "machine    ", " " * 11)
     used = sum(len(instance.cores) for instance in plan.instances)
@@ -98,9 +99,7 @@ def _table(plan: Plan) -> Iterator[str]:
     for *narrow, cores in rows:
         cells = (cell.rjust(width) for cell, width in zip(narrow, widths, strict=True))
         before = "  ".join(cells) + "  "
-        # The loader of lines breaks at spaces only.
-        for line in _wrapped(cores.replace(",", ", "), before, " " * len(before)):
-            yield line.replace(", ", ",")
+        yield from _wrapped(cores, before, " " * len(before))
 
 
 def _commands(instances: Sequence[Instance]) -> Iterator[str]:
@@ -139,19 +138,25 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
         yield from ("", title, *indented)
 
 
+def _nodes(plan: Plan) -> set[int]:
+    return {core.node for core in plan.topology.cores} | plan.topology.memory_nodes
+
+
 def _named(indexes: Sequence[int]) -> str:
     return f"instance{'' if len(indexes) == 1 else 's'} {_numbers.write(indexes)}"
 
 
 def _wrapped(text: str, first: str, following: str) -> list[str]:
-    return textwrap.wrap(
-        text,
+    """Break lines at spaces, and in lists of numbers after commas: a mark stands there meanwhile."""
+    lines = textwrap.wrap(
+        re.sub(r",(?=[0-9])", f",{_MARK} ", text),
         _WIDTH,
         initial_indent=first,
         subsequent_indent=following,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(f"{_MARK} ", "").replace(_MARK, "") for line in lines]
 
 
 def _counted(count: int, noun: str) -> str:
