@@ -23,7 +23,7 @@ __all__ = ["GRACE", "run"]
 # How many seconds instances have to end after the first signal. PyTorch gives them as many.
 GRACE = 30.0
 
-# How often a group is asked whether it is empty: nobody tells of the end of a child's child.
+# How often groups that are to end are asked whether they are empty: nobody tells of the end of a grandchild.
 _SECONDS_BETWEEN_LOOKS = 0.05
 
 # Numbers of the kernel's prctl.
@@ -112,7 +112,7 @@ class _Launch:
             self._look()
             if not self._running and (self._deadline is None or not self._groups):
                 return self._code
-            self._signals.wait(self._seconds())
+            self._signals.wait(None if self._deadline is None else _SECONDS_BETWEEN_LOOKS)
 
     def end(self, number: int, code: int) -> None:
         """Send all groups a signal; after the time of grace those that are left are killed."""
@@ -135,6 +135,9 @@ class _Launch:
             if code is None:
                 continue
             del self._running[index]
+            if code == 0 and self._deadline is None:
+                # What it leaves behind is its own affair, and its number may soon be another group's.
+                self._groups.discard(process.pid)
             if code != 0 and self._deadline is None:
                 ended = f"ended with {code}" if code > 0 else f"was ended by {_name(-code)}"
                 others = ", so the others are ended" if self._running else ""
@@ -154,13 +157,6 @@ class _Launch:
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-group, os.WNOHANG)[0] != 0:
                     pass
-
-    def _seconds(self) -> float | None:
-        if self._deadline is None:
-            return None
-        left = max(0.0, self._deadline - time.monotonic())
-        # After the deadline all are killed, and a look now and then is enough as well.
-        return min(left, _SECONDS_BETWEEN_LOOKS) if self._running and left else _SECONDS_BETWEEN_LOOKS
 
     def _send(self, number: int) -> None:
         for group in self._groups:
