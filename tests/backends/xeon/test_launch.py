@@ -228,10 +228,12 @@ def test_memory_is_bound_by_numactl_where_there_are_nodes_to_choose_between(tmp_
     numactl.write_text('#!/bin/sh\nmemory=$1\nshift\nMEMORY=$memory exec "$@"\n')
     numactl.chmod(0o755)
     root = machines.lay_out(machines.files("two_sockets"), tmp_path / "root")
+    # Without buffers print writes a line's end by itself, and lines of two instances would mix.
+    tell = r"import os; os.write(1, os.environ['MEMORY'].encode() + b'\n')"
     code = f"""
         from interlock.backends.xeon import run_cpu
         from pathlib import Path
-        program = {script(tmp_path, "import os; print(os.environ['MEMORY'], flush=True)")!r}
+        program = {script(tmp_path, tell)!r}
         arguments = ["--throughput-mode", "--disable-taskset", program]
         raise SystemExit(run_cpu.main(arguments, root=Path({str(root)!r})))
     """
