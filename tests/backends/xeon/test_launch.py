@@ -63,7 +63,8 @@ def test_two_instances_run_on_a_core_of_their_own(tmp_path: Path) -> None:
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1"]
     done = launch(*options, script(tmp_path, TELL), str(tmp_path), "--rank", "a b")
     assert done.code == 0, done.stderr
-    common = {"threads": "1", "group": True, "arguments": ["--rank", "a b"]}
+    threads = os.environ.get("OMP_NUM_THREADS", "1")
+    common = {"threads": threads, "group": True, "arguments": ["--rank", "a b"]}
     assert told(tmp_path) == [{"cores": [first]} | common, {"cores": [second]} | common]
 
 
@@ -161,6 +162,39 @@ def test_where_one_instance_fails_the_others_are_ended(tmp_path: Path) -> None:
     assert done.code == 9, done.stderr
     assert "ended with 9, so the others are ended" in done.stderr
     assert (tmp_path / "ended").exists()
+
+
+@two_cores
+def test_what_an_instance_that_ended_well_left_behind_is_left_alone(tmp_path: Path) -> None:
+    # One leaves a process; the other fails when the launcher has taken note of the first one's end.
+    program = """
+        import os, subprocess, sys
+        folder = sys.argv[1]
+        try:
+            os.mkdir(os.path.join(folder, "taken"))
+        except FileExistsError:
+            first = int(open(os.path.join(folder, "fifo")).read())
+            try:
+                while True:
+                    os.kill(first, 0)
+                    os.sched_yield()
+            except ProcessLookupError:
+                sys.exit(5)
+        left = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+        open(os.path.join(folder, "left"), "w").write(str(left.pid))
+        open(os.path.join(folder, "fifo"), "w").write(str(os.getpid()))
+    """
+    os.mkfifo(tmp_path / "fifo")
+    code = f"""
+        import os, signal
+        from interlock.backends.xeon import run_cpu
+        code = run_cpu.main(["--ninstances", "2", {script(tmp_path, program)!r}, {str(tmp_path)!r}])
+        # The launcher adopted it, so that this process is told of its end.
+        left = int(open({str(tmp_path / "left")!r}).read())
+        answer = [code, os.waitpid(left, os.WNOHANG)]
+        os.kill(left, signal.SIGKILL)
+    """
+    assert child.value(code, env=NEUTRAL) == [5, [0, 0]]
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
