@@ -96,6 +96,14 @@ class LibraryNotFoundError(LibraryError):
     """An operation needs a vendor library that this process does not find or can't use."""
 
 
+class LibraryPathError(LibraryNotFoundError):
+    """A path that was given for a vendor library, by argument or variable, can't be used as that."""
+
+
+class UnknownLibraryError(InterlockError, ValueError):
+    """No vendor library has this name."""
+
+
 class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
     """A device, or the processor, has no room for what was asked.
 

@@ -13,10 +13,10 @@ VERBOSE_ON_CREATION: Final = 2
 
 
 class VerboseScope:
-    """A context manager within which the library of a module of `backends` reports its calls."""
+    """A context manager within which a vendor library reports its calls."""
 
-    def __init__(self, module: Literal["mkl", "mkldnn"], level: int) -> None:
-        self._scope = _native.VerboseScope(module, level)
+    def __init__(self, library: Literal["mkl", "onednn"], level: int) -> None:
+        self._scope = _native.VerboseScope(library, level)
 
     def __enter__(self) -> Self:
         self._scope.enter()

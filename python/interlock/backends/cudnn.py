@@ -102,7 +102,10 @@ def set_flags(
 
 
 def is_available() -> bool:
-    """Return whether cuDNN is loaded or would be found. Looking does not load it."""
+    """Return whether cuDNN is loaded or would be found. Looking does not load it.
+
+    Raises `LibraryPathError` where `INTERLOCK_CUDNN_PATH` gives a path at which it is not.
+    """
     return _native.library_is_available("cudnn")
 
 

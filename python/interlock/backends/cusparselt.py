@@ -13,7 +13,10 @@ _LARGEST_ALGORITHM = {400: 4, 502: 5, 602: 37}
 
 
 def is_available() -> bool:
-    """Return whether cuSPARSELt is loaded or would be found. Looking does not load it."""
+    """Return whether cuSPARSELt is loaded or would be found. Looking does not load it.
+
+    Raises `LibraryPathError` where `INTERLOCK_CUSPARSELT_PATH` gives a path at which it is not.
+    """
     return _native.library_is_available("cusparselt")
 
 

@@ -11,7 +11,10 @@ __all__ = ["VERBOSE_OFF", "VERBOSE_ON", "is_available", "verbose"]
 
 
 def is_available() -> bool:
-    """Return whether MKL is loaded or would be found. Looking does not load it."""
+    """Return whether MKL is loaded or would be found. Looking does not load it.
+
+    Raises `LibraryPathError` where `INTERLOCK_MKL_PATH` gives a path at which it is not.
+    """
     return _native.library_is_available("mkl")
 
 

@@ -76,8 +76,11 @@ def set_flags(
 
 
 def is_available() -> bool:
-    """Return whether oneDNN is loaded or would be found. Looking does not load it."""
-    return _native.library_is_available("mkldnn")
+    """Return whether oneDNN is loaded or would be found. Looking does not load it.
+
+    Raises `LibraryPathError` where `INTERLOCK_ONEDNN_PATH` gives a path at which it is not.
+    """
+    return _native.library_is_available("onednn")
 
 
 def is_acl_available() -> bool:
@@ -99,7 +102,7 @@ class verbose(VerboseScope):
     """
 
     def __init__(self, level: int) -> None:
-        super().__init__("mkldnn", level)
+        super().__init__("onednn", level)
         self.level = level
 
 

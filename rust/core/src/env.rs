@@ -15,7 +15,7 @@ const DEBUG: &str = "INTERLOCK_DEBUG";
 /// Which driver is used: `host`, `host:N` for N devices, `cuda`, the name of a registered one, or `none`.
 pub(crate) const ACCELERATOR: &str = "INTERLOCK_ACCELERATOR";
 
-/// Our own variables besides those of flags, and what they take.
+/// Our own variables besides those of flags and libraries, and what they take.
 pub(crate) const OURS: [(&str, &str); 3] = [
     (DEBUG, SWITCH_WORDS),
     (ACCELERATOR, "host, host:N, cuda, the type of a registered driver, or none"),
@@ -66,6 +66,14 @@ pub(crate) fn debug() -> bool {
 pub(crate) fn variable_of_flag(name: &str) -> String {
     format!("{PREFIX}{}", in_capitals(name))
 }
+
+/// The variable with which the user gives the path of a vendor library: `INTERLOCK_CUDNN_PATH`.
+pub(crate) fn variable_of_library(name: &str) -> String {
+    format!("{PREFIX}{}_PATH", in_capitals(name))
+}
+
+/// What the variable of a library takes.
+pub(crate) const LIBRARY_PATHS: &str = "the path of a library, or of a folder with it";
 
 /// A dotted name as variables are written.
 pub(crate) fn in_capitals(name: &str) -> String {

@@ -1,6 +1,7 @@
 //! What can go wrong, with the data that a message needs.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::accelerator::memory::OutOfMemory;
 use crate::accelerator::{Device, DeviceType};
@@ -161,6 +162,26 @@ pub enum Error {
         /// Where it was looked for, or why what was found is of no use.
         reason: String,
     },
+    /// A path that the user gave is not that of a vendor library that can be used.
+    LibraryPath {
+        /// The library, as its makers write it.
+        library: &'static str,
+        /// The variable or call that gave the path.
+        by: String,
+        /// The path.
+        path: PathBuf,
+        /// Why it can't be used.
+        reason: String,
+    },
+    /// No vendor library has this name.
+    UnknownLibrary {
+        /// The name given.
+        name: String,
+        /// The one that was probably meant.
+        near: Option<&'static str>,
+        /// All names.
+        allowed: String,
+    },
     /// A vendor library did not do what it was asked.
     LibraryRefused {
         /// The library, as its makers write it.
@@ -244,6 +265,15 @@ impl fmt::Display for Error {
             Error::Argument { name, given, allowed } => write!(f, "{name} takes {allowed}, got {given}"),
             Error::LibraryNotFound { library, operation, reason } => {
                 write!(f, "{operation} needs {library}: {reason}")
+            }
+            Error::LibraryPath { library, by, path, reason } => {
+                write!(f, "{by} gives {} for {library}, which can't be used: {reason}", path.display())
+            }
+            Error::UnknownLibrary { name, near: Some(near), .. } => {
+                write!(f, "there is no vendor library {name:?}; did you mean {near:?}?")
+            }
+            Error::UnknownLibrary { name, near: None, allowed } => {
+                write!(f, "there is no vendor library {name:?}; there are {allowed}")
             }
             Error::LibraryRefused { library, operation, status } => {
                 write!(f, "{operation} failed: {library} returned {status}")

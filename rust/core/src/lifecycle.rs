@@ -14,11 +14,12 @@ use crate::sync::{HeldAcrossFork, SharedBool, SharedWord};
 
 /// Every lock of the process, in the one order in which locks are taken: by a fork, and by whoever
 /// holds two.
-static LOCKS: [&dyn HeldAcrossFork; 9] = [
+static LOCKS: [&dyn HeldAcrossFork; 10] = [
     &backends::PROCESS,
     &state::INBOXES,
     &state::trace::TRACED,
     &libraries::LEVELS,
+    &libraries::PACKAGES,
     &accelerator::REGISTRY,
     &accelerator::NAMES,
     &accelerator::memory::ASKED,

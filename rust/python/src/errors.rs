@@ -30,6 +30,8 @@ fn class_name(error: &Error) -> &'static str {
         Error::Argument { .. } => "ArgumentError",
         Error::NoAccelerator { .. } => "NoAcceleratorError",
         Error::LibraryNotFound { .. } => "LibraryNotFoundError",
+        Error::LibraryPath { .. } => "LibraryPathError",
+        Error::UnknownLibrary { .. } => "UnknownLibraryError",
         Error::LibraryRefused { .. } => "LibraryError",
         Error::TaskIsRunning => "TaskIsRunningError",
         Error::OutOfMemory { .. } => "OutOfMemoryError",

@@ -37,14 +37,14 @@ impl Effect {
 }
 
 fn names(libraries: &[&Library]) -> String {
-    let names: Vec<&str> = libraries.iter().map(|library| library.name()).collect();
+    let names: Vec<&str> = libraries.iter().map(|library| library.title()).collect();
     names.join(", ")
 }
 
 /// What there is to obey flags, in PyTorch or here.
 pub(super) mod consumers {
     use super::Effect;
-    use crate::libraries::{CUBLAS, CUDNN, ONEDNN};
+    use crate::libraries::{CUBLAS, CUDNN, CUSOLVER, ONEDNN};
 
     pub(in super::super) static CUDNN_OPERATIONS: Effect = Effect {
         what: "convolutions, recurrent layers and batch normalisation on cuda",
@@ -66,7 +66,8 @@ pub(super) mod consumers {
         Effect { what: "scaled-dot-product attention on cuda", libraries: &[&CUDNN] };
     pub(in super::super) static CUDA_ATTENTION: Effect = unknown("scaled-dot-product attention on cuda");
     pub(in super::super) static ROCM_ATTENTION: Effect = unknown("scaled-dot-product attention on ROCm");
-    pub(in super::super) static CUDA_LINEAR_ALGEBRA: Effect = unknown("decompositions and solvers on cuda");
+    pub(in super::super) static CUDA_LINEAR_ALGEBRA: Effect =
+        Effect { what: "decompositions and solvers on cuda", libraries: &[&CUSOLVER] };
     pub(in super::super) static MIOPEN_CONVOLUTIONS: Effect = unknown("convolutions on ROCm");
     pub(in super::super) static ATTENTION_LAYERS: Effect = unknown("layers of multi-head attention");
     pub(in super::super) static CPU_CONVOLUTIONS: Effect = unknown("convolutions on cpu");

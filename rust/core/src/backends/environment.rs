@@ -4,9 +4,9 @@ use once_cell::race::OnceBox;
 
 use super::attribute::Attribute;
 use super::{Given, nearest, table};
-use crate::Error;
 use crate::env::{self, SWITCH_WORDS, Variables, parse_switch};
 use crate::state::{FlagId, FlagSlots, Slot};
+use crate::{Error, libraries};
 
 /// What the environment says.
 struct Environment {
@@ -97,6 +97,7 @@ fn unknown(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
         .map(|attribute| (env::variable_of_flag(attribute.name()), attribute.allowed_text()))
         .collect();
     known.extend(env::OURS.map(|(name, takes)| (name.to_owned(), takes.to_owned())));
+    known.extend(libraries::variables().map(|name| (name, env::LIBRARY_PATHS.to_owned())));
     variables.keys().filter(|name| name.starts_with(env::PREFIX)).filter_map(move |name| {
         let is_known = known.iter().any(|(known, _)| known == name);
         (!is_known).then(|| {

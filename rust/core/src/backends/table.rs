@@ -161,13 +161,14 @@ flags! {
 
 /// The modules of flags, whether they have some of their own or only objects that do, or only questions; `""` is
 /// the one that holds the others.
-pub static MODULES: [&str; 16] = [
+pub static MODULES: [&str; 17] = [
     "",
     "cpu",
     "cuda",
     "cudnn",
     "cusparselt",
     "kleidiai",
+    "libraries",
     "mha",
     "miopen",
     "mkl",

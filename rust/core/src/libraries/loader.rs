@@ -1,13 +1,17 @@
 //! Loading a library and looking functions up in it.
 
 use std::error::Error as _;
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, OsStr, c_void};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use libloading::os::unix::{Library as Loaded, RTLD_LAZY, RTLD_LOCAL};
+use libloading::os::unix::{Library as Shared, RTLD_LAZY, RTLD_LOCAL};
 use once_cell::race::OnceBox;
 
-use super::{Library, search};
-use crate::Error;
+use super::given::Given;
+use super::{Found, Library, Source, search};
+use crate::{Error, Result};
 
 /// The library once it is loaded. It is never closed: a library that started threads or handed out
 /// addresses is not safe to take away.
@@ -20,66 +24,156 @@ impl Handle {
         // threads that fill it at once load the library twice, which only counts references.
         Handle(OnceBox::new())
     }
+
+    pub(super) fn get(&self) -> Option<&Loaded> {
+        self.0.get()
+    }
 }
 
-/// The library if it is in this process already.
-pub(super) fn loaded_already(soname: &str) -> Option<Loaded> {
-    // SAFETY: RTLD_NOLOAD never runs a library's initialisers; it only counts one more reference to
-    // a library that is there, and dropping the handle takes that back.
-    unsafe { Loaded::open(Some(soname), RTLD_LAZY | libc::RTLD_NOLOAD) }.ok()
+/// A library in this process, and its file.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    library: Shared,
+    found: Found,
 }
 
-fn open(file: &OsStr) -> Result<Loaded, libloading::Error> {
-    // SAFETY: the search gives only files that are named as a vendor's library, whose initialisers are
-    // made to run in any process.
-    unsafe { Loaded::open(Some(file), RTLD_LAZY | RTLD_LOCAL) }
+impl Loaded {
+    /// Opens a file, if it is that of `library`.
+    fn open(library: &Library, file: &Path, source: Source) -> Result<Self, String> {
+        // SAFETY: what is opened is named as a vendor's library, or the user says that it is one; the initialisers
+        // of these are made to run in any process.
+        let opened = unsafe { Shared::open(Some(file), RTLD_LAZY | RTLD_LOCAL) };
+        let shared = opened.map_err(|error| reason_of(&error))?;
+        match file_of_library(library, &shared) {
+            Some(path) => Ok(Loaded { library: shared, found: Found { path, source } }),
+            None => {
+                // Its initialisers have run, and who knows whether it may be taken away again.
+                std::mem::forget(shared);
+                Err(format!("it lacks the function {}", library.function.to_string_lossy()))
+            }
+        }
+    }
+
+    pub(super) fn found(&self) -> &Found {
+        &self.found
+    }
+
+    /// A function of the library by its name in C; the error is the loader's reason.
+    ///
+    /// # Safety
+    /// `F` is the type of a function pointer, and the function has that signature.
+    pub(super) unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
+        // SAFETY: the caller's promise. What has been handed out is never closed, so the copy stays good.
+        let found = unsafe { self.library.get::<F>(name.to_bytes_with_nul()) };
+        found.map(|function| *function).map_err(|error| reason_of(&error))
+    }
 }
 
 impl Library {
+    /// The library if somebody else has loaded it into this process; looking does not load it.
+    pub(super) fn loaded_by_others(&self) -> Option<Loaded> {
+        self.sonames.iter().find_map(|soname| loaded_already(self, soname))
+    }
+
     /// Loads the library if it is not loaded yet. An absence is not remembered: it may be there the
     /// next time. The error says what `operation` needs it for.
-    pub(super) fn load(&self, operation: &str) -> crate::Result<&Loaded> {
-        self.handle.0.get_or_try_init(|| self.first_that_loads().map(Box::new)).map_err(|reason| {
-            Error::LibraryNotFound { library: self.name(), operation: operation.to_owned(), reason }
+    pub(super) fn loaded(&self, operation: &str) -> Result<&Loaded> {
+        self.handle.0.get_or_try_init(|| match self.given()? {
+            Some(given) => self.opened(given),
+            None => self.first_that_loads().map(Box::new).map_err(|reason| self.not_found(operation, reason)),
         })
     }
 
+    /// Loads the library from a path that an argument gave.
+    pub(super) fn loaded_from(&self, path: &Path) -> Result<&Loaded> {
+        let given = || self.at(path, format!("backends.libraries.load({:?}, path)", self.name));
+        let loaded = self.handle.0.get_or_try_init(|| self.opened(given()?))?;
+        let (given, found) = (given()?, loaded.found());
+        if is_same_file(&given.file, &found.path) {
+            return Ok(loaded);
+        }
+        let reason = format!("it is loaded from {} already", found.path.display());
+        Err(given.error(self, reason))
+    }
+
+    fn opened(&self, given: Given) -> Result<Box<Loaded>> {
+        let loaded = Loaded::open(self, &given.file, Source::Given);
+        loaded.map(Box::new).map_err(|reason| given.error(self, reason))
+    }
+
     fn first_that_loads(&self) -> Result<Loaded, String> {
-        if let Some(loaded) = self.sonames.iter().find_map(|soname| loaded_already(soname)) {
+        if let Some(loaded) = self.loaded_by_others() {
             return Ok(loaded);
         }
         let mut failure = None;
-        for file in self.files() {
-            match open(file.as_os_str()) {
+        for Found { path, source } in search::files(self) {
+            match Loaded::open(self, &path, source) {
                 Ok(loaded) => return Ok(loaded),
-                Err(error) => {
-                    failure.get_or_insert_with(|| format!("it can't be loaded: {}", reason_of(&error)));
+                Err(reason) => {
+                    failure.get_or_insert_with(|| format!("{} can't be loaded: {reason}", path.display()));
                 }
             }
         }
-        Err(failure.unwrap_or_else(|| {
-            format!("none was found, looked for {} {}", self.sonames.join(", "), search::places(self))
-        }))
+        // The loader may know folders that no file tells of.
+        let mut by_name = self.sonames.iter().map(Path::new);
+        let loaded = by_name.find_map(|soname| Loaded::open(self, soname, Source::System).ok());
+        loaded.ok_or_else(|| {
+            failure.unwrap_or_else(|| format!("none was found, looked for {}", search::in_words(self)))
+        })
     }
 
     /// A function of the library by its name in C.
     ///
     /// # Safety
     /// `F` is the type of a function pointer, and the function has that signature.
-    pub(super) unsafe fn function<F: Copy>(&self, name: &CStr, operation: &str) -> crate::Result<F> {
-        let loaded = self.load(operation)?;
-        // SAFETY: the caller's promise; the library is never closed, so the copy stays good.
-        let found = unsafe { loaded.get::<F>(name.to_bytes_with_nul()) };
-        found.map(|function| *function).map_err(|error| Error::LibraryNotFound {
-            library: self.name(),
-            operation: operation.to_owned(),
-            reason: format!(
-                "the one that was loaded lacks {}: {}",
-                name.to_string_lossy(),
-                reason_of(&error)
-            ),
+    pub(crate) unsafe fn function<F: Copy>(&self, name: &CStr, operation: &str) -> Result<F> {
+        let loaded = self.loaded(operation)?;
+        // SAFETY: the caller's promise.
+        unsafe { loaded.function(name) }.map_err(|reason| {
+            let path = loaded.found.path.display();
+            self.not_found(operation, format!("{path} lacks {}: {reason}", name.to_string_lossy()))
         })
     }
+
+    fn not_found(&self, operation: &str, reason: String) -> Error {
+        Error::LibraryNotFound { library: self.title, operation: operation.to_owned(), reason }
+    }
+}
+
+/// What is in this process under a name.
+pub(super) fn loaded_already(library: &Library, soname: &str) -> Option<Loaded> {
+    // SAFETY: RTLD_NOLOAD never runs a library's initialisers; it only counts one more reference to
+    // a library that is there, and dropping the handle takes that back.
+    let shared = unsafe { Shared::open(Some(soname), RTLD_LAZY | libc::RTLD_NOLOAD) }.ok()?;
+    let path = file_of_library(library, &shared)?;
+    Some(Loaded { library: shared, found: Found { path, source: Source::Loaded } })
+}
+
+/// The file that was opened; `None` where it is another library.
+fn file_of_library(library: &Library, shared: &Shared) -> Option<PathBuf> {
+    // SAFETY: the address is not called.
+    let function = unsafe { shared.get::<*const c_void>(library.function.to_bytes_with_nul()) };
+    file_of(*function.ok()?)
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The file that something was loaded from.
+pub(crate) fn file_of(address: *const c_void) -> Option<PathBuf> {
+    let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: looks an address up and writes what it belongs to; zeros are a value of that, too.
+    let found = unsafe {
+        libc::dladdr(address, found.as_mut_ptr());
+        found.assume_init()
+    };
+    if found.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: the loader keeps the name, which ends with a zero, as long as the library is loaded.
+    let name = unsafe { CStr::from_ptr(found.dli_fname) };
+    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
 }
 
 /// The loader's own words, on one line.
@@ -90,11 +184,25 @@ pub(crate) fn reason_of(error: &libloading::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::CUDNN;
     use super::*;
 
     #[test]
     fn the_reason_is_the_loaders_own_and_names_the_file() {
-        let error = open(OsStr::new("/nowhere/libnothing.so")).unwrap_err();
-        assert!(reason_of(&error).contains("/nowhere/libnothing.so"), "{error:?}");
+        let reason = Loaded::open(&CUDNN, Path::new("/nowhere/libnothing.so"), Source::Given).unwrap_err();
+        assert!(reason.contains("/nowhere/libnothing.so"), "{reason}");
+    }
+
+    #[test]
+    fn the_file_of_a_function_is_where_it_was_loaded_from() {
+        let file = file_of(std::env::current_exe as *const () as *const c_void).unwrap();
+        assert!(is_same_file(&file, &std::env::current_exe().unwrap()), "{file:?}");
+    }
+
+    #[test]
+    fn a_library_that_lacks_the_function_is_another_library() {
+        let name = if cfg!(target_os = "macos") { "libSystem.B.dylib" } else { "libc.so.6" };
+        let reason = Loaded::open(&CUDNN, Path::new(name), Source::Given).unwrap_err();
+        assert!(reason.contains("cudnnGetVersion"), "{reason}");
     }
 }

@@ -2,173 +2,159 @@
 //! version is asked.
 //!
 //! Nothing is linked and nothing is loaded before somebody asks for what only the library can answer.
-//! That a library is absent is a value.
+//! That a library is absent is a value; that a path which the user gave is of no use is an error.
 
+mod given;
 mod loader;
+mod openmp;
+mod packages;
 mod search;
 mod system;
+mod table;
 mod verbose;
 mod version;
 
-use std::path::PathBuf;
+use std::ffi::CStr;
+use std::path::{Path, PathBuf};
 
 use loader::Handle;
-pub(crate) use loader::reason_of;
-use search::{Home, Places};
+pub(crate) use loader::{file_of, reason_of};
+pub use openmp::{OpenMpRuntime, openmp_runtimes};
+pub(crate) use packages::PACKAGES;
+pub use packages::{Packages, set_packages};
+use search::Places;
+pub use table::{
+    ALL, CUBLAS, CUBLASLT, CUDNN, CUFFT, CURAND, CUSOLVER, CUSPARSE, CUSPARSELT, MKL, NCCL, NVML, NVRTC,
+    ONEDNN, OPENMP, find, variables,
+};
 pub(crate) use verbose::{LEVELS, forget_other_threads};
 pub use verbose::{VerboseLibrary, VerboseScope};
 use version::Question;
+pub use version::Version;
+
+use crate::{Error, Result};
 
 /// A library that this crate never links.
 #[derive(Debug)]
 pub struct Library {
     name: &'static str,
-    /// The module of `backends` that speaks of it.
-    module: &'static str,
+    title: &'static str,
     /// The names under which the loader knows it, the preferred first.
     sonames: &'static [&'static str],
+    /// A function that every release has and no other library: what lacks it is not this library.
+    function: &'static CStr,
     places: Places,
     version: Question,
     handle: Handle,
 }
 
-/// Names differ between the two systems, and one list would have every question look for all of them.
-const fn named(
-    on_linux: &'static [&'static str],
-    on_macos: &'static [&'static str],
-) -> &'static [&'static str] {
-    if cfg!(target_os = "macos") { on_macos } else { on_linux }
+/// What led to a file of a library, the strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A path that the user gave, by argument or variable.
+    Given,
+    /// Somebody else has loaded it into this process.
+    Loaded,
+    /// It lies among the packages of Python.
+    Packages,
+    /// An environment variable that names folders or an installation.
+    Environment,
+    /// It is installed for the whole system.
+    System,
 }
 
-/// Where every library may be.
-const ANYWHERE: Places = Places { homes: &[Home::CONDA], folders: &[] };
-/// Where what belongs to CUDA may be.
-const CUDA: Places =
-    Places { homes: &[Home::CUDA_HOME, Home::CUDA_PATH, Home::CONDA], folders: &["/usr/local/cuda/lib64"] };
-
-const fn library(
-    name: &'static str,
-    module: &'static str,
-    sonames: &'static [&'static str],
-    places: Places,
-    version: Question,
-) -> Library {
-    Library { name, module, sonames, places, version, handle: Handle::new() }
+impl Source {
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Source::Given => "given",
+            Source::Loaded => "loaded",
+            Source::Packages => "packages",
+            Source::Environment => "environment",
+            Source::System => "system",
+        }
+    }
 }
 
-/// NVIDIA's linear algebra.
-pub static CUBLAS: Library = library(
-    "cuBLAS",
-    "cublas",
-    named(&["libcublas.so.13", "libcublas.so.12", "libcublas.so.11"], &[]),
-    CUDA,
-    Question::None,
-);
-
-/// NVIDIA's layers of neural networks.
-pub static CUDNN: Library = library(
-    "cuDNN",
-    "cudnn",
-    named(&["libcudnn.so.9", "libcudnn.so.8"], &[]),
-    CUDA,
-    Question::Number(c"cudnnGetVersion"),
-);
-
-/// NVIDIA's products of matrices that are half zeros.
-pub static CUSPARSELT: Library = library(
-    "cuSPARSELt",
-    "cusparselt",
-    named(&["libcusparseLt.so.0"], &[]),
-    CUDA,
-    Question::Properties(c"cusparseLtGetProperty", [1000, 100, 1]),
-);
-
-/// Intel's layers of neural networks.
-pub static ONEDNN: Library = library(
-    "oneDNN",
-    "mkldnn",
-    named(&["libdnnl.so.3", "libdnnl.so.2"], &["libdnnl.3.dylib", "libdnnl.2.dylib"]),
-    ANYWHERE,
-    Question::None,
-);
-
-/// Intel's linear algebra.
-pub static MKL: Library = library(
-    "MKL",
-    "mkl",
-    named(
-        &["libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so.1"],
-        &["libmkl_rt.2.dylib", "libmkl_rt.1.dylib", "libmkl_rt.dylib"],
-    ),
-    ANYWHERE,
-    Question::None,
-);
-
-/// The runtime of a compiler's parallel loops: GNU's, Intel's or LLVM's.
-pub static OPENMP: Library = library(
-    "OpenMP",
-    "openmp",
-    named(
-        &["libgomp.so.1", "libiomp5.so", "libomp.so", "libomp.so.5"],
-        &["libomp.dylib", "libiomp5.dylib", "libgomp.1.dylib"],
-    ),
-    ANYWHERE,
-    Question::None,
-);
-
-static LIBRARIES: [&Library; 6] = [&CUBLAS, &CUDNN, &CUSPARSELT, &ONEDNN, &MKL, &OPENMP];
-
-/// The library of which the module `backends.MODULE` speaks.
-pub fn find(module: &str) -> Option<&'static Library> {
-    LIBRARIES.into_iter().find(|library| library.module == module)
+/// The file of a library, and what led to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The file.
+    pub path: PathBuf,
+    /// What led to it.
+    pub source: Source,
 }
 
 impl Library {
-    /// The name as its makers write it.
+    /// The word for it in programs and variables: `cudnn`.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Whether somebody has loaded it into this process; looking does not load it.
+    /// Its name as its makers write it: `cuDNN`.
+    pub fn title(&self) -> &'static str {
+        self.title
+    }
+
+    /// Whether it is in this process already, whoever loaded it; looking does not load it.
     pub fn is_loaded(&self) -> bool {
-        self.sonames.iter().any(|soname| loader::loaded_already(soname).is_some())
+        self.handle.get().is_some() || self.loaded_by_others().is_some()
     }
 
     /// Whether it is loaded or the search finds a file of its name; looking does not load it.
-    pub fn is_available(&self) -> bool {
-        self.is_loaded() || self.files().next().is_some()
+    /// `Error::LibraryPath` where the user gave a path at which there is none.
+    pub fn is_available(&self) -> Result<bool> {
+        Ok(self.find()?.is_some())
     }
 
-    /// The version that the library itself answers, in its makers' own counting. The first call loads
-    /// it; `None` where it is absent, can't be loaded or has no such question.
-    pub fn version(&self) -> Option<u64> {
-        self.version.ask(self)
-    }
-
-    /// The files that may be this library, in the order of the search.
-    fn files(&self) -> impl Iterator<Item = PathBuf> {
-        search::folders(self)
-            .flat_map(|folder| self.sonames.iter().map(move |soname| folder.join(soname)))
-            .filter(|file| file.is_file())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_library_is_found_by_its_module() {
-        for library in LIBRARIES {
-            assert!(find(library.module).is_some_and(|found| std::ptr::eq(found, library)));
+    /// The file that is loaded or would be tried first, without loading it: a path given by the user, what
+    /// is loaded already, next to Python's packages, where the environment points to, the system.
+    ///
+    /// `Error::LibraryPath` where the user gave a path at which there is none.
+    pub fn find(&self) -> Result<Option<Found>> {
+        if let Some(loaded) = self.handle.get() {
+            return Ok(Some(loaded.found().clone()));
         }
-        assert!(find("cudn").is_none());
+        if let Some(given) = self.given()? {
+            return Ok(Some(Found { path: given.file, source: Source::Given }));
+        }
+        let loaded = self.loaded_by_others().map(|loaded| loaded.found().clone());
+        Ok(loaded.or_else(|| search::files(self).next()))
     }
 
-    #[test]
-    fn every_library_has_a_name_on_linux() {
-        if cfg!(target_os = "linux") {
-            assert!(LIBRARIES.iter().all(|library| !library.sonames.is_empty()));
+    /// Loads it unless that is done, from `path` if one is given: a file, or a folder with it.
+    ///
+    /// `Error::LibraryNotFound` where there is none that can be loaded; `Error::LibraryPath` where the one
+    /// that the user gave can't be, or another one is loaded already.
+    pub fn load(&self, path: Option<&Path>) -> Result<&Found> {
+        let operation = format!("backends.libraries.load({:?})", self.name);
+        let loaded = match path {
+            Some(path) => self.loaded_from(path)?,
+            None => self.loaded(&operation)?,
+        };
+        Ok(loaded.found())
+    }
+
+    /// The version that the library itself answers. The first call loads it; `None` where it is absent,
+    /// can't be loaded or has no such question. `Error::LibraryPath` where the user gave a path that can't be
+    /// used.
+    pub fn version(&self) -> Result<Option<Version>> {
+        match self.loaded("version()") {
+            Ok(loaded) => Ok(self.version.ask(loaded)),
+            Err(Error::LibraryNotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
+    }
+
+    /// The version, if that can be asked without loading or changing anything.
+    pub fn version_if_loaded(&self) -> Result<Option<Version>> {
+        if let Some(loaded) = self.handle.get() {
+            return Ok(self.version.ask(loaded));
+        }
+        if self.given()?.is_some() {
+            return Ok(None);
+        }
+        let loaded = self.loaded_by_others().filter(|_| self.version.changes_nothing());
+        Ok(loaded.and_then(|loaded| self.version.ask(&loaded)))
     }
 }

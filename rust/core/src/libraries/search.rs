@@ -1,13 +1,17 @@
 //! Where a library is looked for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{Library, system};
+use super::{Found, Library, Source, packages, system};
 use crate::env;
 
 /// Where one library may be, besides the folders in which the system's loader looks.
 #[derive(Debug)]
 pub(super) struct Places {
+    /// Folders below each in which Python looks for packages.
+    pub(super) in_packages: &'static [&'static str],
+    /// Whether its package puts it beside the libraries of Python's installation.
+    pub(super) is_in_prefix: bool,
     /// Installations that environment variables point to.
     pub(super) homes: &'static [Home],
     /// Where it is installed for the whole system.
@@ -36,19 +40,42 @@ impl Home {
 /// Where the CUDA toolkit keeps libraries.
 const TOOLKIT: &[&str] = &["lib64", "lib"];
 
-/// The folders in the order of the search. What is loaded already comes before all of them.
-pub(super) fn folders(library: &Library) -> impl Iterator<Item = PathBuf> {
-    let named_by_loader = env::paths(env::LIBRARY_PATH).into_iter();
-    let homes = library.places.homes.iter().flat_map(Home::folders);
-    let installed = library.places.folders.iter().map(PathBuf::from);
-    // Reads files, so only where nothing was found before.
-    let of_system = std::iter::once_with(system::folders).flatten();
-    named_by_loader.chain(homes).chain(installed).chain(of_system)
+/// The files that may be this library, in the order of the search. What is given and what is loaded come
+/// before all of them.
+pub(super) fn files(library: &Library) -> impl Iterator<Item = Found> {
+    folders(library).flat_map(|(folder, source)| {
+        files_in(library, &folder).map(|path| Found { path, source }).collect::<Vec<_>>()
+    })
 }
 
-/// The places in words, for the message about a library that is in none of them.
-pub(super) fn places(library: &Library) -> String {
+/// The files of the library's names in a folder.
+pub(super) fn files_in(library: &Library, folder: &Path) -> impl Iterator<Item = PathBuf> {
+    library.sonames.iter().map(move |soname| folder.join(soname)).filter(|file| file.is_file())
+}
+
+fn folders(library: &Library) -> impl Iterator<Item = (PathBuf, Source)> {
+    let places = &library.places;
+    let packages = packages::folders(places.in_packages, places.is_in_prefix).into_iter();
+    let named_by_loader = env::paths(env::LIBRARY_PATH).into_iter();
+    let homes = places.homes.iter().flat_map(Home::folders);
+    let installed = places.folders.iter().map(PathBuf::from);
+    // Reads files, so only where nothing was found before.
+    let of_system = std::iter::once_with(system::folders).flatten();
+    let with = |source| move |folder| (folder, source);
+    packages
+        .map(with(Source::Packages))
+        .chain(named_by_loader.chain(homes).map(with(Source::Environment)))
+        .chain(installed.chain(of_system).map(with(Source::System)))
+}
+
+/// What was looked for and where, for the message about a library that is nowhere.
+pub(super) fn in_words(library: &Library) -> String {
     let homes = library.places.homes.iter().map(|home| home.variable);
     let variables: Vec<_> = std::iter::once(env::LIBRARY_PATH).chain(homes).collect();
-    format!("among what is loaded, in the folders of {} and in the system's", variables.join(", "))
+    format!(
+        "{} among what is loaded, Python's packages, in the folders of {} and in the system's; {} gives its path",
+        library.sonames.join(", "),
+        variables.join(", "),
+        env::variable_of_library(library.name),
+    )
 }

@@ -23,14 +23,14 @@ pub enum VerboseLibrary {
 use VerboseLibrary::{Mkl, OneDnn};
 
 impl VerboseLibrary {
-    /// The library of which the module `backends.MODULE` speaks.
-    pub fn of_module(module: &str) -> Option<Self> {
-        [Mkl, OneDnn].into_iter().find(|each| each.module() == module)
+    /// The library of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Mkl, OneDnn].into_iter().find(|each| each.name() == name)
     }
 
-    /// The name of that module.
-    pub fn module(self) -> &'static str {
-        self.library().module
+    /// Its name among all libraries.
+    pub fn name(self) -> &'static str {
+        self.library().name
     }
 
     fn library(self) -> &'static Library {
@@ -251,7 +251,7 @@ impl Set {
                     Ok(())
                 } else {
                     let operation = self.library.operation().to_owned();
-                    let library = self.library.library().name();
+                    let library = self.library.library().title;
                     Err(Error::LibraryRefused { library, operation, status })
                 };
             }

@@ -1,8 +1,9 @@
 //! Vendor libraries: whether they are there, which version they are, and how much they tell.
 
+use std::path::PathBuf;
+
 use interlock::Error;
-use interlock::libraries::{self, Library, VerboseLibrary};
-use pyo3::exceptions::PyValueError;
+use interlock::libraries::{self, Found, Library, OpenMpRuntime, Packages, VerboseLibrary};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyType};
 
@@ -11,45 +12,103 @@ use crate::detached::detached;
 use crate::errors::{IntoPython, exception};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(library_names, module)?)?;
     module.add_function(wrap_pyfunction!(library_is_available, module)?)?;
     module.add_function(wrap_pyfunction!(library_version, module)?)?;
+    module.add_function(wrap_pyfunction!(find_library, module)?)?;
+    module.add_function(wrap_pyfunction!(load_library, module)?)?;
+    module.add_function(wrap_pyfunction!(openmp_runtimes, module)?)?;
     module.add_class::<VerboseScope>()
 }
 
-/// Whether the library of this module of `backends` is loaded or would be found; looking does not load it.
+/// The names of all libraries that can be asked for.
 #[pyfunction]
-fn library_is_available(py: Python<'_>, module: &str) -> PyResult<bool> {
-    let library = named(module)?;
-    Ok(detached(py, || library.is_available()))
+fn library_names() -> Vec<&'static str> {
+    libraries::ALL.iter().map(|library| library.name()).collect()
 }
 
-/// What the library of this module of `backends` answers when it is asked for its version, or None. The
-/// first call loads it.
+/// Whether a library is loaded or would be found; looking does not load it.
 #[pyfunction]
-fn library_version(py: Python<'_>, module: &str) -> PyResult<Option<u64>> {
-    let library = named(module)?;
-    Ok(detached(py, || library.version()))
+fn library_is_available(py: Python<'_>, name: &str) -> PyResult<bool> {
+    let library = named(py, name)?;
+    detached(py, || library.is_available()).into_python(py)
 }
 
-fn named(module: &str) -> PyResult<&'static Library> {
-    libraries::find(module).ok_or_else(|| no_such_library(module))
+/// What a library answers when it is asked for its version, in its own counting, or None. The first call
+/// loads it.
+#[pyfunction]
+fn library_version(py: Python<'_>, name: &str) -> PyResult<Option<u64>> {
+    let library = named(py, name)?;
+    let version = detached(py, || library.version()).into_python(py)?;
+    Ok(version.and_then(|version| version.number))
 }
 
-fn no_such_library(module: &str) -> PyErr {
-    PyValueError::new_err(format!("backends.{module} speaks of no library that can be asked this"))
+/// Name, title, path, source, whether it is loaded, and version.
+type Description = (&'static str, &'static str, Option<PathBuf>, Option<&'static str>, bool, Option<String>);
+
+/// What is known of a library without loading it.
+#[pyfunction]
+fn find_library(py: Python<'_>, name: &str) -> PyResult<Description> {
+    let library = named(py, name)?;
+    detached(py, || describe(library)).into_python(py)
 }
 
-/// Has the library of a module of `backends` report its calls between `enter` and `leave`.
+/// Loads a library, from `path` if that is given, and tells what is known of it then.
+#[pyfunction]
+fn load_library(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<Description> {
+    let library = named(py, name)?;
+    let load = || {
+        library.load(path.as_deref())?;
+        describe(library)
+    };
+    detached(py, load).into_python(py)
+}
+
+fn describe(library: &Library) -> interlock::Result<Description> {
+    let (path, source) = library.find()?.map(|Found { path, source }| (path, source.name())).unzip();
+    let version = library.version_if_loaded()?.map(|version| version.text);
+    Ok((library.name(), library.title(), path, source, library.is_loaded(), version))
+}
+
+/// Name, path and threads of each OpenMP runtime that is loaded under its own name.
+#[pyfunction]
+fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, PathBuf, Option<u32>)> {
+    let runtimes = detached(py, libraries::openmp_runtimes).into_iter();
+    runtimes.map(|OpenMpRuntime { name, path, threads }| (name, path, threads)).collect()
+}
+
+/// The library of this name, told where Python's packages are now.
+fn named(py: Python<'_>, name: &str) -> PyResult<&'static Library> {
+    let library = libraries::find(name).into_python(py)?;
+    libraries::set_packages(packages(py)?);
+    Ok(library)
+}
+
+fn packages(py: Python<'_>) -> PyResult<Packages> {
+    let sys = py.import("sys")?;
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for folder in sys.getattr("path")?.try_iter()? {
+        // Programs put other things there, too, and what is relative means another folder tomorrow.
+        folders.extend(folder?.extract::<PathBuf>().ok().filter(|folder| folder.is_absolute()));
+    }
+    Ok(Packages { folders, prefix: sys.getattr("prefix")?.extract().ok() })
+}
+
+/// Has a vendor library report its calls between `enter` and `leave`.
 #[pyclass(frozen, module = "interlock._core.backends")]
 struct VerboseScope(libraries::VerboseScope);
 
 #[pymethods]
 impl VerboseScope {
     #[new]
-    #[pyo3(signature = (module, level, /))]
-    fn new(module: &str, level: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (name, level, /))]
+    fn new(name: &str, level: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = level.py();
-        let library = VerboseLibrary::of_module(module).ok_or_else(|| no_such_library(module))?;
+        let Some(library) = VerboseLibrary::named(name) else {
+            let names = [VerboseLibrary::Mkl, VerboseLibrary::OneDnn].map(VerboseLibrary::name);
+            let (allowed, given) = (names.join(" or "), format!("{name:?}"));
+            return Err(exception(py, &Error::Argument { name: "name", given, allowed }));
+        };
         let (name, allowed) = (library.operation().to_owned(), library.allowed());
         // A bool is an int here as in PyTorch: what this argument says is whether.
         let Ok(number) = level.cast::<PyInt>() else {
@@ -64,6 +123,8 @@ impl VerboseScope {
 
     /// Sets the level; level 0 does nothing. The first call loads the library.
     fn enter(&self, py: Python<'_>) -> PyResult<()> {
+        // Where its packages are is told before each search.
+        named(py, self.0.library().name())?;
         detached(py, || self.0.enter()).into_python(py)
     }
 
@@ -74,6 +135,6 @@ impl VerboseScope {
 
     /// A copy is a scope of its own that is not open.
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (&'static str, i32)) {
-        (py.get_type::<Self>(), (self.0.library().module(), self.0.level()))
+        (py.get_type::<Self>(), (self.0.library().name(), self.0.level()))
     }
 }

@@ -22,6 +22,7 @@ fn count_without_starting() -> Result<u32, DriverStatus> {
     match nvml::gpus() {
         Err(Silence::Refused(nvml::NO_PERMISSION)) => Err(DriverStatus::NotPermitted),
         Err(Silence::Refused(nvml::DRIVER_NOT_LOADED)) => Err(DriverStatus::NotLoaded),
+        Err(Silence::Path(error)) => Err(DriverStatus::PathOfNvml { error: error.to_string() }),
         // It is missing in many containers, and does not know every device that is part of a processor.
         Err(_) => count_by_starting(),
         Ok(gpus) if gpus.is_empty() => count_by_starting(),

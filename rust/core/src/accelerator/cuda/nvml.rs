@@ -6,12 +6,10 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use libloading::Library;
 use once_cell::race::OnceBox;
 
 use super::visible::{Gpu, MigDevice};
-
-const SONAME: &str = "libnvidia-ml.so.1";
+use crate::{Error, Result, libraries};
 
 /// What its functions answer where this process may not use a device.
 pub(super) const NO_PERMISSION: i32 = 4;
@@ -24,6 +22,8 @@ pub(super) const DRIVER_NOT_LOADED: i32 = 9;
 pub(super) enum Silence {
     /// The library is absent, or lacks a function.
     Absent,
+    /// The path that the user gave for it is of no use.
+    Path(Error),
     /// One of its functions returned this number.
     Refused(i32),
 }
@@ -53,27 +53,26 @@ struct Mig {
 pub(super) fn gpus() -> Result<Vec<Gpu>, Silence> {
     // Not a blocking cell: a fork while another thread loads it would leave the child waiting.
     static NVML: OnceBox<Nvml> = OnceBox::new();
-    let nvml = NVML.get_or_try_init(|| Nvml::load().map(Box::new).map_err(|_| Silence::Absent))?;
-    nvml.gpus().map_err(Silence::Refused)
+    let nvml = NVML.get_or_try_init(|| Nvml::load().map(Box::new));
+    match nvml {
+        Ok(nvml) => nvml.gpus().map_err(Silence::Refused),
+        Err(error @ Error::LibraryPath { .. }) => Err(Silence::Path(error)),
+        Err(_) => Err(Silence::Absent),
+    }
 }
 
 impl Nvml {
-    fn load() -> Result<Nvml, libloading::Error> {
-        // SAFETY: the library's initialisers are made to run in any process.
-        let library = unsafe { Library::new(SONAME) }?;
+    fn load() -> Result<Nvml> {
         // SAFETY: each field has the type that the library's interface declares for the name.
-        let nvml = unsafe {
-            Nvml {
-                initialise: *library.get(b"nvmlInit_v2")?,
-                count: *library.get(b"nvmlDeviceGetCount_v2")?,
-                device: *library.get(b"nvmlDeviceGetHandleByIndex_v2")?,
-                uuid: *library.get(b"nvmlDeviceGetUUID")?,
-                mig: Mig::of(&library).ok(),
-            }
-        };
-        // Never closed, so the functions stay.
-        std::mem::forget(library);
-        Ok(nvml)
+        unsafe {
+            Ok(Nvml {
+                initialise: function(c"nvmlInit_v2")?,
+                count: function(c"nvmlDeviceGetCount_v2")?,
+                device: function(c"nvmlDeviceGetHandleByIndex_v2")?,
+                uuid: function(c"nvmlDeviceGetUUID")?,
+                mig: Mig::load().ok(),
+            })
+        }
     }
 
     fn gpus(&self) -> Result<Vec<Gpu>, i32> {
@@ -142,18 +141,27 @@ impl Nvml {
 }
 
 impl Mig {
-    fn of(library: &Library) -> Result<Mig, libloading::Error> {
-        // SAFETY: as in `Nvml::load`, which keeps the library.
+    fn load() -> Result<Mig> {
+        // SAFETY: as in `Nvml::load`.
         unsafe {
             Ok(Mig {
-                mode: *library.get(b"nvmlDeviceGetMigMode")?,
-                most_parts: *library.get(b"nvmlDeviceGetMaxMigDeviceCount")?,
-                part: *library.get(b"nvmlDeviceGetMigDeviceHandleByIndex")?,
-                gpu_instance: *library.get(b"nvmlDeviceGetGpuInstanceId")?,
-                compute_instance: *library.get(b"nvmlDeviceGetComputeInstanceId")?,
+                mode: function(c"nvmlDeviceGetMigMode")?,
+                most_parts: function(c"nvmlDeviceGetMaxMigDeviceCount")?,
+                part: function(c"nvmlDeviceGetMigDeviceHandleByIndex")?,
+                gpu_instance: function(c"nvmlDeviceGetGpuInstanceId")?,
+                compute_instance: function(c"nvmlDeviceGetComputeInstanceId")?,
             })
         }
     }
+}
+
+/// A function of the library.
+///
+/// # Safety
+/// `F` is the type of the function that has this name.
+unsafe fn function<F: Copy>(name: &CStr) -> Result<F> {
+    // SAFETY: the caller's promise.
+    unsafe { libraries::NVML.function(name, "counting devices") }
 }
 
 fn succeeded(code: c_int) -> Result<(), i32> {

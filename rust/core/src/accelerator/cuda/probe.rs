@@ -3,8 +3,7 @@
 //!
 //! Looking loads the library and does not start the driver: a process that has only looked may still fork.
 
-use std::ffi::{CStr, OsString, c_int, c_void};
-use std::mem::MaybeUninit;
+use std::ffi::{OsString, c_int, c_void};
 
 use cudarc::driver::sys::culib;
 use libloading::Library;
@@ -14,7 +13,7 @@ use super::api;
 use super::status::{DriverStatus, OLDEST, SONAME, Version};
 use super::visible;
 use crate::libraries::reason_of;
-use crate::lifecycle;
+use crate::{libraries, lifecycle};
 
 /// What the driver's functions answer, in its own numbers.
 mod code {
@@ -90,19 +89,10 @@ fn function<F: Copy>(library: &Library, name: &str) -> Result<F, DriverStatus> {
     found.map(|function| *function).map_err(|_| DriverStatus::Lacks { function: name.to_owned() })
 }
 
-/// The file that a function was loaded from.
+/// The file that a function was loaded from, in words.
 fn file_of(function: Start) -> String {
-    let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: looks an address up and writes what it belongs to; zeros are a value of that, too.
-    let found = unsafe {
-        libc::dladdr(function as *const c_void, found.as_mut_ptr());
-        found.assume_init()
-    };
-    if found.dli_fname.is_null() {
-        return "a library without a name".to_owned();
-    }
-    // SAFETY: the loader keeps the name, which ends with a zero, as long as the library is loaded.
-    unsafe { CStr::from_ptr(found.dli_fname) }.to_string_lossy().into_owned()
+    let file = libraries::file_of(function as *const c_void);
+    file.map_or_else(|| "a library without a name".to_owned(), |file| file.to_string_lossy().into_owned())
 }
 
 /// A start of the driver, in the process that made it.

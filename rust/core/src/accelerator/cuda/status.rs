@@ -41,6 +41,11 @@ pub enum DriverStatus {
         /// The file of the driver.
         driver: String,
     },
+    /// The path that the user gave for NVML is of no use.
+    PathOfNvml {
+        /// Which, and why.
+        error: String,
+    },
     /// The library is there and the kernel's part of the driver is not.
     NotLoaded,
     /// The driver runs and sees no device.
@@ -108,6 +113,7 @@ impl fmt::Display for DriverStatus {
                 "{found} would be used in place of NVIDIA's driver {driver}; take its folder out of the library \
                  search path"
             ),
+            DriverStatus::PathOfNvml { error } => f.write_str(error),
             DriverStatus::NotLoaded => write!(
                 f,
                 "NVIDIA's driver library is installed and the kernel module is not loaded; load it, or start the \

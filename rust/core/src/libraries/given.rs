@@ -1,0 +1,51 @@
+//! A path that the user gave: that library or an error, never another one instead.
+
+use std::path::{Path, PathBuf};
+
+use super::{Library, search};
+use crate::{Error, Result, env};
+
+/// The file at a path that the user gave, and how.
+pub(super) struct Given {
+    pub(super) file: PathBuf,
+    /// What gave it, as a message names it.
+    by: String,
+    /// As it was given.
+    path: PathBuf,
+}
+
+impl Library {
+    /// The file that the library's variable names; `None` where it is not set, or empty.
+    pub(super) fn given(&self) -> Result<Option<Given>> {
+        let variable = env::variable_of_library(self.name);
+        env::path(&variable).map(|path| self.at(&path, variable)).transpose()
+    }
+
+    /// The library at `path`: that file, or the one in that folder.
+    pub(super) fn at(&self, path: &Path, by: String) -> Result<Given> {
+        let given = |file: PathBuf, path: PathBuf| Given { file, by, path };
+        // A name without a folder would be looked for elsewhere than here.
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        if absolute.is_dir() {
+            let found = search::files_in(self, &absolute).next();
+            match found {
+                Some(file) => Ok(given(file, path.to_owned())),
+                None => {
+                    let reason = format!("the folder has no {}", self.sonames.join(", "));
+                    Err(given(absolute, path.to_owned()).error(self, reason))
+                }
+            }
+        } else if absolute.exists() {
+            Ok(given(absolute, path.to_owned()))
+        } else {
+            Err(given(absolute, path.to_owned()).error(self, "there is no such file".to_owned()))
+        }
+    }
+}
+
+impl Given {
+    /// The error that this file is of no use.
+    pub(super) fn error(self, library: &Library, reason: String) -> Error {
+        Error::LibraryPath { library: library.title, by: self.by, path: self.path, reason }
+    }
+}

@@ -1,0 +1,38 @@
+//! The OpenMP runtimes of this process.
+
+use std::ffi::c_int;
+use std::path::PathBuf;
+
+use super::OPENMP;
+use super::loader::loaded_already;
+
+/// An OpenMP runtime that is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenMpRuntime {
+    /// The name of its library without what the system adds: `libgomp`.
+    pub name: &'static str,
+    /// Its file.
+    pub path: PathBuf,
+    /// How many threads a parallel loop of this thread may have.
+    pub threads: Option<u32>,
+}
+
+/// The OpenMP runtimes that are in this process under their own names, which a package that brings one along
+/// may have changed. Asking loads none.
+pub fn openmp_runtimes() -> Vec<OpenMpRuntime> {
+    let mut runtimes: Vec<OpenMpRuntime> = Vec::new();
+    for soname in OPENMP.sonames {
+        let Some(loaded) = loaded_already(&OPENMP, soname) else { continue };
+        let path = loaded.found().path.clone();
+        if runtimes.iter().any(|known| known.path == path) {
+            continue;
+        }
+        // SAFETY: every runtime declares the function so.
+        let function = unsafe { loaded.function::<unsafe extern "C" fn() -> c_int>(OPENMP.function) };
+        // SAFETY: it may be called by any thread at any time.
+        let threads = function.ok().and_then(|function| u32::try_from(unsafe { function() }).ok());
+        let name = soname.split('.').next().unwrap_or(soname);
+        runtimes.push(OpenMpRuntime { name, path, threads });
+    }
+    runtimes
+}
