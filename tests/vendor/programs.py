@@ -14,7 +14,8 @@ import ctypes, os, re, sys
 def vendors():
     "The files in this process that belong to a vendor's library."
     folders = re.escape(os.path.realpath(sys.prefix)) + r"/lib/(?:lib|python[^/]+/site-packages/nvidia/)"
-    ours = re.compile(folders + r"|.*/lib(?:cuda|cudart|cublas|cudnn|dnnl|gomp|iomp5|mkl_rt|nccl|nvidia-ml|omp)[.]so")
+    elsewhere = r".*/lib(?:cuda|cudart|cublas|cudnn|dnnl|gomp|iomp5|mkl_rt|nccl|nvidia-ml|omp)[.]so"
+    ours = re.compile(folders + "|" + elsewhere)
     with open("/proc/self/maps") as maps:
         files = {line.split(maxsplit=5)[5].strip() for line in maps if "/" in line}
     return sorted(file for file in files if ours.match(file))
@@ -45,16 +46,17 @@ def matrices():
 def mkl_multiply():
     left, right, out = matrices()
     size, one = ctypes.c_int(4), ctypes.c_float(1)
-    row_major, as_it_is = ctypes.c_int(101), ctypes.c_int(111)
+    how = [ctypes.c_int(101), ctypes.c_int(111), ctypes.c_int(111)]  # row after row, neither one transposed
     ctypes.CDLL(libraries.load("mkl").path).cblas_sgemm(
-        row_major, as_it_is, as_it_is, size, size, size, one, left, size, right, size, ctypes.c_float(0), out, size)
+        *how, size, size, size, one, left, size, right, size, ctypes.c_float(0), out, size)
     assert out[0] == sum(left[column] * right[4 * column] for column in range(4))
 
 def onednn_multiply():
     left, right, out = matrices()
-    size, one, as_it_is = ctypes.c_int64(4), ctypes.c_float(1), ctypes.c_char(b"N")
+    size, one = ctypes.c_int64(4), ctypes.c_float(1)
+    how = [ctypes.c_char(b"N"), ctypes.c_char(b"N")]
     status = ctypes.CDLL(libraries.load("onednn").path).dnnl_sgemm(
-        as_it_is, as_it_is, size, size, size, one, left, size, right, size, ctypes.c_float(0), out, size)
+        *how, size, size, size, one, left, size, right, size, ctypes.c_float(0), out, size)
     assert status == 0
     assert out[0] == sum(left[column] * right[4 * column] for column in range(4))
 

@@ -15,10 +15,10 @@ ONEDNN = LIBRARIES["onednn"].file
 OTHER_ONEDNN = PREFIX / "libdnnl.so.3.2"
 
 FOUND_AND_LOADED = """
-    from interlock.backends import libraries
-    found, loaded = libraries.find("onednn"), libraries.load("onednn")
-    copies = [file for file in vendors() if "libdnnl" in file]
-    answer = [[found.path, found.source], [loaded.path, loaded.source], loaded.version, copies]
+from interlock.backends import libraries
+found, loaded = libraries.find("onednn"), libraries.load("onednn")
+copies = [file for file in vendors() if "libdnnl" in file]
+answer = [[found.path, found.source], [loaded.path, loaded.source], loaded.version, copies]
 """
 
 
@@ -29,11 +29,11 @@ def test_what_a_variable_gives_comes_before_what_is_loaded(given: Path | str, tm
         expected = tmp_path / "libdnnl.so.3"
         expected.symlink_to(OTHER_ONEDNN)
         given = tmp_path
-    code = f"ctypes.CDLL({str(ONEDNN)!r})\n" + FOUND_AND_LOADED.replace("\n    ", "\n")
+    code = f"ctypes.CDLL({str(ONEDNN)!r})\n" + FOUND_AND_LOADED
     found, loaded, version, copies = answer(code, {"INTERLOCK_ONEDNN_PATH": str(given)})
     assert found == loaded == [str(expected), "given"]
     assert version == LIBRARIES["onednn"].version()
-    assert copies == sorted([str(ONEDNN), str(OTHER_ONEDNN)])
+    assert copies == sorted(str(file.resolve()) for file in (ONEDNN, OTHER_ONEDNN))
 
 
 @pytest.mark.parametrize("variable", ["", str(ONEDNN)], ids=["alone", "with variable"])
@@ -50,11 +50,11 @@ def test_what_an_argument_gives_comes_before_what_is_loaded_and_a_variable(varia
 
 
 def test_what_is_loaded_comes_before_packages() -> None:
-    code = f"ctypes.CDLL({str(OTHER_ONEDNN)!r})\n" + FOUND_AND_LOADED.replace("\n    ", "\n")
+    code = f"ctypes.CDLL({str(OTHER_ONEDNN)!r})\n" + FOUND_AND_LOADED
     found, loaded, version, copies = answer(code)
     assert found == loaded == [str(OTHER_ONEDNN), "loaded"]
     assert version == LIBRARIES["onednn"].version()
-    assert copies == [str(OTHER_ONEDNN)]
+    assert copies == [str(OTHER_ONEDNN.resolve())]
 
 
 @pytest.mark.parametrize("variable", ["LD_LIBRARY_PATH", "CONDA_PREFIX"])
@@ -68,7 +68,7 @@ def test_packages_come_before_the_environment_and_that_before_the_system(
     found, loaded, _, _ = answer(FOUND_AND_LOADED, env)
     assert found == loaded == [str(ONEDNN), "packages"]
     hidden = "from interlock.backends import libraries\nonly_here('/nowhere')\n"
-    found, loaded, _, _ = answer(hidden + FOUND_AND_LOADED.replace("\n    ", "\n"), env)
+    found, loaded, _, _ = answer(hidden + FOUND_AND_LOADED, env)
     assert found == loaded == [str(elsewhere), "environment"]
 
 
