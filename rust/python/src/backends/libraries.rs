@@ -1,9 +1,10 @@
 //! Vendor libraries: whether they are there, which version they are, and how much they tell.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use interlock::Error;
-use interlock::libraries::{self, Found, Library, OpenMpRuntime, Packages, VerboseLibrary};
+use interlock::libraries::{self, Library, OpenMpRuntime, Packages, VerboseLibrary};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyType};
 
@@ -43,8 +44,8 @@ fn library_version(py: Python<'_>, name: &str) -> PyResult<Option<u64>> {
     Ok(version.and_then(|version| version.number))
 }
 
-/// Name, title, path, source, whether it is loaded, and version.
-type Description = (&'static str, &'static str, Option<PathBuf>, Option<&'static str>, bool, Option<String>);
+/// Name, title, path as text, source, whether it is loaded, and version.
+type Description = (&'static str, &'static str, Option<OsString>, Option<&'static str>, bool, Option<String>);
 
 /// What is known of a library without loading it.
 #[pyfunction]
@@ -65,16 +66,17 @@ fn load_library(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<D
 }
 
 fn describe(library: &Library) -> interlock::Result<Description> {
-    let (path, source) = library.find()?.map(|Found { path, source }| (path, source.name())).unzip();
+    let (path, source) =
+        library.find()?.map(|found| (found.path.into_os_string(), found.source.name())).unzip();
     let version = library.version_if_loaded()?.map(|version| version.text);
     Ok((library.name(), library.title(), path, source, library.is_loaded(), version))
 }
 
 /// Name, path and threads of each OpenMP runtime that is loaded under its own name.
 #[pyfunction]
-fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, PathBuf, Option<u32>)> {
+fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, OsString, Option<u32>)> {
     let runtimes = detached(py, libraries::openmp_runtimes).into_iter();
-    runtimes.map(|OpenMpRuntime { name, path, threads }| (name, path, threads)).collect()
+    runtimes.map(|OpenMpRuntime { name, path, threads }| (name, path.into_os_string(), threads)).collect()
 }
 
 /// The library of this name, told where Python's packages are now.
