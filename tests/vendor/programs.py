@@ -9,7 +9,7 @@ from typing import Any
 from tests import child
 
 PRELUDE = """
-import ctypes, os, re, sys
+import ctypes, json, os, re, sys
 
 def vendors():
     "The files in this process that belong to a vendor's library."
