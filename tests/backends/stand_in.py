@@ -16,13 +16,26 @@ NEEDS_COMPILER = pytest.mark.skipif(
 )
 
 CUDNN = "#include <stddef.h>\nsize_t cudnnGetVersion(void) { return %d; }\n"
-CUSPARSELT = """
-int cusparseLtGetProperty(int property, int *value) {
+#: How most of NVIDIA's libraries tell their version: the name of the function, then the parts.
+PROPERTIES = """
+int %s(int property, int *value) {
     const int version[] = {%d, %d, %d};
     *value = version[property];
     return 0;
 }
 """
+CUSPARSELT = PROPERTIES.replace("%s", "cusparseLtGetProperty")
+NCCL = "int ncclGetVersion(int *version) { *version = %d; return 0; }\n"
+NVRTC = "int nvrtcVersion(int *major, int *minor) { *major = %d; *minor = %d; return 0; }\n"
+NVML = """
+#include <stdio.h>
+static int initialised;
+int nvmlInit_v2(void) { initialised = 1; return 0; }
+int nvmlSystemGetNVMLVersion(char *text, unsigned length) {
+    return initialised ? snprintf(text, length, "12.%d.1"), 0 : 1;
+}
+"""
+OPENMP = "int omp_get_max_threads(void) { return %d; }\n"
 # They say what they were told in the order of the calls, and take what the real ones take.
 MKL = """
 #include <stdio.h>
@@ -31,6 +44,11 @@ int MKL_Verbose(int level) {
     fflush(stdout);
     return level == 0 || level == 1 ? level : -1;
 }
+void MKL_Get_Version_String(char *text, int length) {
+    snprintf(text, length, "Math Library Version 2026.2-Product Build 20260915");
+    printf("asked for its version\\n");
+    fflush(stdout);
+}
 """
 ONEDNN = """
 #include <stdio.h>
@@ -38,6 +56,10 @@ int dnnl_set_verbose(int level) {
     printf("level %d\\n", level);
     fflush(stdout);
     return level >= 0 && level <= 2 ? 0 : 2;
+}
+const void *dnnl_version(void) {
+    static const struct { int major, minor, patch; const char *hash; } version = {3, 2, 1, ""};
+    return &version;
 }
 """
 NOTHING = "int interlock_nothing;\n"

@@ -216,6 +216,7 @@ NEW = {
     "cpu": backends.cpu,
     "cusparselt": backends.cusparselt,
     "kleidiai": backends.kleidiai,
+    "libraries": backends.libraries,
     "mkl": backends.mkl,
     "mps": backends.mps,
     "openmp": backends.openmp,
@@ -228,8 +229,8 @@ def test_modules_without_flags_refuse_unknown_names_too(name: str) -> None:
     assert sys.modules[f"interlock.backends.{name}"] is module
     for known in module.__all__:
         assert known in dir(module)
-    near = "get_cpu_capability" if name == "cpu" else "is_available"
-    typo = near.replace("va", "av").replace("ab", "ba")
+    near = {"cpu": "get_cpu_capability", "libraries": "Library"}.get(name, "is_available")
+    typo = near.replace("va", "av").replace("ab", "ba").replace("ra", "ar")
     with pytest.raises(AttributeError, match=near):
         setattr(module, typo, True)
     assert not hasattr(module, typo)

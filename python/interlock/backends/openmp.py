@@ -16,7 +16,7 @@ class Runtime(NamedTuple):
     """An OpenMP runtime of this process."""
 
     name: str
-    """The name of its library: `libgomp` (GNU), `libiomp5` (Intel), `libomp` (LLVM)."""
+    """`libgomp` (GNU), `libiomp` (Intel) or `libomp` (LLVM)."""
     path: str
     """Its file."""
     version: str | None

@@ -9,7 +9,7 @@ use super::loader::loaded_already;
 /// An OpenMP runtime that is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenMpRuntime {
-    /// The name of its library without what the system adds: `libgomp`.
+    /// `libgomp` (GNU), `libiomp` (Intel) or `libomp` (LLVM).
     pub name: &'static str,
     /// Its file.
     pub path: PathBuf,
@@ -31,7 +31,8 @@ pub fn openmp_runtimes() -> Vec<OpenMpRuntime> {
         let function = unsafe { loaded.function::<unsafe extern "C" fn() -> c_int>(OPENMP.function) };
         // SAFETY: it may be called by any thread at any time.
         let threads = function.ok().and_then(|function| u32::try_from(unsafe { function() }).ok());
-        let name = soname.split('.').next().unwrap_or(soname);
+        let name =
+            soname.split('.').next().unwrap_or(soname).trim_end_matches(|end: char| end.is_ascii_digit());
         runtimes.push(OpenMpRuntime { name, path, threads });
     }
     runtimes

@@ -1,0 +1,307 @@
+"""Where a vendor library is looked for, in which order, and what a path that the user gives does."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from interlock import errors
+from interlock.backends import libraries
+
+from tests import child
+from tests.backends import stand_in
+from tests.backends.libraries_table import LIBRARIES, Row
+
+EACH = pytest.mark.parametrize(("name", "row"), LIBRARIES.items(), ids=LIBRARIES)
+
+ASK = """
+    import ctypes, sys
+    from interlock.backends import libraries
+    def told(library):
+        return [library.path, library.source, library.is_loaded, library.version]
+    def is_mapped(text):
+        with open("/proc/self/maps") as maps:
+            return text in maps.read()
+    def refused(call, *arguments):
+        try:
+            call(*arguments)
+        except libraries_errors as error:
+            return [type(error).__name__, str(error)]
+    from interlock.errors import LibraryNotFoundError as libraries_errors
+"""
+
+
+def asked(code: str, env: dict[str, str]) -> Any:
+    """What the code puts into `answer`, after what the other lines print."""
+    return child.value(ASK + code, env=env)
+
+
+def test_the_table_has_every_library() -> None:
+    assert libraries.NAMES == tuple(LIBRARIES)
+
+
+@EACH
+def test_a_library_has_a_title_and_asking_for_it_loads_nothing(name: str, row: Row) -> None:
+    found = libraries.find(name)
+    assert (found.name, found.title) == (name, row.title)
+    assert (found.path is None) == (found.source is None)
+    assert found.version is None or found.is_loaded
+    json.dumps(found)
+
+
+def test_a_name_of_no_library_is_refused_with_the_near_one() -> None:
+    with pytest.raises(errors.UnknownLibraryError, match=r"did you mean \"cudnn\""):
+        libraries.find("cudn")
+    with pytest.raises(ValueError, match=r"there are cublas, .*openmp"):
+        libraries.load("zzz")
+
+
+@stand_in.NEEDS_COMPILER
+@EACH
+def test_a_library_is_found_then_loaded_and_then_tells_its_version(
+    name: str, row: Row, tmp_path: Path
+) -> None:
+    path = str(stand_in.build(tmp_path, row.soname, row.source))
+    code = f"""
+    found, mapped = told(libraries.find({name!r})), is_mapped({path!r})
+    answer = [found, mapped, told(libraries.load({name!r})), told(libraries.find({name!r})), is_mapped({path!r})]
+    """
+    found, was_mapped, loaded, again, is_mapped = asked(code, stand_in.environment(tmp_path))
+    assert (found, was_mapped) == ([path, "environment", False, None], False)
+    assert loaded == again == [path, "environment", True, row.version]
+    assert is_mapped
+
+
+IN_WHEELS = [(name, row, folder) for name, row in LIBRARIES.items() for folder in row.folders]
+
+
+@stand_in.NEEDS_COMPILER
+@pytest.mark.parametrize(
+    ("name", "row", "folder"), IN_WHEELS, ids=[f"{each[0]}-{each[2]}" for each in IN_WHEELS]
+)
+def test_a_library_is_found_among_packages(name: str, row: Row, folder: str, tmp_path: Path) -> None:
+    path = str(stand_in.build(tmp_path / folder, row.soname, row.source))
+    code = f"sys.path.insert(0, {str(tmp_path)!r})\n    answer = told(libraries.load({name!r}))"
+    assert asked("    " + code, stand_in.environment()) == [path, "packages", True, row.version]
+
+
+@stand_in.NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["mkl", "onednn", "openmp"])
+@pytest.mark.parametrize("where", ["prefix", "path"])
+def test_what_its_package_puts_into_the_installation_is_found(name: str, where: str, tmp_path: Path) -> None:
+    row = LIBRARIES[name]
+    path = str(stand_in.build(tmp_path / "lib", row.soname, row.source))
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    tell = f"sys.prefix = {str(tmp_path)!r}" if where == "prefix" else f"sys.path.append({str(packages)!r})"
+    code = f"{tell}\n    answer = told(libraries.load({name!r}))[:3]"
+    assert asked("    " + code, stand_in.environment()) == [path, "packages", True]
+
+
+@stand_in.NEEDS_COMPILER
+def test_a_path_comes_before_what_is_loaded_that_before_packages_and_those_before_the_environment(
+    tmp_path: Path,
+) -> None:
+    places = {"given": "", "loaded": "", "packages": "nvidia/cudnn/lib", "environment": ""}
+    files = {
+        place: stand_in.build(
+            tmp_path / place / below, "libcudnn.so.9", stand_in.CUDNN % (90_000 + number * 100)
+        )
+        for number, (place, below) in enumerate(places.items(), 1)
+    }
+    packages = f"sys.path.append({str(tmp_path / 'packages')!r})\n"
+    load = f"ctypes.CDLL({str(files['loaded'])!r})\n"
+    ask = "answer = told(libraries.find('cudnn'))[:2], told(libraries.load('cudnn'))"
+    env = stand_in.environment(tmp_path / "environment")
+    given = env | {"INTERLOCK_CUDNN_PATH": str(files["given"])}
+    for number, (place, before, variables) in enumerate(
+        [
+            ("given", packages + "    " + load, given),
+            ("loaded", packages + "    " + load, env),
+            ("packages", packages, env),
+            ("environment", "\n", env),
+        ],
+        1,
+    ):
+        found, loaded = asked(f"    {before}    {ask}", variables)
+        assert found == [str(files[place]), place]
+        assert loaded == [str(files[place]), place, True, f"9.{number}.0"]
+
+
+@stand_in.NEEDS_COMPILER
+@pytest.mark.parametrize("kind", ["file", "folder", "relative", "link", "another name"])
+def test_a_path_names_a_file_or_a_folder_with_it(kind: str, tmp_path: Path) -> None:
+    file = stand_in.build(tmp_path / "given", "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    (tmp_path / "link").symlink_to(file)
+    (tmp_path / "renamed.so").write_bytes(file.read_bytes())
+    paths = {
+        "file": str(file),
+        "folder": str(file.parent),
+        "relative": "given/libcudnn.so.9",
+        "link": str(tmp_path / "link"),
+        "another name": str(tmp_path / "renamed.so"),
+    }
+    code = f"""
+    import os
+    os.chdir({str(tmp_path)!r})
+    from interlock.backends import cudnn
+    answer = [cudnn.is_available(), told(libraries.find("cudnn"))[1:3], cudnn.version()]
+    """
+    env = stand_in.environment(INTERLOCK_CUDNN_PATH=paths[kind])
+    assert asked(code, env) == [True, ["given", False], 92_800]
+
+
+@pytest.fixture
+def wrong_paths(tmp_path: Path) -> dict[str, str]:
+    """Paths at which there is no cuDNN."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_text("not a library")
+    other = stand_in.build(tmp_path, "libother.so.1", stand_in.NOTHING)
+    paths = ("missing/libcudnn.so.9", "empty", "text", other.name)
+    return {path.split("/")[0]: str(tmp_path / path) for path in paths}
+
+
+#: What only loading finds out.
+LATE = ("text", "libother.so.1")
+
+
+@stand_in.NEEDS_COMPILER
+@pytest.mark.parametrize("wrong", ["missing", "empty", *LATE])
+def test_a_path_that_can_not_be_used_is_an_error_and_no_other_library_is_taken(
+    wrong: str, wrong_paths: dict[str, str], tmp_path: Path
+) -> None:
+    good = stand_in.build(tmp_path / "good", "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    code = f"""
+    from interlock.backends import cudnn
+    calls = [(cudnn.version,), (libraries.load, "cudnn"), (cudnn.is_available,), (libraries.find, "cudnn")]
+    answer = [[refused(*call) for call in calls], is_mapped({str(good)!r})]
+    """
+    env = stand_in.environment(good.parent, INTERLOCK_CUDNN_PATH=wrong_paths[wrong])
+    refusals, is_mapped = asked(code, env)
+    assert not is_mapped
+    for refusal in refusals if wrong not in LATE else refusals[:2]:
+        kind, message = refusal
+        assert kind == "LibraryPathError"
+        for part in ("INTERLOCK_CUDNN_PATH", wrong_paths[wrong], "cuDNN"):
+            assert part in message
+    if wrong in LATE:
+        assert refusals[2:] == [None, None]
+
+
+@stand_in.NEEDS_COMPILER
+@pytest.mark.parametrize("wrong", ["missing", "empty", *LATE])
+def test_a_path_given_by_argument_that_can_not_be_used_is_an_error_and_leaves_all_as_it_was(
+    wrong: str, wrong_paths: dict[str, str], tmp_path: Path
+) -> None:
+    good = stand_in.build(tmp_path / "good", "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    code = f"""
+    refusal = refused(libraries.load, "cudnn", {wrong_paths[wrong]!r})
+    answer = [refusal, is_mapped({str(good)!r}), told(libraries.load("cudnn"))[1:]]
+    """
+    (kind, message), is_mapped, after = asked(code, stand_in.environment(good.parent))
+    assert kind == "LibraryPathError"
+    assert wrong_paths[wrong] in message
+    assert not is_mapped
+    assert after == ["environment", True, "9.28.0"]
+
+
+@stand_in.NEEDS_COMPILER
+@pytest.mark.parametrize(("module", "row"), [("mkl", "mkl"), ("mkldnn", "onednn")])
+def test_a_wrong_path_is_an_error_of_a_scope_that_needs_the_library(
+    module: str, row: str, tmp_path: Path
+) -> None:
+    stand_in.build(tmp_path, LIBRARIES[row].soname, LIBRARIES[row].source)
+    variable = f"INTERLOCK_{row.upper()}_PATH"
+    code = f"""
+    from interlock.backends import {module} as m
+    answer = [refused(m.verbose(1).__enter__), refused(m.is_available)]
+    """
+    for kind, message in asked(code, stand_in.environment(tmp_path, **{variable: "/nowhere/at/all"})):
+        assert kind == "LibraryPathError"
+        assert variable in message
+        assert "/nowhere/at/all" in message
+
+
+@stand_in.NEEDS_COMPILER
+def test_an_argument_is_stronger_than_the_variable_and_an_empty_variable_gives_nothing(
+    tmp_path: Path,
+) -> None:
+    one = stand_in.build(tmp_path / "one", "libcudnn.so.9", stand_in.CUDNN % 90_100)
+    two = stand_in.build(tmp_path / "two", "libcudnn.so.9", stand_in.CUDNN % 90_200)
+    load = f"    answer = told(libraries.load('cudnn', {str(two)!r}))[1:]"
+    env = stand_in.environment(one.parent)
+    assert asked(load, env | {"INTERLOCK_CUDNN_PATH": str(one)}) == ["given", True, "9.2.0"]
+    find = "    answer = told(libraries.find('cudnn'))[:2]"
+    assert asked(find, env | {"INTERLOCK_CUDNN_PATH": ""}) == [str(one), "environment"]
+
+
+@stand_in.NEEDS_COMPILER
+def test_what_is_loaded_stays_and_another_path_is_refused(tmp_path: Path) -> None:
+    one = stand_in.build(tmp_path / "one", "libcudnn.so.9", stand_in.CUDNN % 90_100)
+    two = stand_in.build(tmp_path / "two", "libcudnn.so.9", stand_in.CUDNN % 90_200)
+    (tmp_path / "link").symlink_to(one)
+    code = f"""
+    first = told(libraries.load("cudnn", {str(one)!r}))
+    answer = [
+        told(libraries.load("cudnn")) == first,
+        told(libraries.load("cudnn", {str(tmp_path / "link")!r})) == first,
+        refused(libraries.load, "cudnn", {str(two)!r}),
+        told(libraries.find("cudnn")) == first,
+    ]
+    """
+    same, by_link, (kind, message), still = asked(code, stand_in.environment())
+    assert same and by_link and still
+    assert kind == "LibraryPathError"
+    assert f"loaded from {one} already" in message
+
+
+def test_the_variables_of_paths_are_known_and_a_misspelt_one_is_told() -> None:
+    code = """
+        import warnings
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            import interlock
+        answer = [str(each.message) for each in caught]
+    """
+    variables = {f"INTERLOCK_{name.upper()}_PATH": "/nowhere" for name in libraries.NAMES}
+    assert child.value(code, env=variables) == []
+    (message,) = child.value(code, env={"INTERLOCK_CUDN_PATH": "/nowhere"})
+    assert "INTERLOCK_CUDNN_PATH" in message
+
+
+@stand_in.NEEDS_COMPILER
+def test_looking_at_a_mkl_that_somebody_else_has_loaded_calls_none_of_its_functions(tmp_path: Path) -> None:
+    path = stand_in.build(tmp_path, "libmkl_rt.so.3", stand_in.MKL)
+    code = f"""
+    ctypes.CDLL({str(path)!r})
+    print(told(libraries.find("mkl"))[1:], flush=True)
+    print(told(libraries.load("mkl"))[1:], flush=True)
+    """
+    done = child.run(ASK + code, env=stand_in.environment())
+    assert done.stdout.splitlines()[:2] == [
+        "[<Source.LOADED: 'loaded'>, True, None]",
+        "asked for its version",
+    ]
+    assert done.stdout.endswith("[<Source.LOADED: 'loaded'>, True, '2026.2']\n")
+
+
+def test_what_is_no_path_is_refused() -> None:
+    wrong: Any = 3
+    with pytest.raises(TypeError):
+        libraries.load("cudnn", wrong)
+    with pytest.raises(TypeError):
+        libraries.find(wrong)
+
+
+@stand_in.NEEDS_COMPILER
+def test_a_path_may_be_no_text(tmp_path: Path) -> None:
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    stand_in.build(Path(folder), "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    code = """
+    import os
+    found = libraries.find("cudnn")
+    answer = [os.fsencode(found.path).endswith(b"/\\xff/libcudnn.so.9"), found.source]
+    """
+    assert asked(code, stand_in.environment(INTERLOCK_CUDNN_PATH=folder)) == [True, "given"]
