@@ -57,7 +57,10 @@ def stem(file: str | Path) -> str:
 LIBRARIES = {
     "cublas": packed("nvidia-cublas", CUDA_13 / "libcublas.so.13", 3, "libcublasLt"),
     "cublaslt": packed("nvidia-cublas", CUDA_13 / "libcublasLt.so.13", 3),
-    "cudnn": packed("nvidia-cudnn-cu13", PACKAGES / "nvidia" / "cudnn" / "lib" / "libcudnn.so.9", 3),
+    # Its parts come when they are used, and one with the question for its version.
+    "cudnn": packed(
+        "nvidia-cudnn-cu13", PACKAGES / "nvidia" / "cudnn" / "lib" / "libcudnn.so.9", 3, "libcudnn_graph"
+    ),
     "cufft": packed("nvidia-cufft", CUDA_13 / "libcufft.so.12", 3),
     "curand": packed("nvidia-curand", CUDA_13 / "libcurand.so.10", 3, "libcudart"),
     "cusolver": packed(
@@ -68,7 +71,7 @@ LIBRARIES = {
     ),
     "cusparse": packed("nvidia-cusparse", CUDA_13 / "libcusparse.so.12", 3),
     "cusparselt": packed("nvidia-cusparselt-cu13", CUDA_13 / "libcusparseLt.so.0", 3),
-    # The part of its program that finds the processor's kernels, and no kernels.
+    # What chooses among kernels, and no kernels.
     "mkl": packed(
         "mkl",
         PREFIX / "libmkl_rt.so.3",
