@@ -29,8 +29,8 @@ def reported(code: str, env: Mapping[str, str] | None = None) -> dict[str, str]:
     for line in output(MULTIPLY_AND_PREPARE + code, env):
         match line.split(","):
             case [one] if not one.startswith("MKL_VERBOSE"):
-                word = told[one] = one
-                told[one] = ""
+                word = one
+                told[word] = ""
             case ["onednn_verbose", "exec", *_]:
                 told[word] += "call "
             case ["onednn_verbose", what, *_] if what.startswith("create"):
