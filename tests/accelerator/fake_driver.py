@@ -76,7 +76,7 @@ def build(
     if nvml:
         shutil.copy(fake_cuda.library("fake_nvml"), folder / NVML)
     elif name == DRIVER:
-        _compile(folder / NVML, "int nvmlNothing;")
+        _compile(folder / NVML, "int nvmlInit_v2(void) { return 0; }")
     return {"LD_LIBRARY_PATH": str(folder)}
 
 

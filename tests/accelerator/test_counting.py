@@ -212,3 +212,26 @@ def test_row_24_the_variable_is_read_afresh_until_the_driver_counts_and_then_war
     assert now.startswith('AcceleratorEnvironmentWarning: CUDA_VISIBLE_DEVICES is "0" now')
     assert 'it was "1" when NVIDIA\'s driver was started' in now
     assert "CUDA_VISIBLE_DEVICES is not set now" in unset
+
+
+def test_a_path_of_nvml_that_is_of_no_use_is_told_and_nothing_else_is_counted(tmp_path: Path) -> None:
+    code = """
+        answer = [accelerator.device_count(), accelerator.is_available(), accelerator.why_unavailable()]
+    """
+    count, available, why = run(tmp_path, code, {"INTERLOCK_NVML_PATH": "/nowhere/libnvidia-ml.so.1"})
+    assert (count, available) == (0, False)
+    for part in ("INTERLOCK_NVML_PATH", "/nowhere/libnvidia-ml.so.1"):
+        assert part in why
+
+
+def test_nvml_is_taken_from_the_path_that_is_given(tmp_path: Path) -> None:
+    (tmp_path / "given").mkdir()
+    fake_driver.build(tmp_path / "given", nvml=True)
+    folder = str(tmp_path / "given")
+    code = """
+        from interlock.backends import libraries
+        answer = [accelerator.device_count(), libraries.find("nvml")[2:5]]
+    """
+    count, found = run(tmp_path, code, {"INTERLOCK_NVML_PATH": folder}, nvml=False)
+    assert count > 0
+    assert found == [f"{folder}/libnvidia-ml.so.1", "given", True]

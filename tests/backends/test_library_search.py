@@ -40,7 +40,7 @@ def asked(code: str, env: dict[str, str]) -> Any:
 
 
 def test_the_table_has_every_library() -> None:
-    assert libraries.NAMES == tuple(LIBRARIES)
+    assert tuple(LIBRARIES) == libraries.NAMES
 
 
 @EACH
@@ -67,7 +67,8 @@ def test_a_library_is_found_then_loaded_and_then_tells_its_version(
     path = str(stand_in.build(tmp_path, row.soname, row.source))
     code = f"""
     found, mapped = told(libraries.find({name!r})), is_mapped({path!r})
-    answer = [found, mapped, told(libraries.load({name!r})), told(libraries.find({name!r})), is_mapped({path!r})]
+    loaded, again = told(libraries.load({name!r})), told(libraries.find({name!r}))
+    answer = [found, mapped, loaded, again, is_mapped({path!r})]
     """
     found, was_mapped, loaded, again, is_mapped = asked(code, stand_in.environment(tmp_path))
     assert (found, was_mapped) == ([path, "environment", False, None], False)
@@ -252,7 +253,7 @@ def test_what_is_loaded_stays_and_another_path_is_refused(tmp_path: Path) -> Non
     ]
     """
     same, by_link, (kind, message), still = asked(code, stand_in.environment())
-    assert same and by_link and still
+    assert [same, by_link, still] == [True, True, True]
     assert kind == "LibraryPathError"
     assert f"loaded from {one} already" in message
 

@@ -8,7 +8,7 @@ from interlock._core import backends as _native
 
 __all__ = ["get_max_alg_id", "is_available", "version"]
 
-#: What is known of the algorithms that a version has; newer ones are asked instead.
+#: The versions of which PyTorch tells it; the library answers only where there is a GPU.
 _LARGEST_ALGORITHM = {400: 4, 502: 5, 602: 37}
 
 

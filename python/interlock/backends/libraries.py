@@ -6,8 +6,8 @@ installation for Intel's), where the environment points to (`LD_LIBRARY_PATH`, `
 `CONDA_PREFIX`), the system's folders.
 
 A user gives a path with `INTERLOCK_<NAME>_PATH`, such as `INTERLOCK_CUDNN_PATH`, or to `load`. It names the
-library's file or a folder with it. If it can't be used that is a `LibraryPathError`; no other library is taken
-in its place.
+library's file or a folder with it. If it can't be used that is a `LibraryPathError`; no other library is
+taken in its place.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Library(NamedTuple):
 def find(name: str) -> Library:
     """Tell what is known of a library without loading it.
 
-    Raises `UnknownLibraryError` for other names than those of `NAMES`, `LibraryPathError` where the user gave a
-    path at which the library is not.
+    Raises `UnknownLibraryError` for other names than those of `NAMES`, `LibraryPathError` where the user gave
+    a path at which the library is not.
 
     >>> from interlock.backends import libraries
     >>> libraries.find("cudnn").title
@@ -68,11 +68,12 @@ def find(name: str) -> Library:
 def load(name: str, path: str | PathLike[str] | None = None) -> Library:
     """Load a library, unless that is done, and tell what is known of it then.
 
-    `path` is stronger than the variable. A loaded library stays. As the first function of MKL that is called, the
-    question for its version decides which OpenMP runtime MKL uses in this process.
+    `path` is stronger than the variable. A loaded library stays. As the first function of MKL that is called,
+    the question for its version decides which OpenMP runtime MKL uses in this process.
 
-    Raises `LibraryNotFoundError` where there is none that can be loaded, `LibraryPathError` where the one that was
-    given can't be, or another one was loaded before, `UnknownLibraryError` for other names than those of `NAMES`.
+    Raises `LibraryNotFoundError` where there is none that can be loaded, `LibraryPathError` where the one
+    that was given can't be, or another one was loaded before, `UnknownLibraryError` for other names than
+    those of `NAMES`.
     """
     return _described(_native.load_library(name, path))
 

@@ -37,9 +37,9 @@ def is_available() -> bool:
 def runtimes() -> list[Runtime]:
     """Return the OpenMP runtimes that are loaded, and their limits of threads. Asking loads none.
 
-    More than one in a process is a common cause of slow loops. Where the package threadpoolctl is installed it is
-    asked, which also knows runtimes that a package brings along under a name of its own (the extra
-    `interlock[openmp]` installs it).
+    More than one in a process is a common cause of slow loops. Where the package threadpoolctl is installed
+    (`interlock[openmp]` installs it) it is asked, which also knows runtimes that a package brings along under
+    names of its own.
     """
     found = _by_threadpoolctl()
     if found is not None:
