@@ -6,10 +6,10 @@ VENV_PYTHON := .venv/bin/python
 GPU_PYTHON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-gpu bench bench-gpu install wheel generate format clean environment test-environment
+.PHONY: help demo test test-long test-gpu test-vendor bench bench-gpu install wheel generate format clean environment test-environment
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-11s %s\n", $$1, $$2 }'
 
 demo: environment ## build interlock from source, install it into .venv and run the quick start
 	@echo "compiling interlock (about a minute on the first run) ..."
@@ -24,6 +24,12 @@ test-long: test-environment ## the same checks with many more examples where exa
 
 test-gpu: $(if $(GPU_PYTHON),,install) ## run what needs a GPU; GPU_PYTHON=/path/to/python with the wheel and pytest needs no Rust
 	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m pytest tests/accelerator tests/gpu --driver=cuda
+
+# 4 GB in an environment of its own, and so no part of `make test`.
+test-vendor: test-environment ## install the real vendor libraries (4 GB) beside interlock and prove what it says of them
+	@$(PYTHON) tools/environment.py vendor
+	@$(VENV_PYTHON) tools/package.py install .venv-vendor/bin/python
+	@.venv-vendor/bin/python -m pytest tests/vendor --vendor
 
 bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
 	@$(VENV_PYTHON) tools/package.py install
@@ -49,7 +55,7 @@ format: test-environment ## format Rust and Python
 
 clean: ## remove everything that was built
 	@cargo clean
-	@rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-vendor dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 environment:
 	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }

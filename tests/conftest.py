@@ -37,6 +37,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=2,
         help="how many devices the host driver has; with one, tests that need two are skipped",
     )
+    parser.addoption(
+        "--vendor",
+        action="store_true",
+        help="the vendors' libraries are installed (make test-vendor), so none of their tests is skipped",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

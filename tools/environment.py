@@ -1,4 +1,6 @@
-"""Make the virtual environment `.venv`, or say in one sentence what is missing.
+"""Make a virtual environment, or say in one sentence what is missing.
+
+`.venv` is where interlock is built and tested; `vendor` makes `.venv-vendor` with the libraries of vendors.
 
 The Makefile runs this file with whatever `PYTHON` names, so it keeps to syntax that every Python 3 reads:
 an interpreter that is too old must get as far as saying so (quoted annotations, no f-strings).
@@ -12,12 +14,14 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENVIRONMENT = os.path.join(ROOT, ".venv")
-PYTHON = os.path.join(ENVIRONMENT, "bin", "python")
-STAMP = os.path.join(ENVIRONMENT, ".test-requirements")
+VENDOR_ENVIRONMENT = os.path.join(ROOT, ".venv-vendor")
 
 MISSING_PYTHON = (
     "interlock needs CPython 3.11 or newer and {0} is {1}: "
     "install one and name it, as in `make PYTHON=python3.13 ...`."
+)
+MISSING_WHEELS = (
+    "the libraries of make test-vendor are packed for Linux on x86-64 only, and this is {0} on {1}."
 )
 MISSING_VENV = "{0} has no venv module: install it (Debian and Ubuntu: the package python3-venv)."
 MISSING_TOOL = {
@@ -44,59 +48,77 @@ def missing(tools: "list[str]") -> "str | None":
     return None
 
 
-def is_current() -> bool:
-    """Return whether `.venv` is there, starts, and is of this very Python."""
-    if not os.path.exists(PYTHON):
+def missing_wheels() -> "str | None":
+    """Return one sentence where vendors publish no libraries for this machine, or None."""
+    system, machine = os.uname().sysname, os.uname().machine
+    return None if (system, machine) == ("Linux", "x86_64") else MISSING_WHEELS.format(system, machine)
+
+
+def python_of(environment: str) -> str:
+    """Return the interpreter of an environment."""
+    return os.path.join(environment, "bin", "python")
+
+
+def is_current(environment: str) -> bool:
+    """Return whether an environment is there, starts, and is of this very Python."""
+    python = python_of(environment)
+    if not os.path.exists(python):
         return False
-    asked = subprocess.Popen([PYTHON, "-c", "import sys; print(sys.version)"], stdout=subprocess.PIPE)
+    asked = subprocess.Popen([python, "-c", "import sys; print(sys.version)"], stdout=subprocess.PIPE)
     return asked.communicate()[0].decode().strip() == sys.version.strip()
 
 
-def create() -> None:
-    """Create `.venv` unless it is current."""
-    if is_current():
+def create(environment: str) -> None:
+    """Create an environment unless it is current."""
+    if is_current(environment):
         return
     import venv
 
-    print("creating .venv with Python {}.{}.{}".format(*sys.version_info[:3]), flush=True)
-    venv.EnvBuilder(with_pip=True, clear=True).create(ENVIRONMENT)
+    name = os.path.basename(environment)
+    print("creating {} with Python {}.{}.{}".format(name, *sys.version_info[:3]), flush=True)
+    venv.EnvBuilder(with_pip=True, clear=True).create(environment)
 
 
-def requirements() -> "list[str]":
-    """Return what building and testing need, as pyproject.toml lists it."""
+def requirements(use: str) -> "list[str]":
+    """Return what the environment for `use` (`test` or `vendor`) needs, as pyproject.toml lists it."""
     import tomllib
 
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
         project = tomllib.load(file)
-    wanted = project["build-system"]["requires"] + project["project"]["optional-dependencies"]["test"]
-    return [str(requirement) for requirement in wanted]
+    extras = project["project"]["optional-dependencies"]
+    wanted = {"test": project["build-system"]["requires"] + extras["test"], "vendor": extras["test-vendor"]}
+    return [str(requirement) for requirement in wanted[use]]
 
 
-def install(wanted: "list[str]") -> None:
-    """Install `wanted` into `.venv`, without asking the network when that is done already."""
+def install(environment: str, wanted: "list[str]") -> None:
+    """Install `wanted`, without asking the network when that is done already."""
+    stamp = os.path.join(environment, ".test-requirements")
     digest = hashlib.sha256("\n".join(wanted).encode()).hexdigest()
-    if os.path.exists(STAMP):
-        with open(STAMP) as file:
+    if os.path.exists(stamp):
+        with open(stamp) as file:
             if file.read() == digest:
                 return
     print("installing {}".format(", ".join(wanted)), flush=True)
-    command = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command = [python_of(environment), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.check_call(command + wanted)
-    with open(STAMP, "w") as file:
+    with open(stamp, "w") as file:
         file.write(digest)
 
 
 def main(arguments: "list[str]") -> int:
-    """Prepare for `demo` (an environment) or for `test` (and everything that the tests need)."""
-    testing = arguments == ["test"]
-    sentence = missing(["cargo", "cc"] + (["cargo-clippy", "cargo-fmt"] if testing else []))
+    """Prepare for `demo` (an environment), `test` (and what the tests need) or `vendor` (another one)."""
+    use = arguments[0] if arguments else "demo"
+    sentence = missing(["cargo", "cc"] + (["cargo-clippy", "cargo-fmt"] if use == "test" else []))
+    if sentence is None and use == "vendor":
+        sentence = missing_wheels()
     if sentence is not None:
         print(sentence, file=sys.stderr)
         return 1
-    create()
-    if testing:
+    environment = VENDOR_ENVIRONMENT if use == "vendor" else ENVIRONMENT
+    create(environment)
+    if use != "demo":
         try:
-            install(requirements())
+            install(environment, requirements(use))
         except subprocess.CalledProcessError:
             print("pip could not install what the tests need; see its message above.", file=sys.stderr)
             return 1

@@ -1,7 +1,7 @@
 """Build the wheel that is tested, and check that the source distribution makes the same one.
 
-`install` builds the wheel and installs it into `.venv`. `compare` builds a wheel from the source
-distribution and compares the two lists of files.
+`install` builds the wheel and installs it into `.venv`, or into the environment whose interpreter is
+named. `compare` builds a wheel from the source distribution and compares the two lists of files.
 """
 
 import os
@@ -36,9 +36,9 @@ def build(project: Path, folder: Path) -> Path:
     return only(folder, "*.whl")
 
 
-def install() -> int:
+def install(python: str = sys.executable) -> int:
     """Build the wheel and install it; whatever was installed before is gone even when the build fails."""
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run([*pip, "uninstall", "--yes", "interlock"], check=True)
     subprocess.run([*pip, "install", "--no-deps", str(build(ROOT, WHEELS))], check=True)
     return 0
@@ -76,4 +76,4 @@ def compare() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit({"install": install, "compare": compare}[sys.argv[1]]())
+    sys.exit({"install": install, "compare": compare}[sys.argv[1]](*sys.argv[2:]))

@@ -11,6 +11,7 @@ from pathlib import Path
 RUST_PACKAGES = ["--workspace", "--exclude", "interlock-python", "--exclude", "embed_host"]
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
+TYPED_TESTS = ["tests/api", "tests/benchmarks", "tests/gpu", "tests/vendor"]
 STUBTEST_ALLOWLIST = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
 
 
@@ -99,7 +100,7 @@ def steps(empty: Path) -> list[Step]:
         Step("generated files", [[PYTHON, "tools/generate.py", "--check"]], needs=("wheel",)),
         Step(
             "mypy tests",
-            [[PYTHON, "-m", "mypy", "--strict", "tests/api", "tests/benchmarks", "tests/gpu"]],
+            [[PYTHON, "-m", "mypy", "--strict", *TYPED_TESTS]],
             needs=("wheel",),
         ),
         Step("mypy typing tests", [[PYTHON, "-m", "mypy", "--strict", *typed_programs()]], needs=("wheel",)),

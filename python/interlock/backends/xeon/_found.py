@@ -1,0 +1,103 @@
+"""What of use to a program is installed here: libraries to preload, and numactl."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+__all__ = ["Found", "look", "preloads"]
+
+# What each library is called in a file system; packages of distributions without headers have only the
+# names with a number.
+_FILES = {
+    "iomp5": ("libiomp5.so",),
+    "tcmalloc": ("libtcmalloc.so", "libtcmalloc.so.4"),
+    "jemalloc": ("libjemalloc.so", "libjemalloc.so.2"),
+}
+_SYSTEM = ("usr/local/lib", "usr/local/lib64", "usr/lib", "usr/lib64")
+
+# A numactl that does not answer must not keep the launcher.
+_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Found:
+    """What there is; a planner needs to know no more of the machine's files."""
+
+    # By the names `iomp5`, `tcmalloc` and `jemalloc`.
+    libraries: Mapping[str, str] = field(default_factory=dict[str, str])
+    numactl: str | None = None
+    # Why numactl, which is installed, can't be used.
+    numactl_refuses: str | None = None
+    # Entries of LD_PRELOAD that name no file.
+    missing_preloads: tuple[str, ...] = ()
+
+
+def look(
+    environment: Mapping[str, str],
+    *,
+    root: Path,
+    prefix: Path,
+    multiarch: str | None,
+    memory_nodes: Collection[int],
+) -> Found:
+    """Look for libraries and for numactl, which is tried where there are memory nodes to choose between."""
+    places = tuple(_places(environment, root, prefix, multiarch))
+    libraries = {name: path for name in _FILES if (path := _library(name, places)) is not None}
+    missing = tuple(entry for entry in preloads(environment) if "/" in entry and not Path(entry).exists())
+    numactl = shutil.which("numactl", path=environment.get("PATH")) if len(memory_nodes) > 1 else None
+    refuses = None if numactl is None else _refusal(numactl, min(memory_nodes), environment)
+    return Found(libraries, None if refuses else numactl, refuses, missing)
+
+
+def preloads(environment: Mapping[str, str]) -> list[str]:
+    """Return the entries of LD_PRELOAD, which the loader divides at colons and at spaces."""
+    return environment.get("LD_PRELOAD", "").replace(":", " ").split()
+
+
+def _places(
+    environment: Mapping[str, str], root: Path, prefix: Path, multiarch: str | None
+) -> Iterator[Path]:
+    for variable in ("CONDA_PREFIX", "VIRTUAL_ENV"):
+        if environment.get(variable):
+            yield Path(environment[variable]) / "lib"
+    yield prefix / "lib"
+    if environment.get("HOME"):
+        yield Path(environment["HOME"]) / ".local" / "lib"
+    for folder in _SYSTEM:
+        yield root / folder
+        if multiarch and folder.endswith("lib"):
+            yield root / folder / multiarch
+
+
+def _library(name: str, places: tuple[Path, ...]) -> str | None:
+    for folder in places:
+        for file in _FILES[name]:
+            path = str(folder / file)
+            # LD_PRELOAD can't name a path with one of the two characters that divide it.
+            if Path(path).is_file() and not any(divider in path for divider in ": "):
+                return path
+    return None
+
+
+def _refusal(numactl: str, node: int, environment: Mapping[str, str]) -> str | None:
+    """Return why numactl may not bind memory here: containers often forbid the call."""
+    try:
+        tried = subprocess.run(
+            [numactl, f"--membind={node}", "true"],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if tried.returncode == 0:
+        return None
+    said = tried.stderr.decode(errors="replace").split("\n", 1)[0].strip()
+    return said or f"it ended with {tried.returncode}"

@@ -1,0 +1,22 @@
+"""The real libraries of vendors. They take 4 GB, so `make test` skips what needs them."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+# What leads to libraries or tells them something, besides interlock's own variables.
+OTHERS = ("LD_", "CUDA_", "CUDNN_", "CONDA_", "MKL_", "ONEDNN_", "DNNL_", "OMP_", "KMP_", "GOMP_", "NCCL_")
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip the test where the libraries are not installed; with them it sees only what it sets itself.
+
+    `--vendor` says that they are. A library that is missing then is a failure.
+    """
+    if not request.config.getoption("--vendor"):
+        pytest.skip("needs the libraries that make test-vendor installs, and its option --vendor")
+    for name in [name for name in os.environ if name.startswith(OTHERS)]:
+        monkeypatch.delenv(name)
