@@ -267,7 +267,7 @@ impl fmt::Display for Error {
                 write!(f, "{operation} needs {library}: {reason}")
             }
             Error::LibraryPath { library, by, path, reason } => {
-                write!(f, "{by} gives {} for {library}, which can't be used: {reason}", path.display())
+                write!(f, "{by} gives {path:?} for {library}, which can't be used: {reason}")
             }
             Error::UnknownLibrary { name, near: Some(near), .. } => {
                 write!(f, "there is no vendor library {name:?}; did you mean {near:?}?")
