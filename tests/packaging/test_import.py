@@ -12,6 +12,7 @@ import pytest
 
 from tests import child
 from tests.backends import stand_in
+from tests.backends.libraries_table import LIBRARIES
 from tests.benchmarks import startup
 
 # What interlock imports, and no more than what these import themselves.
@@ -85,27 +86,9 @@ def test_the_report_and_what_else_is_imported_by_name_stays_out() -> None:
     assert {name for name in loaded if name.startswith(NOT_OF_INTERLOCK)} == set()
 
 
-LIBRARIES = {
-    "cublas": "libcublas.so.13",
-    "cublaslt": "libcublasLt.so.13",
-    "cudnn": "libcudnn.so.9",
-    "cufft": "libcufft.so.12",
-    "curand": "libcurand.so.10",
-    "cusolver": "libcusolver.so.12",
-    "cusparse": "libcusparse.so.12",
-    "cusparselt": "libcusparseLt.so.0",
-    "mkl": "libmkl_rt.so.3",
-    "nccl": "libnccl.so.2",
-    "nvml": "libnvidia-ml.so.1",
-    "nvrtc": "libnvrtc.so.13",
-    "onednn": "libdnnl.so.3",
-    "openmp": "libgomp.so.1",
-}
-
-
 @stand_in.NEEDS_COMPILER
 def test_no_library_of_a_vendor_is_mapped_although_all_are_in_reach(tmp_path: Path) -> None:
-    for soname in (*LIBRARIES.values(), "libcuda.so.1"):
+    for soname in (*(row.soname for row in LIBRARIES.values()), "libcuda.so.1"):
         stand_in.build(tmp_path, soname, stand_in.NOTHING)
     given = {f"INTERLOCK_{name.upper()}_PATH": str(tmp_path) for name in LIBRARIES}
     code = """
@@ -115,7 +98,7 @@ def test_no_library_of_a_vendor_is_mapped_although_all_are_in_reach(tmp_path: Pa
         answer = [maps, {name: libraries.find(name).path for name in libraries.NAMES}]
     """
     maps, found = child.value(code, env=stand_in.environment(tmp_path, **given))
-    assert found == {name: str(tmp_path / soname) for name, soname in LIBRARIES.items()}
+    assert found == {name: str(tmp_path / row.soname) for name, row in LIBRARIES.items()}
     assert "interlock/_core" in maps
     assert str(tmp_path) not in maps
 
