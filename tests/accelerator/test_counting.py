@@ -224,6 +224,17 @@ def test_a_path_of_nvml_that_is_of_no_use_is_told_and_nothing_else_is_counted(tm
         assert part in why
 
 
+def test_a_given_nvml_that_lacks_a_function_is_told_and_nothing_else_is_counted(tmp_path: Path) -> None:
+    lacking = tmp_path / "lacking"
+    lacking.mkdir()
+    fake_driver.build(lacking)  # Beside it lies a library that can only be initialised.
+    code = "answer = [accelerator.device_count(), accelerator.why_unavailable()]"
+    count, why = run(tmp_path, code, {"INTERLOCK_NVML_PATH": str(lacking)})
+    assert count == 0
+    for part in ("INTERLOCK_NVML_PATH", str(lacking), "nvmlDeviceGetCount_v2"):
+        assert part in why
+
+
 def test_nvml_is_taken_from_the_path_that_is_given(tmp_path: Path) -> None:
     (tmp_path / "given").mkdir()
     fake_driver.build(tmp_path / "given", nvml=True)

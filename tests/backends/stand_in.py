@@ -65,17 +65,18 @@ const void *dnnl_version(void) {
 NOTHING = "int interlock_nothing;\n"
 
 
-def build(folder: Path, soname: str, source: str) -> Path:
-    """Build a library of this name."""
+def build(folder: Path, soname: str, source: str, needs: Path | None = None) -> Path:
+    """Build a library of this name, which may need another one."""
     folder.mkdir(parents=True, exist_ok=True)
     text, library = folder / f"{soname}.c", folder / soname
     text.write_text(source)
     flags = ["-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o", str(library)]
-    subprocess.run([str(COMPILER), *flags, str(text)], check=True, capture_output=True, timeout=60)
+    needed = ["-Wl,--no-as-needed", str(needs), f"-Wl,-rpath,{needs.parent}"] if needs is not None else []
+    subprocess.run([str(COMPILER), *flags, str(text), *needed], check=True, capture_output=True, timeout=60)
     return library
 
 
 def environment(*folders: Path, **more: str) -> dict[str, str]:
     """An environment in which the loader is told of these folders, and of no others by variables."""
-    none = dict.fromkeys(("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"), "")
+    none = dict.fromkeys(("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX", "LD_PRELOAD"), "")
     return none | {"LD_LIBRARY_PATH": ":".join(map(str, folders))} | more

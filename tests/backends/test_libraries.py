@@ -172,6 +172,26 @@ def test_threads_that_ask_at_once_get_the_same_answer(tmp_path: Path) -> None:
     assert child.value(code, env=stand_in.environment(tmp_path)) == [91_002] * 8
 
 
+@stand_in.NEEDS_COMPILER
+def test_the_explanation_of_a_flag_tells_whether_what_obeys_it_is_there(tmp_path: Path) -> None:
+    stand_in.build(tmp_path / "packages" / "nvidia" / "cudnn" / "lib", "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    code = f"""
+        import sys
+        from interlock import backends
+        def effect():
+            return backends.explain("cudnn.enabled").acts_on.partition("on cuda")[2]
+        answer = [effect()]
+        sys.path.append({str(tmp_path / "packages")!r})
+        answer.append(effect())
+        backends.libraries.load("cudnn")
+        answer.append(effect())
+    """
+    absent, found, loaded = child.value(code, env=stand_in.environment())
+    assert absent in (": no effect here, cuDNN not found", ": no effect here, cuDNN not loaded")
+    assert found == ": no effect here, cuDNN not loaded"
+    assert loaded == " through cuDNN"
+
+
 def test_the_types_of_cudnn_are_those_of_tensors() -> None:
     assert {interlock.float32, interlock.float64} <= backends.cudnn.CUDNN_TENSOR_DTYPES
     assert interlock.int64 not in backends.cudnn.CUDNN_TENSOR_DTYPES

@@ -160,12 +160,14 @@ def wrong_paths(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("not a library")
     other = stand_in.build(tmp_path, "libother.so.1", stand_in.NOTHING)
-    paths = ("missing/libcudnn.so.9", "empty", "text", other.name)
+    part = stand_in.build(tmp_path, "libcudnn_graph.so.9", stand_in.CUDNN % 92_800)
+    wrapper = stand_in.build(tmp_path, "libwrapper.so.1", stand_in.NOTHING, needs=part)
+    paths = ("missing/libcudnn.so.9", "empty", "text", other.name, wrapper.name)
     return {path.split("/")[0]: str(tmp_path / path) for path in paths}
 
 
 #: What only loading finds out.
-LATE = ("text", "libother.so.1")
+LATE = ("text", "libother.so.1", "libwrapper.so.1")
 
 
 @stand_in.NEEDS_COMPILER
@@ -306,3 +308,72 @@ def test_a_path_may_be_no_text(tmp_path: Path) -> None:
     answer = [os.fsencode(found.path).endswith(b"/\\xff/libcudnn.so.9"), found.source]
     """
     assert asked(code, stand_in.environment(INTERLOCK_CUDNN_PATH=folder)) == [True, "given"]
+
+
+@stand_in.NEEDS_COMPILER
+def test_two_threads_that_load_two_files_get_one_and_neither_is_taken_away_again(tmp_path: Path) -> None:
+    source = (
+        stand_in.CUDNN % 92_800
+        + """
+    #include <stdio.h>
+    #include <unistd.h>
+    __attribute__((constructor)) static void slowly(void) { usleep(100000); }
+    __attribute__((destructor)) static void told(void) { puts("taken away"); fflush(stdout); }
+    """
+    )
+    one = stand_in.build(tmp_path / "one", "libcudnn.so.9", source)
+    two = stand_in.build(tmp_path / "two", "libcudnn.so.9", source)
+    code = f"""
+    import os
+    from threading import Barrier, Thread
+    barrier, outcomes = Barrier(2), []
+    def load(path):
+        barrier.wait()
+        outcomes.append(refused(libraries.load, "cudnn", path))
+    threads = [Thread(target=load, args=(path,)) for path in ({str(one)!r}, {str(two)!r})]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    print(sorted(outcome is None for outcome in outcomes), libraries.find("cudnn").version, flush=True)
+    os._exit(0)  # At a usual end the loader calls every destructor.
+    """
+    done = child.run(ASK + code, env=stand_in.environment())
+    assert (done.code, done.stdout) == (0, "[False, True] 9.28.0\n")
+
+
+@stand_in.NEEDS_COMPILER
+def test_a_given_path_is_not_loaded_because_another_file_of_the_name_is(tmp_path: Path) -> None:
+    given = stand_in.build(tmp_path / "given", "libgomp.so.1", stand_in.OPENMP % 3)
+    other = stand_in.build(tmp_path / "other", "libgomp.so.1", stand_in.OPENMP % 4)
+    code = """
+    before = told(libraries.find("openmp"))
+    ctypes.CDLL({!r})
+    answer = [before, told(libraries.find("openmp"))]
+    """
+    env = stand_in.environment(INTERLOCK_OPENMP_PATH=str(given))
+    not_loaded = [str(given), "given", False, None]
+    assert asked(code.format(str(other)), env) == [not_loaded, not_loaded]
+    assert asked(code.format(str(given)), env) == [not_loaded, [str(given), "given", True, None]]
+
+
+@stand_in.NEEDS_COMPILER
+def test_the_environment_is_read_while_no_other_thread_of_python_changes_it(tmp_path: Path) -> None:
+    """A race that can't be shown without crashing: what is read is a copy, so a change does not matter."""
+    stand_in.build(tmp_path, "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    code = """
+    import os
+    from threading import Thread
+    running = True
+    def change():
+        while running:
+            for number in range(200):
+                os.environ[f"OF_A_TEST_{number}"] = "x" * number
+            for number in range(200):
+                del os.environ[f"OF_A_TEST_{number}"]
+    thread = Thread(target=change)
+    thread.start()
+    sources = {libraries.find("cudnn").source for _ in range(2000)}
+    running = False
+    thread.join()
+    answer = list(sources)
+    """
+    assert asked(code, stand_in.environment(tmp_path)) == ["environment"]

@@ -5,22 +5,46 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from interlock.backends import openmp
 
 from tests import child
 from tests.backends import stand_in
 
+#: A MKL as threadpoolctl knows one, which tells that it is called.
+MKL = (
+    stand_in.MKL
+    + """
+int MKL_Get_Max_Threads(void) { puts("called"); fflush(stdout); return 1; }
+int MKL_Set_Num_Threads_Local(int count) { puts("called"); fflush(stdout); return count; }
+int MKL_Set_Threading_Layer(int layer) { puts("called"); fflush(stdout); return 1; }
+"""
+)
 HIDE = "import sys\nsys.modules['threadpoolctl'] = None\n"
 
 
-def test_the_runtimes_are_a_list_and_asking_loads_none() -> None:
-    code = """
-        from interlock.backends import openmp
-        answer = [openmp.is_available() in (True, False), openmp.runtimes()]
-    """
-    assert child.value(code, env=stand_in.environment()) == [True, []]
-    assert child.value(HIDE + "from interlock.backends import openmp\nanswer = openmp.runtimes()") == []
-    assert all(isinstance(each, openmp.Runtime) for each in openmp.runtimes())
+@stand_in.NEEDS_COMPILER
+@pytest.mark.parametrize("before", ["", HIDE], ids=["with threadpoolctl", "without"])
+def test_a_runtime_that_is_in_reach_is_available_and_asking_loads_none(before: str, tmp_path: Path) -> None:
+    stand_in.build(tmp_path, "libiomp5.so", stand_in.OPENMP % 7)
+    ask = "from interlock.backends import openmp\nanswer = [openmp.is_available(), openmp.runtimes()]"
+    assert child.value(before + ask, env=stand_in.environment(tmp_path)) == [True, []]
+
+
+@stand_in.NEEDS_COMPILER
+def test_a_mkl_that_nobody_has_called_is_not_called(tmp_path: Path) -> None:
+    """Its first function decides which runtime it uses; threadpoolctl would call some."""
+    mkl = stand_in.build(tmp_path, "libmkl_rt.so.3", MKL)
+    gnu = stand_in.build(tmp_path, "libgomp.so.1", stand_in.OPENMP % 7)
+    code = f"""
+import ctypes
+import threadpoolctl
+from interlock.backends import openmp
+for path in ({str(mkl)!r}, {str(gnu)!r}):
+    ctypes.CDLL(path)
+print(openmp.runtimes() == [("libgomp", {str(gnu)!r}, None, 7)], flush=True)
+threadpoolctl.threadpool_info()
+"""
+    done = child.run(code, env=stand_in.environment())
+    assert done.stdout.splitlines()[:2] == ["True", "asked for its version"]
 
 
 @stand_in.NEEDS_COMPILER

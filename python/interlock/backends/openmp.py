@@ -39,9 +39,10 @@ def runtimes() -> list[Runtime]:
 
     More than one in a process is a common cause of slow loops. Where the package threadpoolctl is installed
     (`interlock[openmp]` installs it) it is asked, which also knows runtimes that a package brings along under
-    names of its own.
+    names of its own; not while MKL is loaded, whose functions it would call.
     """
-    found = _by_threadpoolctl()
+    # The first function of MKL that anybody calls decides which runtime it uses, and loads that.
+    found = None if _native.library_is_loaded("mkl") else _by_threadpoolctl()
     if found is not None:
         return found
     return [Runtime(name, path, None, threads) for name, path, threads in _native.openmp_runtimes()]

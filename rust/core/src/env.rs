@@ -1,7 +1,8 @@
 //! The environment variables that this crate reads, each named once.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use once_cell::race::OnceBool;
@@ -109,6 +110,46 @@ pub(crate) fn parse_switch(text: &str) -> Option<bool> {
     }
 }
 
+/// A copy of the environment, for a thread to read instead.
+///
+/// The C library lets no thread read the environment while another one changes it. What keeps others from that,
+/// in a program of Python being attached to the interpreter, need be held only while the copy is made.
+#[derive(Clone, Debug)]
+pub struct Environment(HashMap<OsString, OsString>);
+
+thread_local! {
+    static COPY: RefCell<Option<Environment>> = const { RefCell::new(None) };
+}
+
+impl Environment {
+    /// The environment as it is now.
+    pub fn copy() -> Self {
+        Environment(std::env::vars_os().collect())
+    }
+
+    /// Has this thread read the copy in whatever it does in `work`.
+    pub fn during<R>(self, work: impl FnOnce() -> R) -> R {
+        /// Puts back what was read before, however `work` ends.
+        struct Before(Option<Environment>);
+        impl Drop for Before {
+            fn drop(&mut self) {
+                COPY.set(self.0.take());
+            }
+        }
+        let _before = Before(COPY.replace(Some(self)));
+        work()
+    }
+}
+
+/// The value of a variable, if it is set.
+pub(crate) fn value(variable: &str) -> Option<OsString> {
+    let in_copy = |copy: &RefCell<Option<Environment>>| {
+        copy.borrow().as_ref().map(|Environment(variables)| variables.get(OsStr::new(variable)).cloned())
+    };
+    // A thread that ends has no copy any more.
+    COPY.try_with(in_copy).ok().flatten().unwrap_or_else(|| std::env::var_os(variable))
+}
+
 /// Variables with their values; `None` for a value that is no text.
 pub(crate) type Variables = BTreeMap<String, Option<String>>;
 
@@ -121,28 +162,46 @@ pub(crate) fn all() -> Variables {
 
 /// The value of a variable, if it is set and is text.
 pub(crate) fn read(variable: &str) -> Option<String> {
-    std::env::var(variable).ok()
+    value(variable)?.into_string().ok()
 }
 
 /// The value of a variable, if it is set; what is no text in it is replaced by a sign that stands for that.
 pub(crate) fn read_lossy(variable: &str) -> Option<String> {
-    std::env::var_os(variable).map(|value| value.to_string_lossy().into_owned())
+    value(variable).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// The folders of an environment variable that lists some; empty entries name none.
 pub(crate) fn paths(variable: &str) -> Vec<PathBuf> {
-    let listed = std::env::var_os(variable).unwrap_or_default();
+    let listed = value(variable).unwrap_or_default();
     std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
 /// The folder that a variable names.
 pub(crate) fn path(variable: &str) -> Option<PathBuf> {
-    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+    value(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_is_read_instead_of_the_environment_until_it_ends() {
+        const NAME: &str = "INTERLOCK_OF_A_TEST";
+        // SAFETY: no other thread of this test reads or changes the environment.
+        unsafe { std::env::set_var(NAME, "before") };
+        let copy = Environment::copy();
+        // SAFETY: as above.
+        unsafe { std::env::set_var(NAME, "after") };
+        copy.clone().during(|| {
+            assert_eq!(read(NAME).as_deref(), Some("before"));
+            let thread = std::thread::spawn(|| read(NAME));
+            assert_eq!(thread.join().unwrap().as_deref(), Some("after"), "the copy is for one thread");
+        });
+        let unwound = std::panic::catch_unwind(|| copy.during(|| panic!("in the middle")));
+        assert!(unwound.is_err());
+        assert_eq!(read(NAME).as_deref(), Some("after"));
+    }
 
     #[test]
     fn every_variable_that_is_named_here_is_in_a_list() {

@@ -17,6 +17,7 @@ mod models;
 pub mod state;
 mod sync;
 
+pub use env::Environment;
 pub use error::{Error, Result};
 
 #[cfg(doctest)]

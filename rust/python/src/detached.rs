@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use interlock::Environment;
 use interlock::accelerator::Waiting;
 use interlock::accelerator::memory::with_stack;
 use interlock::lifecycle::fork_generation;
@@ -152,6 +153,12 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T)
     });
     released::let_go(py);
     result
+}
+
+/// The same for work that reads the environment, which another thread may change meanwhile: it reads a copy.
+pub(crate) fn detached_with_environment<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
+    let environment = Environment::copy();
+    detached(py, || environment.during(work))
 }
 
 /// Calls `work` attached, in the middle of what this thread does [detached]. An interpreter that ends waits a moment

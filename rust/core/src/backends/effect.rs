@@ -24,21 +24,24 @@ impl Effect {
 
     /// What obeys the flag in this process, in words.
     pub fn in_this_process(&self) -> String {
-        let (loaded, missing): (Vec<&Library>, Vec<&Library>) =
-            self.libraries.iter().partition(|library| library.is_loaded());
+        let named = |libraries: &mut dyn Iterator<Item = &&Library>| {
+            libraries.map(|library| library.title()).collect::<Vec<_>>().join(", ")
+        };
+        let loaded = named(&mut self.libraries.iter().filter(|library| library.is_loaded()));
         if self.libraries.is_empty() {
-            format!("{}: no effect here", self.what)
-        } else if loaded.is_empty() {
-            format!("{}: no effect here, {} not loaded", self.what, names(&missing))
+            return format!("{}: no effect here", self.what);
+        } else if !loaded.is_empty() {
+            return format!("{} through {loaded}", self.what);
+        }
+        // One that can be found may be loaded later; a path that is of no use finds none.
+        let is_found = |library: &&&Library| library.is_available().unwrap_or(false);
+        let found = named(&mut self.libraries.iter().filter(is_found));
+        if found.is_empty() {
+            format!("{}: no effect here, {} not found", self.what, named(&mut self.libraries.iter()))
         } else {
-            format!("{} through {}", self.what, names(&loaded))
+            format!("{}: no effect here, {found} not loaded", self.what)
         }
     }
-}
-
-fn names(libraries: &[&Library]) -> String {
-    let names: Vec<&str> = libraries.iter().map(|library| library.title()).collect();
-    names.join(", ")
 }
 
 /// What there is to obey flags, in PyTorch or here.

@@ -112,11 +112,16 @@ fn unknown(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
     variables.keys().filter(|name| name.starts_with(env::PREFIX)).filter_map(move |name| {
         let is_known = known.iter().any(|(known, _)| known == name);
         (!is_known).then(|| {
-            let near = nearest(name, known.iter().map(|(known, _)| known.as_str()));
-            let meant = known.iter().find(|(known, _)| Some(known.as_str()) == near).cloned();
+            // What they all begin with would make any two alike.
+            let near = nearest(own_part(name), known.iter().map(|(known, _)| own_part(known)));
+            let meant = known.iter().find(|(known, _)| Some(own_part(known)) == near).cloned();
             (name.clone(), Error::UnknownVariable { name: name.clone(), meant })
         })
     })
+}
+
+fn own_part(name: &str) -> &str {
+    name.strip_prefix(env::PREFIX).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -199,6 +204,13 @@ mod tests {
         assert_eq!(variable, "INTERLOCK_CUDNN_ENABELD");
         let message = error.to_string();
         assert!(message.contains("INTERLOCK_CUDNN_ENABLED") && message.contains(SWITCH_WORDS), "{message}");
+    }
+
+    #[test]
+    fn a_name_that_is_like_ours_only_in_how_it_begins_has_no_near_one() {
+        let environment = read(&[("INTERLOCK_FOO", "1")]);
+        let [(_, error)] = environment.problems.as_slice() else { panic!("one problem") };
+        assert!(!error.to_string().contains("did you mean"), "{error}");
     }
 
     #[test]

@@ -150,7 +150,7 @@ pub fn register(declaration: Declaration) -> Result<(&'static Attribute, Vec<(St
 /// What the environment says of a flag that is being registered, and what of that is not understood.
 fn from_environment(name: &str, kind: Kind) -> (Option<FromEnvironment>, Vec<(String, Error)>) {
     let variable = env::in_capitals(name);
-    let Some(value) = std::env::var_os(&variable) else { return (None, Vec::new()) };
+    let Some(value) = env::value(&variable) else { return (None, Vec::new()) };
     let text = value.to_string_lossy();
     match kind.encode(&kind.parse(&text)) {
         Ok(payload) => (Some(FromEnvironment { payload, variable: variable.leak() }), Vec::new()),

@@ -6,6 +6,7 @@ use super::{Library, search};
 use crate::{Error, Result, env};
 
 /// The file at a path that the user gave, and how.
+#[derive(Debug)]
 pub(super) struct Given {
     pub(super) file: PathBuf,
     /// What gave it, as a message names it.
@@ -31,11 +32,11 @@ impl Library {
             match found {
                 Some(file) => Ok(given(file, path.to_owned())),
                 None => {
-                    let reason = format!("the folder has no {}", self.sonames.join(", "));
+                    let reason = format!("it is a folder without any of {}", self.sonames.join(", "));
                     Err(given(absolute, path.to_owned()).error(self, reason))
                 }
             }
-        } else if absolute.exists() {
+        } else if absolute.is_file() {
             Ok(given(absolute, path.to_owned()))
         } else {
             Err(given(absolute, path.to_owned()).error(self, "there is no such file".to_owned()))
@@ -45,7 +46,7 @@ impl Library {
 
 impl Given {
     /// The error that this file is of no use.
-    pub(super) fn error(self, library: &Library, reason: String) -> Error {
-        Error::LibraryPath { library: library.title, by: self.by, path: self.path, reason }
+    pub(super) fn error(&self, library: &Library, reason: String) -> Error {
+        Error::LibraryPath { library: library.title, by: self.by.clone(), path: self.path.clone(), reason }
     }
 }

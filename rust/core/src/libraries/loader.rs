@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 use std::ffi::{CStr, OsStr, c_void};
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub(super) struct Handle(OnceBox<Loaded>);
 impl Handle {
     pub(super) const fn new() -> Self {
         // Not a blocking cell: a fork while another thread fills it would leave the child waiting. Two
-        // threads that fill it at once load the library twice, which only counts references.
+        // threads may load the library at once, and both then use the one that was there first.
         Handle(OnceBox::new())
     }
 
@@ -33,25 +33,46 @@ impl Handle {
 /// A library in this process, and its file.
 #[derive(Debug)]
 pub(super) struct Loaded {
-    library: Shared,
+    library: ManuallyDrop<Shared>,
     found: Found,
+    /// What gave its path, where a user did.
+    given_by: Option<Given>,
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // Looking at what others have loaded only counted a reference. What was opened here has run its initialisers,
+        // and stays also where two threads opened one file each and the library is the other's.
+        if self.found.source == Source::Loaded {
+            // SAFETY: nobody uses the field after this.
+            unsafe { ManuallyDrop::drop(&mut self.library) }
+        }
+    }
 }
 
 impl Loaded {
+    fn new(shared: Shared, path: PathBuf, source: Source) -> Self {
+        Loaded { library: ManuallyDrop::new(shared), found: Found { path, source }, given_by: None }
+    }
+
     /// Opens a file, if it is that of `library`.
     fn open(library: &Library, file: &Path, source: Source) -> Result<Self, String> {
         // SAFETY: what is opened is named as a vendor's library, or the user says that it is one; the initialisers
         // of these are made to run in any process.
         let opened = unsafe { Shared::open(Some(file), RTLD_LAZY | RTLD_LOCAL) };
         let shared = opened.map_err(|error| reason_of(&error))?;
-        match file_of_library(library, &shared) {
-            Some(path) => Ok(Loaded { library: shared, found: Found { path, source } }),
-            None => {
-                // Its initialisers have run, and who knows whether it may be taken away again.
-                std::mem::forget(shared);
-                Err(format!("it lacks the function {}", library.function.to_string_lossy()))
+        let name = library.function.to_string_lossy();
+        let reason = match file_of_library(library, &shared) {
+            // What it needs is searched for functions as well.
+            Some(other) if file.is_absolute() && !is_same_file(&other, file) => {
+                format!("the function {name} is not in it but in {}", other.display())
             }
-        }
+            Some(path) => return Ok(Loaded::new(shared, path, source)),
+            None => format!("it lacks the function {name}"),
+        };
+        // Its initialisers have run, and who knows whether it may be taken away again.
+        std::mem::forget(shared);
+        Err(reason)
     }
 
     pub(super) fn found(&self) -> &Found {
@@ -97,13 +118,21 @@ impl Library {
     }
 
     fn opened(&self, given: Given) -> Result<Box<Loaded>> {
-        let loaded = Loaded::open(self, &given.file, Source::Given);
-        loaded.map(Box::new).map_err(|reason| given.error(self, reason))
+        match Loaded::open(self, &given.file, Source::Given) {
+            Ok(mut loaded) => {
+                loaded.given_by = Some(given);
+                Ok(Box::new(loaded))
+            }
+            Err(reason) => Err(given.error(self, reason)),
+        }
     }
 
     fn first_that_loads(&self) -> Result<Loaded, String> {
         if let Some(loaded) = self.loaded_by_others() {
             return Ok(loaded);
+        }
+        if self.sonames.is_empty() {
+            return Err("it is not made for this system".to_owned());
         }
         let mut failure = None;
         for Found { path, source } in search::files(self) {
@@ -130,8 +159,11 @@ impl Library {
         let loaded = self.loaded(operation)?;
         // SAFETY: the caller's promise.
         unsafe { loaded.function(name) }.map_err(|reason| {
-            let path = loaded.found.path.display();
-            self.not_found(operation, format!("{path} lacks {}: {reason}", name.to_string_lossy()))
+            let lack = format!("{:?} lacks {}: {reason}", loaded.found.path, name.to_string_lossy());
+            match &loaded.given_by {
+                Some(given) => given.error(self, lack),
+                None => self.not_found(operation, lack),
+            }
         })
     }
 
@@ -146,7 +178,7 @@ pub(super) fn loaded_already(library: &Library, soname: &str) -> Option<Loaded> 
     // a library that is there, and dropping the handle takes that back.
     let shared = unsafe { Shared::open(Some(soname), RTLD_LAZY | libc::RTLD_NOLOAD) }.ok()?;
     let path = file_of_library(library, &shared)?;
-    Some(Loaded { library: shared, found: Found { path, source: Source::Loaded } })
+    Some(Loaded::new(shared, path, Source::Loaded))
 }
 
 /// The file that was opened; `None` where it is another library.
@@ -156,7 +188,7 @@ fn file_of_library(library: &Library, shared: &Shared) -> Option<PathBuf> {
     file_of(*function.ok()?)
 }
 
-fn is_same_file(one: &Path, other: &Path) -> bool {
+pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 

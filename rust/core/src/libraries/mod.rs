@@ -17,7 +17,8 @@ mod version;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
-use loader::Handle;
+use given::Given;
+use loader::{Handle, Loaded};
 pub(crate) use loader::{file_of, reason_of};
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
 pub(crate) use packages::PACKAGES;
@@ -85,6 +86,25 @@ pub struct Found {
     pub source: Source,
 }
 
+/// What is known of a library without loading it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The file that is loaded or would be tried first.
+    pub found: Option<Found>,
+    /// Whether that is in this process, whoever loaded it.
+    pub is_loaded: bool,
+    /// What it answers; `None` unless it is loaded and can be asked without changing it.
+    pub version: Option<Version>,
+}
+
+/// A library in this process.
+enum InProcess<'a> {
+    /// Loaded by this crate, or taken over.
+    Ours(&'a Loaded),
+    /// Loaded by somebody else, and not used yet.
+    Others(Loaded),
+}
+
 impl Library {
     /// The word for it in programs and variables: `cudnn`.
     pub fn name(&self) -> &'static str {
@@ -112,14 +132,33 @@ impl Library {
     ///
     /// `Error::LibraryPath` where the user gave a path at which there is none.
     pub fn find(&self) -> Result<Option<Found>> {
+        Ok(self.look()?.0)
+    }
+
+    /// What is known of it without loading or changing anything; errors as those of [`find`](Library::find).
+    pub fn status(&self) -> Result<Status> {
+        let (found, loaded) = self.look()?;
+        let version = match &loaded {
+            Some(InProcess::Ours(loaded)) => self.version.ask(loaded),
+            Some(InProcess::Others(loaded)) if self.version.changes_nothing() => self.version.ask(loaded),
+            _ => None,
+        };
+        Ok(Status { found, is_loaded: loaded.is_some(), version })
+    }
+
+    fn look(&self) -> Result<(Option<Found>, Option<InProcess<'_>>)> {
         if let Some(loaded) = self.handle.get() {
-            return Ok(Some(loaded.found().clone()));
+            return Ok((Some(loaded.found().clone()), Some(InProcess::Ours(loaded))));
         }
-        if let Some(given) = self.given()? {
-            return Ok(Some(Found { path: given.file, source: Source::Given }));
-        }
-        let loaded = self.loaded_by_others().map(|loaded| loaded.found().clone());
-        Ok(loaded.or_else(|| search::files(self).next()))
+        let mut others = self.loaded_by_others();
+        let found = if let Some(Given { file: path, .. }) = self.given()? {
+            others = others.filter(|loaded| loader::is_same_file(&loaded.found().path, &path));
+            Some(Found { path, source: Source::Given })
+        } else {
+            let loaded = others.as_ref().map(|loaded| loaded.found().clone());
+            loaded.or_else(|| search::files(self).next())
+        };
+        Ok((found, others.map(InProcess::Others)))
     }
 
     /// Loads it unless that is done, from `path` if one is given: a file, or a folder with it.
@@ -144,17 +183,5 @@ impl Library {
             Err(Error::LibraryNotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// The version, if that can be asked without loading or changing anything.
-    pub fn version_if_loaded(&self) -> Result<Option<Version>> {
-        if let Some(loaded) = self.handle.get() {
-            return Ok(self.version.ask(loaded));
-        }
-        if self.given()?.is_some() {
-            return Ok(None);
-        }
-        let loaded = self.loaded_by_others().filter(|_| self.version.changes_nothing());
-        Ok(loaded.and_then(|loaded| self.version.ask(&loaded)))
     }
 }

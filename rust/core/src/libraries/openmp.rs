@@ -23,7 +23,9 @@ pub fn openmp_runtimes() -> Vec<OpenMpRuntime> {
     let mut runtimes: Vec<OpenMpRuntime> = Vec::new();
     for soname in OPENMP.sonames {
         let Some(loaded) = loaded_already(&OPENMP, soname) else { continue };
-        let path = loaded.found().path.clone();
+        let found = &loaded.found().path;
+        // As threadpoolctl tells it: the file itself, without links.
+        let path = found.canonicalize().unwrap_or_else(|_| found.clone());
         if runtimes.iter().any(|known| known.path == path) {
             continue;
         }

@@ -20,10 +20,10 @@ pub(crate) static PACKAGES: ForkLock<Option<Arc<Packages>>> = ForkLock::new(None
 /// Tells where packages are, from now on. Who uses interlock from Python need not: each question for a library
 /// that comes from there tells it before.
 pub fn set_packages(packages: Packages) {
-    let before = told();
-    if before.as_deref() != Some(&packages) {
+    if told().as_deref() != Some(&packages) {
         let packages = Some(Arc::new(packages));
-        drop(std::mem::replace(&mut *PACKAGES.lock(), packages));
+        let before = std::mem::replace(&mut *PACKAGES.lock(), packages);
+        drop(before);
     }
 }
 

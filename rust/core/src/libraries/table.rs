@@ -50,7 +50,7 @@ pub static CUBLAS: Library = library(
     named(&["libcublas.so.13", "libcublas.so.12", "libcublas.so.11"], &[]),
     c"cublasGetProperty",
     cuda(&["nvidia/cu13/lib", "nvidia/cublas/lib"]),
-    Question::Properties(c"cublasGetProperty"),
+    Question::Properties(c"cublasGetProperty", None),
 );
 
 /// NVIDIA's products of matrices with operations before and after them.
@@ -59,7 +59,7 @@ pub static CUBLASLT: Library = library(
     named(&["libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"], &[]),
     c"cublasLtGetProperty",
     cuda(&["nvidia/cu13/lib", "nvidia/cublas/lib"]),
-    Question::Properties(c"cublasLtGetProperty"),
+    Question::Properties(c"cublasLtGetProperty", None),
 );
 
 /// NVIDIA's layers of neural networks.
@@ -77,7 +77,7 @@ pub static CUFFT: Library = library(
     named(&["libcufft.so.12", "libcufft.so.11", "libcufft.so.10"], &[]),
     c"cufftGetProperty",
     cuda(&["nvidia/cu13/lib", "nvidia/cufft/lib"]),
-    Question::Properties(c"cufftGetProperty"),
+    Question::Properties(c"cufftGetProperty", None),
 );
 
 /// NVIDIA's random numbers.
@@ -86,7 +86,7 @@ pub static CURAND: Library = library(
     named(&["libcurand.so.10"], &[]),
     c"curandGetProperty",
     cuda(&["nvidia/cu13/lib", "nvidia/curand/lib"]),
-    Question::Properties(c"curandGetProperty"),
+    Question::Properties(c"curandGetProperty", None),
 );
 
 /// NVIDIA's decompositions and solvers.
@@ -95,7 +95,7 @@ pub static CUSOLVER: Library = library(
     named(&["libcusolver.so.12", "libcusolver.so.11"], &[]),
     c"cusolverGetProperty",
     cuda(&["nvidia/cu13/lib", "nvidia/cusolver/lib"]),
-    Question::Properties(c"cusolverGetProperty"),
+    Question::Properties(c"cusolverGetProperty", None),
 );
 
 /// NVIDIA's sparse matrices.
@@ -104,7 +104,7 @@ pub static CUSPARSE: Library = library(
     named(&["libcusparse.so.12", "libcusparse.so.11"], &[]),
     c"cusparseGetProperty",
     cuda(&["nvidia/cu13/lib", "nvidia/cusparse/lib"]),
-    Question::Properties(c"cusparseGetProperty"),
+    Question::Properties(c"cusparseGetProperty", None),
 );
 
 /// NVIDIA's products of matrices that are half zeros.
@@ -113,7 +113,8 @@ pub static CUSPARSELT: Library = library(
     named(&["libcusparseLt.so.0"], &[]),
     c"cusparseLtGetProperty",
     cuda(&["nvidia/cu13/lib", "nvidia/cusparselt/lib"]),
-    Question::Properties(c"cusparseLtGetProperty"),
+    // Its header counted a thousand for the major version while that was 0.
+    Question::Properties(c"cusparseLtGetProperty", Some([1_000_000, 100, 1])),
 );
 
 /// Intel's linear algebra.
@@ -194,7 +195,7 @@ pub fn find(name: &str) -> Result<&'static Library> {
     let names = || ALL.into_iter().map(|library| library.name);
     ALL.into_iter().find(|library| library.name == name).ok_or_else(|| Error::UnknownLibrary {
         name: name.to_owned(),
-        near: nearest(name, names()),
+        near: nearest(&name.to_lowercase(), names()),
         allowed: names().collect::<Vec<_>>().join(", "),
     })
 }
@@ -214,7 +215,9 @@ mod tests {
             assert!(find(library.name).is_ok_and(|found| std::ptr::eq(found, library)));
         }
         assert!(ALL.is_sorted_by_key(|library| library.name));
-        assert!(find("cudn").unwrap_err().to_string().contains("\"cudnn\""));
+        for near in ["cudn", "CUDNN"] {
+            assert!(find(near).unwrap_err().to_string().contains("\"cudnn\""));
+        }
     }
 
     #[test]

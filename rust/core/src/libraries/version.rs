@@ -25,8 +25,9 @@ pub(super) enum Question {
     Number(&'static CStr),
     /// `int function(int *major, int *minor)`, which answers 0.
     Pair(&'static CStr),
-    /// `int function(int property, int *value)`, which answers 0, of the properties major, minor and patch.
-    Properties(&'static CStr),
+    /// `int function(int property, int *value)`, which answers 0, of the properties major, minor and patch; and what
+    /// each counts for in the number of its header, for a library of which that is asked.
+    Properties(&'static CStr, Option<[u64; 3]>),
     /// `int nvmlSystemGetNVMLVersion(char *text, unsigned length)`, which answers 0 after `int nvmlInit_v2(void)`.
     Nvml,
     /// `void MKL_Get_Version_String(char *text, int length)`. As MKL's first function it decides for the process
@@ -47,7 +48,8 @@ struct OneDnnVersion {
 impl Question {
     /// Whether asking a library that somebody else has loaded leaves it as it is.
     pub(super) const fn changes_nothing(&self) -> bool {
-        !matches!(self, Question::Mkl | Question::Nvml)
+        // The function of cuDNN loads more of it.
+        !matches!(self, Question::Mkl | Question::Nvml | Question::Size(_))
     }
 
     /// Asks a library that is there. `None` where it does not answer.
@@ -73,14 +75,14 @@ impl Question {
                     succeeded(function(&raw mut major, &raw mut minor))?;
                     Some(Version { number: None, text: joined([major, minor]) })
                 }
-                Question::Properties(name) => {
+                Question::Properties(name, weights) => {
                     let function: unsafe extern "C" fn(c_int, *mut c_int) -> c_int =
                         loaded.function(name).ok()?;
                     let mut parts = [0; 3];
                     for (property, value) in (0..).zip(&mut parts) {
                         succeeded(function(property, value))?;
                     }
-                    Version::of_properties(parts)
+                    Version::of_properties(parts, *weights)
                 }
                 Question::Nvml => {
                     type Function = unsafe extern "C" fn(*mut c_char, c_uint) -> c_int;
@@ -127,11 +129,13 @@ impl Version {
         Some(Version { number: None, text })
     }
 
-    /// Of CUDA's libraries, whose headers count so.
-    fn of_properties(parts: [c_int; 3]) -> Option<Self> {
-        let [major, minor, patch] = parts.map(u64::try_from);
-        let number = major.ok()? * 1000 + minor.ok()? * 100 + patch.ok()?;
-        Some(Version { number: Some(number), text: joined(parts) })
+    /// Of three parts; in one number only where it is known how the library counts.
+    fn of_properties(parts: [c_int; 3], weights: Option<[u64; 3]>) -> Option<Self> {
+        let mut number = 0;
+        for (part, weight) in parts.into_iter().zip(weights.unwrap_or_default()) {
+            number += u64::try_from(part).ok()? * weight;
+        }
+        Some(Version { number: weights.map(|_| number), text: joined(parts) })
     }
 }
 
@@ -182,8 +186,10 @@ mod tests {
 
     #[test]
     fn properties_make_the_number_of_the_header() {
-        let version = Version::of_properties([0, 6, 2]).unwrap();
+        let weights = Some([1_000_000, 100, 1]);
+        let version = Version::of_properties([0, 6, 2], weights).unwrap();
         assert_eq!((version.number, version.text.as_str()), (Some(602), "0.6.2"));
-        assert_eq!(Version::of_properties([-1, 0, 0]), None);
+        assert_eq!(Version::of_properties([13, 1, 0], None).unwrap().number, None);
+        assert_eq!(Version::of_properties([-1, 0, 0], weights), None);
     }
 }

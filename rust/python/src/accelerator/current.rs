@@ -13,7 +13,7 @@ use super::device::{self, Device};
 use super::faults::Faults;
 use super::integer;
 use super::stream::{self, Stream};
-use crate::detached::{detached, wait};
+use crate::detached::{detached, detached_with_environment, wait};
 use crate::errors::IntoPython;
 use crate::trace;
 
@@ -60,7 +60,7 @@ fn use_driver(
     let devices = integer::optional(devices, "devices of the host driver", "0 to 128")?;
     let memory = integer::optional(memory, "memory of the host driver", "a number of bytes")?;
     let faults = faults.map(|faults| faults.get().0.clone());
-    let chosen = detached(py, || match name {
+    let chosen = detached_with_environment(py, || match name {
         "host" => {
             let mut options = HostOptions::default();
             options.devices = devices.unwrap_or(options.devices);
@@ -75,7 +75,9 @@ fn use_driver(
 
 /// Warns of a variable that changed when the driver, or what it shows, was fixed already.
 fn warn_of_the_environment(py: Python<'_>) -> PyResult<()> {
-    let Some(message) = detached(py, accelerator::environment_came_too_late) else { return Ok(()) };
+    let Some(message) = detached_with_environment(py, accelerator::environment_came_too_late) else {
+        return Ok(());
+    };
     let class = py.import("interlock.errors")?.getattr("AcceleratorEnvironmentWarning")?;
     let message = CString::new(message).map_err(|_| PyValueError::new_err("a variable holds a zero byte"))?;
     PyErr::warn(py, &class, &message, 1)
@@ -88,7 +90,7 @@ fn warn_of_the_environment(py: Python<'_>) -> PyResult<()> {
 #[pyo3(signature = (check_available = false))]
 fn current_accelerator(py: Python<'_>, check_available: bool) -> PyResult<Option<Device>> {
     warn_of_the_environment(py)?;
-    let found = detached(py, || {
+    let found = detached_with_environment(py, || {
         accelerator::current_accelerator().filter(|_| !check_available || accelerator::is_available())
     });
     Ok(found.map(Device::of))
@@ -98,26 +100,26 @@ fn current_accelerator(py: Python<'_>, check_available: bool) -> PyResult<Option
 #[pyfunction]
 fn is_available(py: Python<'_>) -> PyResult<bool> {
     warn_of_the_environment(py)?;
-    Ok(detached(py, accelerator::is_available))
+    Ok(detached_with_environment(py, accelerator::is_available))
 }
 
 /// How many devices the accelerator has; 0 where there is none. Fixes nothing: a driver may still be chosen.
 #[pyfunction]
 fn device_count(py: Python<'_>) -> PyResult<u32> {
     warn_of_the_environment(py)?;
-    Ok(detached(py, accelerator::device_count))
+    Ok(detached_with_environment(py, accelerator::device_count))
 }
 
 /// Why there is no accelerator with a device, in one sentence; None where there is one.
 #[pyfunction]
 fn why_unavailable(py: Python<'_>) -> Option<String> {
-    detached(py, accelerator::why_unavailable)
+    detached_with_environment(py, accelerator::why_unavailable)
 }
 
 /// The index of the current device of this thread: 0 until another is made current.
 #[pyfunction]
 fn current_device_index(py: Python<'_>) -> PyResult<u8> {
-    let device = detached(py, accelerator::current_device).into_python(py)?;
+    let device = detached_with_environment(py, accelerator::current_device).into_python(py)?;
     Ok(device.index().unwrap_or(0))
 }
 

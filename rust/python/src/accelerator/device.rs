@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyTuple, PyType};
 
-use crate::detached::detached;
+use crate::detached::detached_with_environment;
 use crate::errors::{IntoPython, exception, raised};
 use crate::trace;
 
@@ -116,7 +116,8 @@ pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
         text.to_cow()?.parse().into_python(py)
     } else {
         let index = checked_index(given)?;
-        let accelerator = detached(py, || accelerator::required("device(index)")).into_python(py)?;
+        let accelerator =
+            detached_with_environment(py, || accelerator::required("device(index)")).into_python(py)?;
         CoreDevice::new(accelerator.kind(), Some(index)).into_python(py)
     }
 }
@@ -134,7 +135,7 @@ pub(super) fn asked_about(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<C
         return parse(given).map(Some);
     }
     let (py, index) = (given.py(), checked_index(given)?);
-    let accelerator = detached(py, accelerator::current_accelerator);
+    let accelerator = detached_with_environment(py, accelerator::current_accelerator);
     let kind = accelerator.unwrap_or(CoreDevice::CUDA).kind();
     let device = CoreDevice::new(kind, Some(index)).into_python(py)?;
     match accelerator {

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::convert::{given, named, named_values, object, texts_and_values};
+use super::libraries;
 use crate::errors::IntoPython;
 use crate::site;
 
@@ -55,6 +56,7 @@ fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// Value, level, who said so or None, what operations obey, what overrules it or None, and what it acts on.
 #[pyfunction]
 fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
+    libraries::tell_packages(name.py());
     let explanation = named(name)?.explain();
     Ok((
         object(name.py(), explanation.value)?,

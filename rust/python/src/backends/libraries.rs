@@ -4,17 +4,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use interlock::Error;
-use interlock::libraries::{self, Library, OpenMpRuntime, Packages, VerboseLibrary};
+use interlock::libraries::{self, Library, OpenMpRuntime, Packages, Status, VerboseLibrary};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyType};
+use pyo3::types::{PyInt, PyList, PyString, PyType};
 
 use super::convert::shown;
-use crate::detached::detached;
+use crate::detached::detached_with_environment;
 use crate::errors::{IntoPython, exception};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(library_names, module)?)?;
     module.add_function(wrap_pyfunction!(library_is_available, module)?)?;
+    module.add_function(wrap_pyfunction!(library_is_loaded, module)?)?;
     module.add_function(wrap_pyfunction!(library_version, module)?)?;
     module.add_function(wrap_pyfunction!(find_library, module)?)?;
     module.add_function(wrap_pyfunction!(load_library, module)?)?;
@@ -32,7 +33,14 @@ fn library_names() -> Vec<&'static str> {
 #[pyfunction]
 fn library_is_available(py: Python<'_>, name: &str) -> PyResult<bool> {
     let library = named(py, name)?;
-    detached(py, || library.is_available()).into_python(py)
+    detached_with_environment(py, || library.is_available()).into_python(py)
+}
+
+/// Whether a library is in this process, whoever loaded it.
+#[pyfunction]
+fn library_is_loaded(py: Python<'_>, name: &str) -> PyResult<bool> {
+    let library = named(py, name)?;
+    Ok(detached_with_environment(py, || library.is_loaded()))
 }
 
 /// What a library answers when it is asked for its version, in its own counting, or None. The first call
@@ -40,7 +48,7 @@ fn library_is_available(py: Python<'_>, name: &str) -> PyResult<bool> {
 #[pyfunction]
 fn library_version(py: Python<'_>, name: &str) -> PyResult<Option<u64>> {
     let library = named(py, name)?;
-    let version = detached(py, || library.version()).into_python(py)?;
+    let version = detached_with_environment(py, || library.version()).into_python(py)?;
     Ok(version.and_then(|version| version.number))
 }
 
@@ -51,7 +59,7 @@ type Description = (&'static str, &'static str, Option<OsString>, Option<&'stati
 #[pyfunction]
 fn find_library(py: Python<'_>, name: &str) -> PyResult<Description> {
     let library = named(py, name)?;
-    detached(py, || describe(library)).into_python(py)
+    detached_with_environment(py, || describe(library)).into_python(py)
 }
 
 /// Loads a library, from `path` if that is given, and tells what is known of it then.
@@ -62,38 +70,45 @@ fn load_library(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<D
         library.load(path.as_deref())?;
         describe(library)
     };
-    detached(py, load).into_python(py)
+    detached_with_environment(py, load).into_python(py)
 }
 
 fn describe(library: &Library) -> interlock::Result<Description> {
-    let (path, source) =
-        library.find()?.map(|found| (found.path.into_os_string(), found.source.name())).unzip();
-    let version = library.version_if_loaded()?.map(|version| version.text);
-    Ok((library.name(), library.title(), path, source, library.is_loaded(), version))
+    let Status { found, is_loaded, version } = library.status()?;
+    let (path, source) = found.map(|found| (found.path.into_os_string(), found.source.name())).unzip();
+    Ok((library.name(), library.title(), path, source, is_loaded, version.map(|version| version.text)))
 }
 
 /// Name, path and threads of each OpenMP runtime that is loaded under its own name.
 #[pyfunction]
 fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, OsString, Option<u32>)> {
-    let runtimes = detached(py, libraries::openmp_runtimes).into_iter();
+    let runtimes = detached_with_environment(py, libraries::openmp_runtimes).into_iter();
     runtimes.map(|OpenMpRuntime { name, path, threads }| (name, path.into_os_string(), threads)).collect()
 }
 
 /// The library of this name, told where Python's packages are now.
 fn named(py: Python<'_>, name: &str) -> PyResult<&'static Library> {
     let library = libraries::find(name).into_python(py)?;
-    libraries::set_packages(packages(py)?);
+    tell_packages(py);
     Ok(library)
+}
+
+/// Tells the search where Python's packages are now, unless a program has put something odd in the place of `sys.path`.
+pub(super) fn tell_packages(py: Python<'_>) {
+    if let Ok(packages) = packages(py) {
+        libraries::set_packages(packages);
+    }
 }
 
 fn packages(py: Python<'_>) -> PyResult<Packages> {
     let sys = py.import("sys")?;
     let mut folders: Vec<PathBuf> = Vec::new();
-    for folder in sys.getattr("path")?.try_iter()? {
-        // Programs put other things there, too, and what is relative means another folder tomorrow.
-        folders.extend(folder?.extract::<PathBuf>().ok().filter(|folder| folder.is_absolute()));
+    for folder in sys.getattr("path")?.cast::<PyList>()? {
+        // Only text, as the import system has it; and what is relative means another folder tomorrow.
+        let Ok(folder) = folder.cast::<PyString>() else { continue };
+        folders.extend(folder.extract::<PathBuf>().ok().filter(|folder| folder.is_absolute()));
     }
-    Ok(Packages { folders, prefix: sys.getattr("prefix")?.extract().ok() })
+    Ok(Packages { folders, prefix: sys.getattr("prefix")?.cast::<PyString>()?.extract().ok() })
 }
 
 /// Has a vendor library report its calls between `enter` and `leave`.
@@ -127,12 +142,12 @@ impl VerboseScope {
     fn enter(&self, py: Python<'_>) -> PyResult<()> {
         // Where its packages are is told before each search.
         named(py, self.0.library().name())?;
-        detached(py, || self.0.enter()).into_python(py)
+        detached_with_environment(py, || self.0.enter()).into_python(py)
     }
 
     /// Ends what this scope began last.
     fn leave(&self, py: Python<'_>) {
-        detached(py, || self.0.leave());
+        detached_with_environment(py, || self.0.leave());
     }
 
     /// A copy is a scope of its own that is not open.

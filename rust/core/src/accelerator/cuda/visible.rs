@@ -41,7 +41,7 @@ pub(super) enum Visible {
 
 /// What the variable is now.
 pub(super) fn variable() -> Option<OsString> {
-    std::env::var_os(env::VISIBLE_DEVICES)
+    env::value(env::VISIBLE_DEVICES)
 }
 
 /// The devices that CUDA shows where the variable holds this text, or is not set.
