@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,15 @@ from tests.backends import stand_in
 from tests.report.command import NEUTRAL, document, interlock, sections, text, variables
 
 ESCAPE = "\x1b"
+# Names and values of every length.
+EVERYTHING = {
+    "CUDA_HOME": "/somewhere" * 8,
+    "INTERLOCK_ACCELERATOR": "host:2",
+    "INTERLOCK_CUDA_MATMUL_ALLOW_BF16_REDUCED_PRECISION_REDUCTION": "0",
+    "INTERLOCK_CUDNN_BENCHMARK": "1",
+    "INTERLOCK_CUDNN_PATH": "/nowhere" * 10,
+    "INTERLOCK_DETERMINISTIC_ALGORITHMS": "1",
+}
 
 
 def test_the_report_has_every_section() -> None:
@@ -88,10 +98,23 @@ def test_under_debug_the_line_that_set_a_flag_is_shown() -> None:
 
 def test_flags_are_chosen_by_name_and_by_module() -> None:
     chosen = [row[0] for row in sections(text("flags", "fp32_precision", "cudnn"))["Flags"][1:]]
-    every = [row["name"] for row in _native.table()]
+    every = [row[0] for row in sections(text("flags"))["Flags"][1:]]
     assert chosen == [name for name in every if name.startswith("cudnn.") or name == "fp32_precision"]
-    assert [row[0] for row in sections(text("flags"))["Flags"][1:]] == every
+    assert sorted(every) == sorted(row["name"] for row in _native.table())
     assert text("flags", "backends.cudnn.enabled") == text("flags", "interlock.backends.cudnn.enabled")
+
+
+def test_the_flags_of_a_module_stand_together_in_the_order_of_the_table() -> None:
+    every = [flag.name for flag in flags.flags()]
+    modules = [module for module, _ in groupby(every, key=lambda name: name.rpartition(".")[0])]
+    assert len(modules) == len({*modules})
+    # Those of no module come first, then each module with the modules in it.
+    assert modules[:4] == ["", "cudnn", "cudnn.conv", "cudnn.rnn"]
+    assert modules.index("cuda.matmul") == modules.index("cuda") + 1
+    table = [row["name"] for row in _native.table()]
+    for module in modules:
+        of_module = [name for name in table if name.rpartition(".")[0] == module]
+        assert [name for name in every if name.rpartition(".")[0] == module] == of_module
 
 
 def test_one_flag_is_explained_with_all_that_is_known() -> None:
@@ -128,12 +151,22 @@ def test_a_value_of_the_environment_can_not_write_to_the_terminal() -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("flags",), ("accelerators",), ("explain", "cuda.sdp_priority")])
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("columns", [50, 60, 80, 120])
 def test_lines_fit_the_width_unless_they_hold_one_thing_alone(
     arguments: tuple[str, ...], columns: int
 ) -> None:
-    for line in text(*arguments, COLUMNS=str(columns)).splitlines():
+    for line in text(*arguments, COLUMNS=str(columns), **EVERYTHING).splitlines():
         assert len(line) <= columns or " " not in line.strip()
+
+
+@pytest.mark.parametrize("columns", range(50, 121))
+def test_every_width_shows_the_same_rows_without_empty_lines(columns: int) -> None:
+    printed = Layout(columns, False).text(pages.flags(flags.flags()))
+    title, names, *lines = printed.splitlines()
+    assert (title, names.split()) == ("Flags", ["flag", "value", "level", "set", "by"])
+    assert all(line.strip() for line in lines)
+    every = [flag.name for flag in flags.flags()]
+    assert [line.split()[0] for line in lines if line.split()[0] in every] == every
 
 
 @pytest.mark.parametrize("row", _native.table(), ids=lambda row: row["name"])
@@ -153,7 +186,12 @@ def test_a_path_is_never_broken(tmp_path: Path) -> None:
 
 def test_without_a_terminal_a_row_is_one_line(tmp_path: Path) -> None:
     folder = str(tmp_path / ("long" * 40))
-    assert any(line.split() == ["CUDA_HOME", folder] for line in text(CUDA_HOME=folder).splitlines())
+    lines = text(CUDA_HOME=folder, INTERLOCK_CUDNN_PATH=folder).splitlines()
+    assert any(line.split() == ["CUDA_HOME", folder] for line in lines)
+    # What is said of a row is one line, too.
+    (row,) = (number for number, line in enumerate(lines) if line.split() == ["cudnn", "failed"])
+    assert folder in lines[row + 1]
+    assert lines[row + 2].split()[0] == "cufft"
 
 
 def test_columns_are_aligned() -> None:
@@ -163,20 +201,58 @@ def test_columns_are_aligned() -> None:
     assert all(line[place - 1] == " " != line[place] for line in lines)
 
 
-def test_a_table_that_is_too_wide_wraps_what_may_be_wrapped() -> None:
-    def cell(text: str) -> Cell:
-        return Cell(text, whole=True)
+def table(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[str]:
+    """The lines of a table in 40 columns; what has a space in it may be wrapped."""
+    cells = (Row(tuple(Cell(text, whole=" " not in text) for text in row)) for row in rows)
+    title, *lines = Layout(40, False).text([Section("Title", (Table(columns, tuple(cells)),))]).splitlines()
+    assert title == "Title"
+    return lines
 
-    table = Table(("name", "what"), (Row((cell("n" * 30), Cell("some words to wrap here"))),))
-    printed = Layout(40, False).text([Section("Title", (table,))])
-    assert printed.splitlines() == [
-        "Title",
-        "  name                        what",
-        "  " + "n" * 30,
-        "                              some words",
-        "                              to wrap",
-        "                              here",
+
+def test_a_cell_that_does_not_fit_stands_below_its_row_and_moves_no_other() -> None:
+    sentence = "some words that are wrapped there to the width"
+    assert table(
+        ("name", "what", "path"),
+        ("one", "short", "/a/b"),
+        ("two", "short", "/long" * 10),
+        ("three", sentence, "/a/b"),
+        ("four", sentence, "/long" * 10),
+    ) == [
+        "  name   what   path",
+        "  one    short  /a/b",
+        "  two    short",
+        "    " + "/long" * 10,
+        "  three         /a/b",
+        "    some words that are wrapped there to",
+        "    the width",
+        "  four",
+        "    some words that are wrapped there to",
+        "    the width",
+        "    " + "/long" * 10,
     ]
+
+
+@pytest.mark.parametrize("length", [32, 37, 38, 39, 60])
+def test_a_name_that_does_not_fit_stands_above_its_row_and_the_columns_keep_their_names(length: int) -> None:
+    assert table(
+        ("variable", "value"), ("n" * length, "0"), ("other", "1"), ("m" * length, "/long" * 10)
+    ) == [
+        "  variable  value",
+        "  " + "n" * length,
+        "            0",
+        "  other     1",
+        "  " + "m" * length,
+        "    " + "/long" * 10,
+    ]
+
+
+def test_a_variable_as_long_as_the_width_leaves_no_line_empty() -> None:
+    name = "INTERLOCK_CUDA_MATMUL_ALLOW_BF16_REDUCED_PRECISION_REDUCTION"
+    printed = text(COLUMNS=str(len(name)), **{name: "0"})
+    names, *lines = printed[printed.index("Environment\n") :].splitlines()[1:]
+    assert names.split() == ["variable", "value"]
+    place = lines.index(f"  {name}")
+    assert lines[place + 1] == " " * names.index("value") + "0"
 
 
 def test_a_field_that_must_stay_whole_gets_a_line_of_its_own() -> None:
