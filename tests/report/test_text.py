@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from interlock._core import backends as _native
-from interlock._report import flags, pages
-from interlock._report.layout import Cell, Fields, Layout, Row, Section, Table
+from interlock._report import flags
 
 from tests import child
 from tests.backends import stand_in
@@ -159,22 +158,6 @@ def test_lines_fit_the_width_unless_they_hold_one_thing_alone(
         assert len(line) <= columns or " " not in line.strip()
 
 
-@pytest.mark.parametrize("columns", range(50, 121))
-def test_every_width_shows_the_same_rows_without_empty_lines(columns: int) -> None:
-    printed = Layout(columns, False).text(pages.flags(flags.flags()))
-    title, names, *lines = printed.splitlines()
-    assert (title, names.split()) == ("Flags", ["flag", "value", "level", "set", "by"])
-    assert all(line.strip() for line in lines)
-    every = [flag.name for flag in flags.flags()]
-    assert [line.split()[0] for line in lines if line.split()[0] in every] == every
-
-
-@pytest.mark.parametrize("row", _native.table(), ids=lambda row: row["name"])
-def test_the_explanation_of_each_flag_fits(row: _native.Flag) -> None:
-    lines = Layout(60, False).text(pages.explained(flags.explained(row["name"]))).splitlines()
-    assert all(len(line) <= 60 or " " not in line.strip() for line in lines)
-
-
 def test_a_path_is_never_broken(tmp_path: Path) -> None:
     with_spaces, long = tmp_path / "a folder with spaces" / ("long" * 20), tmp_path / ("long" * 20)
     printed = text(COLUMNS="60", CUDA_HOME=str(with_spaces), INTERLOCK_CUDNN_PATH=str(long))
@@ -201,51 +184,6 @@ def test_columns_are_aligned() -> None:
     assert all(line[place - 1] == " " != line[place] for line in lines)
 
 
-def table(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[str]:
-    """The lines of a table in 40 columns; what has a space in it may be wrapped."""
-    cells = (Row(tuple(Cell(text, whole=" " not in text) for text in row)) for row in rows)
-    title, *lines = Layout(40, False).text([Section("Title", (Table(columns, tuple(cells)),))]).splitlines()
-    assert title == "Title"
-    return lines
-
-
-def test_a_cell_that_does_not_fit_stands_below_its_row_and_moves_no_other() -> None:
-    sentence = "some words that are wrapped there to the width"
-    assert table(
-        ("name", "what", "path"),
-        ("one", "short", "/a/b"),
-        ("two", "short", "/long" * 10),
-        ("three", sentence, "/a/b"),
-        ("four", sentence, "/long" * 10),
-    ) == [
-        "  name   what   path",
-        "  one    short  /a/b",
-        "  two    short",
-        "    " + "/long" * 10,
-        "  three         /a/b",
-        "    some words that are wrapped there to",
-        "    the width",
-        "  four",
-        "    some words that are wrapped there to",
-        "    the width",
-        "    " + "/long" * 10,
-    ]
-
-
-@pytest.mark.parametrize("length", [32, 37, 38, 39, 60])
-def test_a_name_that_does_not_fit_stands_above_its_row_and_the_columns_keep_their_names(length: int) -> None:
-    assert table(
-        ("variable", "value"), ("n" * length, "0"), ("other", "1"), ("m" * length, "/long" * 10)
-    ) == [
-        "  variable  value",
-        "  " + "n" * length,
-        "            0",
-        "  other     1",
-        "  " + "m" * length,
-        "    " + "/long" * 10,
-    ]
-
-
 def test_a_variable_as_long_as_the_width_leaves_no_line_empty() -> None:
     name = "INTERLOCK_CUDA_MATMUL_ALLOW_BF16_REDUCED_PRECISION_REDUCTION"
     printed = text(COLUMNS=str(len(name)), **{name: "0"})
@@ -253,18 +191,6 @@ def test_a_variable_as_long_as_the_width_leaves_no_line_empty() -> None:
     assert names.split() == ["variable", "value"]
     place = lines.index(f"  {name}")
     assert lines[place + 1] == " " * names.index("value") + "0"
-
-
-def test_a_field_that_must_stay_whole_gets_a_line_of_its_own() -> None:
-    fields = Fields((("path", Cell("/a " * 20 + "b", whole=True)), ("text", Cell("one two " * 6))))
-    printed = Layout(40, False).text([Section("Title", (fields,))])
-    assert printed.splitlines() == [
-        "Title",
-        "  path",
-        "    " + "/a " * 20 + "b",
-        "  text  one two one two one two one two",
-        "        one two one two",
-    ]
 
 
 def test_nothing_is_coloured_in_a_pipe() -> None:
