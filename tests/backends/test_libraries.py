@@ -174,7 +174,9 @@ def test_threads_that_ask_at_once_get_the_same_answer(tmp_path: Path) -> None:
 
 @stand_in.NEEDS_COMPILER
 def test_the_explanation_of_a_flag_tells_whether_what_obeys_it_is_there(tmp_path: Path) -> None:
-    stand_in.build(tmp_path / "packages" / "nvidia" / "cudnn" / "lib", "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    stand_in.build(
+        tmp_path / "packages" / "nvidia" / "cudnn" / "lib", "libcudnn.so.9", stand_in.CUDNN % 92_800
+    )
     code = f"""
         import sys
         from interlock import backends

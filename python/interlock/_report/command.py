@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shutil
@@ -12,28 +13,53 @@ from interlock._report import colours, devices, flags, pages, report
 from interlock._report.arguments import PROGRAM, Arguments, parse
 from interlock._report.document import document
 from interlock._report.layout import Layout, Section
-from interlock._report.names import UnknownNameError
+from interlock._report.names import WrongUseError
 
-NARROWEST_TERMINAL = 40
+NARROWEST_TERMINAL = 50
+"""The columns that the tables need; a narrower terminal breaks their lines itself."""
+
+NOT_WRITTEN = 1
+WRONG_USE = 2
 
 
 def main(given: Sequence[str]) -> int:
     """Print what the command line asks for, and return the exit status."""
     try:
-        text = _text(parse(given))
-    except UnknownNameError as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
-        return 2
+        asked = parse(given)
+        if sys.stdout is None:
+            return _failed("there is no standard output to write to", NOT_WRITTEN)
+        text = asked if isinstance(asked, str) else _text(asked)
+    except WrongUseError as error:
+        return _failed(str(error), WRONG_USE)
+    return _written(text)
+
+
+def _written(text: str) -> int:
+    """Write a text to standard output, and return the exit status."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A path may hold what the terminal has no letter for.
         sys.stdout.reconfigure(errors="backslashreplace")
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        # Python tries again when it ends, and would complain of it once more.
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        return _failed(f"the output can't be written: {error.strerror}", NOT_WRITTEN)
     return 0
 
 
+def _failed(message: str, status: int) -> int:
+    """Say why nothing was printed, where somebody can be told, and return the exit status."""
+    with contextlib.suppress(OSError):
+        if sys.stderr is not None:
+            print(f"{PROGRAM}: {message}", file=sys.stderr)
+    return status
+
+
 def _text(arguments: Arguments) -> str:
-    """Return what is to be printed. Raises `UnknownNameError` for a flag that does not exist."""
+    """Return what is to be printed. Raises `WrongUseError` for a flag that does not exist."""
     match arguments.command:
         case "flags":
             table = flags.flags(arguments.names)
