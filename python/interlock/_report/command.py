@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
 import sys
 from collections.abc import Sequence
 
+from interlock import _console
 from interlock._report import colours, devices, flags, pages, report
 from interlock._report.arguments import PROGRAM, Arguments, parse
 from interlock._report.document import document
 from interlock._report.layout import Layout, Section
 from interlock._report.names import UnknownNameError
-
-NARROWEST_TERMINAL = 40
 
 
 def main(given: Sequence[str]) -> int:
@@ -54,11 +51,4 @@ def _text(arguments: Arguments) -> str:
 
 
 def _laid_out(sections: Sequence[Section], arguments: Arguments) -> str:
-    return Layout(_width(), colours.are_wanted(arguments.color, sys.stdout)).text(sections)
-
-
-def _width() -> int | None:
-    """Return the columns of the terminal, or what `COLUMNS` says; None where neither tells."""
-    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
-        return None
-    return max(NARROWEST_TERMINAL, shutil.get_terminal_size().columns)
+    return Layout(_console.width(), colours.are_wanted(arguments.color, sys.stdout)).text(sections)
