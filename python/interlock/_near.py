@@ -12,8 +12,13 @@ _ALIKE = 0.7
 
 
 def near(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the only candidate that begins with a name, or else the one most like it, or None."""
-    names = sorted(candidates)
-    longer = [each for each in names if each.startswith(name)]
-    meant = longer if len(longer) == 1 else difflib.get_close_matches(name, names, n=1, cutoff=_ALIKE)
-    return meant[0] if meant else None
+    """Return the only candidate that begins with a name, or else the one most like it, or None.
+
+    However the two are capitalised.
+    """
+    names = {candidate.lower(): candidate for candidate in sorted(candidates)}
+    small = name.lower()
+    longer = [each for each in names if small and each.startswith(small)]
+    alike = difflib.get_close_matches(small, names, n=1, cutoff=_ALIKE)
+    meant = longer if len(longer) == 1 else alike
+    return names[meant[0]] if meant else None

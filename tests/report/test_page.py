@@ -1,14 +1,18 @@
-"""The captures in docs/report.md are what the commands print: the same sections, rows and columns."""
+"""docs/report.md is true: sections, rows and columns of its captures, and the keys of its documents."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from interlock._report import document as _document
+from interlock._report.libraries import Runtime
 
-from tests.report.command import sections, text
+from tests.report.command import document, sections, text
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.md"
 CAPTURES = dict(re.findall(r"^```console\n\$ (.*?)\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE))
@@ -41,8 +45,7 @@ def shape(title: str, rows: list[list[str]]) -> Shape:
         return Shape(None, names)
     if len(rows) == 1:
         return Shape(None, [])
-    # Paths stand in lines of their own where they are long.
-    return Shape([column for column in rows[0] if column != "path"], names[1:])
+    return Shape(rows[0], names[1:])
 
 
 def test_every_command_is_captured() -> None:
@@ -64,3 +67,33 @@ def test_a_capture_has_the_structure_of_a_fresh_one(command: str) -> None:
             assert told == fresh[title], title
         if title == "Environment":
             assert {*variables} == {*told.names} <= {*fresh[title].names}
+
+
+def keys(told: Any, path: str = "") -> Iterator[str]:
+    """Where the values of a document stand; the keys below `more` are the drivers' own."""
+    if isinstance(told, dict) and not path.endswith(".more"):
+        for key, value in told.items():
+            yield from keys(value, f"{path}.{key}".removeprefix("."))
+    elif isinstance(told, list) and told and isinstance(told[0], dict):
+        yield from keys(told[0], f"{path}[]")
+    else:
+        yield path
+
+
+def test_the_table_of_keys_is_that_of_the_documents() -> None:
+    listed = re.findall(r"^\| `([a-z_.\[\]]+)` \|", PAGE.read_text(), re.MULTILINE)
+    told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
+    # Which runtimes are loaded depends on the machine.
+    told |= json.loads(_document.document(openmp=[Runtime("libgomp", "/libgomp.so.1", None, 2)]))
+    explained, flag = document("explain", "cudnn.enabled"), told["flags"][0]
+    more = {key: value for key, value in explained["flag"].items() if key not in flag}
+    assert sorted(listed) == sorted([*keys(told), *keys({"flag": more})])
+    assert {*flag} < {*explained["flag"]}
+
+
+def test_the_documents_of_the_commands_are_parts_of_that_of_the_report() -> None:
+    told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
+    devices = document("accelerators", INTERLOCK_ACCELERATOR="host:2")
+    assert list(keys(devices)) == ["format", *keys({"accelerators": told["accelerators"]})]
+    flags = document("flags", "cudnn.enabled", INTERLOCK_CUDNN_ENABLED="0")
+    assert flags == {"format": told["format"], "flags": told["flags"]}

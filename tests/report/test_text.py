@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 from interlock._core import backends as _native
-from interlock._report import flags, pages
-from interlock._report.layout import Cell, Fields, Layout, Row, Section, Table
+from interlock._report import flags
 
 from tests import child
 from tests.backends import stand_in
 from tests.report.command import NEUTRAL, document, interlock, sections, text, variables
 
 ESCAPE = "\x1b"
+# Names and values of every length.
+EVERYTHING = {
+    "CUDA_HOME": "/somewhere" * 8,
+    "INTERLOCK_ACCELERATOR": "host:2",
+    "INTERLOCK_CUDA_MATMUL_ALLOW_BF16_REDUCED_PRECISION_REDUCTION": "0",
+    "INTERLOCK_CUDNN_BENCHMARK": "1",
+    "INTERLOCK_CUDNN_PATH": "/nowhere" * 10,
+    "INTERLOCK_DETERMINISTIC_ALGORITHMS": "1",
+}
 
 
 def test_the_report_has_every_section() -> None:
@@ -88,10 +97,23 @@ def test_under_debug_the_line_that_set_a_flag_is_shown() -> None:
 
 def test_flags_are_chosen_by_name_and_by_module() -> None:
     chosen = [row[0] for row in sections(text("flags", "fp32_precision", "cudnn"))["Flags"][1:]]
-    every = [row["name"] for row in _native.table()]
+    every = [row[0] for row in sections(text("flags"))["Flags"][1:]]
     assert chosen == [name for name in every if name.startswith("cudnn.") or name == "fp32_precision"]
-    assert [row[0] for row in sections(text("flags"))["Flags"][1:]] == every
+    assert sorted(every) == sorted(row["name"] for row in _native.table())
     assert text("flags", "backends.cudnn.enabled") == text("flags", "interlock.backends.cudnn.enabled")
+
+
+def test_the_flags_of_a_module_stand_together_in_the_order_of_the_table() -> None:
+    every = [flag.name for flag in flags.flags()]
+    modules = [module for module, _ in groupby(every, key=lambda name: name.rpartition(".")[0])]
+    assert len(modules) == len({*modules})
+    # Those of no module come first, then each module with the modules in it.
+    assert modules[:4] == ["", "cudnn", "cudnn.conv", "cudnn.rnn"]
+    assert modules.index("cuda.matmul") == modules.index("cuda") + 1
+    table = [row["name"] for row in _native.table()]
+    for module in modules:
+        of_module = [name for name in table if name.rpartition(".")[0] == module]
+        assert [name for name in every if name.rpartition(".")[0] == module] == of_module
 
 
 def test_one_flag_is_explained_with_all_that_is_known() -> None:
@@ -128,18 +150,12 @@ def test_a_value_of_the_environment_can_not_write_to_the_terminal() -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("flags",), ("accelerators",), ("explain", "cuda.sdp_priority")])
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("columns", [50, 60, 80, 120])
 def test_lines_fit_the_width_unless_they_hold_one_thing_alone(
     arguments: tuple[str, ...], columns: int
 ) -> None:
-    for line in text(*arguments, COLUMNS=str(columns)).splitlines():
+    for line in text(*arguments, COLUMNS=str(columns), **EVERYTHING).splitlines():
         assert len(line) <= columns or " " not in line.strip()
-
-
-@pytest.mark.parametrize("row", _native.table(), ids=lambda row: row["name"])
-def test_the_explanation_of_each_flag_fits(row: _native.Flag) -> None:
-    lines = Layout(60, False).text(pages.explained(flags.explained(row["name"]))).splitlines()
-    assert all(len(line) <= 60 or " " not in line.strip() for line in lines)
 
 
 def test_a_path_is_never_broken(tmp_path: Path) -> None:
@@ -153,7 +169,12 @@ def test_a_path_is_never_broken(tmp_path: Path) -> None:
 
 def test_without_a_terminal_a_row_is_one_line(tmp_path: Path) -> None:
     folder = str(tmp_path / ("long" * 40))
-    assert any(line.split() == ["CUDA_HOME", folder] for line in text(CUDA_HOME=folder).splitlines())
+    lines = text(CUDA_HOME=folder, INTERLOCK_CUDNN_PATH=folder).splitlines()
+    assert any(line.split() == ["CUDA_HOME", folder] for line in lines)
+    # What is said of a row is one line, too.
+    (row,) = (number for number, line in enumerate(lines) if line.split() == ["cudnn", "failed"])
+    assert folder in lines[row + 1]
+    assert lines[row + 2].split()[0] == "cufft"
 
 
 def test_columns_are_aligned() -> None:
@@ -163,32 +184,13 @@ def test_columns_are_aligned() -> None:
     assert all(line[place - 1] == " " != line[place] for line in lines)
 
 
-def test_a_table_that_is_too_wide_wraps_what_may_be_wrapped() -> None:
-    def cell(text: str) -> Cell:
-        return Cell(text, whole=True)
-
-    table = Table(("name", "what"), (Row((cell("n" * 30), Cell("some words to wrap here"))),))
-    printed = Layout(40, False).text([Section("Title", (table,))])
-    assert printed.splitlines() == [
-        "Title",
-        "  name                        what",
-        "  " + "n" * 30,
-        "                              some words",
-        "                              to wrap",
-        "                              here",
-    ]
-
-
-def test_a_field_that_must_stay_whole_gets_a_line_of_its_own() -> None:
-    fields = Fields((("path", Cell("/a " * 20 + "b", whole=True)), ("text", Cell("one two " * 6))))
-    printed = Layout(40, False).text([Section("Title", (fields,))])
-    assert printed.splitlines() == [
-        "Title",
-        "  path",
-        "    " + "/a " * 20 + "b",
-        "  text  one two one two one two one two",
-        "        one two one two",
-    ]
+def test_a_variable_as_long_as_the_width_leaves_no_line_empty() -> None:
+    name = "INTERLOCK_CUDA_MATMUL_ALLOW_BF16_REDUCED_PRECISION_REDUCTION"
+    printed = text(COLUMNS=str(len(name)), **{name: "0"})
+    names, *lines = printed[printed.index("Environment\n") :].splitlines()[1:]
+    assert names.split() == ["variable", "value"]
+    place = lines.index(f"  {name}")
+    assert lines[place + 1] == " " * names.index("value") + "0"
 
 
 def test_nothing_is_coloured_in_a_pipe() -> None:

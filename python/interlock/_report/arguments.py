@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
+import interlock
+from interlock._near import near
+from interlock._report import flags
 from interlock._report.colours import Choice
-from interlock._report.names import UnknownNameError
+from interlock._report.names import UnknownNameError, WrongUseError
 
 PROGRAM = "python -m interlock"
 COMMANDS = {
@@ -16,6 +20,7 @@ COMMANDS = {
     "accelerators": "the devices and their memory, or why there are none",
 }
 _COMMON = ("--json", "--color", "--help")
+_OF_THE_REPORT = ("--load", "--version")
 
 
 @dataclass(frozen=True)
@@ -29,22 +34,26 @@ class Arguments:
     color: Choice
 
 
-def parse(given: Sequence[str]) -> Arguments:
-    """Return what the command line asks for; options may stand before and after the command.
+def parse(given: Sequence[str]) -> Arguments | str:
+    """Return what the command line asks for, or the text that answers it: help and the version.
 
-    Raises `UnknownNameError` for a command or an option that does not exist. What else is wrong, and
-    `--help`, ends the process as argparse does.
+    Options may stand before and after the command. Raises `WrongUseError` where it can't be followed.
     """
     command, rest = _split(given)
     if command is not None and command not in COMMANDS:
-        raise UnknownNameError(f"no command is called {command}", command, COMMANDS)
-    options = _COMMON if command else (*_COMMON, "--load")
-    parsed, unknown = _parser(command).parse_known_args(rest)
+        raise UnknownNameError(f'no command is called "{command}"', _meant(command))
+    parser = _parser(command)
+    if not {"-h", "--help"}.isdisjoint(rest):
+        return parser.format_help()
+    parsed, unknown = parser.parse_known_args(rest)
     for argument in unknown:
         if argument.startswith("-"):
-            message = f"{command or 'the report'} has no option {argument}"
-            raise UnknownNameError(message, argument.partition("=")[0], options)
-        raise UnknownNameError(f"{command} has no use for {argument}")
+            options = _COMMON if command else (*_COMMON, *_OF_THE_REPORT)
+            message = f'{command or "the report"} has no option "{argument}"'
+            raise UnknownNameError(message, near(argument.partition("=")[0], options))
+        raise WrongUseError(f'{command} has no use for "{argument}"')
+    if getattr(parsed, "version", False):
+        return f"interlock {interlock.__version__}\n"
     names = getattr(parsed, "names", [])
     return Arguments(
         command=command,
@@ -63,9 +72,23 @@ def _split(given: Sequence[str]) -> tuple[str | None, list[str]]:
     return None, list(given)
 
 
+def _meant(command: str) -> str | None:
+    """Return the command that is like one that does not exist, or that takes the flag of this name."""
+    known = flags.commands() | {each: each for each in COMMANDS}
+    meant = near(flags.below_backends(command), known)
+    return meant and known[meant]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Leaves it to the command to say what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        raise WrongUseError(f"{message}; `{self.prog} --help` says more")
+
+
 def _parser(command: str | None) -> argparse.ArgumentParser:
     """Return the parser of a command, or of the report."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"{PROGRAM} {command or ''}".strip(),
         usage=None if command else f"{PROGRAM} [COMMAND] [OPTION...]",
         description=f"Show {COMMANDS[command]}." if command else "Show what interlock finds and what is set.",
@@ -81,6 +104,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         parser.add_argument(
             "--load", action="store_true", help="load the libraries that are found, to ask for their version"
         )
+        parser.add_argument("--version", action="store_true", help="the version of interlock alone")
     parser.add_argument("--json", action="store_true", help="the same as one JSON document")
     parser.add_argument(
         "--color", choices=[str(each) for each in Choice], default="auto", help="colours; auto: on a terminal"

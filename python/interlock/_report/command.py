@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Sequence
 
 from interlock import _console
@@ -11,26 +9,32 @@ from interlock._report import colours, devices, flags, pages, report
 from interlock._report.arguments import PROGRAM, Arguments, parse
 from interlock._report.document import document
 from interlock._report.layout import Layout, Section
-from interlock._report.names import UnknownNameError
+from interlock._report.names import WrongUseError
+
+NOT_WRITTEN = 1
+WRONG_USE = 2
 
 
 def main(given: Sequence[str]) -> int:
     """Print what the command line asks for, and return the exit status."""
     try:
-        text = _text(parse(given))
-    except UnknownNameError as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
-        return 2
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A path may hold what the terminal has no letter for.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    sys.stdout.write(text)
-    sys.stdout.flush()
+        asked = parse(given)
+        _console.write(asked if isinstance(asked, str) else _text(asked))
+    except WrongUseError as error:
+        return _failed(str(error), WRONG_USE)
+    except _console.OutputError as error:
+        return _failed(str(error), NOT_WRITTEN)
     return 0
 
 
+def _failed(message: str, status: int) -> int:
+    """Say why nothing was printed, where somebody can be told, and return the exit status."""
+    _console.tell(f"{PROGRAM}: {message}")
+    return status
+
+
 def _text(arguments: Arguments) -> str:
-    """Return what is to be printed. Raises `UnknownNameError` for a flag that does not exist."""
+    """Return what is to be printed. Raises `WrongUseError` for a flag that does not exist."""
     match arguments.command:
         case "flags":
             table = flags.flags(arguments.names)
@@ -51,4 +55,5 @@ def _text(arguments: Arguments) -> str:
 
 
 def _laid_out(sections: Sequence[Section], arguments: Arguments) -> str:
-    return Layout(_console.width(), colours.are_wanted(arguments.color, sys.stdout)).text(sections)
+    is_coloured = colours.are_wanted(arguments.color, _console.standard_output())
+    return Layout(_console.width(), is_coloured).text(sections)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from interlock import backends
 from interlock._core import backends as _native
+from interlock._near import near
 from interlock._report.names import UnknownNameError
 
 
@@ -43,29 +44,29 @@ class ExplainedFlag(Flag):
 def flags(names: Iterable[str] = ()) -> tuple[Flag, ...]:
     """Return the flags with these names and those of the modules with these names; without names, all.
 
-    Raises `UnknownNameError` for what is neither.
+    Those of a module stand together, in the order of the table and before those of the modules in it. Raises
+    `UnknownNameError` for what is neither.
     """
-    declared = {row["name"]: row for row in _native.table()}
-    wanted = [_below_backends(name) for name in names]
+    declared = _declared()
+    wanted = [below_backends(name) for name in names]
     for name in wanted:
         if not any(_is_of(flag, name) for flag in declared):
-            modules = {flag[:place] for flag in declared for place, sign in enumerate(flag) if sign == "."}
-            raise UnknownNameError(
-                f"no flag and no module of flags is called {name}", name, modules | {*declared}
-            )
+            message = f'no flag and no module of flags is called "{name}"'
+            raise UnknownNameError(message, near(name, commands()))
     chosen = (flag for flag in declared if not wanted or any(_is_of(flag, name) for name in wanted))
     return tuple(_flag(declared[flag]) for flag in chosen)
 
 
 def explained(name: str) -> ExplainedFlag:
     """Return all that is known of one flag. Raises `UnknownNameError` where there is none of this name."""
-    name = _below_backends(name)
-    declared = {row["name"]: row for row in _native.table()}
-    row = declared.get(name)
+    name = below_backends(name)
+    row = _declared().get(name)
     if row is None:
-        if any(_is_of(flag, name) for flag in declared):
-            raise UnknownNameError(f"{name} is a module of flags, which `flags {name}` lists, and no flag")
-        raise UnknownNameError(f"no flag is called {name}", name, declared)
+        known = commands()
+        if name in known:
+            raise UnknownNameError(f"{name} is a module of flags, which `{known[name]}` lists, and no flag")
+        meant = near(name, known)
+        raise UnknownNameError(f'no flag is called "{name}"', meant and known[meant])
     return ExplainedFlag(
         **vars(_flag(row)),
         acts_on=backends.explain(name).acts_on,
@@ -74,6 +75,35 @@ def explained(name: str) -> ExplainedFlag:
         variables=tuple(row["variables"]),
         documentation=" ".join(row["doc"].split()),
     )
+
+
+def commands() -> dict[str, str]:
+    """Return the names of all flags and of their modules, each with the command that tells more of it."""
+    declared = _declared()
+    return {module: f"flags {module}" for flag in declared for module in _modules(flag)} | {
+        flag: f"explain {flag}" for flag in declared
+    }
+
+
+def below_backends(name: str) -> str:
+    """Return a name as it is below `backends`; it may be written with what stands before that."""
+    return name.removeprefix("interlock.").removeprefix("backends.")
+
+
+def _declared() -> dict[str, _native.Flag]:
+    """Return what the table says of each flag, those of a module after each other."""
+    table = _native.table()
+    places: dict[str, int] = {}
+    for row in table:
+        for module in _modules(row["name"]):
+            places.setdefault(module, len(places))
+    ordered = sorted(table, key=lambda row: [places[module] for module in _modules(row["name"])])
+    return {row["name"]: row for row in ordered}
+
+
+def _modules(flag: str) -> list[str]:
+    """Return the modules that a flag is in, the outermost first."""
+    return [flag[:place] for place, sign in enumerate(flag) if sign == "."]
 
 
 def _flag(row: _native.Flag) -> Flag:
@@ -93,8 +123,3 @@ def _flag(row: _native.Flag) -> Flag:
 def _is_of(flag: str, name: str) -> bool:
     """Return whether a name is that of a flag, or of a module that has it."""
     return flag == name or flag.startswith(f"{name}.")
-
-
-def _below_backends(name: str) -> str:
-    """Return a name as it is below `backends`; it may be written with what stands before that."""
-    return name.removeprefix("interlock.").removeprefix("backends.")

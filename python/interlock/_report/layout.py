@@ -1,7 +1,8 @@
 """Puts sections of fields and tables into lines that fit the width of a terminal.
 
 What is `whole` (paths, names, what somebody set) is never broken, so that it can be copied: where it does not
-fit it gets a line of its own, however long. All else is wrapped between words.
+fit it gets a line of its own, however long. All else is wrapped between words. In a table a name that does
+not fit stands above its row and any other cell below it, so that one long cell moves no other.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TypeAlias
 
 from interlock._report.colours import Style, painted
@@ -31,6 +31,9 @@ class Cell:
     text: str
     style: Style = Style.PLAIN
     whole: bool = False
+
+
+EMPTY = Cell("")
 
 
 @dataclass(frozen=True)
@@ -109,47 +112,50 @@ class Layout:
                 yield " " * indent + self._painted(piece, cell.style)
 
     def _table(self, table: Table) -> Iterator[str]:
-        rows = [Row(tuple(Cell(name, Style.FAINT) for name in table.columns)), *table.rows]
-        widths = [max(len(row.cells[place].text) for row in rows) for place in range(len(table.columns))]
-        has_last_below = not self._fits(widths) and any(row.cells[-1].whole for row in table.rows)
-        if has_last_below:
-            widths = widths[:-1]
-        if not self._fits(widths):
-            widths = self._narrowed(widths, rows)
-        for row in rows:
-            yield from self._cells(row.cells[: len(widths)], widths)
-            last = row.cells[-1]
-            if has_last_below and last.whole and last.text:
-                yield " " * BELOW + self._painted(last.text, last.style)
-            for note in row.notes:
-                yield from self._sentence(note, BELOW)
+        widths = self._widths(table)
+        yield self._line([Cell(name, Style.FAINT) for name in table.columns], widths)
+        for row in table.rows:
+            placed = list(zip(row.cells, widths, strict=True))
+            beside = [cell if len(cell.text) <= width else EMPTY for cell, width in placed]
+            below = [cell for cell, width in placed if len(cell.text) > width]
+            if below and below[0] is row.cells[0]:
+                name = below.pop(0)
+                yield " " * INDENT + self._painted(name.text, name.style)
+            if line := self._line(beside, widths):
+                yield line
+            for cell in (*below, *row.notes):
+                yield from self._sentence(cell, BELOW)
+
+    def _widths(self, table: Table) -> list[int]:
+        """Return the width of each column. A cell that is wider gets lines of its own.
+
+        The widest cells go there until all others fit beside each other; the names of the columns stay.
+        """
+        least = [len(name) for name in table.columns]
+        # The widest is the last and goes first; of two that are as wide, the one further to the right.
+        cells = sorted(
+            (len(cell.text), place)
+            for row in table.rows
+            for place, cell in enumerate(row.cells)
+            if len(cell.text) > least[place]
+        )
+        widths = least.copy()
+        for length, place in cells:
+            widths[place] = length
+        while cells and not self._fits(widths):
+            _, place = cells.pop()
+            widths[place] = max((length for length, other in cells if other == place), default=least[place])
+        return widths
 
     def _fits(self, widths: list[int]) -> bool:
         return self.width is None or INDENT + sum(widths) + GAP * (len(widths) - 1) <= self.width
 
-    def _narrowed(self, widths: list[int], rows: list[Row]) -> list[int]:
-        """Return widths that fit: a quarter for each column but the first, and for that what is left."""
-        assert self.width is not None
-        others = [
-            min(width, max(self.width // 4, *(_longest_word(row.cells[place]) for row in rows)))
-            for place, width in enumerate(widths[1:], start=1)
-        ]
-        first = self.width - INDENT - sum(others) - GAP * len(others)
-        if first > widths[0]:
-            widest = others.index(max(others))
-            others[widest] += first - widths[0]
-        return [max(NARROWEST, min(widths[0], first)), *others]
-
-    def _cells(self, cells: tuple[Cell, ...], widths: list[int]) -> Iterator[str]:
-        columns = [self._pieces(cell, width) for cell, width in zip(cells, widths, strict=True)]
-        if len(cells[0].text) > widths[0]:
-            yield " " * INDENT + self._painted(cells[0].text, cells[0].style)
-            columns[0] = [""]
-        for pieces in zip_longest(*columns, fillvalue=""):
-            line = " " * INDENT
-            for piece, cell, width in zip(pieces, cells, widths, strict=True):
-                line += self._painted(piece, cell.style) + " " * (width - len(piece) + GAP)
-            yield line.rstrip()
+    def _line(self, cells: Iterable[Cell], widths: Iterable[int]) -> str:
+        """Return cells beside each other, or nothing where all are empty."""
+        line = " " * INDENT
+        for cell, width in zip(cells, widths, strict=True):
+            line += self._painted(cell.text, cell.style) + " " * (width - len(cell.text) + GAP)
+        return line.rstrip()
 
     def _pieces(self, cell: Cell, room: int | None) -> list[str]:
         """Return the text of a cell in lines of this length."""
@@ -168,7 +174,3 @@ class Layout:
 
     def _painted(self, text: str, style: Style) -> str:
         return painted(text, style) if self.is_coloured else text
-
-
-def _longest_word(cell: Cell) -> int:
-    return len(cell.text) if cell.whole else max(map(len, _WORDS.findall(cell.text)), default=0)

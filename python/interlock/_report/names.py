@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 
-from interlock._near import near
+class WrongUseError(Exception):
+    """A command line that asks for nothing there is."""
 
 
-class UnknownNameError(Exception):
-    """A name that nothing has, with the near one where there is one."""
+class UnknownNameError(WrongUseError):
+    """A name that nothing has, with the one that may be meant where there is one."""
 
-    def __init__(self, message: str, name: str = "", candidates: Iterable[str] = ()) -> None:
-        meant = near(name, candidates)
-        super().__init__(message if meant is None else f"{message}; did you mean {meant}?")
+    def __init__(self, message: str, meant: str | None = None) -> None:
+        super().__init__(message if meant is None else f'{message}; did you mean "{meant}"?')

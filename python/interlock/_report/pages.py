@@ -6,7 +6,7 @@ from interlock._report.colours import Style
 from interlock._report.devices import Accelerators, Device
 from interlock._report.environment import Variable
 from interlock._report.flags import ExplainedFlag, Flag
-from interlock._report.layout import Block, Cell, Fields, Row, Section, Table
+from interlock._report.layout import EMPTY, Block, Cell, Fields, Row, Section, Table
 from interlock._report.libraries import Library, Runtime
 from interlock._report.report import Report
 from interlock._report.system import Processor, Versions
@@ -56,7 +56,6 @@ def accelerators(collected: Accelerators) -> tuple[Section, ...]:
 
 
 NOTHING = Cell("-", Style.FAINT)
-EMPTY = Cell("")
 EMPTY_TEXT = Cell("(empty)", Style.FAINT)
 
 

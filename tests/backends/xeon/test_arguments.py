@@ -97,12 +97,12 @@ WRONG = {
     "--ninstances 3 --ncores-per-instance 3 a.py": ["--ninstances 3", "--ncores-per-instance 3", "9 cores"],
     "--ncores-per-instance 5 --skip-cross-node-cores a.py": ["--ncores-per-instance 5", "on one node"],
     "--node-id 2 a.py": ["--node-id 2", "0-1"],
-    "--ninst 2 a.py": ["no option --ninst; did you mean --ninstances?"],
-    "--ncores=2 a.py": ["no option --ncores; did you mean --ncores-per-instance?"],
-    "--latency_mod a.py": ["no option --latency_mod; did you mean --latency-mode?"],
-    "--hlep": ["no option --hlep; did you mean --help?"],
-    "--zzz a.py": ["no option --zzz"],
-    "-x a.py": ["no option -x"],
+    "--ninst 2 a.py": ['no option "--ninst"; did you mean "--ninstances"?'],
+    "--ncores=2 a.py": ['no option "--ncores"; did you mean "--ncores-per-instance"?'],
+    "--latency_mod a.py": ['no option "--latency_mod"; did you mean "--latency-mode"?'],
+    "--hlep": ['no option "--hlep"; did you mean "--help"?'],
+    "--zzz a.py": ['no option "--zzz"'],
+    "-x a.py": ['no option "-x"'],
     "--node-id": ["--node-id"],
 }
 

@@ -45,7 +45,7 @@ def _fail_for_unknown(word: str) -> NoReturn:
     name = word.partition("=")[0]
     fields = {field.name for field in dataclasses.fields(Options)} - {"program", "arguments"}
     meant = near(name.replace("_", "-"), ["--" + each.replace("_", "-") for each in (*fields, "help")])
-    fail(f"there is no option {name}" + ("" if meant is None else f"; did you mean {meant}?"))
+    fail(f'there is no option "{name}"' + ("" if meant is None else f'; did you mean "{meant}"?'))
 
 
 class _Parser(argparse.ArgumentParser):
