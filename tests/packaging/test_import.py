@@ -35,7 +35,14 @@ ALLOWED = """
 """
 
 # Modules of interlock that only those pay for who import them.
-NOT_OF_INTERLOCK = ("interlock.__main__", "interlock._report", "interlock.aio", "interlock.backends.xeon")
+NOT_OF_INTERLOCK = (
+    "interlock.__main__",
+    "interlock._console",
+    "interlock._near",
+    "interlock._report",
+    "interlock.aio",
+    "interlock.backends.xeon",
+)
 
 INSTALLED = sysconfig.get_path("platlib")
 PRINT_MODULES = "print(*sorted(sys.modules), sep='\\n')"

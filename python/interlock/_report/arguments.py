@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import interlock
+from interlock._near import near
 from interlock._report import flags
 from interlock._report.colours import Choice
-from interlock._report.names import UnknownNameError, WrongUseError, near
+from interlock._report.names import UnknownNameError, WrongUseError
 
 PROGRAM = "python -m interlock"
 COMMANDS = {

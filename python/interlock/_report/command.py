@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
-import shutil
-import sys
 from collections.abc import Sequence
 
+from interlock import _console
 from interlock._report import colours, devices, flags, pages, report
 from interlock._report.arguments import PROGRAM, Arguments, parse
 from interlock._report.document import document
 from interlock._report.layout import Layout, Section
 from interlock._report.names import WrongUseError
-
-NARROWEST_TERMINAL = 50
-"""The columns that the tables need; a narrower terminal breaks their lines itself."""
 
 NOT_WRITTEN = 1
 WRONG_USE = 2
@@ -26,35 +19,17 @@ def main(given: Sequence[str]) -> int:
     """Print what the command line asks for, and return the exit status."""
     try:
         asked = parse(given)
-        if sys.stdout is None:
-            return _failed("there is no standard output to write to", NOT_WRITTEN)
-        text = asked if isinstance(asked, str) else _text(asked)
+        _console.write(asked if isinstance(asked, str) else _text(asked))
     except WrongUseError as error:
         return _failed(str(error), WRONG_USE)
-    return _written(text)
-
-
-def _written(text: str) -> int:
-    """Write a text to standard output, and return the exit status."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A path may hold what the terminal has no letter for.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except OSError as error:
-        # Python tries again when it ends, and would complain of it once more.
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        return _failed(f"the output can't be written: {error.strerror}", NOT_WRITTEN)
+    except _console.OutputError as error:
+        return _failed(str(error), NOT_WRITTEN)
     return 0
 
 
 def _failed(message: str, status: int) -> int:
     """Say why nothing was printed, where somebody can be told, and return the exit status."""
-    with contextlib.suppress(OSError):
-        if sys.stderr is not None:
-            print(f"{PROGRAM}: {message}", file=sys.stderr)
+    _console.tell(f"{PROGRAM}: {message}")
     return status
 
 
@@ -80,11 +55,5 @@ def _text(arguments: Arguments) -> str:
 
 
 def _laid_out(sections: Sequence[Section], arguments: Arguments) -> str:
-    return Layout(_width(), colours.are_wanted(arguments.color, sys.stdout)).text(sections)
-
-
-def _width() -> int | None:
-    """Return the columns of the terminal, or what `COLUMNS` says; None where neither tells."""
-    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
-        return None
-    return max(NARROWEST_TERMINAL, shutil.get_terminal_size().columns)
+    is_coloured = colours.are_wanted(arguments.color, _console.standard_output())
+    return Layout(_console.width(), is_coloured).text(sections)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from interlock import backends
 from interlock._core import backends as _native
-from interlock._report.names import UnknownNameError, near
+from interlock._near import near
+from interlock._report.names import UnknownNameError
 
 
 @dataclass(frozen=True)

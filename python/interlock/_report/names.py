@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
-
-ALIKE = 0.7
-"""How much of two names is the same, from 0 to 1, where one may be meant with the other."""
-
 
 class WrongUseError(Exception):
     """A command line that asks for nothing there is."""
@@ -18,10 +12,3 @@ class UnknownNameError(WrongUseError):
 
     def __init__(self, message: str, meant: str | None = None) -> None:
         super().__init__(message if meant is None else f'{message}; did you mean "{meant}"?')
-
-
-def near(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate that is most like a name, however the two are capitalised."""
-    written = {candidate.lower(): candidate for candidate in sorted(candidates)}
-    found = difflib.get_close_matches(name.lower(), written, n=1, cutoff=ALIKE)
-    return written[found[0]] if found else None

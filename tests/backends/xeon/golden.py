@@ -11,7 +11,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from interlock.backends.xeon import _options, _plan, _report
+from interlock.backends.xeon import _arguments, _plan, _report
 from interlock.backends.xeon._found import Found
 
 from tests.backends.xeon import machines
@@ -54,6 +54,7 @@ ONLY = {
         "--use-logical-core --multi-instance train.py",
         "--use-logical-core --node-id 1 --ncores-per-instance 4 train.py",
         "--core-list 0-3,8-11 --ncores-per-instance 8 train.py",
+        "--core-list 0-3,8-11 --ninstances 2 train.py",
     ),
     "snc4": ("--throughput-mode train.py", "LOCAL_RANK=3 LOCAL_WORLD_SIZE=4 --multi-instance train.py"),
     "offline_cores": ("--core-list 0,1 --ncores-per-instance 1 train.py", "--use-logical-core train.py"),
@@ -72,6 +73,7 @@ ONLY = {
         "--ninstances 4 --ncores-per-instance 2 train.py",
         "--ncores-per-instance 5 train.py",
         "--core-list 0-7 --ncores-per-instance 4 train.py",
+        "--core-list 0-7 --ninstances 3 train.py",
         "LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 --ncores-per-instance 2 train.py",
     ),
 }
@@ -82,7 +84,9 @@ def found(environment: dict[str, str]) -> Found:
     names = ("iomp5", "tcmalloc", "jemalloc")
     missing = tuple(path for path in environment.get("LD_PRELOAD", "").split(":") if "gone" in path)
     return Found(
-        {name: f"/opt/lib/lib{name}.so" for name in names}, "/usr/bin/numactl", missing_preloads=missing
+        libraries={name: f"/opt/lib/lib{name}.so" for name in names},
+        numactl="/usr/bin/numactl",
+        missing_preloads=missing,
     )
 
 
@@ -97,7 +101,7 @@ def document(machine: str, line: str) -> dict[str, Any]:
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
         environment[name] = value
-    options = _options.parse(words)
+    options = _arguments.parse(words)
     topology = machines.topology(machine)
     try:
         plan = _plan.make(

@@ -56,8 +56,12 @@ def test_a_library_with_a_number_is_found_where_there_is_no_plain_name(tmp_path:
 
 @pytest.mark.parametrize("name", ["a folder", "a:folder"])
 def test_a_path_that_ld_preload_would_divide_is_passed_over(name: str, tmp_path: Path) -> None:
-    put(tmp_path / name / "lib" / "libtcmalloc.so")
-    assert look(tmp_path, {"CONDA_PREFIX": str(tmp_path / name)}).libraries == {}
+    path = put(tmp_path / name / "lib" / "libtcmalloc.so")
+    found = look(tmp_path, {"CONDA_PREFIX": str(tmp_path / name)})
+    assert (found.libraries, found.not_preloadable) == ({}, {"tcmalloc": path})
+    other = put(tmp_path / "usr/lib/libtcmalloc.so")
+    found = look(tmp_path, {"CONDA_PREFIX": str(tmp_path / name)})
+    assert (found.libraries, found.not_preloadable) == ({"tcmalloc": other}, {})
 
 
 def test_entries_of_ld_preload_that_name_no_file_are_told_apart(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -214,25 +215,74 @@ def test_a_program_that_can_not_be_run_is_named(tmp_path: Path) -> None:
     assert (done.code, "it is no program" in done.stderr) == (126, True)
 
 
-def test_a_log_that_can_not_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    done = launch("--log-path", str(tmp_path / "file"), script(tmp_path, TELL), str(tmp_path))
-    assert done.code == 1
-    assert str(tmp_path / "file") in done.stderr
+@pytest.mark.parametrize("inside", ["", "logs", "more/logs"])
+def test_a_log_folder_that_is_or_lies_in_a_file_is_named_before_anything_starts(
+    inside: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    done = launch("--log-path", str(file / inside), script(tmp_path, TELL), str(tmp_path))
+    assert done.code == 126
+    named = repr(str(file)) if inside else "it"
+    why = f"the log folder {str(file / inside)!r} can't be used: {named} is not a folder"
+    assert done.stderr == f"run_cpu: {why}\n"
     assert told(tmp_path) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_log_folder_without_permission_is_named_before_anything_starts(tmp_path: Path) -> None:
+    tmp_path.joinpath("closed").mkdir(mode=0o500)
+    done = launch("--log-path", str(tmp_path / "closed"), script(tmp_path, TELL), str(tmp_path))
+    assert done.code == 126
+    assert "can't be used: it may not be written to" in done.stderr
+    assert told(tmp_path) == []
+
+
+def test_all_that_keeps_a_plan_from_running_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = launch("--log-path", str(tmp_path / "file"), "nowhere.py")
+    assert done.code == 127
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_nothing_is_said_of_what_nobody_asked_for(tmp_path: Path) -> None:
+    # No folder has a library to preload here.
+    one_core = machines.lay_out(machines.files("virtual_machine"), tmp_path / "root")
+    code = f"""
+        import sys
+        from interlock.backends.xeon import run_cpu
+        from pathlib import Path
+        sys.prefix = {str(tmp_path)!r}
+        arguments = [*{{options!r}}, "--disable-taskset", {script(tmp_path, "pass")!r}]
+        raise SystemExit(run_cpu.main(arguments, root=Path({str(one_core)!r})))
+    """
+    nowhere = NEUTRAL | {"CONDA_PREFIX": "", "VIRTUAL_ENV": "", "HOME": ""}
+    assert child.run(code.format(options=[]), env=nowhere).stderr == ""
+    done = child.run(code.format(options=["--dry-run"]), env=nowhere)
+    assert "libiomp5.so is not found" in done.stdout
+    done = child.run(code.format(options=["--enable-jemalloc"]), env=nowhere)
+    assert done.stderr.startswith("run_cpu: --enable-jemalloc: libjemalloc.so is not found")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_launcher_whose_words_nobody_reads_goes_on(tmp_path: Path) -> None:
+    line = shlex.join([*LAUNCHER, script(tmp_path, "import sys; print('said'); sys.exit(7)")])
+    for output in ("2>&-", "2>/dev/full") if os.path.exists("/dev/full") else ("2>&-",):
+        done = child.command(["/bin/sh", "-c", f"{line} {output}"], env=NEUTRAL)
+        assert (done.code, done.stdout) == (7, "said\n")
 
 
 # Runs a plan of two instances, of which the second can't be started; {kind} says why.
 HALF = """
     import json, os, sys
-    from interlock.backends.xeon import _launch, _options, _plan, _topology
+    from interlock.backends.xeon import _arguments, _launch, _plan, _topology
     from interlock.backends.xeon._found import Found
     from pathlib import Path
     import dataclasses
     before = os.sched_getaffinity(0)
     core = min(before)
     topology = _topology.read(Path("/"), {{core}})
-    options = _options.parse(["--no-python", sys.executable, "-c", "import signal; signal.pause()"])
+    options = _arguments.parse(["--no-python", sys.executable, "-c", "import signal; signal.pause()"])
     plan = _plan.make(topology, options, {{}}, Found(), python="", stamp="")
     (first,) = plan.instances
     second = dataclasses.replace(first, index=1, {change})
@@ -249,7 +299,7 @@ HALF = """
 
 @pytest.mark.parametrize(
     ("change", "code"),
-    [("command=('/nowhere/program',)", 127), ("log='/dev/null/log'", 1), ("cores=(65535,)", 126)],
+    [("command=('/nowhere/program',)", 127), ("log='/tmp/' + 300 * 'x'", 126), ("cores=(65535,)", 126)],
 )
 def test_where_one_instance_can_not_be_started_the_others_are_ended(change: str, code: int) -> None:
     # No child is left over, not even one to be reaped, and this thread may run where it might before.

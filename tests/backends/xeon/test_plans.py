@@ -102,6 +102,8 @@ def test_a_plan_keeps_to_what_is_allowed_and_asked_for_or_there_is_none(
         if wanted.an_instance_per_node or wanted.skip_cross_node_cores:
             assert len(instance.nodes) == 1
         each = LATENCY_CORES if wanted.latency_mode else wanted.ncores_per_instance
+        if each is None and wanted.core_list is not None:
+            each = len(wanted.core_list) // (wanted.ninstances or 1)
         assert len(instance.cores) == (each or len(instance.cores))
         if not wanted.use_logical_core and wanted.core_list is None:
             physical = [core.physical for core in topology.cores if core.number in taken]
@@ -181,8 +183,30 @@ def test_what_is_not_installed_is_said_and_left_out() -> None:
     assert plan.instances[0].command == ("python", "-u", "train.py")
     assert set(plan.instances[0].environment) == {"OMP_NUM_THREADS"}
     notes = "\n".join(plan.notes)
-    for name in ("numactl is not installed", "libjemalloc.so is not found", "libiomp5.so is not found"):
+    for name in ("numactl is not installed", "libjemalloc.so is not found"):
         assert name in notes
+    assert [aside.partition(":")[0] for aside in plan.asides] == ["libiomp5.so is not found"]
+
+
+def test_what_is_where_ld_preload_can_not_name_it_is_not_called_missing() -> None:
+    found = Found(not_preloadable={name: f"/a folder/lib{name}.so" for name in ("iomp5", "tcmalloc")})
+    topology = machines.topology("one_socket")
+    wanted = Options("train.py", enable_tcmalloc=True)
+    plan = _plan.make(topology, wanted, {}, found, python="python", stamp="now")
+    for (text,), name in ((plan.asides, "iomp5"), (plan.notes, "tcmalloc")):
+        assert f"'/a folder/lib{name}.so' can't be preloaded" in text
+        assert "not found" not in text
+
+
+def test_threads_are_bound_to_cores_only_where_instances_are() -> None:
+    # The binding would put the first threads of all instances on the first core of the machine.
+    for disabled in (False, True):
+        wanted = Options("train.py", ninstances=2, disable_taskset=disabled)
+        topology = machines.topology("one_socket")
+        plan = _plan.make(topology, wanted, {}, golden.found({}), python="python", stamp="now")
+        for instance in plan.instances:
+            assert ("KMP_AFFINITY" in instance.environment) is not disabled
+            assert instance.environment["KMP_BLOCKTIME"] == "1"
 
 
 def test_a_numactl_that_fails_is_not_used_and_says_why() -> None:

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 import re
+import shlex
+import signal
+import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from interlock.backends.xeon import _options, _plan, _report, run_cpu
+from interlock.backends.xeon import _arguments, _plan, _report, run_cpu
 from interlock.backends.xeon._found import Found
 from interlock.backends.xeon._topology import LogicalCore, Topology
 
 from tests import child
 from tests.backends.xeon import golden, machines
 
+COMMAND = [sys.executable, "-m", "interlock.backends.xeon.run_cpu"]
 PAGE = Path(__file__).parents[3] / "docs" / "launcher.md"
 # What the launcher takes of an outer one, and what it would leave alone.
 NEUTRAL = dict.fromkeys(("LOCAL_RANK", "LOCAL_WORLD_SIZE", "LD_PRELOAD"), "")
 
 
 def plan_of(machine: str, line: str) -> _plan.Plan:
-    options = _options.parse(line.split())
+    options = _arguments.parse(line.split())
     topology = machines.topology(machine)
     return _plan.make(topology, options, {}, golden.found({}), python="python", stamp="20300102030405")
+
+
+def run_cpu_with(*arguments: str, env: Mapping[str, str] | None = None) -> child.Result:
+    return child.command([*COMMAND, *arguments], env=NEUTRAL | {"COLUMNS": ""} | dict(env or {}))
 
 
 @pytest.mark.parametrize("machine", machines.NAMES)
@@ -31,15 +42,15 @@ def test_the_plan_for_people_fits_into_80_columns(machine: str) -> None:
     long = " ".join(f"--option-{number} value" for number in range(30))
     lines = ["--multi-instance a.py", "--use-logical-core a.py", f"--ninstances 2 a.py {long}"]
     for line in lines:
-        text = _report.as_text(plan_of(machine, line))
+        text = _report.as_text(plan_of(machine, line), 80)
         assert max(map(len, text.splitlines())) <= 80, text
 
 
 def test_many_scattered_cores_go_on_in_the_next_line_below_the_first() -> None:
     cores = tuple(LogicalCore(number, number, 0, 0) for number in range(0, 200, 2))
     topology = Topology(cores, frozenset(core.number for core in cores), frozenset({0}))
-    plan = _plan.make(topology, _options.parse(["a.py"]), {}, Found(), python="python", stamp="now")
-    text = _report.as_text(plan)
+    plan = _plan.make(topology, _arguments.parse(["a.py"]), {}, Found(), python="python", stamp="now")
+    text = _report.as_text(plan, 80)
     assert max(map(len, text.splitlines())) <= 80
     table = text.split("\n\n")[1].splitlines()
     start = table[0].index("cores")
@@ -48,9 +59,31 @@ def test_many_scattered_cores_go_on_in_the_next_line_below_the_first() -> None:
     assert all(line[:start].strip() == "" for line in table[2:])
 
 
+def test_in_a_pipe_nothing_is_broken_into_lines() -> None:
+    long = " ".join(f"--option-{number} value" for number in range(30))
+    plan = dataclasses.replace(
+        plan_of("cpuset_of_three_odd_cores", f"a.py {long}"), notes=("word " * 40 + "end",), asides=()
+    )
+    text = _report.as_text(plan, None)
+    assert f"{long}\n" in text
+    assert f"  - {plan.notes[0]}" in text
+    done = run_cpu_with("--dry-run", "nowhere.py", *long.split())
+    assert f" nowhere.py {long}\n" in done.stdout
+    done = run_cpu_with("--dry-run", "nowhere.py", *long.split(), env={"COLUMNS": "60"})
+    assert max(map(len, done.stdout.splitlines())) <= 60
+
+
+def test_a_plan_that_pins_nothing_shows_threads_and_no_cores() -> None:
+    plan = plan_of("two_sockets", "--throughput-mode --disable-taskset a.py")
+    plan_text, table = _report.as_text(plan, 80).split("\n\n")[:2]
+    assert plan_text.endswith("\nplan       2 instances, not pinned to cores")
+    rows = [line.split() for line in table.splitlines()]
+    assert rows == [["instance", "threads", "memory"], ["0", "4", "0"], ["1", "4", "1"]]
+
+
 def test_the_command_that_is_shown_can_be_pasted() -> None:
     plan = plan_of("two_sockets", "--ninstances 1 a.py")
-    text = _report.as_text(plan)
+    text = _report.as_text(plan, 80)
     shown = re.search(r"^command\n((?:  .*\n)+)", text, re.MULTILINE)
     assert shown is not None
     assert shown[1].replace("\\\n", "").split() == list(plan.instances[0].command)
@@ -64,9 +97,8 @@ def test_the_page_shows_the_plan_that_is_printed() -> None:
         re.MULTILINE,
     )
     assert block is not None
-    assert block[3].rstrip("\n") == _report.as_text(
-        plan_of("two_sockets_hyper_threads", f"{block[1]} {block[2]}")
-    )
+    plan = plan_of("two_sockets_hyper_threads", f"{block[1]} {block[2]}")
+    assert block[3].rstrip("\n") == _report.as_text(plan, 80)
 
 
 def test_the_page_names_everything_in_the_document() -> None:
@@ -80,14 +112,60 @@ def test_the_page_names_everything_in_the_document() -> None:
 
 
 def test_the_document_is_printed_alone_and_starts_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "interlock.backends.xeon.run_cpu", "--dry-run", "--json", "--log-path"]
-    done = child.command([*command, str(tmp_path / "logs"), "nowhere.py", "--port", "80"], env=NEUTRAL)
+    logs = str(tmp_path / "logs")
+    done = run_cpu_with("--dry-run", "--json", "--log-path", logs, "nowhere.py", "--port", "80")
     assert done.code == 0, done.stderr
     assert done.stderr == ""
     document = json.loads(done.stdout)
     assert document["format"] == _report.FORMAT
     assert document["instances"][0]["command"][-4:] == ["-u", "nowhere.py", "--port", "80"]
     assert not (tmp_path / "logs").exists()
+
+
+def test_a_dry_run_notes_what_would_keep_the_plan_from_running(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    logs = str(tmp_path / "file" / "logs")
+    done = run_cpu_with("--dry-run", "--log-path", logs, "nowhere.py")
+    assert done.code == 0
+    assert "- there is no program 'nowhere.py'" in done.stdout
+    assert (
+        f"- the log folder {logs!r} can't be used: {str(tmp_path / 'file')!r} is not a folder" in done.stdout
+    )
+    done = run_cpu_with("--dry-run", "--json", "--no-python", "no-such-program")
+    assert "there is no program 'no-such-program'" in json.loads(done.stdout)["notes"]
+
+
+@pytest.mark.parametrize("arguments", [["--dry-run", "a.py"], ["--dry-run", "--json", "a.py"], ["--help"]])
+def test_a_pipe_that_nobody_reads_ends_it_as_other_commands(arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, env=child.environment(NEUTRAL)
+    ) as process:
+        os.close(writing)
+        _, told = process.communicate(timeout=child.SECONDS)
+    assert process.returncode == -signal.SIGPIPE
+    assert told == b""
+
+
+@pytest.mark.parametrize("arguments", [["--dry-run", "a.py"], ["--dry-run", "--json", "a.py"], ["--help"]])
+@pytest.mark.parametrize("output", ["&-", "/dev/full"])
+def test_output_that_can_not_be_written_is_one_line_and_code_1(output: str, arguments: list[str]) -> None:
+    if output == "/dev/full" and not os.path.exists(output):
+        pytest.skip("there is no /dev/full, which takes nothing")
+    line = f"{shlex.join([*COMMAND, *arguments])} >{output}"
+    done = child.command(["/bin/sh", "-c", line], env=NEUTRAL)
+    assert done.code == 1
+    reason = "there is no standard output" if output == "&-" else "the output can't be written: No space"
+    assert done.stderr.startswith(f"run_cpu: {reason}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_path_that_is_no_text_is_shown_all_the_same() -> None:
+    line = f"{shlex.join([*COMMAND, '--dry-run'])} \"$(printf '\\377').py\""
+    done = child.command(["/bin/sh", "-c", line], env=NEUTRAL)
+    assert done.code == 0, done.stderr
+    assert r"\udcff.py" in done.stdout
 
 
 def test_a_dry_run_reads_the_machine_below_the_root(

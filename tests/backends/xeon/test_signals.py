@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +18,8 @@ pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
 )
 
-# Starts a launcher and sends it signals, each after so many lines that its program said into a named pipe.
-# The pipe ends with the last process that holds it: after that nobody is left.
+# Starts a launcher and sends it signals, each after so many lines that its program said into a named pipe
+# and so many that the launcher told. The pipe ends with the last process that holds it: then nobody is left.
 DRIVE = """
     import subprocess, sys
     code = '''
@@ -27,15 +29,17 @@ DRIVE = """
     '''
     launcher = subprocess.Popen(
         [sys.executable, "-P", "-c", __import__("textwrap").dedent(code), {grace!r}, {program!r}, {pipe!r}],
-        start_new_session=True, stderr=subprocess.DEVNULL,
+        start_new_session=True, stderr=subprocess.PIPE, text=True,
     )
-    lines = []
+    lines, told = [], []
     with open({pipe!r}) as said:
-        for number, count in {signals!r}:
+        for number, count, count_told in {signals!r}:
             lines += [said.readline().strip() for _ in range(count)]
+            told += [launcher.stderr.readline().strip() for _ in range(count_told)]
             launcher.send_signal(number)
         lines += said.read().split()
-    answer = [launcher.wait(), lines]
+    told += launcher.stderr.read().splitlines()
+    answer = [launcher.wait(), lines, told]
 """
 SAY = """
 import os, signal, subprocess, sys
@@ -48,12 +52,19 @@ NEVER, SOON = "1000", "0.1"
 
 
 def drive(folder: Path, program: str, signals: list[tuple[int, int]], grace: str = NEVER) -> list[object]:
-    """How the launcher ended, and what was said."""
+    """How the launcher ended, and what the program said."""
+    return drive_and_listen(folder, program, [(*signal, 0) for signal in signals], grace)[:2]
+
+
+def drive_and_listen(
+    folder: Path, program: str, signals: list[tuple[int, int, int]], grace: str = NEVER
+) -> list[Any]:
+    """How the launcher ended, and what the program and the launcher said."""
     path, pipe = folder / "program.py", folder / "pipe"
     path.write_text(SAY + textwrap.dedent(program))
     os.mkfifo(pipe)
     code = DRIVE.format(program=str(path), pipe=str(pipe), signals=signals, grace=grace)
-    answer: list[object] = child.value(code, env=NEUTRAL)
+    answer: list[Any] = child.value(code, env=NEUTRAL)
     return answer
 
 
@@ -71,21 +82,38 @@ def test_a_signal_is_passed_on_and_is_how_the_launcher_ends(name: str, code: int
     assert drive(tmp_path, program, [(signal.Signals[name].value, 1)]) == [code, ["ready", name]]
 
 
+ENDS_AT_THE_SECOND = """
+    def end(number, frame):
+        say("second")
+        sys.exit(3)
+    def ignore(number, frame):
+        signal.signal(signal.SIGINT, end)
+        say("first")
+    signal.signal(signal.SIGINT, ignore)
+    say("ready")
+    while True:
+        signal.pause()
+"""
+
+
 def test_an_instance_that_ignores_ctrl_c_once_ends_at_the_second(tmp_path: Path) -> None:
-    program = """
-        def end(number, frame):
-            say("second")
-            sys.exit(3)
-        def ignore(number, frame):
-            signal.signal(signal.SIGINT, end)
-            say("first")
-        signal.signal(signal.SIGINT, ignore)
-        say("ready")
-        while True:
-            signal.pause()
-    """
     both = [(int(signal.SIGINT), 1), (int(signal.SIGINT), 1)]
-    assert drive(tmp_path, program, both) == [130, ["ready", "first", "second"]]
+    assert drive(tmp_path, ENDS_AT_THE_SECOND, both) == [130, ["ready", "first", "second"]]
+
+
+def test_people_are_told_of_what_does_not_end_and_when_it_is_killed(tmp_path: Path) -> None:
+    # The second signal is sent when the launcher has told that it waits.
+    both = [(int(signal.SIGINT), 1, 0), (int(signal.SIGINT), 1, 1)]
+    waiting, passed_on = drive_and_listen(tmp_path, ENDS_AT_THE_SECOND, both)[2]
+    left = r"what is left is killed in \d+ s: instance 0"
+    assert re.fullmatch(f"run_cpu: waiting for the end; {left}", waiting)
+    assert re.fullmatch(f"run_cpu: SIGINT is passed on; {left}", passed_on)
+
+
+def test_people_are_told_of_what_is_killed(tmp_path: Path) -> None:
+    program = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nsay('ready')\nwhile True: signal.pause()"
+    told = drive_and_listen(tmp_path, program, [(int(signal.SIGTERM), 1, 0)], SOON)[2]
+    assert told == [f"run_cpu: killed after {SOON} s: instance 0"]
 
 
 def test_an_instance_that_never_ends_is_killed_after_the_time_of_grace(tmp_path: Path) -> None:
@@ -114,3 +142,17 @@ def test_what_an_instance_has_started_ends_with_it(tmp_path: Path) -> None:
 def test_what_outlives_an_instance_is_killed_after_the_time_of_grace(tmp_path: Path) -> None:
     program = BELOW.format(first="signal.signal(signal.SIGTERM, signal.SIG_IGN)")
     assert drive(tmp_path, program, [(int(signal.SIGTERM), 1)], SOON) == [143, ["below"]]
+
+
+def test_people_are_told_whose_child_is_killed(tmp_path: Path) -> None:
+    program = """
+        code = "from signal import *; signal(SIGTERM, SIG_IGN); print(1, flush=True); pause()"
+        below = subprocess.Popen([sys.executable, "-c", code], pass_fds=[pipe], stdout=subprocess.PIPE)
+        below.stdout.readline()
+        os._exit(5)
+    """
+    told = [
+        "run_cpu: instance 0 ended with 5",
+        f"run_cpu: killed after {SOON} s: what instance 0 started",
+    ]
+    assert drive_and_listen(tmp_path, program, [], SOON) == [5, [], told]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from interlock.backends.xeon import _numbers
+from interlock.backends.xeon import _numbers, _words
 from interlock.backends.xeon._options import LATENCY_CORES, Options
 from interlock.backends.xeon._topology import LogicalCore, Topology
 
@@ -34,8 +34,8 @@ def divide(
     if options.rank is not None:
         if options.rank not in groups:
             raise PlanError(
-                f"--rank {options.rank} is beyond the {_counted(len(groups), 'instance')} of this plan; "
-                f"ranks go from 0 to {len(groups) - 1}"
+                f"--rank {options.rank} is beyond the {_words.counted(len(groups), 'instance')} of this "
+                f"plan; ranks go from 0 to {len(groups) - 1}"
             )
         groups = {options.rank: groups[options.rank]}
     _note_what_is_odd(pool, groups, options, notes)
@@ -106,7 +106,8 @@ def _within_quota(
     each = LATENCY_CORES if options.latency_mode else options.ncores_per_instance
     told = f"control groups grant the time of {quota:g} cores"
     if options.core_list is not None or (each and options.ninstances):
-        wanted = (options.ninstances or len(pool) // (each or 1)) * (each or 1)
+        count = options.ninstances or len(pool) // (each or 1)
+        wanted = count * (each or len(pool) // count)
         if wanted > granted:
             notes.append(f"{told}, and the options ask for {wanted}")
         return pool
@@ -161,8 +162,8 @@ def _groups(pool: _Cores, options: Options) -> list[_Cores]:
         asked = f"--ninstances {count} with {asked}"
     within = " on one node each" if options.skip_cross_node_cores else ""
     raise PlanError(
-        f"{asked} needs {_counted((count or 1) * each, 'core')}{within}; of {_described(pool)} there can be "
-        f"{_counted(len(groups), 'such instance')}"
+        f"{asked} needs {_words.counted((count or 1) * each, 'core')}{within}; of {_described(pool)} "
+        f"there can be {_words.counted(len(groups), 'such instance')}"
     )
 
 
@@ -171,13 +172,12 @@ def _note_what_is_odd(pool: _Cores, groups: Mapping[int, _Cores], options: Optio
     unused = [core.number for core in pool if core.number not in used]
     if unused and options.rank is None:
         verb = "is" if len(unused) == 1 else "are"
-        notes.append(f"{_counted(len(unused), 'core')} {verb} left over: {_numbers.write(unused)}")
+        notes.append(f"{_words.counted(len(unused), 'core')} {verb} left over: {_numbers.write(unused)}")
     across = [index for index, group in groups.items() if len({core.node for core in group}) > 1]
     if across and (len(groups) > 1 or options.rank is not None):
-        which = f"{'instance' if len(across) == 1 else 'instances'} {_numbers.write(across)}"
         verb = "has" if len(across) == 1 else "have"
         avoid = "" if options.ncores_per_instance is None else "; --skip-cross-node-cores avoids that"
-        notes.append(f"{which} {verb} cores of more than one node{avoid}")
+        notes.append(f"{_words.instances(across)} {verb} cores of more than one node{avoid}")
 
 
 def _by_node(cores: _Cores) -> list[_Cores]:
@@ -186,8 +186,4 @@ def _by_node(cores: _Cores) -> list[_Cores]:
 
 
 def _described(cores: _Cores) -> str:
-    return f"{_counted(len(cores), 'core')} ({_numbers.write(core.number for core in cores)})"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{_words.counted(len(cores), 'core')} ({_numbers.write(core.number for core in cores)})"

@@ -3,46 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from interlock.backends.xeon._found import Found, preloads
 from interlock.backends.xeon._options import Options
 
-__all__ = ["changes"]
+__all__ = ["Changes", "changes"]
 
 _KMP_AFFINITY = "granularity=fine,compact,1,0"
 _KMP_BLOCKTIME = "1"
 _MALLOC_CONF = "oversize_threshold:1,background_thread:true,metadata_thp:auto"
 
 
-def changes(
-    options: Options, environment: Mapping[str, str], found: Found
-) -> tuple[dict[str, str], list[str]]:
-    """Return the variables that all instances get, and what a person should know about them.
+@dataclass(frozen=True)
+class Changes:
+    """The variables that all instances get, and what to tell of them."""
 
-    A variable that is set already stays; only LD_PRELOAD is added to.
-    """
-    notes = [f"{entry} of LD_PRELOAD does not exist and is taken out" for entry in found.missing_preloads]
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+    # What a person should know.
+    notes: list[str] = field(default_factory=list[str])
+    # What only a person who looks at the plan wants to know.
+    asides: list[str] = field(default_factory=list[str])
+
+
+def changes(options: Options, environment: Mapping[str, str], found: Found) -> Changes:
+    """Return what all instances get. A variable that is set already stays; only LD_PRELOAD is added to."""
+    changed = Changes()
+    changed.notes.extend(
+        f"{entry} of LD_PRELOAD does not exist and is taken out" for entry in found.missing_preloads
+    )
     kept = [entry for entry in preloads(environment) if entry not in found.missing_preloads]
     added: list[str] = []
     wanted: dict[str, str] = {}
-    if _allocator(options, found, kept, added, notes) == "jemalloc":
+    if _allocator(options, found, kept, added, changed.notes) == "jemalloc":
         wanted["MALLOC_CONF"] = _MALLOC_CONF
     if not options.disable_iomp:
         if _preload("iomp5", found, kept, added):
-            if not _uses_every_logical_core(options):
+            if _places_threads(options):
                 wanted["KMP_AFFINITY"] = _KMP_AFFINITY
             wanted["KMP_BLOCKTIME"] = _KMP_BLOCKTIME
         else:
-            notes.append("libiomp5.so is not found: programs use the OpenMP runtime that they bring")
-    changed = {name: value for name, value in wanted.items() if name not in environment}
-    notes += [
-        f"{name} is set already and stays {environment[name]!r}"
-        for name, value in wanted.items()
-        if environment.get(name, value) != value
-    ]
+            absence = _absence("iomp5", found)
+            changed.asides.append(f"{absence}: programs use the OpenMP runtime that they bring")
+    for name, value in wanted.items():
+        if name not in environment:
+            changed.variables[name] = value
+        elif environment[name] != value:
+            changed.notes.append(f"{name} is set already and stays {environment[name]!r}")
     if added or found.missing_preloads:
-        changed["LD_PRELOAD"] = ":".join([*added, *kept])
-    return changed, notes
+        changed.variables["LD_PRELOAD"] = ":".join([*added, *kept])
+    return changed
 
 
 def _allocator(
@@ -56,8 +66,17 @@ def _allocator(
         if _preload(name, found, kept, added):
             return name
     if asked:
-        notes.append(f"--enable-{asked}: lib{asked}.so is not found, so the system's allocator stays")
+        notes.append(f"--enable-{asked}: {_absence(asked, found)}, so the system's allocator stays")
     return None
+
+
+def _absence(name: str, found: Found) -> str:
+    """Return why a library is not preloaded."""
+    if name not in found.not_preloadable:
+        return f"lib{name}.so is not found"
+    return (
+        f"{found.not_preloadable[name]!r} can't be preloaded, for LD_PRELOAD is divided at spaces and colons"
+    )
 
 
 def _preload(name: str, found: Found, kept: list[str], added: list[str]) -> bool:
@@ -70,6 +89,11 @@ def _preload(name: str, found: Found, kept: list[str], added: list[str]) -> bool
     return False
 
 
-def _uses_every_logical_core(options: Options) -> bool:
-    """Return whether the compact affinity must stay away: it would leave out hyper-threads."""
-    return options.use_logical_core and options.node_id is None and options.core_list is None
+def _places_threads(options: Options) -> bool:
+    """Return whether Intel's runtime is to bind threads to the cores of their instance, closely packed.
+
+    An instance that is not pinned would get the first cores of the machine, as all others would, and one
+    with all logical cores would leave out hyper-threads.
+    """
+    has_all = options.use_logical_core and options.node_id is None and options.core_list is None
+    return not options.disable_taskset and not has_all

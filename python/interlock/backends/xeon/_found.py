@@ -23,12 +23,14 @@ _SYSTEM = ("usr/local/lib", "usr/local/lib64", "usr/lib", "usr/lib64")
 _SECONDS = 10.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Found:
     """What there is; a planner needs to know no more of the machine's files."""
 
     # By the names `iomp5`, `tcmalloc` and `jemalloc`.
     libraries: Mapping[str, str] = field(default_factory=dict[str, str])
+    # By the same names, those that are only where LD_PRELOAD can't name them.
+    not_preloadable: Mapping[str, str] = field(default_factory=dict[str, str])
     numactl: str | None = None
     # Why numactl, which is installed, can't be used.
     numactl_refuses: str | None = None
@@ -46,11 +48,21 @@ def look(
 ) -> Found:
     """Look for libraries and for numactl, which is tried where there are memory nodes to choose between."""
     places = tuple(_places(environment, root, prefix, multiarch))
-    libraries = {name: path for name in _FILES if (path := _library(name, places)) is not None}
+    paths = {name: tuple(_paths(name, places)) for name in _FILES}
+    libraries = {
+        name: path for name in _FILES if (path := next(filter(_can_be_preloaded, paths[name]), None))
+    }
+    others = {name: paths[name][0] for name in _FILES if paths[name] and name not in libraries}
     missing = tuple(entry for entry in preloads(environment) if "/" in entry and not Path(entry).exists())
     numactl = shutil.which("numactl", path=environment.get("PATH")) if len(memory_nodes) > 1 else None
     refuses = None if numactl is None else _refusal(numactl, min(memory_nodes), environment)
-    return Found(libraries, None if refuses else numactl, refuses, missing)
+    return Found(
+        libraries=libraries,
+        not_preloadable=others,
+        numactl=None if refuses else numactl,
+        numactl_refuses=refuses,
+        missing_preloads=missing,
+    )
 
 
 def preloads(environment: Mapping[str, str]) -> list[str]:
@@ -73,14 +85,16 @@ def _places(
             yield root / folder / multiarch
 
 
-def _library(name: str, places: tuple[Path, ...]) -> str | None:
+def _paths(name: str, places: tuple[Path, ...]) -> Iterator[str]:
     for folder in places:
         for file in _FILES[name]:
-            path = str(folder / file)
-            # LD_PRELOAD can't name a path with one of the two characters that divide it.
-            if Path(path).is_file() and not any(divider in path for divider in ": "):
-                return path
-    return None
+            if (folder / file).is_file():
+                yield str(folder / file)
+
+
+def _can_be_preloaded(path: str) -> bool:
+    """Return whether LD_PRELOAD can name a path, which has neither of the characters that divide it."""
+    return not any(divider in path for divider in ": ")
 
 
 def _refusal(numactl: str, node: int, environment: Mapping[str, str]) -> str | None:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Generator, Mapping
-from pathlib import Path
 
-from interlock.backends.xeon import _numbers
+from interlock.backends.xeon import _check, _words
+from interlock.backends.xeon._output import say
 from interlock.backends.xeon._plan import Instance, Plan
 from interlock.backends.xeon._signals import Signals
+from interlock.backends.xeon._start import StartError, start
 
 __all__ = ["GRACE", "run"]
 
 # How many seconds instances have to end after the first signal. PyTorch gives them as many.
 GRACE = 30.0
+
+# What ends at once, as most programs do, is not worth a word.
+_SECONDS_WITHOUT_WORDS = 1.0
 
 # How often groups that are to end are asked whether they are empty: nobody tells of the end of a grandchild.
 _SECONDS_BETWEEN_LOOKS = 0.05
@@ -30,19 +31,6 @@ _SECONDS_BETWEEN_LOOKS = 0.05
 _SET_CHILD_SUBREAPER = 36
 _GET_CHILD_SUBREAPER = 37
 
-# What a shell answers for a program that is not there, and for one that it can't run.
-_NOT_FOUND = 127
-_NOT_RUN = 126
-_NO_LOG = 1
-
-
-class _StartError(Exception):
-    """An instance can't be started."""
-
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.code = code
-
 
 def run(plan: Plan, environment: Mapping[str, str], *, grace: float = GRACE) -> int:
     """Run the plan and return the exit code: that of the first instance that failed, or 0.
@@ -50,24 +38,23 @@ def run(plan: Plan, environment: Mapping[str, str], *, grace: float = GRACE) -> 
     An instance that a signal ended counts as 128 and its number, and so does a signal to the launcher.
     Where one fails, or can't be started, the others are ended.
     """
+    obstacles = _check.obstacles(plan, environment)
+    if obstacles:
+        for each in obstacles:
+            say(each.message)
+        return obstacles[0].code
     with Signals() as signals, _adopting_orphans():
         launch = _Launch(signals, grace)
         try:
             try:
-                _check_program(plan, environment)
                 for instance in plan.instances:
                     launch.start(instance, environment, pinned=plan.pinned)
-            except _StartError as error:
+            except StartError as error:
                 say(str(error))
                 launch.end(signal.SIGTERM, error.code)
             return launch.wait()
         finally:
             launch.kill()
-
-
-def say(message: str) -> None:
-    """Tell people something without getting into what instances print."""
-    print(f"run_cpu: {message}", file=sys.stderr, flush=True)
 
 
 class _Launch:
@@ -77,48 +64,37 @@ class _Launch:
         self._signals = signals
         self._grace = grace
         self._running: dict[int, subprocess.Popen[bytes]] = {}
-        self._groups: set[int] = set()
+        # The process groups, with the instance that leads or led each.
+        self._groups: dict[int, int] = {}
         self._code = 0
-        self._deadline: float | None = None
+        # When instances were first told to end, and whether people know that this takes time.
+        self._ending_since: float | None = None
+        self._has_told = False
+        self._has_killed = False
 
     def start(self, instance: Instance, environment: Mapping[str, str], *, pinned: bool) -> None:
-        """Start an instance; raises `_StartError`."""
-        # A terminal stops a process of another group that reads from it.
-        standard_input = subprocess.DEVNULL if os.isatty(0) else None
-        with _log(instance) as log, _pinned(instance.cores if pinned else ()):
-            try:
-                process = subprocess.Popen(
-                    instance.command,
-                    env={**environment, **instance.environment},
-                    stdin=standard_input,
-                    stdout=log,
-                    stderr=log and subprocess.STDOUT,
-                    process_group=0,
-                )
-            except (OSError, ValueError) as error:
-                missing = isinstance(error, FileNotFoundError)
-                raise _StartError(
-                    f"instance {instance.index} can't be started: {instance.command[0]}: {_reason(error)}",
-                    _NOT_FOUND if missing else _NOT_RUN,
-                ) from error
+        """Start an instance; raises `StartError`."""
+        process = start(instance, environment, pinned=pinned)
         self._running[instance.index] = process
-        self._groups.add(process.pid)
+        self._groups[process.pid] = instance.index
 
     def wait(self) -> int:
         """Wait until all have ended and return the exit code."""
         while True:
             for number in self._signals.take():
+                if self._ending_since is not None and self._groups:
+                    self._tell(f"{_name(number)} is passed on", time.monotonic() - self._ending_since)
                 self.end(number, 128 + number)
             self._look()
-            if not self._running and (self._deadline is None or not self._groups):
+            if not self._running and (self._ending_since is None or not self._groups):
                 return self._code
-            self._signals.wait(None if self._deadline is None else _SECONDS_BETWEEN_LOOKS)
+            self._signals.wait(None if self._ending_since is None else _SECONDS_BETWEEN_LOOKS)
 
     def end(self, number: int, code: int) -> None:
         """Send all groups a signal; after the time of grace those that are left are killed."""
         self._code = self._code or code
-        if self._deadline is None:
-            self._deadline = time.monotonic() + self._grace
+        if self._ending_since is None:
+            self._ending_since = time.monotonic()
         self._send(number)
 
     def kill(self) -> None:
@@ -129,31 +105,54 @@ class _Launch:
             process.wait()
 
     def _look(self) -> None:
-        """Take note of what has ended, and kill what has outlived the time of grace."""
+        """Take note of what has ended, and see to it that all do where one was told to."""
         for index, process in list(self._running.items()):
             code = process.poll()
             if code is None:
                 continue
             del self._running[index]
-            if code == 0 and self._deadline is None:
+            if code == 0 and self._ending_since is None:
                 # What it leaves behind is its own affair, and its number may soon be another group's.
-                self._groups.discard(process.pid)
-            if code != 0 and self._deadline is None:
+                self._groups.pop(process.pid, None)
+            if code != 0 and self._ending_since is None:
                 ended = f"ended with {code}" if code > 0 else f"was ended by {_name(-code)}"
                 others = ", so the others are ended" if self._running else ""
                 say(f"instance {index} {ended}{others}")
                 self.end(signal.SIGTERM, code if code > 0 else 128 - code)
-        if self._deadline is not None:
+        if self._ending_since is not None:
             self._reap_orphans()
-            self._groups = {group for group in self._groups if _lives(group)}
-            if time.monotonic() >= self._deadline:
-                self._send(signal.SIGKILL)
-                # Whatever still shows in a group whose leader has gone is only waiting to be reaped.
-                self._groups &= {process.pid for process in self._running.values()}
+            self._groups = {group: index for group, index in self._groups.items() if _lives(group)}
+            if self._groups:
+                self._urge(time.monotonic() - self._ending_since)
+
+    def _urge(self, seconds: float) -> None:
+        """Tell people who still runs so many seconds after the first signal, and in the end kill it."""
+        if seconds < self._grace:
+            if seconds >= _SECONDS_WITHOUT_WORDS and not self._has_told:
+                self._tell("waiting for the end", seconds)
+            return
+        if not self._has_killed:
+            say(f"killed after {self._grace:g} s: {self._left()}")
+            self._has_killed = True
+        self._send(signal.SIGKILL)
+        # Whatever still shows in a group whose leader has gone is only waiting to be reaped.
+        leaders = {process.pid for process in self._running.values()}
+        self._groups = {group: index for group, index in self._groups.items() if group in leaders}
+
+    def _tell(self, what: str, seconds: float) -> None:
+        left = max(0.0, self._grace - seconds)
+        say(f"{what}; what is left is killed in {left:.0f} s: {self._left()}")
+        self._has_told = True
+
+    def _left(self) -> str:
+        """Name what has not ended: instances, and what others have left behind."""
+        orphaned = set(self._groups.values()) - self._running.keys()
+        running = [_words.instances(self._running.keys())] if self._running else []
+        return " and ".join([*running, *([f"what {_words.instances(orphaned)} started"] if orphaned else [])])
 
     def _reap_orphans(self) -> None:
         """Reap what instances that have gone had started."""
-        for group in self._groups - {process.pid for process in self._running.values()}:
+        for group in self._groups.keys() - {process.pid for process in self._running.values()}:
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-group, os.WNOHANG)[0] != 0:
                     pass
@@ -162,20 +161,6 @@ class _Launch:
         for group in self._groups:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(group, number)
-
-
-def _check_program(plan: Plan, environment: Mapping[str, str]) -> None:
-    """Raise `_StartError` where it is known that no instance could run the program.
-
-    Python and numactl would be started, and say so in words and with codes of their own.
-    """
-    if plan.runs_python_file:
-        if not Path(plan.program).exists():
-            raise _StartError(f"there is no program {plan.program!r}", _NOT_FOUND)
-    elif plan.runs_program and shutil.which(plan.program, path=environment.get("PATH")) is None:
-        if Path(plan.program).exists() and "/" in plan.program:
-            raise _StartError(f"{plan.program!r} is not executable", _NOT_RUN)
-        raise _StartError(f"there is no program {plan.program!r}", _NOT_FOUND)
 
 
 @contextlib.contextmanager
@@ -199,42 +184,6 @@ def _adopting_orphans() -> Generator[None, None, None]:
         prctl(_SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
 
 
-@contextlib.contextmanager
-def _pinned(cores: tuple[int, ...]) -> Generator[None, None, None]:
-    """Pin this thread, from which what it starts inherits it, and put back where it may run."""
-    if not cores:
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    try:
-        try:
-            os.sched_setaffinity(0, cores)
-        except OSError as error:
-            raise _StartError(
-                f"cores {_numbers.write(cores)} can't be pinned to: {_reason(error)}", _NOT_RUN
-            ) from error
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-@contextlib.contextmanager
-def _log(instance: Instance) -> Generator[int | None, None, None]:
-    """Open the file for the output of an instance; the instance keeps it open."""
-    if instance.log is None:
-        yield None
-        return
-    try:
-        os.makedirs(os.path.dirname(instance.log) or ".", exist_ok=True)
-        log = os.open(instance.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-    except OSError as error:
-        raise _StartError(f"the log {instance.log} can't be written: {_reason(error)}", _NO_LOG) from error
-    try:
-        yield log
-    finally:
-        os.close(log)
-
-
 def _lives(group: int) -> bool:
     try:
         os.killpg(group, 0)
@@ -244,12 +193,6 @@ def _lives(group: int) -> bool:
         # What it has become may not be ended, so it is not waited for.
         return False
     return True
-
-
-def _reason(error: OSError | ValueError) -> str:
-    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return "it is no program"
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _name(number: int) -> str:

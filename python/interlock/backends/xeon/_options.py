@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from interlock.backends.xeon import _numbers
-
-__all__ = ["LATENCY_CORES", "Options", "conflict", "parse", "parser"]
+__all__ = ["LATENCY_CORES", "Options", "conflict"]
 
 # How many cores an instance has in latency mode.
 LATENCY_CORES = 4
-
-# What stands for "not given" where PyTorch takes a number.
-_NOT_GIVEN = -1
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ class Options:
     disable_numactl: bool = False
     disable_taskset: bool = False
     log_path: str | None = None
-    log_file_prefix: str = "run"
+    log_file_prefix: str | None = None
     dry_run: bool = False
     json: bool = False
 
@@ -82,24 +74,25 @@ def conflict(options: Options) -> str | None:
             return f"{_spelled(one)} and {_spelled(other)} contradict each other; give one of them"
     if options.json and not options.dry_run:
         return "--json is a form of the plan that --dry-run prints; give both"
-    if options.core_list is not None and options.ncores_per_instance is None:
-        return "--core-list needs --ncores-per-instance, which says how to divide the cores"
+    if options.log_file_prefix is not None and options.log_path is None:
+        return "--log-file-prefix names files in the folder of --log-path; give both"
+    has_number = options.ninstances is not None or options.ncores_per_instance is not None
+    if options.core_list is not None and not has_number:
+        return "--core-list needs --ninstances or --ncores-per-instance, which say how to divide the cores"
     if options.skip_cross_node_cores and options.ncores_per_instance is None and not options.latency_mode:
         return "--skip-cross-node-cores needs --ncores-per-instance or --latency-mode"
-    several = options.latency_mode or options.throughput_mode or options.multi_instance
-    if (
-        options.rank is not None
-        and options.ninstances is None
-        and options.ncores_per_instance is None
-        and not several
-    ):
-        return "--rank needs --ninstances or --ncores-per-instance, which say of how many instances it is one"
+    has_mode = options.latency_mode or options.throughput_mode or options.multi_instance
+    if options.rank is not None and not (has_number or has_mode):
+        return (
+            "--rank needs --ninstances, --ncores-per-instance, --latency-mode, --throughput-mode or "
+            "--multi-instance, which say of which instances it is one"
+        )
     if options.ninstances is not None and (options.rank or 0) >= options.ninstances:
         return (
             f"--rank {options.rank} is beyond --ninstances {options.ninstances}; "
             f"ranks go from 0 to {options.ninstances - 1}"
         )
-    if "/" in options.log_file_prefix:
+    if "/" in (options.log_file_prefix or ""):
         return f"--log-file-prefix {options.log_file_prefix!r} has a slash; --log-path names the folder"
     if not (options.module or options.no_python or options.program.endswith(".py")):
         return (
@@ -117,144 +110,3 @@ def _is_given(options: Options, name: str) -> bool:
 
 def _spelled(name: str) -> str:
     return "-m" if name == "module" else "--" + name.replace("_", "-")
-
-
-def parse(arguments: Sequence[str] | None = None) -> Options:
-    """Return what the command line says; what is wrong with it is told, and ends the process with 2."""
-    reader = parser()
-    read: dict[str, Any] = vars(reader.parse_args(arguments))
-    read["arguments"] = tuple(read["arguments"])
-    options = Options(**read)
-    wrong = conflict(options)
-    if wrong is not None:
-        reader.error(wrong)
-    return options
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    reader = argparse.ArgumentParser(
-        prog="python -m interlock.backends.xeon.run_cpu",
-        usage="%(prog)s [options] program [arguments]",
-        description="Run one or more instances of a program, each with cores and memory of its own.",
-        epilog="Each long option may also be written with underscores. See docs/launcher.md.",
-        allow_abbrev=False,
-    )
-    _switch(
-        reader.add_argument,
-        "multi-instance",
-        "several instances: one for each node, unless numbers are given",
-    )
-    reader.add_argument(
-        "-m", "--module", action="store_true", help="the program is the name of a Python module"
-    )
-    _switch(reader.add_argument, "no-python", "the program is run itself, and not by Python")
-
-    plan = reader.add_argument_group("plan")
-    _switch(plan.add_argument, "dry-run", "print the plan and start nothing")
-    _switch(plan.add_argument, "json", "with --dry-run, print the plan as JSON")
-
-    memory = reader.add_argument_group("memory allocator (by default tcmalloc or jemalloc if there is one)")
-    _switch(memory.add_argument, "enable-tcmalloc", "preload tcmalloc")
-    _switch(memory.add_argument, "enable-jemalloc", "preload jemalloc")
-    _switch(memory.add_argument, "use-default-allocator", "preload no allocator")
-
-    openmp = reader.add_argument_group("OpenMP")
-    _switch(openmp.add_argument, "disable-iomp", "do not preload Intel's OpenMP runtime (libiomp5.so)")
-
-    instances = reader.add_argument_group("instances")
-    _number(instances.add_argument, "ncores-per-instance", 1, "cores of each instance")
-    _number(instances.add_argument, "ninstances", 1, "how many instances")
-    _switch(
-        instances.add_argument,
-        "skip-cross-node-cores",
-        "leave cores unused so that no instance has cores of two nodes",
-    )
-    _number(instances.add_argument, "rank", 0, "run only this one of the instances, counted from 0")
-    _switch(
-        instances.add_argument,
-        "latency-mode",
-        f"{LATENCY_CORES} cores for each instance, on all physical cores",
-    )
-    _switch(instances.add_argument, "throughput-mode", "an instance for each node, on all physical cores")
-    _number(instances.add_argument, "node-id", 0, "use only the cores of this node")
-    _switch(
-        instances.add_argument,
-        "use-logical-core",
-        "use all logical cores instead of one for each physical core",
-    )
-    _switch(instances.add_argument, "disable-numactl", "do not bind memory to nodes")
-    _switch(instances.add_argument, "disable-taskset", "do not pin instances to cores")
-    _option(
-        instances.add_argument,
-        "core-list",
-        type=_cores,
-        metavar="LIST",
-        help="use only these cores, such as 0,1,4-7",
-    )
-
-    logs = reader.add_argument_group("logs")
-    _option(
-        logs.add_argument,
-        "log-path",
-        type=_path,
-        metavar="FOLDER",
-        help="write output to files in this folder",
-    )
-    _option(
-        logs.add_argument,
-        "log-file-prefix",
-        default="run",
-        metavar="NAME",
-        help="what their names begin with (run)",
-    )
-
-    reader.add_argument("program", help="the Python file, module or program to run")
-    reader.add_argument("arguments", nargs=argparse.REMAINDER, help="what it is given")
-    return reader
-
-
-def _option(add: Callable[..., argparse.Action], name: str, **details: Any) -> None:
-    """Add a long option in both spellings; only the one with hyphens is in the help."""
-    destination = name.replace("-", "_")
-    add(f"--{name}", dest=destination, **details)
-    if destination != name:
-        hidden = details | {"help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
-        add(f"--{destination}", dest=destination, **hidden)
-
-
-def _switch(add: Callable[..., argparse.Action], name: str, text: str) -> None:
-    _option(add, name, action="store_true", help=text)
-
-
-def _number(add: Callable[..., argparse.Action], name: str, least: int, text: str) -> None:
-    def read(word: str) -> int | None:
-        try:
-            number = int(word)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{word!r} is no whole number") from None
-        if number == _NOT_GIVEN:
-            return None
-        if number < least:
-            raise argparse.ArgumentTypeError(f"{number} is too small; the least is {least}")
-        return number
-
-    _option(add, name, type=read, metavar="N", help=text)
-
-
-def _cores(word: str) -> tuple[int, ...]:
-    try:
-        cores = _numbers.parse(word)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    if not cores:
-        raise argparse.ArgumentTypeError("it names no core")
-    twice = sorted({core for core in cores if cores.count(core) > 1})
-    if twice:
-        raise argparse.ArgumentTypeError(f"it names core {twice[0]} twice")
-    return cores
-
-
-def _path(word: str) -> str | None:
-    # PyTorch's default, no folder, is the empty word.
-    return word or None

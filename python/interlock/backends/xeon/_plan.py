@@ -45,6 +45,8 @@ class Plan:
     pinned: bool
     # What a person should know.
     notes: tuple[str, ...]
+    # What only a person who looks at the plan wants to know: what was not asked for and is not there.
+    asides: tuple[str, ...]
     # What is run, and by whom: a file by Python, a program by the system, or a module.
     program: str
     runs_python_file: bool
@@ -65,7 +67,7 @@ def make(
     Raises `PlanError` where the machine does not have what they ask for.
     """
     groups, notes = _division.divide(topology, options, environment)
-    shared, notes_of_environment = _environment.changes(options, environment, found)
+    shared = _environment.changes(options, environment, found)
     bound = _bound(topology, options, groups, found, notes)
     threads = environment.get("OMP_NUM_THREADS")
     if threads is not None and any(threads != str(len(group)) for group in groups.values()):
@@ -83,7 +85,7 @@ def make(
                 cores,
                 tuple(sorted({core.node for core in group})),
                 nodes,
-                own | shared,
+                own | shared.variables,
                 (*prefix, *program),
                 _log(options, stamp, index, cores),
             )
@@ -92,7 +94,8 @@ def make(
         topology,
         tuple(instances),
         not options.disable_taskset,
-        (*notes, *notes_of_environment),
+        (*notes, *shared.notes),
+        tuple(shared.asides),
         options.program,
         not (options.module or options.no_python),
         options.no_python,
@@ -139,5 +142,6 @@ def _log(options: Options, stamp: str, index: int, cores: tuple[int, ...]) -> st
     listed = _numbers.write(cores).replace(",", "_")
     if len(listed) > _LONGEST_LIST:
         listed = f"{len(cores)}_from_{min(cores)}"
-    name = f"{options.log_file_prefix}_{stamp}_instance_{index}_cores_{listed}.log"
+    prefix = "run" if options.log_file_prefix is None else options.log_file_prefix
+    name = f"{prefix}_{stamp}_instance_{index}_cores_{listed}.log"
     return os.path.join(options.log_path, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 import sysconfig
@@ -9,7 +10,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from interlock.backends.xeon import _found, _launch, _options, _plan, _report, _topology
+from interlock import _console
+from interlock.backends.xeon import _arguments, _check, _found, _launch, _plan, _report, _topology
+from interlock.backends.xeon._output import say, show
 
 __all__ = ["main"]
 
@@ -22,12 +25,12 @@ def main(
     With a `root`, the topology is that of the files below it. `grace` is how many seconds instances have to
     end. What is wrong with the command line ends the process with 2, as argparse does.
     """
-    options = _options.parse(arguments)
+    options = _arguments.parse(arguments)
     environment = dict(os.environ)
     try:
         topology = _topology.read(root or Path("/"), _affinity() if root is None else None)
     except _topology.TopologyError as error:
-        _launch.say(str(error))
+        say(str(error))
         return 1
     found = _found.look(
         environment,
@@ -40,12 +43,13 @@ def main(
     try:
         plan = _plan.make(topology, options, environment, found, python=sys.executable, stamp=stamp)
     except _plan.PlanError as error:
-        _options.parser().error(str(error))
+        _arguments.fail(str(error))
     if options.dry_run:
-        print(_report.as_json(plan) if options.json else _report.as_text(plan))
-        return 0
+        obstacles = [each.message for each in _check.obstacles(plan, environment)]
+        plan = dataclasses.replace(plan, notes=(*plan.notes, *obstacles))
+        return show(_report.as_json(plan) if options.json else _report.as_text(plan, _console.width()))
     for note in plan.notes:
-        _launch.say(note)
+        say(note)
     return _launch.run(plan, environment, grace=grace)
 
 

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from interlock.backends.xeon import _options, run_cpu
+from interlock.backends.xeon import _arguments, run_cpu
 
 from tests import child
 from tests.backends.xeon import machines
+
+PAGE = Path(__file__).parents[3] / "docs" / "launcher.md"
 
 # Every option of PyTorch's launcher.
 OPTIONS = (
@@ -36,6 +38,17 @@ OPTIONS = (
     "--no-python",
 )
 
+# What those are given that take something.
+VALUES = {
+    "--ninstances": ["1"],
+    "--ncores-per-instance": ["1"],
+    "--node-id": ["0"],
+    "--rank": ["0"],
+    "--core-list": ["0"],
+    "--log-path": ["a"],
+    "--log-file-prefix": ["a"],
+}
+
 # What is given, and words that the error has.
 WRONG = {
     "--latency-mode --throughput-mode a.py": ["--latency-mode", "--throughput-mode"],
@@ -53,17 +66,20 @@ WRONG = {
     "--enable-tcmalloc --use-default-allocator a.py": ["--enable-tcmalloc", "--use-default-allocator"],
     "--enable-jemalloc --use-default-allocator a.py": ["--enable-jemalloc", "--use-default-allocator"],
     "--node-id 0 --core-list 0 --ncores-per-instance 1 a.py": ["--node-id", "--core-list"],
-    "--rank 0 a.py": ["--rank", "--ninstances", "--ncores-per-instance"],
+    "--rank 0 a.py": ["--rank", "--ninstances", "--ncores-per-instance", "--latency-mode"],
     "--rank 2 --ninstances 2 a.py": ["--rank 2", "--ninstances 2", "from 0 to 1"],
     "--rank 4 --ncores-per-instance 2 a.py": ["--rank 4", "4 instances", "from 0 to 3"],
     "--rank 2 --throughput-mode a.py": ["--rank 2", "2 instances", "from 0 to 1"],
     "-m --no-python a": ["-m", "--no-python"],
     "--json a.py": ["--json", "--dry-run"],
-    "--core-list 0-3 a.py": ["--core-list", "--ncores-per-instance"],
+    "--log-file-prefix serve a.py": ["--log-file-prefix", "--log-path", "give both"],
+    "--core-list 0-3 a.py": ["--core-list", "--ninstances", "--ncores-per-instance"],
+    "--core-list 0-3 --ninstances 5 a.py": ["--ninstances 5", "4 cores (0-3)"],
     "--skip-cross-node-cores a.py": ["--skip-cross-node-cores", "--ncores-per-instance"],
-    "--log-file-prefix a/b a.py": ["--log-file-prefix", "'a/b'", "--log-path"],
+    "--log-path logs --log-file-prefix a/b a.py": ["--log-file-prefix", "'a/b'", "--log-path"],
     "serve": ["'serve'", "--no-python", "-m"],
-    "": ["program"],
+    "": ["error: no program is named: give a Python file, -m and a module, or --no-python and a program"],
+    "--ninstances 2 --": ["no program is named"],
     "--ninstances 0 a.py": ["--ninstances", "0 is too small", "least is 1"],
     "--ninstances two a.py": ["--ninstances", "'two'"],
     "--ncores-per-instance -2 a.py": ["--ncores-per-instance", "-2 is too small"],
@@ -81,7 +97,12 @@ WRONG = {
     "--ninstances 3 --ncores-per-instance 3 a.py": ["--ninstances 3", "--ncores-per-instance 3", "9 cores"],
     "--ncores-per-instance 5 --skip-cross-node-cores a.py": ["--ncores-per-instance 5", "on one node"],
     "--node-id 2 a.py": ["--node-id 2", "0-1"],
-    "--ninst 2 a.py": ["--ninst"],
+    "--ninst 2 a.py": ['no option "--ninst"; did you mean "--ninstances"?'],
+    "--ncores=2 a.py": ['no option "--ncores"; did you mean "--ncores-per-instance"?'],
+    "--latency_mod a.py": ['no option "--latency_mod"; did you mean "--latency-mode"?'],
+    "--hlep": ['no option "--hlep"; did you mean "--help"?'],
+    "--zzz a.py": ['no option "--zzz"'],
+    "-x a.py": ['no option "-x"'],
     "--node-id": ["--node-id"],
 }
 
@@ -106,6 +127,26 @@ def test_options_that_contradict_each_other_or_the_machine_are_named(
         assert word in said[1]
 
 
+def is_taken(*options: str) -> bool:
+    words = [word for option in options for word in (option, *VALUES.get(option, ()))]
+    try:
+        _arguments.parse([*words, "a.py"])
+    except SystemExit:
+        return False
+    return True
+
+
+def test_the_page_says_which_options_need_others() -> None:
+    every = (*OPTIONS, "--dry-run", "--json")
+    needs = {
+        option: {other for other in every if other != option and is_taken(option, other)}
+        for option in every
+        if not is_taken(option)
+    }
+    rows = re.findall(r"^\| `(--[a-z-]+)` \| (`--[^|]*) \|$", PAGE.read_text(), re.MULTILINE)
+    assert {option: set(re.findall(r"--[a-z-]+", others)) for option, others in rows} == needs
+
+
 def test_the_help_fits_into_80_columns_and_has_every_option() -> None:
     command = [sys.executable, "-m", "interlock.backends.xeon.run_cpu", "--help"]
     told = child.command(command, env={"COLUMNS": "80"})
@@ -118,31 +159,30 @@ def test_the_help_fits_into_80_columns_and_has_every_option() -> None:
 @pytest.mark.parametrize("option", [option for option in OPTIONS if "-" in option[2:]])
 def test_an_option_may_be_written_with_underscores(option: str) -> None:
     beside = {"core-list": "--ncores-per-instance 1", "rank": "--ninstances 1"}
-    value = {
-        "node-id": "0",
-        "ncores-per-instance": "1",
-        "core-list": "0",
-        "log-path": "a",
-        "log-file-prefix": "a",
-    }
     beside["skip-cross-node-cores"] = "--ncores-per-instance 1"
+    beside["log-file-prefix"] = "--log-path a"
     name = option.removeprefix("--")
     rest = [*beside.get(name, "").split(), "a.py"]
-    given = [value[name]] if name in value else []
-    hyphens = _options.parse([option, *given, *rest])
-    assert hyphens == _options.parse(["--" + name.replace("-", "_"), *given, *rest])
-    assert hyphens != _options.parse(rest) if name != "core-list" else hyphens.core_list == (0,)
+    given = VALUES.get(option, ())
+    hyphens = _arguments.parse([option, *given, *rest])
+    assert hyphens == _arguments.parse(["--" + name.replace("-", "_"), *given, *rest])
+    assert hyphens != _arguments.parse(rest) if name != "core-list" else hyphens.core_list == (0,)
 
 
 def test_what_looks_like_an_option_after_the_program_is_the_programs() -> None:
-    options = _options.parse(["--ninstances", "2", "a.py", "--ninstances", "3", "-m", "--", "--json"])
+    options = _arguments.parse(["--ninstances", "2", "a.py", "--ninstances", "3", "-m", "--", "--json"])
     assert options.ninstances == 2
     assert options.arguments == ("--ninstances", "3", "-m", "--", "--json")
 
 
-def test_two_hyphens_may_stand_before_the_program() -> None:
-    options = _options.parse(["--ninstances", "2", "--", "a.py", "--rank"])
-    assert (options.program, options.arguments) == ("a.py", ("--rank",))
+@pytest.mark.parametrize("before", [[], ["--"], ["--ninstances", "2"], ["--ninstances", "2", "--"]])
+@pytest.mark.parametrize("arguments", [(), ("--",), ("--", "--ninstances", "3"), ("--rank",), ("a", "--")])
+def test_two_hyphens_before_the_program_are_the_launchers_and_after_it_the_programs(
+    before: list[str], arguments: tuple[str, ...]
+) -> None:
+    options = _arguments.parse([*before, "a.py", *arguments])
+    assert (options.program, options.arguments) == ("a.py", arguments)
+    assert options.ninstances == (2 if "--ninstances" in before else None)
 
 
 def test_minus_one_and_the_empty_folder_leave_open_as_in_pytorch() -> None:
@@ -158,4 +198,4 @@ def test_minus_one_and_the_empty_folder_leave_open_as_in_pytorch() -> None:
         "",
         "a.py",
     ]
-    assert _options.parse(line) == _options.parse(["a.py"])
+    assert _arguments.parse(line) == _arguments.parse(["a.py"])
