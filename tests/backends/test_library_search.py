@@ -43,6 +43,15 @@ def test_the_table_has_every_library() -> None:
     assert tuple(LIBRARIES) == libraries.NAMES
 
 
+def test_the_page_lists_every_library() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "libraries.md").read_text()
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| ")][2:]
+    names = [name.strip() for row in rows for name in row[0].split(",")]
+    assert sorted(names) == sorted(libraries.NAMES)
+    text = " ".join(row[1] for row in rows)
+    assert [row.title for row in LIBRARIES.values() if row.title not in text] == []
+
+
 @EACH
 def test_a_library_has_a_title_and_asking_for_it_loads_nothing(name: str, row: Row) -> None:
     found = libraries.find(name)
