@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SECONDS = 60.0
+# How long what a killed process has printed may take to read.
+SECONDS_TO_READ = 5.0
 
 
 class Result(NamedTuple):
@@ -59,7 +61,10 @@ def command(
                 os.killpg(process.pid, signal.SIGKILL)
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
-            stdout, stderr = process.communicate()
+            try:
+                stdout, stderr = process.communicate(timeout=SECONDS_TO_READ)
+            except subprocess.TimeoutExpired:
+                stdout, stderr = "", "(something that it started in another session holds its output open)"
             raise AssertionError(f"no end after {seconds} s: {arguments}\n{stdout}\n{stderr}") from None
     return Result(process.returncode, stdout, stderr)
 
