@@ -16,7 +16,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    for arguments in (["nowhere.py"], ["--no-python", "no-such-program"], ["--no-python", "./nowhere"]):
+    too_long = f"{'long' * 2000}.py"
+    programs = (["--no-python", "no-such-program"], ["--no-python", "./nowhere"])
+    for arguments in (["nowhere.py"], [too_long], *programs):
         done = launch(*arguments)
         assert done.code == 127
         assert repr(arguments[-1]) in done.stderr

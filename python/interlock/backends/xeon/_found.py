@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
@@ -72,7 +73,7 @@ def preloads(environment: Mapping[str, str]) -> list[str]:
 
 def _is_missing(entry: str) -> bool:
     # The loader itself looks for a plain name, and puts folders in the place of $LIB, $ORIGIN and $PLATFORM.
-    return "/" in entry and "$" not in entry and not Path(entry).exists()
+    return "/" in entry and "$" not in entry and not os.path.exists(entry)
 
 
 def _places(
@@ -93,7 +94,8 @@ def _places(
 def _paths(name: str, places: tuple[Path, ...]) -> Iterator[str]:
     for folder in places:
         for file in _FILES[name]:
-            if (folder / file).is_file():
+            # Unlike a Path, this says no where it may not look.
+            if os.path.isfile(folder / file):
                 yield str(folder / file)
 
 
