@@ -177,6 +177,7 @@ def test_an_instance_that_is_stopped_takes_note_of_a_signal(tmp_path: Path) -> N
             sys.exit(0)
         signal.signal(signal.SIGTERM, end)
         if os.fork() == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             while open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()[0] != "T":
                 os.sched_yield()
             say("stopped")
