@@ -47,6 +47,13 @@ def test_a_library_is_taken_from_the_first_place_that_has_it(tmp_path: Path) -> 
         assert look(tmp_path, environment).libraries == {"iomp5": path}, place
 
 
+def test_a_place_that_can_not_be_looked_at_has_no_library(tmp_path: Path) -> None:
+    # Longer than a path may be. A folder without permission answers otherwise, but not to root.
+    nowhere = "/home" * 2000
+    environment = {"HOME": nowhere, "LD_PRELOAD": f"{nowhere}/a.so"}
+    assert look(tmp_path, environment) == _found.Found(missing_preloads=(f"{nowhere}/a.so",))
+
+
 def test_a_library_with_a_number_is_found_where_there_is_no_plain_name(tmp_path: Path) -> None:
     numbered = put(tmp_path / "usr/lib/libjemalloc.so.2")
     assert look(tmp_path, {}).libraries == {"jemalloc": numbered}
@@ -66,7 +73,8 @@ def test_a_path_that_ld_preload_would_divide_is_passed_over(name: str, tmp_path:
 
 def test_entries_of_ld_preload_that_name_no_file_are_told_apart(tmp_path: Path) -> None:
     there = put(tmp_path / "there.so")
-    found = look(tmp_path, {"LD_PRELOAD": f"{there}:/gone/a.so /gone/b.so:libm.so.6"})
+    # The loader puts a folder in the place of $LIB.
+    found = look(tmp_path, {"LD_PRELOAD": f"{there}:/gone/a.so /gone/b.so:libm.so.6:/gone/$LIB/c.so"})
     assert found.missing_preloads == ("/gone/a.so", "/gone/b.so")
 
 

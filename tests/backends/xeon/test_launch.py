@@ -2,60 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
-import sys
-import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests import child
 from tests.backends.xeon import machines
+from tests.backends.xeon.launcher import LAUNCHER, NEUTRAL, TELL, allowed, launch, script, told
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
 )
-LAUNCHER = [sys.executable, "-P", "-m", "interlock.backends.xeon.run_cpu"]
-# Set in the environment of the tests, they would be taken for those of an outer launcher.
-NEUTRAL = {"LOCAL_RANK": "", "LOCAL_WORLD_SIZE": "", "LD_PRELOAD": ""}
-# Writes where it runs into a file with a name of its own.
-TELL = """
-    import json, os, sys
-    about = {"cores": sorted(os.sched_getaffinity(0)), "threads": os.environ.get("OMP_NUM_THREADS"),
-             "group": os.getpgid(0) == os.getpid(), "arguments": sys.argv[2:]}
-    with open(os.path.join(sys.argv[1], f"{os.getpid()}.json"), "w") as file:
-        json.dump(about, file)
-"""
-
-
-def allowed() -> list[int]:
-    return sorted(os.sched_getaffinity(0))
-
-
 two_cores = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
     reason="two pinned instances need two cores",
 )
-
-
-def script(folder: Path, code: str, name: str = "program.py") -> str:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(textwrap.dedent(code))
-    return str(path)
-
-
-def launch(*arguments: str, env: Mapping[str, str] | None = None) -> child.Result:
-    return child.command([*LAUNCHER, *arguments], env=NEUTRAL | dict(env or {}))
-
-
-def told(folder: Path) -> list[dict[str, object]]:
-    """What the instances of TELL have written, by their cores."""
-    read = [json.loads(path.read_text()) for path in folder.glob("[0-9]*.json")]
-    return sorted(read, key=lambda about: list(about["cores"]))
 
 
 @two_cores
@@ -159,7 +122,7 @@ def test_where_one_instance_fails_the_others_are_ended(tmp_path: Path) -> None:
             signal.pause()
     """
     os.mkfifo(tmp_path / "fifo")
-    done = launch("--ninstances", "2", script(tmp_path, code), str(tmp_path))
+    done = launch("--use-logical-core", "--ninstances", "2", script(tmp_path, code), str(tmp_path))
     assert done.code == 9, done.stderr
     assert "ended with 9, so the others are ended" in done.stderr
     assert (tmp_path / "ended").exists()
@@ -189,7 +152,8 @@ def test_what_an_instance_that_ended_well_left_behind_is_left_alone(tmp_path: Pa
     code = f"""
         import os, signal
         from interlock.backends.xeon import run_cpu
-        code = run_cpu.main(["--ninstances", "2", {script(tmp_path, program)!r}, {str(tmp_path)!r}])
+        arguments = ["--use-logical-core", "--ninstances", "2", {script(tmp_path, program)!r}]
+        code = run_cpu.main([*arguments, {str(tmp_path)!r}])
         # The launcher adopted it, so that this process is told of its end.
         left = int(open({str(tmp_path / "left")!r}).read())
         answer = [code, os.waitpid(left, os.WNOHANG)]
@@ -198,51 +162,52 @@ def test_what_an_instance_that_ended_well_left_behind_is_left_alone(tmp_path: Pa
     assert child.value(code, env=NEUTRAL) == [5, [0, 0]]
 
 
-def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    for arguments in (["nowhere.py"], ["--no-python", "no-such-program"], ["--no-python", "./nowhere"]):
-        done = launch(*arguments)
-        assert done.code == 127
-        assert repr(arguments[-1]) in done.stderr
+def test_what_was_started_by_what_has_gone_is_reaped_while_an_instance_runs(tmp_path: Path) -> None:
+    # The launcher inherits what it does not know; a process that is not reaped keeps its number.
+    program = """
+        import os, signal
+        reading, writing = os.pipe()
+        for _ in range(5):
+            if os.fork() == 0:
+                os.setsid()
+                if os.fork() == 0:
+                    os.write(writing, b"%d " % os.getpid())
+                os._exit(0)
+            os.wait()
+        os.close(writing)
+        orphans = [int(number) for number in open(reading).read().split()]
+        while any(os.path.exists(f"/proc/{number}") for number in orphans):
+            os.sched_yield()
+        print(len(orphans))
+    """
+    done = launch(script(tmp_path, program))
+    assert (done.code, done.stdout) == (0, "5\n"), done.stderr
 
 
-def test_a_program_that_can_not_be_run_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "program"
-    path.write_text("\0")
-    done = launch("--no-python", str(path))
-    assert (done.code, "is not executable" in done.stderr) == (126, True)
-    path.chmod(0o755)
-    done = launch("--no-python", str(path))
-    assert (done.code, "it is no program" in done.stderr) == (126, True)
+@two_cores
+def test_a_launcher_in_an_instance_divides_no_cores_for_the_same_rank_again(tmp_path: Path) -> None:
+    first, second = allowed()[:2]
+    options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1", "--no-python"]
+    env = {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+    done = launch(*options, *LAUNCHER, "--", script(tmp_path, TELL), str(tmp_path), env=env)
+    assert done.code == 0, done.stderr
+    assert [about["cores"] for about in told(tmp_path)] == [[second]]
 
 
-@pytest.mark.parametrize("inside", ["", "logs", "more/logs"])
-def test_a_log_folder_that_is_or_lies_in_a_file_is_named_before_anything_starts(
-    inside: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "file"
-    file.touch()
-    done = launch("--log-path", str(file / inside), script(tmp_path, TELL), str(tmp_path))
-    assert done.code == 126
-    named = repr(str(file)) if inside else "it"
-    why = f"the log folder {str(file / inside)!r} can't be used: {named} is not a folder"
-    assert done.stderr == f"run_cpu: {why}\n"
-    assert told(tmp_path) == []
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_log_folder_without_permission_is_named_before_anything_starts(tmp_path: Path) -> None:
-    tmp_path.joinpath("closed").mkdir(mode=0o500)
-    done = launch("--log-path", str(tmp_path / "closed"), script(tmp_path, TELL), str(tmp_path))
-    assert done.code == 126
-    assert "can't be used: it may not be written to" in done.stderr
-    assert told(tmp_path) == []
-
-
-def test_all_that_keeps_a_plan_from_running_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    done = launch("--log-path", str(tmp_path / "file"), "nowhere.py")
-    assert done.code == 127
-    assert len(done.stderr.splitlines()) == 2
+def test_a_log_that_exists_stays_and_the_next_gets_a_number(tmp_path: Path) -> None:
+    code = f"""
+        import time
+        from interlock.backends.xeon import run_cpu
+        time.strftime = lambda form: "now"
+        arguments = ["--ninstances", "1", "--log-path", {str(tmp_path / "logs")!r}]
+        for word in ("first", "second", "third"):
+            run_cpu.main([*arguments, {script(tmp_path, "import sys; print(sys.argv[1])")!r}, word])
+    """
+    done = child.run(code, env=NEUTRAL)
+    assert done.code == 0, done.stderr
+    names = {path.read_text(): path.stem for path in (tmp_path / "logs").iterdir()}
+    first = names["first\n"]
+    assert names == {"first\n": first, "second\n": f"{first}_2", "third\n": f"{first}_3"}
 
 
 def test_nothing_is_said_of_what_nobody_asked_for(tmp_path: Path) -> None:
@@ -272,40 +237,6 @@ def test_a_launcher_whose_words_nobody_reads_goes_on(tmp_path: Path) -> None:
         assert (done.code, done.stdout) == (7, "said\n")
 
 
-# Runs a plan of two instances, of which the second can't be started; {kind} says why.
-HALF = """
-    import json, os, sys
-    from interlock.backends.xeon import _arguments, _launch, _plan, _topology
-    from interlock.backends.xeon._found import Found
-    from pathlib import Path
-    import dataclasses
-    before = os.sched_getaffinity(0)
-    core = min(before)
-    topology = _topology.read(Path("/"), {{core}})
-    options = _arguments.parse(["--no-python", sys.executable, "-c", "import signal; signal.pause()"])
-    plan = _plan.make(topology, options, {{}}, Found(), python="", stamp="")
-    (first,) = plan.instances
-    second = dataclasses.replace(first, index=1, {change})
-    plan = dataclasses.replace(plan, instances=(first, second))
-    code = _launch.run(plan, dict(os.environ))
-    try:
-        os.waitpid(-1, os.WNOHANG)
-        left = True
-    except ChildProcessError:
-        left = False
-    answer = [code, left, os.sched_getaffinity(0) == before]
-"""
-
-
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [("command=('/nowhere/program',)", 127), ("log='/tmp/' + 300 * 'x'", 126), ("cores=(65535,)", 126)],
-)
-def test_where_one_instance_can_not_be_started_the_others_are_ended(change: str, code: int) -> None:
-    # No child is left over, not even one to be reaped, and this thread may run where it might before.
-    assert child.value(HALF.format(change=change)) == [code, False, True]
-
-
 def test_memory_is_bound_by_numactl_where_there_are_nodes_to_choose_between(tmp_path: Path) -> None:
     numactl = tmp_path / "bin" / "numactl"
     numactl.parent.mkdir()
@@ -324,15 +255,3 @@ def test_memory_is_bound_by_numactl_where_there_are_nodes_to_choose_between(tmp_
     done = child.run(code, env=NEUTRAL | {"PATH": f"{numactl.parent}:{os.environ['PATH']}"})
     assert done.code == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["--membind=0", "--membind=1"]
-
-
-def test_a_system_without_the_files_of_the_kernel_is_one_clear_error(tmp_path: Path) -> None:
-    code = f"""
-        from pathlib import Path
-        from interlock.backends.xeon import run_cpu
-        raise SystemExit(run_cpu.main(["a.py"], root=Path({str(tmp_path)!r})))
-    """
-    done = child.run(code, env=NEUTRAL)
-    assert done.code == 1
-    assert done.stderr.startswith("run_cpu: this launcher needs Linux")
-    assert len(done.stderr.splitlines()) == 1

@@ -157,6 +157,10 @@ def test_a_quota_is_the_most_that_a_plan_without_numbers_takes(topology: Topolog
             {"LOCAL_RANK": "x", "LOCAL_WORLD_SIZE": "2"},
             "LOCAL_RANK is 'x'; it must be a whole number of at least 0",
         ),
+        (
+            {"LOCAL_RANK": "1" * 5000, "LOCAL_WORLD_SIZE": "2"},
+            "LOCAL_RANK is '111111111111...1111111111111'; it must be a whole number",
+        ),
         ({"LOCAL_RANK": "-1", "LOCAL_WORLD_SIZE": "2"}, "LOCAL_RANK is '-1'"),
         ({"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "0"}, "LOCAL_WORLD_SIZE is '0'"),
         ({"LOCAL_RANK": "2", "LOCAL_WORLD_SIZE": "2"}, "LOCAL_RANK is 2 and LOCAL_WORLD_SIZE is 2"),
@@ -168,6 +172,44 @@ def test_a_rank_that_makes_no_sense_is_named(environment: dict[str, str], said: 
     with pytest.raises(_plan.PlanError) as raised:
         planned(machines.topology("one_socket"), Options("train.py"), environment)
     assert str(raised.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("preloaded", "asks", "preloads", "has_settings"),
+    [
+        ("/a/libjemalloc.so.2", False, ["iomp5", "user"], True),
+        ("/a/libmimalloc.so", False, ["iomp5", "user"], False),
+        ("/a/libtcmalloc_minimal.so.4", False, ["iomp5", "user"], False),
+        ("/a/libjemalloc.so.2", True, ["iomp5", "tcmalloc", "user"], False),
+        ("/a/libother.so", False, ["iomp5", "tcmalloc", "user"], False),
+    ],
+)
+def test_an_allocator_that_is_preloaded_already_is_the_one_unless_another_is_asked_for(
+    preloaded: str, asks: bool, preloads: list[str], has_settings: bool
+) -> None:
+    environment = {"LD_PRELOAD": preloaded}
+    wanted = Options("train.py", enable_tcmalloc=asks)
+    topology = machines.topology("one_socket")
+    plan = _plan.make(topology, wanted, environment, golden.found({}), python="python", stamp="now")
+    got = plan.instances[0].environment
+    paths = {"user": preloaded} | {name: f"/opt/lib/lib{name}.so" for name in ("iomp5", "tcmalloc")}
+    assert got["LD_PRELOAD"] == ":".join(paths[name] for name in preloads)
+    assert ("MALLOC_CONF" in got) is has_settings
+
+
+def test_cores_are_divided_once_for_a_rank() -> None:
+    topology = machines.topology("two_sockets")
+    outer = {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+    for wanted in (Options("train.py"), Options("train.py", ninstances=2, rank=1)):
+        inner = {**outer, **planned(topology, wanted, outer).instances[0].environment}
+        assert len(planned(topology, Options("train.py"), inner).instances[0].cores) == 8
+        # Another outer launcher below this one has ranks of its own.
+        inner["LOCAL_WORLD_SIZE"] = "4"
+        assert len(planned(topology, Options("train.py"), inner).instances[0].cores) == 2
+    # What is not pinned finds all cores again.
+    (unpinned,) = planned(topology, Options("train.py", disable_taskset=True), outer).instances
+    inner = {**outer, **unpinned.environment}
+    assert len(planned(topology, Options("train.py"), inner).instances[0].cores) == 4
 
 
 def test_a_rank_of_ones_own_beats_that_of_an_outer_launcher_even_a_wrong_one() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests import child
-from tests.backends.xeon.test_launch import NEUTRAL
+from tests.backends.xeon.launcher import NEUTRAL
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
@@ -68,7 +68,9 @@ def drive_and_listen(
     return answer
 
 
-@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize(
+    ("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129), ("SIGQUIT", 131)]
+)
 def test_a_signal_is_passed_on_and_is_how_the_launcher_ends(name: str, code: int, tmp_path: Path) -> None:
     program = f"""
         def end(number, frame):
@@ -142,6 +144,49 @@ def test_what_an_instance_has_started_ends_with_it(tmp_path: Path) -> None:
 def test_what_outlives_an_instance_is_killed_after_the_time_of_grace(tmp_path: Path) -> None:
     program = BELOW.format(first="signal.signal(signal.SIGTERM, signal.SIG_IGN)")
     assert drive(tmp_path, program, [(int(signal.SIGTERM), 1)], SOON) == [143, ["below"]]
+
+
+def test_what_an_instance_has_started_in_a_session_of_its_own_is_killed_with_it(tmp_path: Path) -> None:
+    program = """
+        code = "import os, signal, sys; os.write(int(sys.argv[1]), b'below\\\\n'); signal.pause()"
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        subprocess.Popen([sys.executable, "-c", code, str(pipe)], pass_fds=[pipe], start_new_session=True)
+        while True:
+            signal.pause()
+    """
+    assert drive(tmp_path, program, [(int(signal.SIGTERM), 1)], SOON) == [143, ["below"]]
+
+
+def test_a_launcher_that_is_killed_by_another_leaves_no_instance(tmp_path: Path) -> None:
+    inner = tmp_path / "inner.py"
+    inner.write_text(
+        SAY + "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nsay('inner')\nwhile True: signal.pause()"
+    )
+    program = f"""
+        from interlock.backends.xeon import run_cpu
+        sys.exit(run_cpu.main(["--ninstances", "1", {str(inner)!r}, sys.argv[1]]))
+    """
+    assert drive(tmp_path, program, [(int(signal.SIGTERM), 1)], SOON) == [143, ["inner"]]
+
+
+def test_an_instance_that_is_stopped_takes_note_of_a_signal(tmp_path: Path) -> None:
+    # A terminal stops what reads from it in the background. Another process tells when that has come about.
+    program = """
+        def end(number, frame):
+            say("ended")
+            sys.exit(0)
+        signal.signal(signal.SIGTERM, end)
+        if os.fork() == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            while open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()[0] != "T":
+                os.sched_yield()
+            say("stopped")
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        while True:
+            signal.pause()
+    """
+    assert drive(tmp_path, program, [(int(signal.SIGTERM), 1)]) == [143, ["stopped", "ended"]]
 
 
 def test_people_are_told_whose_child_is_killed(tmp_path: Path) -> None:

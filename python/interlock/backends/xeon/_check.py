@@ -33,12 +33,12 @@ def obstacles(plan: Plan, environment: Mapping[str, str]) -> tuple[Obstacle, ...
 
 def _of_program(plan: Plan, environment: Mapping[str, str]) -> Iterator[Obstacle]:
     """Python and numactl would be started, and say so in words and with codes of their own."""
-    path = Path(plan.program)
+    exists = os.path.exists(plan.program)
     if plan.runs_python_file:
-        if not path.exists():
+        if not exists:
             yield Obstacle(f"there is no program {plan.program!r}", NOT_FOUND)
     elif plan.runs_program and shutil.which(plan.program, path=environment.get("PATH")) is None:
-        if path.exists() and "/" in plan.program:
+        if exists and "/" in plan.program:
             yield Obstacle(f"{plan.program!r} is not executable", NOT_RUN)
         else:
             yield Obstacle(f"there is no program {plan.program!r}", NOT_FOUND)
@@ -49,7 +49,7 @@ def _of_logs(folder: str) -> Iterator[Obstacle]:
     path = Path(folder).absolute()
     there = next((each for each in (path, *path.parents) if os.path.lexists(each)), path)
     named = "it" if there == path else repr(str(there))
-    if not there.is_dir():
+    if not os.path.isdir(there):
         yield Obstacle(f"the log folder {folder!r} can't be used: {named} is not a folder", NOT_RUN)
     elif not os.access(there, os.W_OK | os.X_OK):
         yield Obstacle(f"the log folder {folder!r} can't be used: {named} may not be written to", NOT_RUN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
@@ -9,7 +10,13 @@ from interlock.backends.xeon import _numbers, _words
 from interlock.backends.xeon._options import LATENCY_CORES, Options
 from interlock.backends.xeon._topology import LogicalCore, Topology
 
-__all__ = ["PlanError", "divide"]
+__all__ = ["PlanError", "divide", "mark"]
+
+# What tells a launcher below this one that it is one of an outer one's, whose cores are divided already.
+_MARK = "RUN_CPU_DIVIDED"
+
+# The most that a rank has.
+_DIGITS = 9
 
 _Cores = tuple[LogicalCore, ...]
 
@@ -73,8 +80,16 @@ def _listed(topology: Topology, numbers: Sequence[int]) -> _Cores:
     return tuple(by_number[number] for number in sorted(numbers))
 
 
+def mark(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable that keeps launchers below this one from dividing for the same rank again."""
+    ranks = [environment.get(name, "") for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE")]
+    return {_MARK: "/".join(ranks)} if all(ranks) else {}
+
+
 def _outer(environment: Mapping[str, str]) -> tuple[int, int]:
     """Return which of how many launchers this is: what torchrun and others like it tell their children."""
+    if _MARK in environment and mark(environment) == {_MARK: environment[_MARK]}:
+        return 0, 1
     size = _count(environment, "LOCAL_WORLD_SIZE", least=1)
     rank = _count(environment, "LOCAL_RANK", least=0)
     if rank is None:
@@ -91,8 +106,11 @@ def _count(environment: Mapping[str, str], name: str, *, least: int) -> int | No
     text = environment.get(name, "")
     if not text:
         return None
-    if not (text.isascii() and text.isdecimal() and int(text) >= least):
-        raise PlanError(f"{name} is {text!r}; it must be a whole number of at least {least}")
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS and int(text) >= least):
+        raise PlanError(
+            f"{name} is {reprlib.repr(text)}; it must be a whole number of at least {least}, "
+            f"with at most {_DIGITS} digits"
+        )
     return int(text)
 
 

@@ -62,6 +62,10 @@ def _allocator(
     if options.use_default_allocator:
         return None
     asked = "tcmalloc" if options.enable_tcmalloc else "jemalloc" if options.enable_jemalloc else None
+    given = [file for entry in kept if "malloc" in (file := entry.rpartition("/")[2])]
+    if given and not asked:
+        # Whoever preloads an allocator wants that one: mimalloc, or another build of these two.
+        return "jemalloc" if given[0].startswith("libjemalloc.so") else None
     for name in [asked] if asked else ["tcmalloc", "jemalloc"]:
         if _preload(name, found, kept, added):
             return name

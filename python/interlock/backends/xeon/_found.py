@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
@@ -53,7 +54,7 @@ def look(
         name: path for name in _FILES if (path := next(filter(_can_be_preloaded, paths[name]), None))
     }
     others = {name: paths[name][0] for name in _FILES if paths[name] and name not in libraries}
-    missing = tuple(entry for entry in preloads(environment) if "/" in entry and not Path(entry).exists())
+    missing = tuple(entry for entry in preloads(environment) if _is_missing(entry))
     numactl = shutil.which("numactl", path=environment.get("PATH")) if len(memory_nodes) > 1 else None
     refuses = None if numactl is None else _refusal(numactl, min(memory_nodes), environment)
     return Found(
@@ -68,6 +69,11 @@ def look(
 def preloads(environment: Mapping[str, str]) -> list[str]:
     """Return the entries of LD_PRELOAD, which the loader divides at colons and at spaces."""
     return environment.get("LD_PRELOAD", "").replace(":", " ").split()
+
+
+def _is_missing(entry: str) -> bool:
+    # The loader itself looks for a plain name, and puts folders in the place of $LIB, $ORIGIN and $PLATFORM.
+    return "/" in entry and "$" not in entry and not os.path.exists(entry)
 
 
 def _places(
@@ -88,7 +94,8 @@ def _places(
 def _paths(name: str, places: tuple[Path, ...]) -> Iterator[str]:
     for folder in places:
         for file in _FILES[name]:
-            if (folder / file).is_file():
+            # Unlike a Path, this says no where it may not look.
+            if os.path.isfile(folder / file):
                 yield str(folder / file)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 
-from interlock.backends.xeon import _check, _words
+from interlock.backends.xeon import _check, _processes, _words
 from interlock.backends.xeon._output import say
 from interlock.backends.xeon._plan import Instance, Plan
 from interlock.backends.xeon._signals import Signals
@@ -27,23 +26,19 @@ _SECONDS_WITHOUT_WORDS = 1.0
 # How often groups that are to end are asked whether they are empty: nobody tells of the end of a grandchild.
 _SECONDS_BETWEEN_LOOKS = 0.05
 
-# Numbers of the kernel's prctl.
-_SET_CHILD_SUBREAPER = 36
-_GET_CHILD_SUBREAPER = 37
-
 
 def run(plan: Plan, environment: Mapping[str, str], *, grace: float = GRACE) -> int:
     """Run the plan and return the exit code: that of the first instance that failed, or 0.
 
     An instance that a signal ended counts as 128 and its number, and so does a signal to the launcher.
-    Where one fails, or can't be started, the others are ended.
+    Where one fails, or can't be started, the others are ended. Meanwhile this process reaps all its children.
     """
     obstacles = _check.obstacles(plan, environment)
     if obstacles:
         for each in obstacles:
             say(each.message)
         return obstacles[0].code
-    with Signals() as signals, _adopting_orphans():
+    with Signals() as signals, _processes.adopting_orphans():
         launch = _Launch(signals, grace)
         try:
             try:
@@ -100,30 +95,35 @@ class _Launch:
     def kill(self) -> None:
         """Kill what is left, whatever led here, and wait for it."""
         if self._running:
-            self._send(signal.SIGKILL)
+            self._kill()
         for process in self._running.values():
             process.wait()
 
     def _look(self) -> None:
         """Take note of what has ended, and see to it that all do where one was told to."""
-        for index, process in list(self._running.items()):
-            code = process.poll()
-            if code is None:
-                continue
-            del self._running[index]
-            if code == 0 and self._ending_since is None:
-                # What it leaves behind is its own affair, and its number may soon be another group's.
-                self._groups.pop(process.pid, None)
-            if code != 0 and self._ending_since is None:
-                ended = f"ended with {code}" if code > 0 else f"was ended by {_name(-code)}"
-                others = ", so the others are ended" if self._running else ""
-                say(f"instance {index} {ended}{others}")
-                self.end(signal.SIGTERM, code if code > 0 else 128 - code)
+        leaders = {process.pid: index for index, process in self._running.items()}
+        for child in _processes.ended_children():
+            if child in leaders:
+                self._take_note(leaders[child], self._running.pop(leaders[child]).wait())
+            else:
+                os.waitpid(child, 0)
         if self._ending_since is not None:
-            self._reap_orphans()
             self._groups = {group: index for group, index in self._groups.items() if _lives(group)}
             if self._groups:
                 self._urge(time.monotonic() - self._ending_since)
+
+    def _take_note(self, index: int, code: int) -> None:
+        """Take note of how an instance has ended, after which the others end where it failed."""
+        if self._ending_since is not None:
+            return
+        if code == 0:
+            # What it leaves behind is its own affair, and its number may soon be another group's.
+            self._groups = {group: other for group, other in self._groups.items() if other != index}
+            return
+        ended = f"ended with {code}" if code > 0 else f"was ended by {_name(-code)}"
+        others = ", so the others are ended" if self._running else ""
+        say(f"instance {index} {ended}{others}")
+        self.end(signal.SIGTERM, code if code > 0 else 128 - code)
 
     def _urge(self, seconds: float) -> None:
         """Tell people who still runs so many seconds after the first signal, and in the end kill it."""
@@ -134,7 +134,7 @@ class _Launch:
         if not self._has_killed:
             say(f"killed after {self._grace:g} s: {self._left()}")
             self._has_killed = True
-        self._send(signal.SIGKILL)
+        self._kill()
         # Whatever still shows in a group whose leader has gone is only waiting to be reaped.
         leaders = {process.pid for process in self._running.values()}
         self._groups = {group: index for group, index in self._groups.items() if group in leaders}
@@ -150,38 +150,20 @@ class _Launch:
         running = [_words.instances(self._running.keys())] if self._running else []
         return " and ".join([*running, *([f"what {_words.instances(orphaned)} started"] if orphaned else [])])
 
-    def _reap_orphans(self) -> None:
-        """Reap what instances that have gone had started."""
-        for group in self._groups.keys() - {process.pid for process in self._running.values()}:
-            with contextlib.suppress(ChildProcessError):
-                while os.waitpid(-group, os.WNOHANG)[0] != 0:
-                    pass
+    def _kill(self) -> None:
+        """Kill what is left, and what that has started in groups of its own, as another launcher does."""
+        started = _processes.below(self._groups.keys())
+        self._send(signal.SIGKILL)
+        for process in started:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
 
     def _send(self, number: int) -> None:
         for group in self._groups:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(group, number)
-
-
-@contextlib.contextmanager
-def _adopting_orphans() -> Generator[None, None, None]:
-    """Let this process inherit children of instances that have gone, to reap them.
-
-    The first process of a container, which would inherit them else, often reaps nothing, and then their
-    group would seem to live.
-    """
-    try:
-        prctl = ctypes.CDLL(None).prctl
-    except (OSError, AttributeError):
-        yield
-        return
-    before = ctypes.c_int(0)
-    prctl(_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
-    prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    try:
-        yield
-    finally:
-        prctl(_SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
+                # What a terminal has stopped would take note of the signal no sooner than it goes on.
+                os.killpg(group, signal.SIGCONT)
 
 
 def _lives(group: int) -> bool:

@@ -72,6 +72,8 @@ def make(
     threads = environment.get("OMP_NUM_THREADS")
     if threads is not None and any(threads != str(len(group)) for group in groups.values()):
         notes.append(f"OMP_NUM_THREADS is set already and stays {threads!r}")
+    # What is not pinned finds all cores again, and has to take its part of them again.
+    mark = {} if options.disable_taskset else _division.mark(environment)
     program = _program(options, python)
     instances: list[Instance] = []
     for index, group in groups.items():
@@ -85,7 +87,7 @@ def make(
                 cores,
                 tuple(sorted({core.node for core in group})),
                 nodes,
-                own | shared.variables,
+                own | mark | shared.variables,
                 (*prefix, *program),
                 _log(options, stamp, index, cores),
             )

@@ -72,13 +72,25 @@ def _log(instance: Instance) -> Generator[int | None, None, None]:
         return
     try:
         os.makedirs(os.path.dirname(instance.log) or ".", exist_ok=True)
-        log = os.open(instance.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        log = _new_file(instance.log)
     except OSError as error:
         raise StartError(f"the log {instance.log} can't be written: {_reason(error)}", NOT_RUN) from error
     try:
         yield log
     finally:
         os.close(log)
+
+
+def _new_file(path: str) -> int:
+    """Create a file; where there is one, as another launcher made in the same second, with a number added."""
+    stem, ending = os.path.splitext(path)
+    name, number = path, 1
+    while True:
+        try:
+            return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            number += 1
+            name = f"{stem}_{number}{ending}"
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -5,6 +5,7 @@ Everything is read from files below a root folder, so that tests can hand in tho
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ def read(root: Path, affinity: Collection[int] | None = None) -> Topology:
     Raises `TopologyError` where the kernel has no such files.
     """
     folder = root / "sys" / "devices" / "system" / "cpu"
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise TopologyError("this launcher needs Linux: it reads /sys/devices/system/cpu, which is not there")
     nodes = _nodes(folder.parent / "node")
     node_of = {number: node for node, numbers in nodes.items() for number in numbers}
