@@ -178,7 +178,10 @@ def with_output(redirected: str, *arguments: str) -> child.Result:
         pytest.param(
             ">/dev/full",
             "No space left",
-            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full"),
+            marks=pytest.mark.skipif(
+                not Path("/dev/full").exists(),
+                reason="there is no /dev/full here",
+            ),
         ),
     ],
 )
@@ -197,7 +200,7 @@ def test_without_standard_error_a_wrong_name_still_ends_with_its_status() -> Non
     assert (done.code, done.stdout) == (2, "")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="makes a pipe small")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a program make a pipe small")
 def test_an_interrupt_ends_it_without_a_traceback() -> None:
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import groupby
 from pathlib import Path
 
@@ -220,10 +219,8 @@ def test_a_terminal_without_letters_for_a_path_does_not_end_it(tmp_path: Path) -
     assert "/f\\xfcr/\\udcff" in printed
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@stand_in.NEEDS_COMPILER
 def test_the_report_loads_no_library_of_a_vendor(tmp_path: Path) -> None:
-    if stand_in.COMPILER is None:
-        pytest.skip("stand-ins are built with cc")
     stand_in.build(tmp_path, "libcudnn.so.9", stand_in.CUDNN % 92_800)
     code = """
         from interlock._report.command import main

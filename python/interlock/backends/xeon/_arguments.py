@@ -44,7 +44,9 @@ def fail(message: str) -> NoReturn:
 def _fail_for_unknown(word: str) -> NoReturn:
     name = word.partition("=")[0]
     fields = {field.name for field in dataclasses.fields(Options)} - {"program", "arguments"}
-    meant = near(name.replace("_", "-"), ["--" + each.replace("_", "-") for each in (*fields, "help")])
+    # The module's short form is what errors name; its long one is what a slip may be like.
+    known = [*map(_options.spelled, fields), "--module", "--help"]
+    meant = near(name.replace("_", "-"), known)
     fail(f'there is no option "{name}"' + ("" if meant is None else f'; did you mean "{meant}"?'))
 
 
@@ -75,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     _switch(reader.add_argument, "no-python", "the program is run itself, and not by Python")
 
     plan = reader.add_argument_group("plan")
-    _switch(plan.add_argument, "dry-run", "print the plan and start nothing")
+    _switch(plan.add_argument, "dry-run", "print the plan and start no instance")
     _switch(plan.add_argument, "json", "with --dry-run, print the plan as JSON")
 
     memory = reader.add_argument_group("memory allocator (by default tcmalloc or jemalloc if there is one)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["LATENCY_CORES", "Options", "conflict"]
+__all__ = ["LATENCY_CORES", "Options", "conflict", "spelled"]
 
 # How many cores an instance has in latency mode.
 LATENCY_CORES = 4
@@ -40,10 +40,14 @@ class Options:
     json: bool = False
 
     @property
+    def has_number(self) -> bool:
+        """Whether numbers say which instances there are."""
+        return self.ninstances is not None or self.ncores_per_instance is not None
+
+    @property
     def an_instance_per_node(self) -> bool:
         """Whether nodes, and no numbers, say which instances there are."""
-        numbers = self.ninstances is not None or self.ncores_per_instance is not None
-        return self.throughput_mode or (self.multi_instance and not numbers and not self.latency_mode)
+        return self.throughput_mode or (self.multi_instance and not self.has_number and not self.latency_mode)
 
 
 # Options of which at most one may be given.
@@ -71,18 +75,17 @@ def conflict(options: Options) -> str | None:
     """Return what is wrong with these options whatever the machine, or None."""
     for one, other in _EXCLUSIVE:
         if _is_given(options, one) and _is_given(options, other):
-            return f"{_spelled(one)} and {_spelled(other)} contradict each other; give one of them"
+            return f"{spelled(one)} and {spelled(other)} contradict each other; give one of them"
     if options.json and not options.dry_run:
         return "--json is a form of the plan that --dry-run prints; give both"
     if options.log_file_prefix is not None and options.log_path is None:
         return "--log-file-prefix names files in the folder of --log-path; give both"
-    has_number = options.ninstances is not None or options.ncores_per_instance is not None
-    if options.core_list is not None and not has_number:
+    if options.core_list is not None and not options.has_number:
         return "--core-list needs --ninstances or --ncores-per-instance, which say how to divide the cores"
     if options.skip_cross_node_cores and options.ncores_per_instance is None and not options.latency_mode:
         return "--skip-cross-node-cores needs --ncores-per-instance or --latency-mode"
     has_mode = options.latency_mode or options.throughput_mode or options.multi_instance
-    if options.rank is not None and not (has_number or has_mode):
+    if options.rank is not None and not (options.has_number or has_mode):
         return (
             "--rank needs --ninstances, --ncores-per-instance, --latency-mode, --throughput-mode or "
             "--multi-instance, which say of which instances it is one"
@@ -108,5 +111,6 @@ def _is_given(options: Options, name: str) -> bool:
     return value is not None and value is not False
 
 
-def _spelled(name: str) -> str:
+def spelled(name: str) -> str:
+    """Return an option as it is written on the command line."""
     return "-m" if name == "module" else "--" + name.replace("_", "-")
