@@ -28,11 +28,11 @@ test-gpu: $(if $(GPU_PYTHON),,install) ## run what needs a GPU; GPU_PYTHON=/path
 # 4 GB in an environment of its own, and so no part of `make test`.
 test-vendor: test-environment ## install the real vendor libraries (4 GB) beside interlock and prove what it says of them
 	@$(PYTHON) tools/environment.py vendor
-	@$(VENV_PYTHON) tools/package.py install .venv-vendor/bin/python
+	@$(VENV_PYTHON) tools/package.py install release .venv-vendor/bin/python
 	@.venv-vendor/bin/python -m pytest tests/vendor --vendor
 
 bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
-	@$(VENV_PYTHON) tools/package.py install
+	@$(VENV_PYTHON) tools/package.py install release
 	@$(VENV_PYTHON) -m tests.benchmarks.run
 
 bench-gpu: $(if $(GPU_PYTHON),,install) ## measure a GPU's driver beside PyTorch; GPU_PYTHON=/path/to/python with the wheel and PyTorch

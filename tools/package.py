@@ -1,7 +1,8 @@
 """Build the wheel that is tested, and check that the source distribution makes the same one.
 
-`install` builds the wheel and installs it into `.venv`, or into the environment whose interpreter is
-named. `compare` builds a wheel from the source distribution and compares the two lists of files.
+`install [PROFILE] [PYTHON]` builds the wheel with a Cargo profile, by default that of the Rust tests, and
+installs it into `.venv` or into the environment of another interpreter. `compare` builds a wheel from the
+source distribution and compares the two lists of files.
 """
 
 import os
@@ -29,18 +30,19 @@ def maturin(project: Path, *arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "maturin", *arguments], cwd=project, check=True)
 
 
-def build(project: Path, folder: Path) -> Path:
-    """Build the release wheel of `project` into an emptied `folder`."""
+def build(project: Path, folder: Path, profile: str) -> Path:
+    """Build the wheel of `project` into an emptied `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
-    maturin(project, "build", "--release", "--interpreter", sys.executable, "--out", str(folder))
+    interpreter = ["--interpreter", sys.executable]
+    maturin(project, "build", "--profile", profile, *interpreter, "--out", str(folder))
     return only(folder, "*.whl")
 
 
-def install(python: str = sys.executable) -> int:
-    """Build the wheel and install it; whatever was installed before is gone even when the build fails."""
+def install(profile: str = "dev", python: str = sys.executable) -> int:
+    """Build the wheel and install it; the wheel installed before is removed even if the build fails."""
     pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run([*pip, "uninstall", "--yes", "interlock"], check=True)
-    subprocess.run([*pip, "install", "--no-deps", str(build(ROOT, WHEELS))], check=True)
+    subprocess.run([*pip, "install", "--no-deps", str(build(ROOT, WHEELS, profile))], check=True)
     return 0
 
 
@@ -67,7 +69,7 @@ def compare() -> int:
     ours = files(only(WHEELS, "*.whl"))
     # Cargo can't tell the two copies of our crates apart, so each has a folder of its own to build in.
     os.environ["CARGO_TARGET_DIR"] = str(WORK / "cargo")
-    theirs = files(build(unpacked_source_distribution(), WORK / "wheel-from-sdist"))
+    theirs = files(build(unpacked_source_distribution(), WORK / "wheel-from-sdist", "release"))
     for name in sorted(ours - theirs):
         print(f"only in the wheel of the working tree: {name}")
     for name in sorted(theirs - ours):
