@@ -111,10 +111,9 @@ def summary(outcomes: list[Outcome]) -> int:
     for outcome in outcomes:
         print(outcome.line())
     failures = sum(not outcome.passed for outcome in outcomes)
-    real, cpu = (
-        sum(times) / 60 for times in zip(*((o.seconds, o.cpu_seconds) for o in outcomes), strict=True)
-    )
-    print(f"{real:.1f} minutes, {cpu:.1f} minutes of processor time")
+    real = sum(outcome.seconds for outcome in outcomes)
+    cpu = sum(outcome.cpu_seconds for outcome in outcomes)
+    print(f"{real / 60:.1f} minutes, {cpu / 60:.1f} minutes of processor time")
     print(f"{len(outcomes) - failures} passed, {failures} failed")
     return 1 if failures else 0
 
