@@ -13,16 +13,15 @@ from pathlib import Path
 
 from check import Outcome, run, summary
 from environment import create, install, python_of, requirements
-from package import maturin, only
+from package import maturin, only, pip
 from steps import PYTHON, ROOT, RUST_PACKAGES, Step
 
 TARGET_DIR = ROOT / "target" / "sanitized"
 WHEELS = TARGET_DIR / "wheel"
 RUNTIME = TARGET_DIR / "libasan_runtime.so"
 ENVIRONMENT = str(ROOT / ".venv-sanitized")
-# Python and the libraries below it release nothing at exit, so leaks can't be told from that. A failed
-# allocation must reach the code under test. A report must end the process with a signal, not with a status that
-# a test could expect.
+# Python releases little at exit, so leaks can't be told apart. A failed allocation must reach the code under
+# test. A report must end the process with a signal, not with a status that a test could expect.
 OPTIONS = "detect_leaks=0:allocator_may_return_null=1:abort_on_error=1:allow_user_segv_handler=1"
 COMPILER = {
     "RUSTC_BOOTSTRAP": "1",
@@ -31,15 +30,10 @@ COMPILER = {
     "ASAN_OPTIONS": OPTIONS,
 }
 PRELOADED = {"LD_PRELOAD": str(RUNTIME), "ASAN_OPTIONS": OPTIONS, "PYTHONMALLOC": "malloc"}
-# What the sanitizer sees. The other folders test text, types and packages.
-TESTS = [
-    "tests/accelerator",
-    "tests/autograd",
-    "tests/backends",
-    "tests/processes",
-    "tests/state",
-    "tests/tensor",
-]
+FUZZ = ["-m", "tests.fuzz", "--seconds", "60"]
+# The other folders test text, types and packages.
+FOLDERS = ("accelerator", "autograd", "backends", "processes", "state", "tensor")
+TESTS = [f"tests/{folder}" for folder in FOLDERS]
 
 
 def ask(*command: str) -> str:
@@ -77,10 +71,7 @@ def build_wheel(target: str) -> None:
     maturin(ROOT, *build, "--interpreter", PYTHON, "--out", str(WHEELS))
     create(ENVIRONMENT)
     install(ENVIRONMENT, requirements("test"))
-    pip = [python_of(ENVIRONMENT), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run(
-        [*pip, "install", "--no-deps", "--force-reinstall", str(only(WHEELS, "*.whl"))], check=True
-    )
+    pip(python_of(ENVIRONMENT), "install", "--no-deps", "--force-reinstall", str(only(WHEELS, "*.whl")))
 
 
 def steps(target: str) -> list[Step]:
@@ -93,9 +84,7 @@ def steps(target: str) -> list[Step]:
         Step("rust tests", [[*rust, *RUST_PACKAGES, "--target", target]], variables=COMPILER),
         Step("wheel", [[*tool, "wheel", target], [*tool, "runtime"]]),
         Step("pytest", [[python, "-m", "pytest", *selected, *TESTS]], variables=PRELOADED, needs=("wheel",)),
-        Step(
-            "fuzz", [[python, "-m", "tests.fuzz", "--seconds", "60"]], variables=PRELOADED, needs=("wheel",)
-        ),
+        Step("fuzz", [[python, *FUZZ]], variables=PRELOADED, needs=("wheel",)),
     ]
 
 
