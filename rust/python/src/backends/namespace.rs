@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 
 use super::names::Names;
 use super::{convert, names};
-use crate::errors::{IntoPython, raised};
+use crate::errors::raised;
 use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 
 /// The flags of one owner.
