@@ -11,7 +11,9 @@ use std::time::Duration;
 use interlock::accelerator::driver::*;
 use interlock::accelerator::host::{HostDriver, HostOptions};
 use interlock::accelerator::memory::OutOfMemory;
-use interlock::accelerator::{self, CaptureMode, Device, DeviceType, Event, Graph, Stream, Work};
+use interlock::accelerator::{
+    self, CaptureMode, Device, DeviceType, Event, Graph, KnownDevices, Stream, Work,
+};
 use interlock::{Error, Result};
 
 #[macro_use]
@@ -160,7 +162,11 @@ fn the_whole_namespace_works_on_a_registered_driver() {
     let [first, second]: [Device; 2] = ["thirdparty:0", "thirdparty:1"].map(|name| name.parse().unwrap());
     assert_eq!(accelerator::current_accelerator(), Some(Device::of(*KIND)));
     assert_eq!((accelerator::device_count(), accelerator::is_available()), (2, true));
+    assert_eq!(accelerator::known_devices(), None, "a registered driver may block, so it has to be asked");
+    assert_eq!(accelerator::current_index(), None);
     assert_eq!(accelerator::current_device().unwrap(), first);
+    let known = KnownDevices { accelerator: Some(Device::of(*KIND)), count: 2 };
+    assert_eq!((accelerator::known_devices(), accelerator::current_index()), (Some(known), Some(0)));
     assert_eq!(accelerator::properties(None).unwrap().name, "host device");
 
     streams_and_events(second);
@@ -212,9 +218,13 @@ fn a_graph() {
 
 /// Told once for each, and again where one is made again after it was taken back.
 fn changes_that_come_too_late() {
+    let mut last = 0;
     for (changes, told) in [(0, false), (1, true), (1, false), (2, true), (0, false), (2, true)] {
         CHANGES.store(changes, Ordering::Relaxed);
         let expected = told.then(|| format!("there were {changes} changes"));
+        // Where something is to be told, the question has to be asked in full.
+        assert_eq!(accelerator::known_devices().is_none(), changes != last, "{changes} changes");
+        last = changes;
         assert_eq!(accelerator::environment_came_too_late(), expected);
     }
 }

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
 from types import ModuleType, TracebackType
-from typing import Any, Literal, TypedDict, TypeVar, final, type_check_only
+from typing import Any, Literal, Self, TypedDict, TypeVar, final, type_check_only
 
 from interlock._core.accelerator import device
 
@@ -17,6 +17,18 @@ class Flag(TypedDict):
     variables: list[str]
     acts_on: str
     doc: str
+
+class FlagHandle:
+    def __new__(cls, name: str) -> Self: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> Any: ...
+    @value.setter
+    def value(self, value: Any) -> None: ...
+    @value.deleter
+    def value(self) -> None: ...
+    def override(self, value: Any) -> FlagScope: ...
 
 @final
 class FlagScope:

@@ -8,6 +8,7 @@ mod given;
 mod loader;
 mod openmp;
 mod packages;
+mod presence;
 mod search;
 mod system;
 mod table;
@@ -22,7 +23,9 @@ use loader::{Handle, Loaded};
 pub(crate) use loader::{file_of, reason_of};
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
 pub(crate) use packages::PACKAGES;
-pub use packages::{Packages, set_packages};
+pub use packages::{Packages, packages_are, set_packages};
+use presence::Look;
+pub(crate) use presence::Presence;
 use search::Places;
 pub use table::{
     ALL, CUBLAS, CUBLASLT, CUDNN, CUFFT, CURAND, CUSOLVER, CUSPARSE, CUSPARSELT, MKL, NCCL, NVML, NVRTC,
@@ -33,6 +36,7 @@ pub use verbose::{VerboseLibrary, VerboseScope};
 use version::Question;
 pub use version::Version;
 
+use crate::sync::TryLock;
 use crate::{Error, Result};
 
 /// A library that this crate never links.
@@ -47,6 +51,8 @@ pub struct Library {
     places: Places,
     version: Question,
     handle: Handle,
+    /// What [`presence`](Library::presence) found last.
+    looked: TryLock<Option<Look>>,
 }
 
 /// What led to a file of a library, the strongest first.

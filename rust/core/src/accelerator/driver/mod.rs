@@ -47,7 +47,15 @@ pub unsafe trait Driver: Send + Sync {
     /// started.
     fn device_count(&self) -> u32;
 
+    /// Returns the number of devices if that is known without blocking: 0 where the driver can't be used, `None` where
+    /// [`unavailable`](Driver::unavailable) and [`device_count`](Driver::device_count) have to be called. They are not
+    /// called in a process that uses the driver: it has the devices that it had when it was started.
+    fn count_at_once(&self) -> Option<u32> {
+        None
+    }
+
     /// What the environment asks of it that comes too late, in one sentence: once it is started, it does not follow.
+    /// It does not block.
     fn changed_too_late(&self) -> Option<String> {
         None
     }

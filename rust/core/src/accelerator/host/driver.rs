@@ -78,6 +78,10 @@ unsafe impl Driver for HostDriver {
         self.options.devices
     }
 
+    fn count_at_once(&self) -> Option<u32> {
+        Some(self.options.devices)
+    }
+
     fn start(&self) -> Result<()> {
         self.options.faults.bind(self.shared(), true)
     }
