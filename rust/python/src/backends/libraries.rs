@@ -67,7 +67,11 @@ fn find_library(py: Python<'_>, name: &str) -> PyResult<Description> {
 fn load_library(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<Description> {
     let library = named(py, name)?;
     let load = || {
-        library.load(path.as_deref())?;
+        match path.as_deref() {
+            // SAFETY: that the file is this library is the Python program's duty, as the documentation of `load` says.
+            Some(path) => unsafe { library.load_from(path)? },
+            None => library.load()?,
+        };
         describe(library)
     };
     detached_with_environment(py, load).into_python(py)
@@ -96,7 +100,8 @@ fn named(py: Python<'_>, name: &str) -> PyResult<&'static Library> {
 /// Tells the search where Python's packages are now, unless a program has put something odd in the place of `sys.path`.
 pub(super) fn tell_packages(py: Python<'_>) {
     if let Ok(packages) = packages(py) {
-        libraries::set_packages(packages);
+        // SAFETY: the interpreter loads extension modules from these folders as well, and trusts them.
+        unsafe { libraries::set_packages(packages) };
     }
 }
 
