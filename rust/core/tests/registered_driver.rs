@@ -82,7 +82,6 @@ unsafe impl Driver for ThirdParty {
         priority_range(device: DeviceIndex) -> PriorityRange;
         default_stream(device: DeviceIndex) -> StreamHandle;
         create_stream(device: DeviceIndex, priority: i32) -> StreamHandle;
-        adopt_stream(device: DeviceIndex, native: u64) -> StreamHandle;
         create_event(device: DeviceIndex, options: EventOptions) -> EventHandle;
         record_event(event: EventHandle, stream: StreamHandle) -> ();
         wait_event(stream: StreamHandle, event: EventHandle) -> ();
@@ -96,6 +95,11 @@ unsafe impl Driver for ThirdParty {
         instantiate(graph: GraphHandle) -> ExecutableHandle;
         replay(executable: ExecutableHandle, stream: StreamHandle) -> ();
         shape(graph: GraphHandle) -> GraphShape;
+    }
+
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.adopt_stream(device, native) })
     }
 
     unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
@@ -181,7 +185,8 @@ fn the_whole_namespace_works_on_a_registered_driver() {
 fn streams_and_events(second: Device) {
     let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::exclusive(Some(second), 0).unwrap());
     assert_eq!((stream.priority(), other.device()), (-1, second));
-    let adopted = Stream::external(Some(second), other.handle().unwrap().native, None).unwrap();
+    // SAFETY: the stream outlives the clone.
+    let adopted = unsafe { Stream::external(Some(second), other.handle().unwrap().native, None).unwrap() };
     assert_eq!(adopted, other);
     let timing = EventOptions { timing: true, ..EventOptions::default() };
     let [start, end] = [(); 2].map(|()| Event::new(None, timing).unwrap());

@@ -68,7 +68,11 @@ fn find_library(py: Python<'_>, name: &str) -> PyResult<Description> {
 fn load_library(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<Description> {
     let library = named(py, name)?;
     let load = || {
-        library.load(path.as_deref())?;
+        match path.as_deref() {
+            // SAFETY: that the file is this library is the Python program's duty, as the documentation of `load` says.
+            Some(path) => unsafe { library.load_from(path)? },
+            None => library.load()?,
+        };
         describe(library)
     };
     detached_with_environment(py, load).into_python(py)
@@ -100,7 +104,8 @@ pub(super) fn tell_packages(py: Python<'_>) {
         return;
     }
     if let Ok(packages) = packages(py) {
-        libraries::set_packages(packages);
+        // SAFETY: the interpreter loads extension modules from these folders as well, and trusts them.
+        unsafe { libraries::set_packages(packages) };
     }
 }
 

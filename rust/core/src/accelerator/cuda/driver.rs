@@ -169,7 +169,7 @@ unsafe impl Driver for CudaDriver {
         }
     }
 
-    fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
         self.started()?.streams.adopt(self.device(device)?, native)
     }
 

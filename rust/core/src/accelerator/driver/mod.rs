@@ -20,7 +20,8 @@ use crate::{Error, Result};
 /// Devices of one type.
 ///
 /// Whoever calls passes indices below [`device_count`](Driver::device_count), and handles that this driver
-/// gave out and that have not been released, in the process that got them. Every method may be called from
+/// gave out and that have not been released, in the process that got them. A method that is not `unsafe` refuses
+/// every other index and handle with an error: memory safety must not depend on them. Every method may be called from
 /// every thread. Only [`wait`](Driver::wait), [`start`](Driver::start) and what gives or takes back memory may take
 /// their time; all other work is queued.
 ///
@@ -160,7 +161,12 @@ pub unsafe trait Driver: Send + Sync {
     fn release_stream(&self, stream: StreamHandle);
 
     /// A stream that another library made, by what that library calls it.
-    fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle>;
+    ///
+    /// # Safety
+    /// `native` is a stream of the library that this driver works with, of this device, or one of its special
+    /// handles, and stays valid until no work is queued on it any more. A driver refuses what it can recognize as
+    /// something else, but it may pass the number to its library as a pointer.
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle>;
 
     /// A new event, recorded nowhere.
     fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle>;

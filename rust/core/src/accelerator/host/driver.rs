@@ -164,7 +164,7 @@ unsafe impl Driver for HostDriver {
         self.shared().release(stream);
     }
 
-    fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
         self.shared().adopt_stream(device, native)
     }
 
