@@ -2,6 +2,8 @@
 //! any, made from the table. A module takes its class with `sys.modules[__name__].__class__ = ...`.
 
 use std::ffi::{CString, c_int, c_void};
+use std::mem;
+use std::sync::OnceLock;
 
 use interlock::backends::{self, Attribute, MODULES};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -81,10 +83,31 @@ fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'
     );
     // SAFETY: `init_module` is an initproc.
     class = unsafe { class.slot(ffi::Py_tp_init, init_module as ffi::initproc as *mut c_void) };
+    // SAFETY: `read_name` is a `getattrofunc`.
+    class = unsafe { class.slot(ffi::Py_tp_getattro, read_name as ffi::getattrofunc as *mut c_void) };
     class
         .doc(&zero_ended(&signature)?)
         .method(c"__reduce__", reduce, Method::Plain(imported))
         .build(py, &py.get_type::<PyModule>())
+}
+
+/// The `tp_getattro` of `ModuleType`.
+static MODULE_READ_NAME: OnceLock<ffi::getattrofunc> = OnceLock::new();
+
+/// Reads an attribute exactly as `ModuleType` does.
+///
+/// A class that inherits `tp_getattro` from `ModuleType` gives wrong values on CPython 3.14 and later: once a
+/// read is specialized (`LOAD_ATTR_MODULE`), the interpreter reads the module's dict without asking the class
+/// for a data descriptor. The dict holds flags after `__dict__` was read, as `mock.patch` does.
+unsafe extern "C" fn read_name(module: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    let read = MODULE_READ_NAME.get_or_init(|| {
+        // SAFETY: `ModuleType` is ready, and a slot of this number holds null or a `getattrofunc`.
+        let slot: Option<ffi::getattrofunc> =
+            unsafe { mem::transmute(ffi::PyType_GetSlot(&raw mut ffi::PyModule_Type, ffi::Py_tp_getattro)) };
+        slot.unwrap_or(ffi::PyObject_GenericGetAttr)
+    });
+    // SAFETY: the interpreter's own arguments, of which the first is a module.
+    unsafe { read(module, name) }
 }
 
 /// As PyTorch makes its modules; ours are modules already when they get their class.
