@@ -61,6 +61,10 @@ TEXTS = (
 )
 
 
+# A method that always answers is an endless sequence for CPython.
+MOST_CALLS = 30
+
+
 class OwnError(Exception):
     """Raised by hostile values on purpose."""
 
@@ -814,9 +818,14 @@ def _released() -> memoryview:
 
 
 def _disturbing(pool: Pool, answer: Any) -> Callable[..., Any]:
-    """Return a method that disturbs the pool and returns `answer`."""
+    """Return a method that disturbs the pool and returns `answer`; it ends what calls it without an end."""
+    calls = 0
 
     def method(*_arguments: Any, **_named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > MOST_CALLS:
+            raise OwnError("called again and again")
         pool.disturb()
         return answer
 
