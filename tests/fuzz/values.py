@@ -137,6 +137,8 @@ class Pool:
         """Write into every tensor of the pool, fill buffers and close them."""
         for value in list(self.objects):
             if isinstance(value, interlock.Tensor):
+                if value.numel() > 1 << 20:
+                    continue
                 with interlock.no_grad():
                     value.fill_(7)
             elif isinstance(value, Buffer):
@@ -179,7 +181,7 @@ class Values:
         self.random = drawn
         self.pool = pool
         self.huge = False
-        """Whether a value was made that may run out of memory or be nested too deeply."""
+        """Whether a value was made that may run out of memory or be nested too deeply; the pool may hold it."""
 
     def argument(self, name: str) -> Made:
         """Return a value for a parameter: mostly one that fits, else a hostile one."""
@@ -703,7 +705,7 @@ class Values:
     def huge_tensor(self) -> Made:
         """Return a tensor that has many elements and little memory, or an array of that kind."""
         self.huge = True
-        count = self.random.choice((1 << 20, 1 << 33, 1 << 40, (1 << 62)))
+        count = self.random.choice((1 << 14, 1 << 33, 1 << 40, (1 << 62)))
         if self.random.random() < 0.3 and count < 1 << 60:
             return f"broadcast array of {count}", np.broadcast_to(np.float32(1), (count,))
         dtype = self.dtype()[1]
