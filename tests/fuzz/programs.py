@@ -180,8 +180,9 @@ class Result(NamedTuple):
     dtype: str
     shape: list[int]
     stride: list[int]
-    requires_grad: bool
-    is_leaf: bool
+    requires_grad: bool | str
+    is_leaf: bool | str
+    """Text where the history of a view can't be known, so that asking for it raises."""
     contiguous: bool
     values: list[Any]
     """As text: JSON has one zero, and floats must keep every bit."""
@@ -203,11 +204,19 @@ def result_of(tensor: Any) -> Result | None:
         str(tensor.dtype).rpartition(".")[2],
         list(tensor.shape),
         list(tensor.stride()),
-        tensor.requires_grad,
-        tensor.is_leaf,
+        _history(tensor, "requires_grad"),
+        _history(tensor, "is_leaf"),
         tensor.is_contiguous(),
         values,
     )
+
+
+def _history(tensor: Any, name: str) -> bool | str:
+    """Return an attribute that a view made without grad mode raises for once it was changed with it."""
+    try:
+        return bool(getattr(tensor, name))
+    except RuntimeError:
+        return "raises"
 
 
 def array_of(result: Result) -> npt.NDArray[Any]:

@@ -406,7 +406,12 @@ class Program:
             return "planted: NumPy is right" if wrong else None
         if any(tensor is not None and tensor.numel() > MOST_ELEMENTS for tensor in made):
             made = [None] * len(made)
-        results = [result_of(tensor) for tensor in made]
+        try:
+            results = [result_of(tensor) for tensor in made]
+        except Exception as error:
+            self.results.append({"error": "", "made": [None] * len(made), "scale": scale})
+            self.tensors += [None] * len(made)
+            return f"the result can't be read: {type(error).__name__}: {error}"
         self.results.append({"error": "", "made": results, "scale": scale})
         self.tensors += made
         if wrong and made and made[0] is not None:
@@ -494,7 +499,8 @@ def run(actions: Actions) -> None:
         told = program.do(step)
         if told:
             actions.wrong(f"{step.name}: {told}; {program.text(len(program.steps))}")
-            length = 1
+            length = 0
+            continue
         length -= 1
         if not length or number == actions.count:
             judge(actions, torch, program)
