@@ -101,9 +101,9 @@ class Work:
                     raise Wrong("a scope does not hold")
 
     def written_modes(self) -> None:
-        """Make modes that write when they are made."""
+        """Make modes that write when they are made, in a scope: an interrupt may come before they are entered."""
         for _ in range(20):
-            with interlock.set_grad_enabled(False), interlock.set_multithreading_enabled(False):
+            with interlock.capture().apply(), interlock.set_grad_enabled(False), interlock.set_multithreading_enabled(False):
                 interlock.ones(3)
 
     def wait_for_stream(self) -> None:
@@ -247,7 +247,7 @@ def run(actions: Actions) -> None:
     )
     try:
         for _ in actions:
-            one(actions, interrupts, work, before)
+            before = one(actions, interrupts, work, before)
     finally:
         sender.kill()
         sender.wait()
@@ -256,8 +256,8 @@ def run(actions: Actions) -> None:
     _all_is_back(actions)
 
 
-def one(actions: Actions, interrupts: Interrupts, work: Work, before: tuple[Any, ...]) -> None:
-    """Do one action and check the state."""
+def one(actions: Actions, interrupts: Interrupts, work: Work, before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Do one action, check the state and return it."""
     action = actions.random.choice(ACTIONS)
     actions.doing(action.__name__)
     try:
@@ -281,6 +281,7 @@ def one(actions: Actions, interrupts: Interrupts, work: Work, before: tuple[Any,
     after = state()
     if after != before:
         actions.wrong(f"{action.__name__}: the state {before} became {after}")
+    return after
 
 
 def _all_is_back(actions: Actions) -> None:
