@@ -6,7 +6,7 @@ VENV_PYTHON := .venv/bin/python
 GPU_PYTHON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-gpu test-vendor bench bench-gpu install wheel generate format clean environment test-environment
+.PHONY: help demo test test-all test-long test-sanitized test-gpu test-vendor bench bench-gpu install wheel generate format clean environment test-environment
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-11s %s\n", $$1, $$2 }'
@@ -16,14 +16,21 @@ demo: environment ## build interlock from source, install it into .venv and run 
 	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check .
 	@$(VENV_PYTHON) examples/quickstart.py
 
-test: test-environment ## build the wheel, install it and run every check
+test: test-environment ## build the wheel, install it and run the checks of every change
 	@$(VENV_PYTHON) tools/check.py
 
-test-long: test-environment ## the same checks with many more examples where examples are drawn
+test-all: test-environment ## run the remaining checks: loom, the release wheel with all of pytest, the fake CUDA driver
+	@$(VENV_PYTHON) tools/check.py --all
+
+test-long: test-environment ## run both with many more random examples
 	@LONG_TESTS=1 $(VENV_PYTHON) tools/check.py
+	@LONG_TESTS=1 $(VENV_PYTHON) tools/check.py --all
 
 test-gpu: $(if $(GPU_PYTHON),,install) ## run what needs a GPU; GPU_PYTHON=/path/to/python with the wheel and pytest needs no Rust
 	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m pytest tests/accelerator tests/gpu --driver=cuda
+
+test-sanitized: test-environment ## run the Rust tests, Python tests and fuzzers under AddressSanitizer (Linux)
+	@$(VENV_PYTHON) tools/sanitized.py
 
 # 4 GB in an environment of its own, and so no part of `make test`.
 test-vendor: test-environment ## install the real vendor libraries (4 GB) beside interlock and prove what it says of them
@@ -55,7 +62,7 @@ format: test-environment ## format Rust and Python
 
 clean: ## remove everything that was built
 	@cargo clean
-	@rm -rf .venv .venv-vendor dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-sanitized .venv-vendor dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 environment:
 	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }

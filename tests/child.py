@@ -31,6 +31,9 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     """This process's environment without what would change a flag, and with `changes`."""
     own = ("INTERLOCK_", "PYTORCH_", "TORCH_", "CUBLAS", "NVIDIA_", "ATEN_", "PYTHON")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    # `make test-sanitized` sets it.
+    if "PYTHONMALLOC" in os.environ:
+        kept["PYTHONMALLOC"] = os.environ["PYTHONMALLOC"]
     return kept | dict(changes or {})
 
 

@@ -15,6 +15,7 @@ from interlock import accelerator
 from tests.accelerator import fake_cuda, fake_driver
 from tests.accelerator.latch import Latch
 from tests.leaks import no_leak
+from tests.state import machine
 from tests.worker import Worker
 
 __all__ = ["no_leak", "restored", "workers"]
@@ -38,6 +39,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how many devices the host driver has; with one, tests that need two are skipped",
     )
     parser.addoption(
+        "--full",
+        action="store_true",
+        help="run every combination of the tests marked `product` and every sequence of the state machines",
+    )
+    parser.addoption(
         "--vendor",
         action="store_true",
         help="the vendors' libraries are installed (make test-vendor), so none of their tests is skipped",
@@ -45,7 +51,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip everything, and say why, where the driver of `--driver` has no device on this machine."""
+    """Mark what starts processes, select from products, and skip all tests if the driver has no device."""
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item.module, "child"):
+            item.add_marker("subprocess")
+    if not config.getoption("--full"):
+        kept = representatives(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
+    _skip_without_device(config, items)
+
+
+def representatives(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return all items but the superfluous ones of tests marked `product`.
+
+    Of such a test every value of every parameter stays in at least one item.
+    """
+    kept: set[pytest.Item] = set()
+    seen: set[tuple[str, str, str]] = set()
+    for item in items:
+        if not isinstance(item, pytest.Function) or item.get_closest_marker("product") is None:
+            kept.add(item)
+            continue
+        function = f"{item.path}::{item.originalname}"
+        values = {(function, name, repr(value)) for name, value in item.callspec.params.items()}
+        if not values <= seen:
+            kept.add(item)
+            seen |= values
+    return kept
+
+
+def _skip_without_device(config: pytest.Config, items: list[pytest.Item]) -> None:
     name = _driver_named(config)
     if name == "host":
         return
@@ -62,6 +98,7 @@ def _driver_named(config: pytest.Config) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    machine.FULL = config.getoption("--full")
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_in_reach():
         fake_cuda.start_again(config)
 

@@ -18,6 +18,7 @@ def printed(*arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["host", "host:0"])
 def test_training_on_a_device_prints_what_training_on_the_cpu_prints(device: str) -> None:
     lines = printed("--device", device)

@@ -1,9 +1,12 @@
-"""Run every check, go on after a failure, and end with one line for each.
+"""Run the checks of `make test`, or with `--all` the remaining ones of `make test-all`.
 
-A failing step shows all that it printed. The exit status is that of the whole.
+`check.py STEP...` runs the named steps of both. A failing step shows its output, and the steps after it
+still run. The summary has one line for each step, with its real time and the processor time of its
+processes. The exit status is 1 if a step failed.
 """
 
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -11,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from steps import Step, environment, steps
+from steps import Step, environment, quick_steps, remaining_steps
 
 # What the tools print at their end. A tool that is run several times in a step has its numbers added.
 COUNTS = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed)\b")
@@ -32,13 +35,20 @@ class Outcome:
     name: str
     passed: bool
     detail: str
-    seconds: float
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
 
     def line(self) -> str:
         """Return the step's line of the summary."""
-        return (
-            f"{self.name:<18} {'ok' if self.passed else 'FAILED':<7} {self.detail:<40} {self.seconds:6.1f} s"
-        )
+        state = "ok" if self.passed else "FAILED"
+        times = f"{self.seconds:6.1f} s {self.cpu_seconds:7.1f} s CPU"
+        return f"{self.name:<18} {state:<7} {self.detail:<40} {times}"
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of all child processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def counts(output: str) -> str:
@@ -55,8 +65,8 @@ def run(step: Step, failed: set[str]) -> Outcome:
     """Run one step and show its output if it fails."""
     blockers = [name for name in step.needs if name in failed]
     if blockers:
-        return Outcome(step.name, False, f"not run: {', '.join(blockers)} failed", 0.0)
-    started = time.monotonic()
+        return Outcome(step.name, False, f"not run: {', '.join(blockers)} failed")
+    started, cpu_before = time.monotonic(), cpu_seconds()
     output, status = "", 0
     for command in step.commands:
         try:
@@ -77,31 +87,45 @@ def run(step: Step, failed: set[str]) -> Outcome:
         if status != 0:
             print(f"\n{output}\n$ {' '.join(command)}\nexit status {status}\n", flush=True)
             break
-    return Outcome(step.name, status == 0, counts(output), time.monotonic() - started)
+    seconds, cpu = time.monotonic() - started, cpu_seconds() - cpu_before
+    return Outcome(step.name, status == 0, counts(output), seconds, cpu)
 
 
-def select(every: list[Step], wanted: list[str]) -> list[Step]:
-    """Return the steps whose names are given, or all; stop at a name that no step has."""
-    unknown = set(wanted) - {step.name for step in every}
+def select(empty: Path, arguments: list[str]) -> list[Step]:
+    """Return the steps that the command line asks for; exit if a name is not that of a step."""
+    quick, remaining = quick_steps(empty), remaining_steps()
+    if not arguments:
+        return quick
+    if arguments == ["--all"]:
+        return remaining
+    every = {step.name: step for step in quick + remaining}
+    unknown = sorted(set(arguments) - every.keys())
     if unknown:
-        names = ", ".join(step.name for step in every)
-        sys.exit(f"no such step: {', '.join(sorted(unknown))}; the steps are {names}")
-    return [step for step in every if not wanted or step.name in wanted]
+        sys.exit(f"no such step: {', '.join(unknown)}; the steps are {', '.join(every)}")
+    return [step for step in every.values() if step.name in arguments]
 
 
-def main() -> int:
-    """Run the steps, or only those whose names are given."""
-    outcomes: list[Outcome] = []
-    with tempfile.TemporaryDirectory(prefix="interlock-check-") as empty:
-        for step in select(steps(Path(empty)), sys.argv[1:]):
-            print(f"{step.name} ...", flush=True)
-            outcomes.append(run(step, {outcome.name for outcome in outcomes if not outcome.passed}))
+def summary(outcomes: list[Outcome]) -> int:
+    """Print a line for each outcome and the totals; return the exit status."""
     print()
     for outcome in outcomes:
         print(outcome.line())
     failures = sum(not outcome.passed for outcome in outcomes)
+    real = sum(outcome.seconds for outcome in outcomes)
+    cpu = sum(outcome.cpu_seconds for outcome in outcomes)
+    print(f"{real / 60:.1f} minutes, {cpu / 60:.1f} minutes of processor time")
     print(f"{len(outcomes) - failures} passed, {failures} failed")
     return 1 if failures else 0
+
+
+def main() -> int:
+    """Run the selected steps and print the summary."""
+    outcomes: list[Outcome] = []
+    with tempfile.TemporaryDirectory(prefix="interlock-check-") as empty:
+        for step in select(Path(empty), sys.argv[1:]):
+            print(f"{step.name} ...", flush=True)
+            outcomes.append(run(step, {outcome.name for outcome in outcomes if not outcome.passed}))
+    return summary(outcomes)
 
 
 if __name__ == "__main__":

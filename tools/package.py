@@ -1,8 +1,9 @@
 """Build the wheel that is tested, and check that the source distribution makes the same one.
 
 `install [PROFILE] [PYTHON]` builds the wheel with a Cargo profile, by default that of the Rust tests, and
-installs it into `.venv` or into the environment of another interpreter. `compare` builds a wheel from the
-source distribution and compares the two lists of files.
+installs it into `.venv` or into the environment of another interpreter. `release` builds the release wheel
+from the source distribution, compares its list of files with that of a wheel of the working tree, and
+installs it.
 """
 
 import os
@@ -38,11 +39,25 @@ def build(project: Path, folder: Path, profile: str) -> Path:
     return only(folder, "*.whl")
 
 
+def pip(python: str, *arguments: str) -> None:
+    """Run pip for the environment of an interpreter."""
+    quiet = ["--disable-pip-version-check", "--quiet"]
+    subprocess.run([python, "-m", "pip", *quiet, *arguments], check=True)
+
+
+def install_wheel(wheel: Path, python: str) -> None:
+    """Install `wheel`, and keep it as the only file of `WHEELS`, where tests/packaging looks for it."""
+    if wheel.parent != WHEELS:
+        shutil.rmtree(WHEELS, ignore_errors=True)
+        WHEELS.mkdir(parents=True)
+        shutil.copy(wheel, WHEELS)
+    pip(python, "install", "--no-deps", "--force-reinstall", str(wheel))
+
+
 def install(profile: str = "dev", python: str = sys.executable) -> int:
     """Build the wheel and install it; the wheel installed before is removed even if the build fails."""
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    subprocess.run([*pip, "uninstall", "--yes", "interlock"], check=True)
-    subprocess.run([*pip, "install", "--no-deps", str(build(ROOT, WHEELS, profile))], check=True)
+    pip(python, "uninstall", "--yes", "interlock")
+    install_wheel(build(ROOT, WHEELS, profile), python)
     return 0
 
 
@@ -64,18 +79,22 @@ def files(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def compare() -> int:
-    """Compare the wheel of the working tree with the wheel of the source distribution."""
-    ours = files(only(WHEELS, "*.whl"))
+def release() -> int:
+    """Build the release wheel from the source distribution, compare its list of files, and install it."""
+    ours = files(build(ROOT, WHEELS, "dev"))
     # Cargo can't tell the two copies of our crates apart, so each has a folder of its own to build in.
     os.environ["CARGO_TARGET_DIR"] = str(WORK / "cargo")
-    theirs = files(build(unpacked_source_distribution(), WORK / "wheel-from-sdist", "release"))
+    wheel = build(unpacked_source_distribution(), WORK / "release-wheel", "release")
+    theirs = files(wheel)
     for name in sorted(ours - theirs):
         print(f"only in the wheel of the working tree: {name}")
     for name in sorted(theirs - ours):
         print(f"only in the wheel of the source distribution: {name}")
-    return 0 if ours == theirs else 1
+    if ours != theirs:
+        return 1
+    install_wheel(wheel, sys.executable)
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit({"install": install, "compare": compare}[sys.argv[1]](*sys.argv[2:]))
+    sys.exit({"install": install, "release": release}[sys.argv[1]](*sys.argv[2:]))

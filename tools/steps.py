@@ -74,48 +74,51 @@ def variables_of_models() -> dict[str, str]:
     }
 
 
-def typed_programs() -> list[str]:
-    """Return the programs that type checkers must accept. The one full of mistakes is for pytest."""
-    programs = sorted((ROOT / "tests" / "typing").glob("[!_]*.py"))
-    return [
-        str(path) for path in programs if path.name != "must_fail.py" and not path.name.startswith("test_")
-    ]
-
-
 def stubtest() -> list[str]:
     """Return the command that compares the stubs with the modules of the installed wheel."""
     command = [PYTHON, "-m", "mypy.stubtest", "interlock"]
     return command + (["--allowlist", str(STUBTEST_ALLOWLIST)] if STUBTEST_ALLOWLIST.exists() else [])
 
 
-def steps(empty: Path) -> list[Step]:
-    """Return every step, the ones that answer soonest first; no source is seen from the folder `empty`."""
+def pytest(*arguments: str, workers: int = 2) -> list[str]:
+    """Return the command of a run of pytest in `workers` processes, or in its own with 0."""
+    return [PYTHON, "-m", "pytest", "-n", str(workers), "--dist", "worksteal", *arguments]
+
+
+def quick_steps(empty: Path) -> list[Step]:
+    """Return the steps of `make test`, the fastest first; no source is visible from the folder `empty`."""
     return [
         Step("rust format", [["cargo", "fmt", "--all", "--check"]]),
         Step("ruff check", [[PYTHON, "-m", "ruff", "check", "."]]),
         Step("ruff format", [[PYTHON, "-m", "ruff", "format", "--check", "."]]),
         Step("mypy package", [[PYTHON, "-m", "mypy", "--strict", "python/interlock", "tools"]]),
         Step("wheel", [[PYTHON, "tools/package.py", "install"]]),
-        Step("wheel from sdist", [[PYTHON, "tools/package.py", "compare"]], needs=("wheel",)),
         Step("generated files", [[PYTHON, "tools/generate.py", "--check"]], needs=("wheel",)),
-        Step(
-            "mypy tests",
-            [[PYTHON, "-m", "mypy", "--strict", *TYPED_TESTS]],
-            needs=("wheel",),
-        ),
-        Step("mypy typing tests", [[PYTHON, "-m", "mypy", "--strict", *typed_programs()]], needs=("wheel",)),
-        Step(
-            "basedpyright", [[PYTHON, "-m", "basedpyright", *typed_programs(), "tests/gpu"]], needs=("wheel",)
-        ),
+        # The programs of tests/typing are checked by both type checkers in tests/typing/test_typing.py.
+        Step("mypy tests", [[PYTHON, "-m", "mypy", "--strict", *TYPED_TESTS]], needs=("wheel",)),
+        Step("basedpyright", [[PYTHON, "-m", "basedpyright", "tests/gpu"]], needs=("wheel",)),
         Step("stubtest", [stubtest()], folder=empty, needs=("wheel",)),
         Step("clippy", [["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]]),
         Step("rust tests", [rust_tests()]),
+        Step("pytest", [pytest("-m", "not slow and not timing")], needs=("wheel",)),
+        Step("pytest timing", [pytest("-m", "timing", workers=0)], needs=("wheel",)),
+    ]
+
+
+def remaining_steps() -> list[Step]:
+    """Return the steps of `make test-all`: what `make test` leaves out, and pytest on the release wheel."""
+    return [
         Step("loom", models(), variables=variables_of_models()),
         Step("rust doctests", [["cargo", "test", *RUST_PACKAGES, "--doc"]]),
-        Step("pytest", [[PYTHON, "-m", "pytest"]], needs=("wheel",)),
+        Step("release wheel", [[PYTHON, "tools/package.py", "release"]]),
+        Step(
+            "pytest release",
+            [pytest("--full", "-m", "not timing"), pytest("-m", "timing", workers=0)],
+            needs=("release wheel",),
+        ),
         Step(
             "pytest fake-cuda",
-            [[PYTHON, "-m", "pytest", "tests/accelerator", "--driver=fake-cuda"]],
-            needs=("wheel",),
+            [pytest("tests/accelerator", "--full", "--driver=fake-cuda")],
+            needs=("release wheel",),
         ),
     ]

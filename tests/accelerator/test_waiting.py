@@ -33,6 +33,7 @@ HEARTBEAT = """
 """
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
 def test_a_heartbeat_goes_on_while_a_thread_waits_two_seconds(wait: str) -> None:
     beats, longest_pause, waited, busy = child.value(HEARTBEAT.format(wait=wait), env=HOST)
@@ -70,6 +71,7 @@ INTERRUPT = """
 """
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("blocking", [False, True])
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
 def test_an_interrupt_is_raised_at_once(wait: str, blocking: bool) -> None:

@@ -13,10 +13,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LIMIT_SECONDS = 600  # It may have to be compiled first.
 
-pytestmark = pytest.mark.skipif(
-    not sysconfig.get_config_var("Py_ENABLE_SHARED"),
-    reason="this Python has no shared library that a program could embed",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not sysconfig.get_config_var("Py_ENABLE_SHARED"),
+        reason="this Python has no shared library that a program could embed",
+    ),
+]
 
 
 def run_host(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:

@@ -115,12 +115,14 @@ MILLISECONDS = 30.0
 ROUNDS = 40
 
 
+@pytest.mark.timing
 def test_the_import_stays_within_its_budget_of_memory() -> None:
     bare = float(startup.run(sys.executable, startup.PEAK))
     full = float(startup.run(sys.executable, "import interlock" + startup.PEAK))
     assert (full - bare) / 1e6 <= MEGABYTES
 
 
+@pytest.mark.timing
 def test_the_import_stays_within_its_budget_of_time() -> None:
     """The least time of the processor that was seen, in which other work of the machine does not show."""
     bare, full = [], []

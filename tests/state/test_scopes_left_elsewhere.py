@@ -95,6 +95,7 @@ def collected_only_when_asked() -> Any:
     gc.enable()
 
 
+@pytest.mark.product
 @EACH
 @ACTIONS
 @pytest.mark.usefixtures("collected_only_when_asked")

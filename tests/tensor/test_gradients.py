@@ -132,6 +132,7 @@ def test_leaves_change_only_where_nothing_is_recorded() -> None:
     assert (x.tolist(), x._version, x.requires_grad) == ([5.0, 2.0], 1, True)
 
 
+@pytest.mark.slow
 def test_a_chain_of_many_operations_is_gone_through_and_dropped() -> None:
     x = leaf(1)
     y = x * 1

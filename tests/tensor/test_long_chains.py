@@ -15,6 +15,7 @@ LINKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
 def test_a_long_chain_is_dropped(link: str) -> None:
     code = f"""
