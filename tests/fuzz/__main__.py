@@ -1,4 +1,4 @@
-"""Run fuzzers: `python -m tests.fuzz [KIND ...] [--seed N] [--count N] [--jobs N]`; all of them by default."""
+"""Run fuzzers: `python -m tests.fuzz [KIND ...] [--seed N] [--count N]`; all of them by default."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--seed", type=int, help="the first seed; random without it")
     parser.add_argument("--count", type=int, help="actions of each fuzzer; without it, those of `make fuzz`")
+    parser.add_argument("--seconds", type=float, help="end after this time, which the fuzzers share")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="children at a time")
     parser.add_argument("--quiet", type=float, help="seconds without an action after which a child hangs")
     parser.add_argument("--plant", metavar="FAULT:NUMBER", help=f"a fault to find: {', '.join(FAULTS)}")
@@ -32,11 +33,15 @@ def main() -> int:
     given = arguments()
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1 << 40)
     every = []
-    for name in given.kinds or KINDS:
+    chosen = given.kinds or list(KINDS)
+    seconds = given.seconds / len(chosen) if given.seconds else None
+    for name in chosen:
         kind = KINDS[name]
         count = given.count or kind.count
         print(f"{name}: {count:,} {kind.unit} from seed {seed}", flush=True)
-        totals = run(kind, seed, count, jobs=given.jobs, plant=given.plant, quiet=given.quiet)
+        totals = run(
+            kind, seed, count, jobs=given.jobs, plant=given.plant, quiet=given.quiet, seconds=seconds
+        )
         every.append(totals)
         print(totals.line(), flush=True)
     if len(every) > 1:

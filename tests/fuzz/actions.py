@@ -25,7 +25,7 @@ FAULTS = ("crash", "hang", "panic", "wrong")
 MOST_REPORTED = 50
 
 
-class PanicException(BaseException):  # noqa: N818
+class PanicException(BaseException):
     """Named as PyO3's exception is, for a planted panic."""
 
 

@@ -1,8 +1,8 @@
 """API fuzz: every public callable with hostile arguments.
 
 A call may return or raise an exception of a documented kind. It may not end the process, hang, panic, show an
-error that is internal to the bindings, or change modes and flags unless that is its purpose. After each episode
-of calls every scope is left, and the state of the thread and the process must be what it was.
+error that is internal to the bindings, or change modes and flags unless that is its purpose. After each
+episode of calls every scope is left, and the state of the thread and the process must be what it was.
 """
 
 from __future__ import annotations
@@ -31,9 +31,52 @@ MEMORY = 64 << 20
 ADDRESS_SPACE = 2 << 30
 # Calls that look at each element. Of a huge tensor, whose elements share memory, that takes for ever.
 LOOPS = set(
-    "sum mean max min amax amin argmax argmin fill_ zero_ copy_ add_ sub_ mul_ div_ contains iadd isub imul itruediv "
-    "ipow imatmul __iadd__ __isub__ __imul__ __itruediv__ __setitem__ setitem cat stack backward grad concatenate "
-    "cross_entropy set isnan asarray array add matmul extend list reversed __iter__".split()
+    [
+        "sum",
+        "mean",
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "argmax",
+        "argmin",
+        "fill_",
+        "zero_",
+        "copy_",
+        "add_",
+        "sub_",
+        "mul_",
+        "div_",
+        "contains",
+        "iadd",
+        "isub",
+        "imul",
+        "itruediv",
+        "ipow",
+        "imatmul",
+        "__iadd__",
+        "__isub__",
+        "__imul__",
+        "__itruediv__",
+        "__setitem__",
+        "setitem",
+        "cat",
+        "stack",
+        "backward",
+        "grad",
+        "concatenate",
+        "cross_entropy",
+        "set",
+        "isnan",
+        "asarray",
+        "array",
+        "add",
+        "matmul",
+        "extend",
+        "list",
+        "reversed",
+        "__iter__",
+    ]
 )
 MOST_ELEMENTS = 1 << 24
 SECONDS_OF_A_FORK = 20.0
@@ -81,7 +124,9 @@ def is_huge(value: Any) -> bool:
 class Episode:
     """Some calls on a thread of their own, with a pool of objects."""
 
-    def __init__(self, actions: Actions, drawn: random.Random, every: list[Target], weights: list[float]) -> None:
+    def __init__(
+        self, actions: Actions, drawn: random.Random, every: list[Target], weights: list[float]
+    ) -> None:
         self.actions = actions
         self.random = drawn
         self.every, self.weights = every, weights
@@ -146,7 +191,9 @@ class Episode:
         arguments: list[Any] = []
         named: dict[str, Any] = {}
         if target.owner is not None:
-            made = self.values.instance(target.owner) if self.random.random() < 0.97 else self.values.hostile()
+            made = (
+                self.values.instance(target.owner) if self.random.random() < 0.97 else self.values.hostile()
+            )
             texts.append(made[0])
             arguments.append(made[1])
         names = list(target.parameters)
@@ -190,7 +237,9 @@ class Episode:
         last = target.name.rpartition(".")[2]
         if last == "_enter_inference_mode" and result is not None:
             self.guards.append(result)
-        elif last in ("__enter__", "capture_begin", "_capture_begin", "__call__", "__setstate__") and arguments:
+        elif (
+            last in ("__enter__", "capture_begin", "_capture_begin", "__call__", "__setstate__") and arguments
+        ):
             self.entered.append(arguments[0])
 
     def in_a_fork(self, text: str, target: Target, arguments: list[Any], named: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from tests import child
-from tests.fuzz.actions import create_notes, read_notes
+from tests.fuzz.actions import Note, create_notes, read_notes
 
 ROOT = Path(__file__).resolve().parents[2]
 # A child that has done no action is importing and building what its actions use.
@@ -110,6 +110,18 @@ class Totals:
         return f"{self.kind.name}: {', '.join(figures)} ({self.seconds:.0f} s)"
 
 
+def kill_session(leader: int) -> None:
+    """Kill the processes of a session: a child is the leader of one, and starts processes in other groups."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            # The name of the program, which may hold spaces, ends with the last parenthesis.
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == leader:
+                os.kill(int(folder.name), signal.SIGKILL)
+
+
 class Child:
     """One child process of a fuzzer, with its notes, its output and its watchdog."""
 
@@ -156,8 +168,8 @@ class Child:
             return True
         return False
 
-    def _ends_too_slowly(self, notes: list[object], now: float) -> bool:
-        finished = bool(notes) and all(getattr(note, "finished", False) for note in notes)
+    def _ends_too_slowly(self, notes: list[Note], now: float) -> bool:
+        finished = bool(notes) and all(note.finished for note in notes)
         if not finished:
             self._moved = now
         return finished and now - self._moved > self._quiet
@@ -168,14 +180,24 @@ class Child:
             self.process.send_signal(signal.SIGABRT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(SECONDS_TO_TRACE)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        kill_session(self.process.pid)
         self.process.wait()
+
+    def stop(self, totals: Totals) -> None:
+        """End the process because its time is over, and count what it has done."""
+        if self.poll():
+            self.collect(totals)
+            return
+        kill_session(self.process.pid)
+        self.process.wait()
+        totals.done += sum(note.number for note in read_notes(self.folder / "notes"))
+        self._stdout.close()
+        self._stderr.close()
+        self._folder.cleanup()
 
     def collect(self, totals: Totals) -> None:
         """Add what the ended child did and found to the totals."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        kill_session(self.process.pid)
         self._stdout.close()
         self._stderr.close()
         stderr = (self.folder / "stderr").read_text(errors="replace")
@@ -212,7 +234,9 @@ class Child:
         for name, value in counts.items():
             totals.counts[name] = totals.counts.get(name, 0) + value
         for number, text in wrong:
-            what = next((what for what in ("crash", "hang", "panic") if text.startswith(f"{what}: ")), "wrong")
+            what = next(
+                (what for what in ("crash", "hang", "panic") if text.startswith(f"{what}: ")), "wrong"
+            )
             totals.failures.append(self._failure(what, number, text.removeprefix(f"{what}: "), ""))
         if PANIC.search(stderr) and not any(text.startswith("panic: ") for _, text in wrong):
             totals.failures.append(self._failure("panic", done, "a panic on stderr", stderr))
@@ -226,9 +250,13 @@ def run(
     jobs: int = 1,
     plant: str | None = None,
     quiet: float | None = None,
+    seconds: float | None = None,
     say: Callable[[str], None] = print,
 ) -> Totals:
-    """Do `count` actions of a fuzzer in children, of which `jobs` run at a time; report each failure once."""
+    """Do `count` actions of a fuzzer in children, of which `jobs` run at a time; report each failure once.
+
+    After `seconds`, where they are given, no child starts and those that run end early.
+    """
     started = time.monotonic()
     totals = Totals(kind)
     waiting = [
@@ -239,6 +267,11 @@ def run(
     reported: dict[str, int] = {}
     try:
         while waiting or running:
+            if seconds is not None and time.monotonic() - started > seconds:
+                waiting.clear()
+                for each in running:
+                    each.stop(totals)
+                running.clear()
             while waiting and len(running) < jobs:
                 running.append(Child(kind, *waiting.pop(0), plant, quiet))
             for each in [each for each in running if each.poll()]:

@@ -247,7 +247,7 @@ def of_protocols(numpy: Any) -> Iterator[Target]:
     for name in f"{binary} {inplace} contains".split():
         yield Target(f"operator.{name}", getattr(operator, name), ("anything", "other"))
         yield Target(f"operator.{name} (reflected)", getattr(operator, name), ("hostile", "anything"))
-    for name in "neg pos abs invert index truth length_hint".split():
+    for name in ["neg", "pos", "abs", "invert", "index", "truth", "length_hint"]:
         yield Target(f"operator.{name}", getattr(operator, name), ("anything",))
     yield Target("operator.getitem", operator.getitem, ("anything", "key"))
     yield Target("operator.setitem", operator.setitem, ("anything", "key", "value"))

@@ -46,7 +46,11 @@ def _log_softmax(x: Any, dim: int) -> Any:
 
 def _key(key: Any) -> Any:
     """Return an index as NumPy takes it: a list is an array."""
-    return tuple(np.array(each) if isinstance(each, list) else each for each in key) if isinstance(key, tuple) else key
+    return (
+        tuple(np.array(each) if isinstance(each, list) else each for each in key)
+        if isinstance(key, tuple)
+        else key
+    )
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

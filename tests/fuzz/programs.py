@@ -1,7 +1,8 @@
 """Programs of tensor operations, which run on interlock and on PyTorch alike.
 
-A program is a list of steps: a name of `OPERATIONS`, its arguments and whether grad mode is disabled. Arguments are
-JSON; `{"t": 3}` is the tensor that step 3 returned. The module imports neither of the two libraries.
+A program is a list of steps: a name of `OPERATIONS`, its arguments and whether grad mode is disabled.
+Arguments are JSON; `{"t": 3}` is the tensor that step 3 returned. The module imports neither of the two
+libraries.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _shown(argument: Any) -> str:
     return repr(argument)
 
 
-def decoded(T: Any, argument: Any, tensors: list[Any]) -> Any:  # noqa: N803
+def decoded(T: Any, argument: Any, tensors: list[Any]) -> Any:
     """Return what an argument stands for."""
     if isinstance(argument, list):
         return [decoded(T, each, tensors) for each in argument]
@@ -56,30 +57,30 @@ def decoded(T: Any, argument: Any, tensors: list[Any]) -> Any:  # noqa: N803
     raise ValueError(kind)
 
 
-def _set_item(_T: Any, tensor: Any, key: Any, value: Any) -> Any:  # noqa: N803
+def _set_item(_T: Any, tensor: Any, key: Any, value: Any) -> Any:
     tensor[key] = value
     return tensor
 
 
-def _leaf(T: Any, data: Any, dtype: Any, requires_grad: bool, device: Any) -> Any:  # noqa: N803
+def _leaf(T: Any, data: Any, dtype: Any, requires_grad: bool, device: Any) -> Any:
     return T.tensor(data, dtype=dtype, requires_grad=requires_grad, **_on(T, device))
 
 
-def _on(T: Any, device: str) -> dict[str, str]:  # noqa: N803
+def _on(T: Any, device: str) -> dict[str, str]:
     """Return where tensors are created; PyTorch has no devices of the host driver."""
     return {"device": device} if T.__name__ == "interlock" else {}
 
 
-def _backward(T: Any, tensor: Any, retain: bool) -> None:  # noqa: N803
+def _backward(T: Any, tensor: Any, retain: bool) -> None:
     (tensor.sum() if tensor.ndim else tensor).backward(retain_graph=retain)
 
 
-def _gradients(T: Any, output: Any, inputs: list[Any], create: bool) -> list[Any]:  # noqa: N803
+def _gradients(T: Any, output: Any, inputs: list[Any], create: bool) -> list[Any]:
     total = output if output.ndim == 0 else output.sum()
     return list(T.autograd.grad(total, inputs, create_graph=create, retain_graph=True, allow_unused=True))
 
 
-def _second(T: Any, output: Any, inputs: list[Any]) -> list[Any]:  # noqa: N803
+def _second(T: Any, output: Any, inputs: list[Any]) -> list[Any]:
     first = [each for each in _gradients(T, output, inputs, True) if each is not None and each.requires_grad]
     if not first:
         return []
@@ -89,13 +90,13 @@ def _second(T: Any, output: Any, inputs: list[Any]) -> list[Any]:  # noqa: N803
     return list(T.autograd.grad(total, inputs, retain_graph=True, allow_unused=True))
 
 
-def _cross_entropy(T: Any, tensor: Any, target: Any, reduction: str) -> Any:  # noqa: N803
+def _cross_entropy(T: Any, tensor: Any, target: Any, reduction: str) -> Any:
     function = getattr(T, "cross_entropy", None) or T.nn.functional.cross_entropy
     return function(tensor, target, reduction=reduction)
 
 
 def _in_place(name: str) -> Callable[..., Any]:
-    def operate(_T: Any, tensor: Any, other: Any) -> Any:  # noqa: N803
+    def operate(_T: Any, tensor: Any, other: Any) -> Any:
         if name == "+=":
             tensor += other
         elif name == "-=":
@@ -114,7 +115,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def _reduction(name: str) -> Callable[..., Any]:
-    def reduce(_T: Any, tensor: Any, dim: Any, keepdim: bool, dtype: Any = None) -> Any:  # noqa: N803
+    def reduce(_T: Any, tensor: Any, dim: Any, keepdim: bool, dtype: Any = None) -> Any:
         named = {} if dtype is None else {"dtype": dtype}
         if dim is None:
             if name in ("amax", "amin"):
@@ -128,7 +129,18 @@ def _reduction(name: str) -> Callable[..., Any]:
 UNARY = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg", "abs")
 BINARY = ("add", "sub", "mul", "div", "pow", "eq", "ne", "lt", "le", "gt", "ge")
 REDUCTIONS = ("sum", "mean", "amax", "amin", "argmax", "argmin")
-VIEWS = ("t", "T", "transpose", "permute", "reshape", "view", "flatten", "unsqueeze", "squeeze", "expand")
+VIEWS: tuple[str, ...] = (
+    "t",
+    "T",
+    "transpose",
+    "permute",
+    "reshape",
+    "view",
+    "flatten",
+    "unsqueeze",
+    "squeeze",
+    "expand",
+)
 VIEWS += ("select", "getitem", "detach", "as_strided")
 IN_PLACE = ("add_", "sub_", "mul_", "div_", "zero_", "fill_", "copy_", "setitem", "+=", "-=", "*=", "/=")
 COPIES = ("clone", "contiguous", "float", "double", "long", "bool", "to")
@@ -169,7 +181,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **{name: _method(f"__{name}__") for name in ("ne", "lt", "le", "gt", "ge")},
     **{name: _method(name) for name in ("add", "sub", "mul", "div", "pow", "eq")},
     **{name: _reduction(name) for name in REDUCTIONS},
-    **{name: _method(name) for name in (*VIEWS, *IN_PLACE, *COPIES) if name not in ("getitem", "setitem", "T")},
+    **{
+        name: _method(name)
+        for name in (*VIEWS, *IN_PLACE, *COPIES)
+        if name not in ("getitem", "setitem", "T")
+    },
     **{name: _in_place(name) for name in ("+=", "-=", "*=", "/=")},
 }
 
@@ -225,7 +241,7 @@ def array_of(result: Result) -> npt.NDArray[Any]:
     return np.array(values, dtype=result.dtype)
 
 
-def run_step(T: Any, step: Step, tensors: list[Any]) -> list[Any]:  # noqa: N803
+def run_step(T: Any, step: Step, tensors: list[Any]) -> list[Any]:
     """Do a step and return the tensors that it makes; raises what the operation raises."""
     arguments = [decoded(T, argument, tensors) for argument in step.arguments]
     with T.no_grad() if step.no_grad else contextlib.nullcontext():

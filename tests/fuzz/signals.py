@@ -1,7 +1,8 @@
-"""Signals at random moments: SIGINT ends an action with KeyboardInterrupt or lets it finish, and all state is whole.
+"""Signals at random moments: an action ends with KeyboardInterrupt or finishes, and all state is whole.
 
-Another process sends SIGINT and SIGUSR1 while this one waits, computes, and enters and leaves scopes. The handler
-of SIGUSR1 uses interlock itself. After each action modes, flags, what is current and the devices must be as before.
+Another process sends SIGINT and SIGUSR1 while this one waits, computes, and enters and leaves scopes. The
+handler of SIGUSR1 uses interlock itself. After each action modes, flags, current streams and devices must
+be as before.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ while os.getppid() == process:
 """
 
 
-class Wrong(AssertionError):  # noqa: N818
+class Wrong(AssertionError):
     """Something that does not hold."""
 
 
@@ -101,9 +102,13 @@ class Work:
                     raise Wrong("a scope does not hold")
 
     def written_modes(self) -> None:
-        """Make modes that write when they are made, in a scope: an interrupt may come before they are entered."""
+        """Make modes that write when they are made, in a scope: an interrupt may precede their entry."""
         for _ in range(20):
-            with interlock.capture().apply(), interlock.set_grad_enabled(False), interlock.set_multithreading_enabled(False):
+            with (
+                interlock.capture().apply(),
+                interlock.set_grad_enabled(False),
+                interlock.set_multithreading_enabled(False),
+            ):
                 interlock.ones(3)
 
     def wait_for_stream(self) -> None:
@@ -243,7 +248,7 @@ def run(actions: Actions) -> None:
     signal.signal(signal.SIGUSR1, interrupts.use)
     work, before = Work(actions.random), state()
     sender = subprocess.Popen(
-        [sys.executable, "-S", "-c", SENDER, str(os.getpid()), str(actions.seed)], start_new_session=True
+        [sys.executable, "-S", "-c", SENDER, str(os.getpid()), str(actions.seed)], process_group=0
     )
     try:
         for _ in actions:

@@ -1,8 +1,9 @@
-"""Differential fuzz: random programs of tensor operations, compared with NumPy and, with BENCH_PYTHON, with PyTorch.
+"""Differential fuzz: random tensor programs, compared with NumPy and, with BENCH_PYTHON, with PyTorch.
 
-Each step is compared with NumPy by the elements of its operands. When a program has ended, a co-process runs it on
-PyTorch and compares each step: error or not, dtype, shape, strides, `requires_grad`, `is_leaf` and elements, first
-and second gradients among them. `tolerances.py` has the tolerances. An action is one step.
+Each step is compared with NumPy by the elements of its operands. When a program has ended, a co-process
+runs it on PyTorch and compares each step: error or not, dtype, shape, strides, `requires_grad`, `is_leaf`
+and elements, first and second gradients among them. `tolerances.py` has the tolerances. An action is one
+step.
 """
 
 from __future__ import annotations
@@ -38,7 +39,21 @@ MOST_ELEMENTS = 200
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 ARITHMETIC = ("add", "sub", "mul", "div", "pow")
 SPECIAL = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1e30, 1e-30)
-SHAPES: tuple[list[int], ...] = ([], [1], [3], [2, 3], [3, 2], [3, 3], [1, 3], [2, 1, 3], [0], [0, 3], [2, 0], [4], [2, 2])
+SHAPES: tuple[list[int], ...] = (
+    [],
+    [1],
+    [3],
+    [2, 3],
+    [3, 2],
+    [3, 3],
+    [1, 3],
+    [2, 1, 3],
+    [0],
+    [0, 3],
+    [2, 0],
+    [4],
+    [2, 2],
+)
 
 
 class PyTorch:
@@ -165,7 +180,16 @@ class Program:
         if number is None or self.random.random() < 0.12:
             return self.random.choice((self.leaf, self.leaf, self.leaf, self.creation))()
         step = self.random.choices(
-            (self.unary, self.binary, self.view, self.reduction, self.in_place, self.copy, self.joining, self.history),
+            (
+                self.unary,
+                self.binary,
+                self.view,
+                self.reduction,
+                self.in_place,
+                self.copy,
+                self.joining,
+                self.history,
+            ),
             (14, 22, 18, 14, 12, 6, 6, 6),
         )[0](number)
         return step._replace(no_grad=self.random.random() < (0.3 if step.name in IN_PLACE else 0.08))
@@ -177,7 +201,9 @@ class Program:
         if way == 0 or number is None:
             return Step("full", [self.random.choice(SHAPES), self.number(), self.device])
         if way == 1:
-            return Step("arange", [0, self.random.choice((0, 1, 5)), self.random.choice((1, 2, 0.5)), self.device])
+            return Step(
+                "arange", [0, self.random.choice((0, 1, 5)), self.random.choice((1, 2, 0.5)), self.device]
+            )
         return Step(self.random.choice(("zeros_like", "ones_like")), [{"t": number}])
 
     def unary(self, number: int) -> Step:
@@ -193,7 +219,9 @@ class Program:
         if way < 0.15:
             return Step("matmul", [{"t": number}, {"t": self.product_of(number)}])
         if way < 0.3:
-            return Step(self.random.choice(("radd", "rsub", "rmul", "rdiv", "rpow")), [{"t": number}, self.number()])
+            return Step(
+                self.random.choice(("radd", "rsub", "rmul", "rdiv", "rpow")), [{"t": number}, self.number()]
+            )
         other: Any = {"t": self.like(number)} if way < 0.8 else self.number()
         if way < 0.35:
             alpha = self.random.choice((1, 2, -1, 0.5) if tensor.dtype.is_floating_point else (1, 2, -1))
@@ -229,7 +257,19 @@ class Program:
         rank, shape = tensor.ndim, list(tensor.shape)
         this = {"t": number}
         name = self.random.choice(
-            ("t", "T", "transpose", "permute", "reshape", "view", "flatten", "unsqueeze", "squeeze", "expand", "select")
+            (
+                "t",
+                "T",
+                "transpose",
+                "permute",
+                "reshape",
+                "view",
+                "flatten",
+                "unsqueeze",
+                "squeeze",
+                "expand",
+                "select",
+            )
             + ("getitem",) * 6
             + ("detach",)
         )
@@ -248,7 +288,10 @@ class Program:
         if name == "squeeze":
             return Step(name, [this] if self.random.random() < 0.5 else [this, self.dim(number)])
         if name == "expand":
-            sizes = [self.random.choice((size, -1)) if size != 1 else self.random.choice((1, 2, 3)) for size in shape]
+            sizes = [
+                self.random.choice((size, -1)) if size != 1 else self.random.choice((1, 2, 3))
+                for size in shape
+            ]
             return Step(name, [this, [2, *sizes] if self.random.random() < 0.3 else sizes])
         if name == "select":
             return Step(name, [this, self.dim(number), self.random.choice((0, -1, 0, 1))])
@@ -278,7 +321,9 @@ class Program:
         masks = [
             index
             for index, other in enumerate(self.tensors)
-            if other is not None and other.dtype is interlock.bool and list(other.shape) == shape[: other.ndim]
+            if other is not None
+            and other.dtype is interlock.bool
+            and list(other.shape) == shape[: other.ndim]
         ]
         if masks and self.random.random() < 0.4:
             return {"t": self.random.choice(masks)}
@@ -330,7 +375,9 @@ class Program:
             if other is not None and other.dtype is interlock.int64 and other.ndim == max(tensor.ndim - 1, 0)
         ]
         target = self.random.choice(targets) if targets else self.like(number)
-        return Step("cross_entropy", [{"t": number}, {"t": target}, self.random.choice(("mean", "sum", "none"))])
+        return Step(
+            "cross_entropy", [{"t": number}, {"t": target}, self.random.choice(("mean", "sum", "none"))]
+        )
 
     def in_place(self, number: int) -> Step:
         """Return an operation that writes into a tensor."""
@@ -384,7 +431,9 @@ class Program:
         ]
         if output is None or not leaves:
             return self.leaf()
-        inputs = [{"t": each} for each in self.random.sample(leaves, min(len(leaves), self.random.randrange(1, 4)))]
+        inputs = [
+            {"t": each} for each in self.random.sample(leaves, min(len(leaves), self.random.randrange(1, 4)))
+        ]
         if self.random.random() < 0.5:
             return Step("second", [{"t": output}, inputs])
         return Step("gradients", [{"t": output}, inputs, self.random.random() < 0.4])
@@ -455,9 +504,11 @@ class Program:
             return max(largest, 1.0)
         return largest if step.name not in ("pow", "rpow", "exp") else 0.0
 
-    def compared_with_numpy(self, step: Step, operands: list[Any], made: list[Any], scale: float) -> str | None:
+    def compared_with_numpy(
+        self, step: Step, operands: list[Any], made: list[Any], scale: float
+    ) -> str | None:
         """Return how a result differs from NumPy's."""
-        if len(made) != 1 or made[0] is None:
+        if len(made) != 1 or made[0] is None or (step.name == "getitem" and mixes(step.arguments[1])):
             return None
         got = values_of(made[0])
         try:
@@ -468,6 +519,11 @@ class Program:
         if want is None:
             return None
         want = np.asarray(want)
+        if got.dtype.kind == "i" and any(
+            isinstance(each, np.ndarray) and each.dtype.kind == "f" for each in operands
+        ):
+            # The conversion of numbers that no integer stands for is undefined.
+            return None
         if list(want.shape) != list(got.shape):
             return f"NumPy: shape {list(got.shape)} instead of {list(want.shape)}"
         with np.errstate(all="ignore"):
@@ -477,6 +533,12 @@ class Program:
             # NumPy computes mixed dtypes in float64, where interlock and PyTorch compute in float32.
             return None
         return f"NumPy: {told}" if told else None
+
+
+def mixes(key: Any) -> bool:
+    """Return whether an index has integers beside lists, which NumPy broadcasts and PyTorch selects first."""
+    parts = key["tuple"] if isinstance(key, dict) and "tuple" in key else [key]
+    return any(isinstance(part, int) for part in parts) and any(isinstance(part, list) for part in parts)
 
 
 def broadcasts(one: list[int], other: list[int]) -> bool:

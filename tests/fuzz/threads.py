@@ -1,8 +1,9 @@
-"""Threads fuzz: several threads act on modes, flags and devices at once, each checked against a model of its own.
+"""Threads fuzz: several threads act on modes, flags and devices at once, each checked against a model.
 
 Modes are compared with the repository's model (`tests/models/modes.py`), which has a state for each thread.
-What a thread decides of flags and of the current device follows a small model here; a flag that it does not decide
-may have any value that some thread writes. When all threads have ended, all memory of the devices must be back.
+What a thread decides of flags and of the current device follows a small model here; a flag that it does not
+decide may have any value that some thread writes. When all threads have ended, all memory of the devices
+must be released.
 """
 
 from __future__ import annotations
@@ -69,11 +70,11 @@ class Layer:
 
 
 def modes() -> str:
-    """Return all mode bits of this thread, as the model shows them; a captured state shows flags behind them."""
+    """Return all mode bits of this thread, as the model shows them."""
     return ", ".join(repr(interlock.capture()).rstrip(")").split(", ")[: len(modes_model.NAMES)]) + ")"
 
 
-class Wrong(AssertionError):  # noqa: N818
+class Wrong(AssertionError):
     """An invariant that does not hold."""
 
 
@@ -257,7 +258,11 @@ class Actor:
 
     def decorated(self) -> None:
         """Call a decorated function."""
-        inner = interlock.no_grad()(lambda: (interlock.is_grad_enabled(), interlock.ones(2).sum().item()))
+
+        @interlock.no_grad()
+        def inner() -> tuple[bool, float]:
+            return interlock.is_grad_enabled(), float(interlock.ones(2).sum().item())
+
         if inner() != (False, 2.0):
             raise Wrong("grad mode is enabled in a function decorated with no_grad")
 
@@ -527,7 +532,7 @@ class Actor:
             raise Wrong(f"a graph that fills with {value} left {set(got)}")
 
     def compute(self) -> None:
-        """Compute with tensors on a device and on the processor, with gradients where grad mode is enabled."""
+        """Compute with tensors on a device or the processor, with gradients where grad mode is enabled."""
         device = self.random.choice(("cpu", "host:0", "host:1"))
         try:
             with interlock.inference_mode(False):

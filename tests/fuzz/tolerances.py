@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# Relative to the larger of the expected element and the scale of the operation, which is the largest element of its
-# operands, for sums and products of matrices times their number. Integers and bools must be equal.
+# Relative to the larger of the expected element and the scale of the operation. The scale is the largest
+# element of its operands, for sums and products of matrices times their number. Integers and bools must be
+# equal.
 TOLERANCES: dict[str, dict[str, float]] = {
     # Views, copies, comparisons, minima and maxima.
     "exact": {"float32": 0.0, "float64": 0.0},
@@ -24,7 +25,9 @@ TOLERANCES: dict[str, dict[str, float]] = {
 }
 
 CLASSES: dict[str, str] = {
-    **dict.fromkeys(("add", "sub", "mul", "div", "radd", "rsub", "rmul", "rdiv", "add alpha", "sub alpha"), "rounded"),
+    **dict.fromkeys(
+        ("add", "sub", "mul", "div", "radd", "rsub", "rmul", "rdiv", "add alpha", "sub alpha"), "rounded"
+    ),
     **dict.fromkeys(("add_", "sub_", "mul_", "div_", "+=", "-=", "*=", "/=", "arange"), "rounded"),
     **dict.fromkeys(("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "pow", "rpow"), "function"),
     **dict.fromkeys(("sum", "mean", "matmul", "softmax", "log_softmax", "cross_entropy"), "sum"),
@@ -55,4 +58,8 @@ def difference(name: str, got: npt.NDArray[Any], want: npt.NDArray[Any], scale: 
         same = (got == want) | (np.isnan(got) & np.isnan(want))
         # Near the largest number one side may round to infinity.
         close = same | (np.isfinite(got) & np.isfinite(want) & (np.abs(got - want) <= allowed))
-    return None if bool(close.all()) else f"{got.tolist()} instead of {want.tolist()} (tolerance {relative}, scale {scale})"
+    return (
+        None
+        if bool(close.all())
+        else f"{got.tolist()} instead of {want.tolist()} (tolerance {relative}, scale {scale})"
+    )

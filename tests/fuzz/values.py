@@ -94,7 +94,7 @@ class Pool:
         """Return the objects of a class."""
         return [value for value in self.objects if issubclass(type(value), cls)]
 
-    # What a hostile special method does in the middle of a call. All of it leaves modes and flags as they were.
+    # What a hostile special method does in the middle of a call. Modes and flags stay as they were.
 
     def disturb(self) -> None:
         """Call back into interlock, or take away what the running call uses."""
@@ -181,7 +181,7 @@ class Values:
         self.random = drawn
         self.pool = pool
         self.huge = False
-        """Whether a value was made that may run out of memory or be nested too deeply; the pool may hold it."""
+        """Whether a value was made that may exhaust memory or the stack; the pool may hold it."""
 
     def argument(self, name: str) -> Made:
         """Return a value for a parameter: mostly one that fits, else a hostile one."""
@@ -334,7 +334,15 @@ class Values:
             return self.number()
         if way == 2:
             return self.tensor()
-        values: tuple[Any, ...] = ([1, 2], [[1.0], [2.0]], [[], []], [1, [2]], [True, 2.5], ((1, 2), (3, 4)), [None])
+        values: tuple[Any, ...] = (
+            [1, 2],
+            [[1.0], [2.0]],
+            [[], []],
+            [1, [2]],
+            [True, 2.5],
+            ((1, 2), (3, 4)),
+            [None],
+        )
         value = self.random.choice(values)
         return repr(value), value
 
@@ -423,7 +431,7 @@ class Values:
             ("frozen()", backends.frozen),
             ("memory.scope()", accelerator.memory.scope),
             ("history()", accelerator.memory.history),
-            ("on_oom(len)", lambda: accelerator.memory.on_oom(len)),
+            ("on_oom(...)", lambda: accelerator.memory.on_oom(lambda _: False)),
             ("device_index(1)", lambda: accelerator.device_index(1)),
             ("Faults()", accelerator.Faults),
         )
@@ -452,7 +460,7 @@ class Values:
         return self.random.choice(makers)(self)
 
     def instance(self, cls: type) -> Made:
-        """Return an instance of a class: one of the pool, or a new one; anything else where neither is there."""
+        """Return an instance of a class: one of the pool or a new one, else a hostile value."""
         found = self.pool.of(cls)
         if found and self.random.random() < 0.6:
             return f"<{cls.__name__} of the pool>", self.random.choice(found)
@@ -464,7 +472,8 @@ class Values:
                 return made
         if found:
             return f"<{cls.__name__} of the pool>", self.random.choice(found)
-        for arguments in ((), (True,), ("text",), (None,), ({},)):
+        candidates: tuple[tuple[Any, ...], ...] = ((), (True,), ("text",), (None,), ({},))
+        for arguments in candidates:
             try:
                 return f"{cls.__name__}{arguments}", cls(*arguments)
             except Exception:
@@ -504,7 +513,16 @@ class Values:
     def odd_number(self) -> Made:
         """Return a float, a complex number or a scalar of NumPy."""
         value = self.random.choice(
-            (*FLOATS, 1j, complex("nan"), np.float32(1), np.int64(-3), np.bool_(True), np.float16("inf"), np.str_("x"))
+            (
+                *FLOATS,
+                1j,
+                complex("nan"),
+                np.float32(1),
+                np.int64(-3),
+                np.bool_(True),
+                np.float16("inf"),
+                np.str_("x"),
+            )
         )
         return repr(value), value
 
@@ -563,10 +581,26 @@ class Values:
     def lying_subclass(self) -> Made:
         """Return an int, str, list, tuple, dict or float whose special methods disturb or lie."""
         base, value = self.random.choice(
-            ((int, 1), (str, "host"), (list, [1, 2]), (tuple, (2, 3)), (dict, {"cudnn.enabled": False}), (float, 1.5))
+            (
+                (int, 1),
+                (str, "host"),
+                (list, [1, 2]),
+                (tuple, (2, 3)),
+                (dict, {"cudnn.enabled": False}),
+                (float, 1.5),
+            )
         )
         pool = self.pool
-        names = ("__len__", "__iter__", "__eq__", "__hash__", "__index__", "__bool__", "__getitem__", "__str__")
+        names: tuple[str, ...] = (
+            "__len__",
+            "__iter__",
+            "__eq__",
+            "__hash__",
+            "__index__",
+            "__bool__",
+            "__getitem__",
+            "__str__",
+        )
         names += ("__float__", "__int__", "items", "keys", "__contains__", "__repr__", "encode", "__class__")
         chosen = self.random.sample(names, self.random.randrange(1, 4))
         answers = (1 << 62, -1, 0, None, "text", object(), 2.5, True)
@@ -579,14 +613,38 @@ class Values:
         if "__eq__" in body and "__hash__" not in body:
             body["__hash__"] = base.__hash__
         cls = type(f"Lying{base.__name__}", (base,), body)
-        return f"{base.__name__} lying about {', '.join(chosen)}", cls(value)  # type: ignore[call-arg]
+        return f"{base.__name__} lying about {', '.join(chosen)}", cls(value)
 
     def reentrant(self) -> Made:
         """Return an object whose conversions call back into interlock."""
         pool = self.pool
-        names = ("__index__", "__bool__", "__float__", "__iter__", "__len__", "__int__", "__fspath__", "__call__")
-        names += ("__enter__", "__exit__", "__array__", "__radd__", "__rmatmul__", "__lt__", "__next__", "__getattr__")
-        answers: dict[str, Any] = {"__bool__": True, "__float__": 1.0, "__len__": 2, "__fspath__": "file", "__exit__": None}
+        names: tuple[str, ...] = (
+            "__index__",
+            "__bool__",
+            "__float__",
+            "__iter__",
+            "__len__",
+            "__int__",
+            "__fspath__",
+            "__call__",
+        )
+        names += (
+            "__enter__",
+            "__exit__",
+            "__array__",
+            "__radd__",
+            "__rmatmul__",
+            "__lt__",
+            "__next__",
+            "__getattr__",
+        )
+        answers: dict[str, Any] = {
+            "__bool__": True,
+            "__float__": 1.0,
+            "__len__": 2,
+            "__fspath__": "file",
+            "__exit__": None,
+        }
         chosen = self.random.sample(names, self.random.randrange(2, 6))
         body: dict[str, Any] = {}
         for name in chosen:
@@ -603,13 +661,20 @@ class Values:
         """Return a list or tuple whose elements call back when they are destroyed."""
         pool = self.pool
         cls = type("Dying", (), {"__del__": lambda _: pool.disturb(), "__index__": lambda _: 1})
-        return self.random.choice((("Dying()", cls()), ("[Dying()]", [cls(), cls()]), ("(Dying(),)", (cls(),))))
+        return self.random.choice(
+            (("Dying()", cls()), ("[Dying()]", [cls(), cls()]), ("(Dying(),)", (cls(),)))
+        )
 
     def changing(self) -> Made:
         """Return a list that changes its length while it is iterated over or converted."""
         values: list[Any] = []
         self.pool.add(values)
-        index = type("Shrink", (), {"__index__": lambda _: values.clear() or 1, "__float__": lambda _: values.clear() or 1.0})
+
+        def shrink(_: object) -> int:
+            values.clear()
+            return 1
+
+        index = type("Shrink", (), {"__index__": shrink, "__float__": lambda self: float(shrink(self))})
         values += [1, index(), 2, index(), 3]
         return "list that shrinks", values
 
@@ -643,7 +708,17 @@ class Values:
         def raises(*_a: Any, **_k: Any) -> Any:
             raise error("on purpose")
 
-        names = ("__index__", "__len__", "__iter__", "__bool__", "__float__", "__eq__", "__hash__", "__repr__", "__str__")
+        names: tuple[str, ...] = (
+            "__index__",
+            "__len__",
+            "__iter__",
+            "__bool__",
+            "__float__",
+            "__eq__",
+            "__hash__",
+            "__repr__",
+            "__str__",
+        )
         names += ("__array__", "__cuda_stream__", "__dlpack__", "__call__", "__enter__", "__fspath__")
         cls = type("Raising", (), dict.fromkeys(names, raises))
         if self.random.random() < 0.3:
@@ -657,25 +732,40 @@ class Values:
         name = self.random.choice(("__array_interface__", "__cuda_array_interface__", "__array_struct__"))
         body: dict[str, Any] = {name: interface}
         if self.random.random() < 0.3:
-            body[name] = property(lambda _: (self.pool.disturb(), interface)[1])
+            body[name] = property(_disturbing(self.pool, interface))
         return f"object with {name} {number}", type("Lying", (), body)()
 
     def lying_stream(self) -> Made:
         """Return an object with a stream that is not there."""
-        answers: tuple[Any, ...] = (0, None, (0,), (0, -1), (1, 2), (0, 1 << 70), "ab", (0, "x"), [0, 3], (0, 0))
+        answers: tuple[Any, ...] = (
+            0,
+            None,
+            (0,),
+            (0, -1),
+            (1, 2),
+            (0, 1 << 70),
+            "ab",
+            (0, "x"),
+            [0, 3],
+            (0, 0),
+        )
         answer = self.random.choice(answers)
-        return f"__cuda_stream__ {answer}", type("LyingStream", (), {"__cuda_stream__": _disturbing(self.pool, answer)})()
+        return f"__cuda_stream__ {answer}", type(
+            "LyingStream", (), {"__cuda_stream__": _disturbing(self.pool, answer)}
+        )()
 
     def lying_dlpack(self) -> Made:
         """Return an object with capsules that are used up, or are none."""
         buffer = Buffer(16)
         used = buffer.__dlpack__()
-        np.from_dlpack(type("Once", (), {"__dlpack__": lambda *_a, **_k: used, "__dlpack_device__": lambda _: (1, 0)})())
+        np.from_dlpack(_Once(used))
         answers: tuple[Any, ...] = (used, None, 3, object())
         answer = self.random.choice(answers)
         body = {
             "__dlpack__": _disturbing(self.pool, answer),
-            "__dlpack_device__": _disturbing(self.pool, self.random.choice(((1, 0), (2, 0), None, (99, -1), "ab"))),
+            "__dlpack_device__": _disturbing(
+                self.pool, self.random.choice(((1, 0), (2, 0), None, (99, -1), "ab"))
+            ),
         }
         return f"lying __dlpack__ {type(answer).__name__}", type("LyingDLPack", (), body)()
 
@@ -747,7 +837,10 @@ Values.BY_NAME = (
     (("dtype",), Values.dtype),
     (("device", "device_index", "type"), Values.device),
     (("key",), Values.key),
-    (("input", "src", "gradient", "grad", "target", "value", "fill_value", "exponent", "tensor"), Values.tensor),
+    (
+        ("input", "src", "gradient", "grad", "target", "value", "fill_value", "exponent", "tensor"),
+        Values.tensor,
+    ),
     (("tensors", "outputs", "inputs", "grad_tensors", "grad_outputs"), Values.tensors),
     (("data", "start", "end", "step"), Values.data),
     (("ndarray",), Values.array),
@@ -760,15 +853,24 @@ Values.BY_NAME = (
     (("scope", "new_scope", "state", "_arguments", "faults"), Values.scope),
     (("snapshot",), Values.snapshot),
     (("alpha", "limit", "flag"), Values.number),
-    (("keepdim", "requires_grad", "mode", "enabled", "pin", "non_blocking", "copy", "create_graph"), Values.boolean),
-    (("retain_graph", "allow_unused", "pin_memory", "keep_graph", "enable_timing", "blocking"), Values.boolean),
-    (("name", "backend", "path", "text", "precision", "reduction", "capture_error_mode", "stacks"), Values.text),
+    (
+        ("keepdim", "requires_grad", "mode", "enabled", "pin", "non_blocking", "copy", "create_graph"),
+        Values.boolean,
+    ),
+    (
+        ("retain_graph", "allow_unused", "pin_memory", "keep_graph", "enable_timing", "blocking"),
+        Values.boolean,
+    ),
+    (
+        ("name", "backend", "path", "text", "precision", "reduction", "capture_error_mode", "stacks"),
+        Values.text,
+    ),
     (("nbytes", "stop", "seed", "version", "priority", "max_entries", "count"), Values.integer),
 )
 
 
 def _interfaces() -> tuple[Any, ...]:
-    """Return array interfaces that lie; none of them leads to an address outside of the array, or to no array."""
+    """Return array interfaces that lie; none of them leads to an address outside of the array."""
     array = np.zeros(4)
     good = dict(array.__array_interface__)
     good["keeps"] = array
@@ -798,6 +900,19 @@ INTERFACES = _interfaces()
 
 class _Empty:
     pass
+
+
+class _Once:
+    """Gives the same capsule to every consumer."""
+
+    def __init__(self, capsule: object) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_named: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
 
 
 def _generator(*_arguments: Any, **_named: Any) -> Iterator[int]:
