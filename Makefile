@@ -6,7 +6,7 @@ VENV_PYTHON := .venv/bin/python
 GPU_PYTHON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long test-sanitized test-gpu test-vendor bench bench-gpu install wheel generate format clean environment test-environment
+.PHONY: help demo test test-all test-long test-sanitized test-gpu test-vendor fuzz bench bench-gpu install wheel generate format clean environment test-environment
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-11s %s\n", $$1, $$2 }'
@@ -37,6 +37,10 @@ test-vendor: test-environment ## install the real vendor libraries (4 GB) beside
 	@$(PYTHON) tools/environment.py vendor
 	@$(VENV_PYTHON) tools/package.py install release .venv-vendor/bin/python
 	@.venv-vendor/bin/python -m pytest tests/vendor --vendor
+
+fuzz: test-environment ## run the fuzzers for minutes with random seeds; BENCH_PYTHON=/path/to/python with PyTorch compares with it
+	@$(VENV_PYTHON) tools/package.py install release
+	@$(VENV_PYTHON) -m tests.fuzz
 
 bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
 	@$(VENV_PYTHON) tools/package.py install release

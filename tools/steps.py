@@ -11,7 +11,7 @@ from pathlib import Path
 RUST_PACKAGES = ["--workspace", "--exclude", "interlock-python", "--exclude", "embed_host"]
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
-TYPED_TESTS = ["tests/api", "tests/benchmarks", "tests/gpu", "tests/vendor"]
+TYPED_TESTS = ["tests/api", "tests/benchmarks", "tests/fuzz", "tests/gpu", "tests/vendor"]
 STUBTEST_ALLOWLIST = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
 
 

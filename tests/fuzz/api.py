@@ -1,0 +1,364 @@
+"""API fuzz: every public callable with hostile arguments.
+
+A call may return or raise an exception of a documented kind. It may not end the process, hang, panic, show an
+error that is internal to the bindings, or change modes and flags unless that is its purpose. After each
+episode of calls every scope is left, and the state of the thread and the process must be what it was.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import resource
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import interlock
+import numpy as np
+from interlock import accelerator, backends
+
+from tests.fuzz.actions import Actions
+from tests.fuzz.names import Target, targets
+from tests.fuzz.values import OwnBaseError, OwnError, Pool, Values
+
+EPISODE = 40
+MEMORY = 64 << 20
+# How much more address space a child may use than it has when it begins; what asks for more must raise.
+ADDRESS_SPACE = 2 << 30
+# Calls that look at each element. Of a huge tensor, whose elements share memory, that takes for ever.
+LOOPS = set(
+    [
+        "sum",
+        "mean",
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "argmax",
+        "argmin",
+        "fill_",
+        "zero_",
+        "copy_",
+        "add_",
+        "sub_",
+        "mul_",
+        "div_",
+        "contains",
+        "iadd",
+        "isub",
+        "imul",
+        "itruediv",
+        "ipow",
+        "imatmul",
+        "__iadd__",
+        "__isub__",
+        "__imul__",
+        "__itruediv__",
+        "__setitem__",
+        "setitem",
+        "cat",
+        "stack",
+        "backward",
+        "grad",
+        "concatenate",
+        "cross_entropy",
+        "set",
+        "isnan",
+        "asarray",
+        "array",
+        "add",
+        "matmul",
+        "extend",
+        "list",
+        "reversed",
+        "__iter__",
+    ]
+)
+MOST_ELEMENTS = 1 << 24
+SECONDS_OF_A_FORK = 20.0
+# Errors of CPython and PyO3 that show a mistake of the bindings rather than one of the caller.
+INTERNAL = ("SystemError", "PanicException", "BufferError: Already", "PyBorrowError", "PyBorrowMutError")
+INTERNAL_TEXTS = ("a bug in interlock", "Already borrowed", "Already mutably borrowed", "dropped without")
+# They raise SystemExit, as argparse does.
+MAY_EXIT = ("interlock.backends.xeon.run_cpu.main",)
+
+State = tuple[str, bool, int]
+
+
+def state() -> State:
+    """Return the modes and what is current of this thread, the freeze and the number of writes of flags."""
+    return repr(interlock.capture()), backends.flags_frozen(), backends.epoch()
+
+
+def weight(target: Target) -> float:
+    """Return how often a target is called, so that the many attributes leave room for functions."""
+    if ".errors." in target.name:
+        return 0.1
+    if target.name.startswith(("setattr", "delattr")):
+        return 0.25
+    if target.name.startswith(("interlock.Tensor", "operator", "interlock.accelerator")):
+        return 2.0
+    return 1.0
+
+
+def takes_for_ever(target: Target, arguments: list[Any]) -> bool:
+    """Return whether a call would look at each of too many elements."""
+    last = target.name.partition(" ")[0].rpartition(".")[2]
+    return last in LOOPS and any(is_huge(value) for value in arguments)
+
+
+def is_huge(value: Any) -> bool:
+    """Return whether a value is, or directly contains, a tensor or array with too many elements."""
+    kind = type(value)
+    if kind is interlock.Tensor:
+        return int(value.numel()) > MOST_ELEMENTS
+    if kind is np.ndarray:
+        return int(value.size) > MOST_ELEMENTS
+    return kind in (list, tuple) and any(is_huge(each) for each in value if type(each) not in (list, tuple))
+
+
+class Episode:
+    """Some calls on a thread of their own, with a pool of objects."""
+
+    def __init__(
+        self, actions: Actions, drawn: random.Random, every: list[Target], weights: list[float]
+    ) -> None:
+        self.actions = actions
+        self.random = drawn
+        self.every, self.weights = every, weights
+        self.pool = Pool(drawn)
+        self.values = Values(drawn, self.pool)
+        self.entered: list[Any] = []
+        self.guards: list[Any] = []
+
+    def run(self, numbers: list[int], begin: Any) -> None:
+        """Make the calls, leave all scopes and compare the state with the one before."""
+        before, flags = state(), backends.snapshot()
+        defaults = interlock.capture()
+        for _ in numbers:
+            begin()
+            self.one_call()
+        self.actions.doing("leaving all scopes of an episode")
+        self.leave(defaults, flags)
+        after = state()
+        if after[:2] != before[:2] or backends.snapshot() != flags:
+            self.actions.wrong(f"state after all scopes were left: {before} became {after}")
+
+    def one_call(self) -> None:
+        """Make one call and judge how it ended."""
+        (target,) = self.random.choices(self.every, self.weights)
+        try:
+            texts, arguments, named = self.arguments(target)
+        except (Exception, OwnBaseError) as error:
+            # A value is made by calls, too, and the state that an earlier call left may refuse them.
+            self.judge(f"a value for {target.name}", error)
+            return
+        text = f"{target.name}({', '.join(texts)})"
+        self.actions.doing(text)
+        if takes_for_ever(target, [*arguments, *named.values()]):
+            return
+        if target.one_way:
+            self.in_a_fork(text, target, arguments, named)
+            return
+        # Making a value may have written modes.
+        before = state()
+        result: Any = None
+        try:
+            wrong = self.actions.fault()
+            result = target.call(*arguments, **named)
+            if wrong:
+                self.actions.wrong(f"{text}: planted")
+        except BaseException as error:
+            self.judge(text, error)
+        self.remember(target, arguments, result)
+        self.keep(result)
+        after = state()
+        if after != before and not target.writes:
+            self.actions.wrong(f"{text}: the state {before} became {after}")
+
+    def keep(self, result: Any) -> None:
+        """Add a result to the pool."""
+        if result is not None and not isinstance(result, (bool, int, float, str)):
+            self.pool.add(result)
+
+    def arguments(self, target: Target) -> tuple[list[str], list[Any], dict[str, Any]]:
+        """Draw the arguments of a call."""
+        texts: list[str] = []
+        arguments: list[Any] = []
+        named: dict[str, Any] = {}
+        if target.owner is not None:
+            made = (
+                self.values.instance(target.owner) if self.random.random() < 0.97 else self.values.hostile()
+            )
+            texts.append(made[0])
+            arguments.append(made[1])
+        names = list(target.parameters)
+        if self.random.random() < 0.4:
+            names = names[: self.random.randrange(len(names) + 1)]
+        if self.random.random() < 0.05:
+            names.append("anything")
+        for name in names:
+            text, value = self.values.argument(name)
+            texts.append(text)
+            arguments.append(value)
+        for name in target.keywords:
+            if self.random.random() < 0.35:
+                text, value = self.values.argument(name)
+                texts.append(f"{name}={text}")
+                named[name] = value
+        if self.random.random() < 0.02:
+            named[self.random.choice(("nothing", "dim", "\ud800", ""))] = 1
+        return texts, arguments, named
+
+    def judge(self, text: str, error: BaseException) -> None:
+        """Record an exception that no call may raise."""
+        kind = type(error).__name__
+        if kind == "PanicException":
+            self.actions.wrong(f"panic: {text}: {_first_line(error)}")
+            return
+        told = _first_line(error)
+        if kind in INTERNAL or any(part in told for part in INTERNAL_TEXTS):
+            self.actions.wrong(f"{text}: {kind}: {told}")
+        elif isinstance(error, (RecursionError, MemoryError)):
+            if not self.values.huge and not isinstance(error, interlock.OutOfMemoryError):
+                self.actions.wrong(f"{text}: {kind}: {told}")
+        elif isinstance(error, SystemExit):
+            if not text.startswith(MAY_EXIT):
+                self.actions.wrong(f"{text}: SystemExit")
+        elif not isinstance(error, (Exception, OwnBaseError, GeneratorExit)):
+            self.actions.wrong(f"{text}: {kind}: {told}")
+
+    def remember(self, target: Target, arguments: list[Any], result: Any) -> None:
+        """Note what a call may have entered, so that the end of the episode can leave it."""
+        last = target.name.rpartition(".")[2]
+        if last == "_enter_inference_mode" and result is not None:
+            self.guards.append(result)
+        elif (
+            last in ("__enter__", "capture_begin", "_capture_begin", "__call__", "__setstate__") and arguments
+        ):
+            self.entered.append(arguments[0])
+
+    def in_a_fork(self, text: str, target: Target, arguments: list[Any], named: dict[str, Any]) -> None:
+        """Make a call that can't be undone in a forked process."""
+        process = os.fork()
+        if process == 0:
+            status = 0
+            try:
+                target.call(*arguments, **named)
+            except Exception:
+                pass
+            except BaseException as error:
+                status = 0 if isinstance(error, OwnBaseError) else 3
+            finally:
+                os._exit(status)
+        end = time.monotonic() + SECONDS_OF_A_FORK
+        while True:
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if ended:
+                break
+            if time.monotonic() > end:
+                os.kill(process, 9)
+                os.waitpid(process, 0)
+                self.actions.wrong(f"hang: {text} in a forked process")
+                return
+            time.sleep(0.001)
+        code = os.waitstatus_to_exitcode(status)
+        if code != 0:
+            self.actions.wrong(f"crash: {text} in a forked process ended with {code}")
+
+    def leave(self, defaults: Any, flags: Any) -> None:
+        """Leave every scope and put back what calls wrote."""
+        kept = self.pool.objects
+        for guard in self.guards:
+            _quietly(interlock._exit_inference_mode, guard)
+        for value in reversed([*kept, *self.entered]):
+            self.leave_one(value)
+        # A freeze ends with the scope that made it, which a value may have dropped.
+        self.pool.forget()
+        self.entered.clear()
+        del kept
+        gc.collect()
+        _quietly(defaults.install)
+        _quietly(backends.restore, flags)
+        for device in range(2):
+            for function in (accelerator.memory.set_limit, accelerator.memory.set_cache_limit):
+                _quietly(function, None, device)
+
+    def leave_one(self, value: Any) -> None:
+        """Leave a scope as often as it may have been entered."""
+        kind = type(value)
+        if not kind.__module__.startswith(("interlock", "_core")):
+            return
+        if hasattr(kind, "_discard"):
+            _quietly(value._discard)
+            return
+        if hasattr(kind, "remove"):
+            _quietly(value.remove)
+        if hasattr(kind, "stop"):
+            _quietly(value.stop)
+        if hasattr(kind, "__exit__") and not isinstance(value, accelerator.memory.Buffer):
+            for _ in range(1 + sum(value is each for each in self.entered)):
+                _quietly(value.__exit__, None, None, None)
+
+
+def _quietly(function: Any, *arguments: Any) -> None:
+    """Call a function whose errors do not matter here."""
+    try:
+        function(*arguments)
+    except (Exception, OwnBaseError):
+        return
+
+
+def _first_line(error: BaseException) -> str:
+    """Return the message of an exception, whose own methods may raise."""
+    try:
+        return (str(error).splitlines() or [""])[0][:200]
+    except BaseException as another:
+        return f"(no message: {type(another).__name__})"
+
+
+def run(actions: Actions) -> None:
+    """Call `actions.count` times."""
+    os.chdir(actions.folder)
+    sys.unraisablehook = lambda unraisable: _unraisable(actions, unraisable)
+    # The output of functions that print is none of the fuzzer's.
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    accelerator.use("host", devices=2, memory=MEMORY)
+    every = targets(np)
+    weights = [weight(target) for target in every]
+    accelerator.synchronize()
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE, resource.RLIM_INFINITY))
+    numbers = iter(actions)
+    left = actions.count
+    while left:
+        episode = Episode(actions, random.Random(actions.random.random()), every, weights)
+        count = min(EPISODE, left)
+        left -= count
+        thread = threading.Thread(
+            target=_guarded, args=(actions, episode, list(range(count)), lambda: next(numbers)), daemon=True
+        )
+        thread.start()
+        thread.join()
+    for _ in numbers:
+        pass
+    gc.collect()
+
+
+def _guarded(actions: Actions, episode: Episode, numbers: list[int], begin: Any) -> None:
+    try:
+        episode.run(numbers, begin)
+    except (Exception, OwnError, OwnBaseError) as error:
+        actions.wrong(f"an episode ended early: {type(error).__name__}: {_first_line(error)}")
+
+
+def _unraisable(actions: Actions, unraisable: Any) -> None:
+    """Record an exception that could not be raised, unless a hostile value raised it."""
+    error = unraisable.exc_value
+    kind = type(error).__name__
+    if kind in INTERNAL or kind == "PanicException" or "a bug in interlock" in _first_line(error):
+        actions.wrong(f"panic: unraisable {kind}: {_first_line(error)}")

@@ -1,0 +1,78 @@
+"""Where interlock departs from PyTorch on purpose, so that the differential fuzzer passes over it.
+
+A departure names the operations, what each side answers, and the reason. What is not listed is a defect.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Departure(NamedTuple):
+    """One departure; the patterns are searched in the messages of the errors, where "no error" is one."""
+
+    operations: tuple[str, ...]
+    """The steps that it is about; all for none."""
+    ours: str
+    theirs: str
+    reason: str
+
+
+DEPARTURES = (
+    Departure(
+        (),
+        "^no error",
+        "refer to a single memory location",
+        "an operation that writes what it reads copies its operands first, so overlapping ones are no error",
+    ),
+    Departure(
+        ("cross_entropy",),
+        "ShapeError|DTypeError|nll_loss",
+        "^no error",
+        "cross_entropy takes an input [samples, classes] and a target of class indices",
+    ),
+    Departure(
+        ("softmax", "log_softmax"),
+        "DTypeError",
+        "^no error",
+        "PyTorch refuses integers too, unless the tensor is empty",
+    ),
+    Departure(
+        ("matmul",),
+        "DTypeError: matmul: not for bool",
+        "^no error",
+        "PyTorch refuses bool too, unless the product is empty",
+    ),
+    Departure(
+        ("cat", "stack"),
+        "IndexError|DTypeError|ShapeError",
+        "^no error",
+        "PyTorch passes over empty tensors of one dimension before it looks at the dimension and the shapes",
+    ),
+    Departure(
+        ("pow", "rpow"),
+        "no negative powers",
+        "^no error",
+        "a negative power of an integer is no integer; PyTorch returns 0 where the exponent is a tensor",
+    ),
+    Departure(
+        ("sum", "mean"),
+        "^no error",
+        "Autograd not support dtype",
+        "a sum in integers has no gradient and no history",
+    ),
+)
+
+# Operations that convert floating-point numbers to integers. The conversion of NaN, infinities and numbers
+# out of range is undefined in C and differs between the processors that PyTorch runs on.
+CONVERSIONS = ("long", "to", "copy_", "setitem", "sum", "mean", "fill_")
+
+
+def departs(operation: str, ours: str, theirs: str) -> str | None:
+    """Return why the two may differ in whether they raise; None where they may not."""
+    for departure in DEPARTURES:
+        applies = not departure.operations or operation in departure.operations
+        if applies and re.search(departure.ours, ours) and re.search(departure.theirs, theirs):
+            return departure.reason
+    return None

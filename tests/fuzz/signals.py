@@ -1,0 +1,301 @@
+"""Signals at random moments: an action ends with KeyboardInterrupt or finishes, and all state is whole.
+
+Another process sends SIGINT and SIGUSR1 while this one waits, computes, and enters and leaves scopes. The
+handler of SIGUSR1 uses interlock itself. After each action modes, flags, current streams and devices must
+be as before.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import interlock
+from interlock import accelerator, backends, errors
+from interlock.accelerator import memory
+from interlock.accelerator.memory import Buffer
+
+from tests.fuzz.actions import Actions
+
+MEMORY = 64 << 20
+# Sends signals to a process until it has gone, with pauses from microseconds to milliseconds.
+SENDER = """
+import os, random, signal, sys, time
+process, drawn = int(sys.argv[1]), random.Random(int(sys.argv[2]))
+while os.getppid() == process:
+    time.sleep(drawn.choice((0.00005, 0.0003, 0.001, 0.003)) * drawn.random() * 2)
+    try:
+        os.kill(process, drawn.choice((signal.SIGINT, signal.SIGINT, signal.SIGUSR1)))
+    except ProcessLookupError:
+        break
+"""
+
+
+class Wrong(AssertionError):
+    """Something that does not hold."""
+
+
+class Interrupts:
+    """The handlers; an interrupt is raised once in each action."""
+
+    def __init__(self) -> None:
+        self.armed = False
+        self.received = 0
+        self.used = 0
+        self.errors: list[str] = []
+
+    def interrupt(self, *_: object) -> None:
+        """Raise KeyboardInterrupt where an action runs."""
+        self.received += 1
+        if self.armed:
+            self.armed = False
+            raise KeyboardInterrupt
+
+    def use(self, *_: object) -> None:
+        """Use interlock in a handler, without an interrupt of its own."""
+        armed, self.armed = self.armed, False
+        self.used += 1
+        try:
+            before = repr(interlock.capture())
+            with interlock.no_grad(), backends.override({"cudnn.benchmark": True}):
+                if interlock.is_grad_enabled() or not backends.cudnn.benchmark:
+                    self.errors.append("a scope of a handler does not hold")
+                if interlock.ones(2).sum().item() != 2.0:
+                    self.errors.append("a sum in a handler is wrong")
+            if repr(interlock.capture()) != before:
+                self.errors.append("a scope of a handler stayed")
+        except Exception as error:
+            self.errors.append(f"in a handler: {type(error).__name__}: {error}")
+        finally:
+            self.armed = armed
+
+
+class Work:
+    """What is interrupted."""
+
+    def __init__(self, drawn: random.Random) -> None:
+        self.random = drawn
+        self.streams = [interlock.Stream(0), interlock.Stream(1), interlock.Stream(1, exclusive=True)]
+        self.matrix = interlock.ones(96, 96)
+        self.integers = interlock.ones(64, 64, dtype=interlock.int64)
+
+    def scopes(self) -> None:
+        """Enter and leave scopes of all kinds."""
+        for _ in range(20):
+            with (
+                interlock.no_grad(),
+                backends.cudnn.flags(enabled=False),
+                backends.frozen(),
+                interlock.capture().apply(),
+                interlock.device("host:1"),
+                accelerator.device_index(1),
+                self.streams[0],
+            ):
+                if interlock.is_grad_enabled() or backends.cudnn.enabled:
+                    raise Wrong("a scope does not hold")
+
+    def written_modes(self) -> None:
+        """Make modes that write when they are made, in a scope: an interrupt may precede their entry."""
+        for _ in range(20):
+            with (
+                interlock.capture().apply(),
+                interlock.set_grad_enabled(False),
+                interlock.set_multithreading_enabled(False),
+            ):
+                interlock.ones(3)
+
+    def wait_for_stream(self) -> None:
+        """Wait for a function on a stream."""
+        stream = self.random.choice(self.streams)
+        accelerator.launch(stream, time.sleep, self.random.choice((0.0, 0.002, 0.006)))
+        stream.synchronize()
+
+    def wait_for_event(self) -> None:
+        """Wait for an event behind a function."""
+        stream = self.random.choice(self.streams)
+        accelerator.launch(stream, time.sleep, 0.003)
+        event = stream.record_event()
+        event.synchronize()
+        if not event.query():
+            raise Wrong("an event that was awaited is not done")
+
+    def wait_for_device(self) -> None:
+        """Wait for a whole device."""
+        accelerator.launch(self.streams[0], time.sleep, 0.002)
+        accelerator.synchronize(0)
+
+    def product(self) -> None:
+        """Multiply matrices of floats and of integers."""
+        if self.matrix.matmul(self.matrix).sum().item() != 96.0**3:
+            raise Wrong("a product is wrong")
+        if self.integers.matmul(self.integers).sum().item() != 64**3:
+            raise Wrong("a product of integers is wrong")
+
+    def gradient(self) -> None:
+        """Go back through a chain of operations."""
+        leaf = interlock.ones(8, requires_grad=True)
+        result = leaf
+        for _ in range(60):
+            result = result * 1.0 + 0.0
+        result.sum().backward()
+        if leaf.grad is None or leaf.grad.tolist() != [1.0] * 8:
+            raise Wrong(f"a gradient is {leaf.grad}")
+
+    def on_device(self) -> None:
+        """Compute on a device and copy back."""
+        made = interlock.ones(64, 8, device="host:1") * 2
+        if made.cpu().sum().item() != 1024.0 or made.t().sum(0).tolist() != [16.0] * 64:
+            raise Wrong("a result of a device is wrong")
+
+    def buffers(self) -> None:
+        """Allocate, fill and copy bytes."""
+        with Buffer(1 << 16, 1) as buffer:
+            buffer.fill_(7)
+            got = bytearray(1 << 16)
+            buffer.copy_to(got)
+            if set(got) != {7}:
+                raise Wrong("a buffer does not hold what it was filled with")
+
+    def graph(self) -> None:
+        """Record a graph and replay it."""
+        graph, buffer = accelerator.Graph(capture_error_mode="relaxed"), Buffer(64)
+        stream = interlock.Stream()
+        try:
+            with stream, graph:
+                buffer.fill_(3)
+            with stream:
+                graph.replay()
+            stream.synchronize()
+        finally:
+            # `Graph.__enter__` is a function of Python: an interrupt at its end leaves the graph recording.
+            graph._discard()
+
+    def decorated(self) -> None:
+        """Call decorated functions and resume decorated generators."""
+
+        @interlock.no_grad()
+        def numbers() -> Iterator[bool]:
+            for _ in range(30):
+                yield interlock.is_grad_enabled()
+
+        if any(numbers()) or not interlock.is_grad_enabled():
+            raise Wrong("a mode of a decorated generator does not hold, or holds outside")
+
+    def state(self) -> None:
+        """Run functions in a captured state."""
+        with interlock.inference_mode():
+            captured = interlock.capture()
+        for _ in range(30):
+            if not captured.run(interlock.is_inference_mode_enabled):
+                raise Wrong("a captured state does not hold")
+
+    def lists(self) -> None:
+        """Convert to lists and back."""
+        values = list(range(2000))
+        if interlock.tensor(values).tolist() != values:
+            raise Wrong("a list has changed")
+
+    def pin(self) -> None:
+        """Copy through pinned memory."""
+        if interlock.ones(512).pin_memory().to("host:1", non_blocking=True).sum().item() != 512.0:
+            raise Wrong("a pinned copy is wrong")
+
+
+ACTIONS: tuple[Callable[[Work], None], ...] = (
+    Work.scopes,
+    Work.written_modes,
+    Work.wait_for_stream,
+    Work.wait_for_event,
+    Work.wait_for_device,
+    Work.product,
+    Work.gradient,
+    Work.on_device,
+    Work.buffers,
+    Work.graph,
+    Work.decorated,
+    Work.state,
+    Work.lists,
+    Work.pin,
+)
+
+
+def state() -> tuple[Any, ...]:
+    """Return everything that an interrupt may not leave changed."""
+    return (
+        repr(interlock.capture()),
+        backends.flags_frozen(),
+        backends.cudnn.enabled,
+        accelerator.current_device_index(),
+        str(interlock.get_default_device()),
+        [accelerator.current_stream(device).stream_id for device in range(2)],
+        [accelerator.current_stream(device).is_capturing() for device in range(2)],
+    )
+
+
+def run(actions: Actions) -> None:
+    """Do `actions.count` actions under signals."""
+    accelerator.use("host", devices=2, memory=MEMORY)
+    accelerator.synchronize()
+    interrupts = Interrupts()
+    signal.signal(signal.SIGINT, interrupts.interrupt)
+    signal.signal(signal.SIGUSR1, interrupts.use)
+    work, before = Work(actions.random), state()
+    sender = subprocess.Popen(
+        [sys.executable, "-S", "-c", SENDER, str(os.getpid()), str(actions.seed)], process_group=0
+    )
+    try:
+        for _ in actions:
+            before = one(actions, interrupts, work, before)
+    finally:
+        sender.kill()
+        sender.wait()
+    actions.add("signals", interrupts.received + interrupts.used)
+    del work
+    _all_is_back(actions)
+
+
+def one(actions: Actions, interrupts: Interrupts, work: Work, before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Do one action, check the state and return it."""
+    action = actions.random.choice(ACTIONS)
+    actions.doing(action.__name__)
+    try:
+        if actions.fault():
+            raise Wrong("planted")
+        interrupts.armed = True
+        action(work)
+        interrupts.armed = False
+    except KeyboardInterrupt:
+        actions.add("interrupted")
+    except errors.AcceleratorError as error:
+        interrupts.armed = False
+        # A function on a stream runs on another thread, so no signal reaches it.
+        actions.wrong(f"{action.__name__}: {type(error).__name__}: {error}")
+    except Exception as error:
+        interrupts.armed = False
+        actions.wrong(f"{action.__name__}: {type(error).__name__}: {error}")
+    for text in interrupts.errors:
+        actions.wrong(f"{action.__name__}: {text}")
+    interrupts.errors.clear()
+    after = state()
+    if after != before:
+        actions.wrong(f"{action.__name__}: the state {before} became {after}")
+    return after
+
+
+def _all_is_back(actions: Actions) -> None:
+    """Check that no memory of the devices is lost."""
+    gc.collect()
+    for device in range(2):
+        accelerator.synchronize(device)
+    gc.collect()
+    accelerator.empty_cache()
+    left = [memory.memory_reserved(device) for device in range(2)]
+    if any(left):
+        actions.wrong(f"bytes of the devices that are not back: {left}")

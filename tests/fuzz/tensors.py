@@ -1,0 +1,582 @@
+"""Differential fuzz: random tensor programs, compared with NumPy and, with BENCH_PYTHON, with PyTorch.
+
+Each step is compared with NumPy by the elements of its operands. When a program has ended, a co-process
+runs it on PyTorch and compares each step: error or not, dtype, shape, strides, `requires_grad`, `is_leaf`
+and elements, first and second gradients among them. `tolerances.py` has the tolerances. An action is one
+step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any
+
+import interlock
+import numpy as np
+from interlock import accelerator
+
+from tests.fuzz import numpy_side
+from tests.fuzz.actions import Actions
+from tests.fuzz.harness import ROOT
+from tests.fuzz.programs import (
+    DTYPES,
+    IN_PLACE,
+    REDUCTIONS,
+    UNARY,
+    Step,
+    decoded,
+    result_of,
+    run_step,
+    values_of,
+)
+from tests.fuzz.tolerances import difference
+
+MEMORY = 256 << 20
+MOST_STEPS = 16
+MOST_ELEMENTS = 200
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+ARITHMETIC = ("add", "sub", "mul", "div", "pow")
+SPECIAL = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1e30, 1e-30)
+SHAPES: tuple[list[int], ...] = (
+    [],
+    [1],
+    [3],
+    [2, 3],
+    [3, 2],
+    [3, 3],
+    [1, 3],
+    [2, 1, 3],
+    [0],
+    [0, 3],
+    [2, 0],
+    [4],
+    [2, 2],
+)
+
+
+class PyTorch:
+    """The co-process with PyTorch."""
+
+    def __init__(self, python: str) -> None:
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        self.process = subprocess.Popen(
+            [python, "-m", "tests.fuzz.torch_side"],
+            cwd=ROOT,
+            env=variables,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def judge(self, program: Program) -> tuple[int, list[tuple[int, str]]]:
+        """Return how many steps agree, and the steps that do not."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([program.steps, program.results, program.finals()]) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("the process with PyTorch has ended")
+        agreed, differences = json.loads(line)
+        return agreed, [(number, text) for number, text in differences]
+
+    def end(self) -> None:
+        """End the process."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(30)
+
+
+class Program:
+    """A program that grows step by step, as the tensors that are there allow."""
+
+    def __init__(self, actions: Actions) -> None:
+        self.actions = actions
+        self.random = actions.random
+        self.device = self.random.choice(("cpu", "cpu", "host:0", "host:1"))
+        self.steps: list[Step] = []
+        self.results: list[dict[str, Any]] = []
+        self.tensors: list[Any] = []
+
+    def text(self, end: int) -> str:
+        """Return the steps that matter for a report."""
+        return f"on {self.device}: " + "; ".join(
+            f"t{self.firsts[number]} = {step}" for number, step in enumerate(self.steps[: end + 1])
+        )
+
+    @property
+    def firsts(self) -> list[int]:
+        """The numbers of the first tensors that each step returned."""
+        found, number = [], 0
+        for result in self.results:
+            found.append(number)
+            number += len(result["made"])
+        return [*found, number]
+
+    def finals(self) -> list[Any]:
+        """Return all tensors as they are when the program has ended."""
+        return [result_of(tensor) for tensor in self.tensors]
+
+    # Choosing what to do
+
+    def choose(self, *, floating: bool = False) -> int | None:
+        """Return the number of a tensor."""
+        numbers = [
+            number
+            for number, tensor in enumerate(self.tensors)
+            if tensor is not None and (not floating or tensor.dtype.is_floating_point)
+        ]
+        if not numbers:
+            return None
+        # Late tensors have more of a history.
+        return self.random.choice(numbers[-5:] if self.random.random() < 0.6 else numbers)
+
+    def leaf(self) -> Step:
+        """Return a step that makes a tensor out of data."""
+        shape = self.random.choice(SHAPES)
+        dtype = self.random.choice((*DTYPES, "float32", "float64"))
+        floating = dtype.startswith("float")
+        special = floating and self.random.random() < 0.25
+
+        def element() -> Any:
+            if dtype == "bool":
+                return self.random.random() < 0.5
+            if dtype == "int64":
+                return self.random.choice((0, 1, 2, -1, 3, 7, -5, self.random.randrange(-9, 10)))
+            if special and self.random.random() < 0.4:
+                return self.random.choice(SPECIAL)
+            return round(self.random.uniform(-3, 3), 3)
+
+        def nested(sizes: list[int]) -> Any:
+            return element() if not sizes else [nested(sizes[1:]) for _ in range(sizes[0])]
+
+        requires_grad = floating and self.random.random() < 0.6
+        if 0 in shape:
+            return Step("zeros", [shape, {"dtype": dtype}, self.device])
+        return Step("leaf", [nested(shape), {"dtype": dtype}, requires_grad, self.device])
+
+    def number(self) -> Any:
+        """Return a number as an operand."""
+        return self.random.choice((2, 0, 1, -1, 3, 0.5, -2.0, True, 1.5, 0.0, float("inf"), float("nan")))
+
+    def like(self, number: int) -> int:
+        """Return another tensor, which fits more often than not."""
+        shape = list(self.tensors[number].shape)
+        fitting = [
+            index
+            for index, tensor in enumerate(self.tensors)
+            if tensor is not None and broadcasts(shape, list(tensor.shape))
+        ]
+        if fitting and self.random.random() < 0.9:
+            return self.random.choice(fitting)
+        other = self.choose()
+        return number if other is None else other
+
+    def next_step(self) -> Step:
+        """Return a step that mostly succeeds."""
+        number = self.choose()
+        if number is None or self.random.random() < 0.12:
+            return self.random.choice((self.leaf, self.leaf, self.leaf, self.creation))()
+        step = self.random.choices(
+            (
+                self.unary,
+                self.binary,
+                self.view,
+                self.reduction,
+                self.in_place,
+                self.copy,
+                self.joining,
+                self.history,
+            ),
+            (14, 22, 18, 14, 12, 6, 6, 6),
+        )[0](number)
+        return step._replace(no_grad=self.random.random() < (0.3 if step.name in IN_PLACE else 0.08))
+
+    def creation(self) -> Step:
+        """Return a step that makes a tensor without data."""
+        way = self.random.randrange(4)
+        number = self.choose()
+        if way == 0 or number is None:
+            return Step("full", [self.random.choice(SHAPES), self.number(), self.device])
+        if way == 1:
+            return Step(
+                "arange", [0, self.random.choice((0, 1, 5)), self.random.choice((1, 2, 0.5)), self.device]
+            )
+        return Step(self.random.choice(("zeros_like", "ones_like")), [{"t": number}])
+
+    def unary(self, number: int) -> Step:
+        """Return an elementary function."""
+        if self.tensors[number].dtype is interlock.bool:
+            return Step("logical_not", [{"t": number}])
+        return Step(self.random.choice(UNARY), [{"t": number}])
+
+    def binary(self, number: int) -> Step:
+        """Return arithmetic, a comparison or a product of matrices."""
+        way = self.random.random()
+        tensor = self.tensors[number]
+        if way < 0.15:
+            return Step("matmul", [{"t": number}, {"t": self.product_of(number)}])
+        if way < 0.3:
+            return Step(
+                self.random.choice(("radd", "rsub", "rmul", "rdiv", "rpow")), [{"t": number}, self.number()]
+            )
+        other: Any = {"t": self.like(number)} if way < 0.8 else self.number()
+        if way < 0.35:
+            alpha = self.random.choice((1, 2, -1, 0.5) if tensor.dtype.is_floating_point else (1, 2, -1))
+            return Step(self.random.choice(("add alpha", "sub alpha")), [{"t": number}, other, alpha])
+        if way < 0.45 or tensor.dtype is interlock.bool:
+            return Step(self.random.choice(COMPARISONS), [{"t": number}, other])
+        return Step(self.random.choice(ARITHMETIC), [{"t": number}, other])
+
+    def product_of(self, number: int) -> int:
+        """Return a tensor that a product of matrices takes on the right."""
+        tensor = self.tensors[number]
+        fitting = [
+            index
+            for index, other in enumerate(self.tensors)
+            if other is not None
+            and other.ndim
+            and tensor.ndim
+            and tensor.shape[-1] == other.shape[max(other.ndim - 2, 0)]
+            and tensor.dtype is other.dtype
+        ]
+        return self.random.choice(fitting) if fitting else self.like(number)
+
+    def dim(self, number: int) -> int:
+        """Return a dimension of a tensor; seldom one that it lacks."""
+        rank = self.tensors[number].ndim
+        if not rank or self.random.random() < 0.04:
+            return self.random.choice((0, -1, 5))
+        return self.random.randrange(-rank, rank)
+
+    def view(self, number: int) -> Step:
+        """Return a view, of any kind."""
+        tensor = self.tensors[number]
+        rank, shape = tensor.ndim, list(tensor.shape)
+        this = {"t": number}
+        name = self.random.choice(
+            (
+                "t",
+                "T",
+                "transpose",
+                "permute",
+                "reshape",
+                "view",
+                "flatten",
+                "unsqueeze",
+                "squeeze",
+                "expand",
+                "select",
+            )
+            + ("getitem",) * 6
+            + ("detach",)
+        )
+        if name in ("t", "T") and rank > 2:
+            name = "transpose"
+        if name == "transpose":
+            return Step(name, [this, self.dim(number), self.dim(number)])
+        if name == "permute":
+            dims = list(range(rank))
+            self.random.shuffle(dims)
+            return Step(name, [this, dims])
+        if name in ("reshape", "view"):
+            return Step(name, [this, self.sizes(int(tensor.numel()))])
+        if name == "unsqueeze":
+            return Step(name, [this, self.random.randrange(-rank - 1, rank + 1)])
+        if name == "squeeze":
+            return Step(name, [this] if self.random.random() < 0.5 else [this, self.dim(number)])
+        if name == "expand":
+            sizes = [
+                self.random.choice((size, -1)) if size != 1 else self.random.choice((1, 2, 3))
+                for size in shape
+            ]
+            return Step(name, [this, [2, *sizes] if self.random.random() < 0.3 else sizes])
+        if name == "select":
+            return Step(name, [this, self.dim(number), self.random.choice((0, -1, 0, 1))])
+        if name == "getitem":
+            return Step(name, [this, self.key(number)])
+        return Step(name, [this])
+
+    def sizes(self, count: int) -> list[int]:
+        """Return a shape for a number of elements; one size may be left out."""
+        if count == 0:
+            return self.random.choice(([0], [0, 2], [3, 0], [-1]))
+        sizes, rest = [], count
+        for factor in (2, 3, 2):
+            if rest % factor == 0 and self.random.random() < 0.6:
+                sizes.append(factor)
+                rest //= factor
+        sizes.append(rest)
+        self.random.shuffle(sizes)
+        if self.random.random() < 0.25:
+            sizes[self.random.randrange(len(sizes))] = -1
+        return sizes
+
+    def key(self, number: int) -> Any:
+        """Return an index: integers, slices, None, an ellipsis, lists, masks and tensors."""
+        tensor = self.tensors[number]
+        shape = list(tensor.shape)
+        masks = [
+            index
+            for index, other in enumerate(self.tensors)
+            if other is not None
+            and other.dtype is interlock.bool
+            and list(other.shape) == shape[: other.ndim]
+        ]
+        if masks and self.random.random() < 0.4:
+            return {"t": self.random.choice(masks)}
+        parts: list[Any] = []
+        for size in shape[: self.random.randrange(len(shape) + 1)]:
+            way = self.random.randrange(7)
+            if way == 0 and size:
+                parts.append(self.random.randrange(-size, size))
+            elif way == 1:
+                parts.append({"slice": [self.random.choice((None, 0, 1, -1)), None, None]})
+            elif way == 2:
+                parts.append({"slice": [None, self.random.choice((1, 2, -1)), self.random.choice((1, 2))]})
+            elif way == 3 and size:
+                parts.append([self.random.randrange(-size, size) for _ in range(self.random.randrange(1, 4))])
+            else:
+                parts.append({"slice": [None, None, None]})
+        if self.random.random() < 0.2:
+            parts.insert(self.random.randrange(len(parts) + 1), None)
+        if self.random.random() < 0.15 and len(parts) < len(shape):
+            parts.append({"ellipsis": 0})
+        return parts[0] if len(parts) == 1 and not isinstance(parts[0], list) else {"tuple": parts}
+
+    def reduction(self, number: int) -> Step:
+        """Return a reduction, a softmax or a loss."""
+        tensor = self.tensors[number]
+        this = {"t": number}
+        way = self.random.random()
+        if way < 0.2:
+            return Step(self.random.choice(("softmax", "log_softmax")), [this, self.dim(number)])
+        if way < 0.3:
+            return Step(self.random.choice(("max", "min")), [this])
+        if way < 0.4:
+            return self.loss(number)
+        name = self.random.choice(REDUCTIONS)
+        dim: Any = self.random.choice((None, self.dim(number), self.dim(number)))
+        if name in ("sum", "mean", "amax", "amin") and tensor.ndim > 1 and self.random.random() < 0.3:
+            dim = self.random.choice(([0, 1], [-1], [0, -1], []))
+        arguments: list[Any] = [this, dim, self.random.random() < 0.4]
+        if name in ("sum", "mean") and self.random.random() < 0.2:
+            arguments.append({"dtype": self.random.choice(("float32", "float64", "int64"))})
+        return Step(name, arguments)
+
+    def loss(self, number: int) -> Step:
+        """Return the cross entropy with the class indices of another tensor."""
+        tensor = self.tensors[number]
+        targets = [
+            index
+            for index, other in enumerate(self.tensors)
+            if other is not None and other.dtype is interlock.int64 and other.ndim == max(tensor.ndim - 1, 0)
+        ]
+        target = self.random.choice(targets) if targets else self.like(number)
+        return Step(
+            "cross_entropy", [{"t": number}, {"t": target}, self.random.choice(("mean", "sum", "none"))]
+        )
+
+    def in_place(self, number: int) -> Step:
+        """Return an operation that writes into a tensor."""
+        name = self.random.choice(IN_PLACE)
+        this = {"t": number}
+        if name == "zero_":
+            return Step(name, [this])
+        other: Any = {"t": self.like(number)} if self.random.random() < 0.6 else self.number()
+        if name == "copy_":
+            return Step(name, [this, {"t": self.like(number)}])
+        if name == "setitem":
+            return Step(name, [this, self.key(number), other])
+        return Step(name, [this, other])
+
+    def copy(self, number: int) -> Step:
+        """Return a copy, perhaps of another dtype."""
+        name = self.random.choice(("clone", "contiguous", "float", "double", "long", "bool", "to"))
+        if name == "to":
+            return Step(name, [{"t": number}, {"dtype": self.random.choice(DTYPES)}])
+        return Step(name, [{"t": number}])
+
+    def joining(self, number: int) -> Step:
+        """Return a step that joins tensors."""
+        count = self.random.randrange(1, 4)
+        numbers = [number, *(self.like(number) for _ in range(count - 1))]
+        tensors = [{"t": each} for each in numbers]
+        return Step(self.random.choice(("cat", "stack")), [tensors, self.dim(number)])
+
+    def history(self, number: int) -> Step:
+        """Return a step of autograd."""
+        this = {"t": number}
+        way = self.random.randrange(6)
+        floating = self.choose(floating=True)
+        if way == 0 and floating is not None:
+            return Step("requires_grad_", [{"t": floating}])
+        if way == 1:
+            return Step("retain_grad", [this])
+        if way == 2:
+            return Step("backward", [this, self.random.random() < 0.7])
+        if way == 3:
+            return Step("grad", [this])
+        return self.gradients()
+
+    def gradients(self) -> Step:
+        """Return first or second gradients of a tensor by the leaves."""
+        output = self.choose(floating=True)
+        leaves = [
+            index
+            for index, tensor in enumerate(self.tensors)
+            if tensor is not None and tensor.requires_grad and (tensor.is_leaf or self.random.random() < 0.2)
+        ]
+        if output is None or not leaves:
+            return self.leaf()
+        inputs = [
+            {"t": each} for each in self.random.sample(leaves, min(len(leaves), self.random.randrange(1, 4)))
+        ]
+        if self.random.random() < 0.5:
+            return Step("second", [{"t": output}, inputs])
+        return Step("gradients", [{"t": output}, inputs, self.random.random() < 0.4])
+
+    # Doing it
+
+    def do(self, step: Step) -> str | None:
+        """Do a step on interlock and return how NumPy's result differs, if it does."""
+        wrong = self.actions.fault()
+        operands = [self.array(argument) for argument in step.arguments]
+        scale = self.scale(step)
+        self.steps.append(step)
+        try:
+            made = run_step(interlock, step, self.tensors)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}".splitlines()[0]
+            self.results.append({"error": text, "made": [None], "scale": scale})
+            self.tensors.append(None)
+            return "planted: NumPy is right" if wrong else None
+        if any(tensor is not None and tensor.numel() > MOST_ELEMENTS for tensor in made):
+            made = [None] * len(made)
+        try:
+            results = [result_of(tensor) for tensor in made]
+        except Exception as error:
+            self.results.append({"error": "", "made": [None] * len(made), "scale": scale})
+            self.tensors += [None] * len(made)
+            return f"the result can't be read: {type(error).__name__}: {error}"
+        self.results.append({"error": "", "made": results, "scale": scale})
+        self.tensors += made
+        if wrong and made and made[0] is not None:
+            return "planted: NumPy is right"
+        return self.compared_with_numpy(step, operands, made, scale)
+
+    def array(self, argument: Any) -> Any:
+        """Return an argument as NumPy takes it."""
+        if isinstance(argument, list):
+            return [self.array(each) for each in argument]
+        if isinstance(argument, dict):
+            if "t" in argument:
+                tensor = self.tensors[argument["t"]]
+                return None if tensor is None else values_of(tensor)
+            if "tuple" in argument:
+                return tuple(self.array(each) for each in argument["tuple"])
+            if "dtype" in argument:
+                return argument["dtype"]
+        return decoded(interlock, argument, self.tensors)
+
+    def scale(self, step: Step) -> float:
+        """Return the largest finite element of the operands; for sums and products times their number."""
+        largest, count = 0.0, 1
+        product = 1.0
+        for argument in step.arguments:
+            each = self.tensors[argument["t"]] if isinstance(argument, dict) and "t" in argument else None
+            if each is None or not each.numel():
+                continue
+            array = np.abs(values_of(each).astype("float64"))
+            finite = array[np.isfinite(array)]
+            own = float(finite.max()) if finite.size else 0.0
+            largest, product = max(largest, own), product * max(own, 1e-3)
+            count = max(count, array.size)
+        if step.name == "matmul":
+            return product * count
+        if step.name in ("sum", "mean", "cross_entropy"):
+            return largest * count
+        if step.name in ("softmax",):
+            return 1.0
+        if step.name in ("sin", "cos", "log_softmax"):
+            return max(largest, 1.0)
+        return largest if step.name not in ("pow", "rpow", "exp") else 0.0
+
+    def compared_with_numpy(
+        self, step: Step, operands: list[Any], made: list[Any], scale: float
+    ) -> str | None:
+        """Return how a result differs from NumPy's."""
+        if len(made) != 1 or made[0] is None or (step.name == "getitem" and mixes(step.arguments[1])):
+            return None
+        got = values_of(made[0])
+        try:
+            want = numpy_side.answer(step, operands)
+        except (TypeError, ValueError, IndexError, ZeroDivisionError):
+            # NumPy takes less here, as negative powers of integers; PyTorch decides.
+            return None
+        if want is None:
+            return None
+        want = np.asarray(want)
+        if got.dtype.kind == "i" and any(
+            isinstance(each, np.ndarray) and each.dtype.kind == "f" for each in operands
+        ):
+            # The conversion of numbers that no integer stands for is undefined.
+            return None
+        if list(want.shape) != list(got.shape):
+            return f"NumPy: shape {list(got.shape)} instead of {list(want.shape)}"
+        with np.errstate(all="ignore"):
+            narrowed = want.dtype.kind == "f" and got.dtype.kind == "f" and want.dtype != got.dtype
+            told = difference(step.name, got.reshape(-1), want.astype(got.dtype).reshape(-1), scale)
+        if told and narrowed and got.dtype == np.float32:
+            # NumPy computes mixed dtypes in float64, where interlock and PyTorch compute in float32.
+            return None
+        return f"NumPy: {told}" if told else None
+
+
+def mixes(key: Any) -> bool:
+    """Return whether an index has integers beside lists, which NumPy broadcasts and PyTorch selects first."""
+    parts = key["tuple"] if isinstance(key, dict) and "tuple" in key else [key]
+    return any(isinstance(part, int) for part in parts) and any(isinstance(part, list) for part in parts)
+
+
+def broadcasts(one: list[int], other: list[int]) -> bool:
+    """Return whether two shapes broadcast."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return all(size == another or 1 in (size, another) for size, another in pairs)
+
+
+def run(actions: Actions) -> None:
+    """Do `actions.count` steps."""
+    accelerator.use("host", devices=2, memory=MEMORY)
+    python = os.environ.get("BENCH_PYTHON")
+    torch = PyTorch(python) if python else None
+    program, length = Program(actions), 0
+    for number in actions:
+        if not length:
+            program, length = Program(actions), actions.random.randrange(3, MOST_STEPS)
+        step = program.next_step()
+        actions.doing(f"{program.text(len(program.steps))}; {step}")
+        told = program.do(step)
+        if told:
+            actions.wrong(f"{step.name}: {told}; {program.text(len(program.steps))}")
+            length = 0
+            continue
+        length -= 1
+        if not length or number == actions.count:
+            judge(actions, torch, program)
+            length = 0
+    if torch is not None:
+        torch.end()
+
+
+def judge(actions: Actions, torch: PyTorch | None, program: Program) -> None:
+    """Compare a program that has ended with PyTorch."""
+    actions.add("errors", sum(bool(result["error"]) for result in program.results))
+    if torch is None:
+        return
+    agreed, differences = torch.judge(program)
+    actions.add("agree with PyTorch", agreed)
+    for number, text in differences:
+        actions.wrong(f"{program.steps[number].name}: PyTorch: {text}; {program.text(number)}")

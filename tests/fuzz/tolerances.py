@@ -1,0 +1,65 @@
+"""How far results may be apart: one table for each class of operations and each dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+# Relative to the larger of the expected element and the scale of the operation. The scale is the largest
+# element of its operands, for sums and products of matrices times their number. Integers and bools must be
+# equal.
+TOLERANCES: dict[str, dict[str, float]] = {
+    # Views, copies, comparisons, minima and maxima.
+    "exact": {"float32": 0.0, "float64": 0.0},
+    # One rounding, or two where a factor is applied first.
+    "rounded": {"float32": 3e-7, "float64": 5e-16},
+    # Elementary functions.
+    "function": {"float32": 4e-6, "float64": 1e-14},
+    # Sums in any order, products of matrices, softmax.
+    "sum": {"float32": 2e-6, "float64": 1e-14},
+    # Gradients, relative to the largest element of the same gradient.
+    "gradient": {"float32": 3e-4, "float64": 1e-11},
+    "second": {"float32": 3e-3, "float64": 1e-10},
+}
+
+CLASSES: dict[str, str] = {
+    **dict.fromkeys(
+        ("add", "sub", "mul", "div", "radd", "rsub", "rmul", "rdiv", "add alpha", "sub alpha"), "rounded"
+    ),
+    **dict.fromkeys(("add_", "sub_", "mul_", "div_", "+=", "-=", "*=", "/=", "arange"), "rounded"),
+    **dict.fromkeys(("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "pow", "rpow"), "function"),
+    **dict.fromkeys(("sum", "mean", "matmul", "softmax", "log_softmax", "cross_entropy"), "sum"),
+    **dict.fromkeys(("gradients", "grad", "backward"), "gradient"),
+    "second": "second",
+}
+
+
+def tolerance(name: str, dtype: str) -> float:
+    """Return the relative tolerance of an operation."""
+    return TOLERANCES[CLASSES.get(name, "exact")].get(dtype, 0.0)
+
+
+def difference(name: str, got: npt.NDArray[Any], want: npt.NDArray[Any], scale: float) -> str | None:
+    """Return how two arrays of one dtype and shape differ, or None where they agree to the tolerance."""
+    if got.shape != want.shape:
+        return f"shape {got.shape} instead of {want.shape}"
+    if got.dtype.kind != "f":
+        return None if np.array_equal(got, want) else f"{got.tolist()} instead of {want.tolist()}"
+    if not got.size:
+        return None
+    relative = tolerance(name, str(got.dtype))
+    with np.errstate(all="ignore"):
+        if CLASSES.get(name) in ("gradient", "second"):
+            finite = np.abs(want[np.isfinite(want)])
+            scale = max([scale, *finite.tolist()])
+        allowed = relative * np.maximum(np.abs(want), scale) + 4 * np.finfo(got.dtype).smallest_subnormal
+        same = (got == want) | (np.isnan(got) & np.isnan(want))
+        # Near the largest number one side may round to infinity.
+        close = same | (np.isfinite(got) & np.isfinite(want) & (np.abs(got - want) <= allowed))
+    return (
+        None
+        if bool(close.all())
+        else f"{got.tolist()} instead of {want.tolist()} (tolerance {relative}, scale {scale})"
+    )

@@ -1,0 +1,116 @@
+"""The co-process with PyTorch: reads programs with interlock's results, and answers where they differ.
+
+Each line of the input is `[steps, results, finals]`; each line of the output `[agreed, differences]`. After
+each step the elements of PyTorch's result become those of interlock, so that roundings do not add up over a
+program.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from typing import Any
+
+import torch  # type: ignore[import-not-found,unused-ignore]
+
+from tests.fuzz.departures import CONVERSIONS, departs
+from tests.fuzz.programs import Result, Step, array_of, result_of, run_step
+from tests.fuzz.tolerances import difference
+
+ATTRIBUTES = ("dtype", "shape", "requires_grad", "is_leaf", "stride", "contiguous")
+
+
+def compare(step: Step, got: Result | None, want: Any, scale: float) -> str | None:
+    """Return how interlock's result differs from PyTorch's tensor."""
+    expected = result_of(want)
+    if got is None or expected is None:
+        return None if got is None and expected is None else f"{got} instead of {expected}"
+    for name in ATTRIBUTES:
+        ours, theirs = getattr(got, name), getattr(expected, name)
+        if name == "stride":
+            ours, theirs = strides(got), strides(expected)
+        if ours != theirs:
+            return f"{name} {ours} instead of {theirs}"
+    return difference(step.name, array_of(got), array_of(expected), scale)
+
+
+def strides(result: Result) -> list[int]:
+    """Return the strides that lead anywhere: those of dimensions with more than one element."""
+    if 0 in result.shape:
+        return []
+    return [stride for stride, size in zip(result.stride, result.shape, strict=True) if size > 1]
+
+
+def is_undefined(step: Step, got: Result | None, told: str) -> bool:
+    """Return whether a result depends on numbers out of range that were converted to integers."""
+    least, most = str(-(2**63)), str(2**63 - 1)
+    return (
+        got is not None
+        and got.dtype == "int64"
+        and step.name in CONVERSIONS
+        and (least in told or most in told)
+    )
+
+
+def take_over(tensor: Any, result: Result | None) -> None:
+    """Write interlock's elements into a tensor of PyTorch, unless they are the same."""
+    if tensor is None or result is None or not tensor.is_floating_point():
+        return
+    array = array_of(result).reshape(tensor.shape)
+    values = torch.from_numpy(array)
+    if torch.equal(tensor.detach().nan_to_num(), values.nan_to_num()):
+        return
+    try:
+        tensor.data.copy_(values)
+    except RuntimeError:
+        return  # Elements that share memory: the tensor below has them already.
+
+
+def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int, list[list[Any]]]:
+    """Run a program and return how many steps agree and the first difference."""
+    tensors: list[Any] = []
+    agreed = 0
+    for number, (step, given) in enumerate(zip(steps, results, strict=True)):
+        ours = None if given["error"] else [None if each is None else Result(*each) for each in given["made"]]
+        try:
+            made = run_step(torch, step, tensors)
+            error = ""
+        except Exception as raised:
+            made, error = [None], f"{type(raised).__name__}: {raised}".splitlines()[0]
+        if bool(error) != bool(given["error"]):
+            if departs(step.name, given["error"] or "no error", error or "no error"):
+                return agreed, []
+            told = f"{given['error'] or 'no error'} instead of {error or 'no error'}"
+            return agreed, [[number, told]]
+        if ours is not None:
+            if len(ours) != len(made):
+                return agreed, [[number, f"{len(ours)} results instead of {len(made)}"]]
+            for mine, theirs in zip(ours, made, strict=True):
+                told_difference = compare(step, mine, theirs, given["scale"])
+                if told_difference and is_undefined(step, mine, told_difference):
+                    return agreed, []
+                if told_difference:
+                    return agreed, [[number, told_difference]]
+                take_over(theirs, mine)
+        agreed += 1
+        tensors += made
+    for number, (mine, theirs) in enumerate(zip(finals, tensors, strict=True)):
+        final = Result(*mine) if mine is not None else None
+        told_difference = compare(Step("final", []), final, theirs, 0.0)
+        if told_difference:
+            return agreed, [[len(steps) - 1, f"at the end t{number} is {told_difference}"]]
+    return agreed, []
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    for line in sys.stdin:
+        steps, results, finals = json.loads(line)
+        print(json.dumps(judge([Step(*step) for step in steps], results, finals)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
