@@ -4,6 +4,7 @@ from types import ModuleType, TracebackType
 from typing import Any, Literal, Self, TypedDict, TypeVar, final, type_check_only
 
 from interlock._core.accelerator import device
+from typing_extensions import disjoint_base
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -18,6 +19,7 @@ class Flag(TypedDict):
     acts_on: str
     doc: str
 
+@disjoint_base
 class FlagHandle:
     def __new__(cls, name: str) -> Self: ...
     @property
@@ -261,6 +263,7 @@ __all__ = [
     "CudnnRnnFlags",
     "CusparseltModule",
     "FlagArguments",
+    "FlagHandle",
     "FlagScope",
     "FreezeScope",
     "KleidiaiModule",
