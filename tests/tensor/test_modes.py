@@ -108,3 +108,13 @@ def test_numbers_of_a_tensor_that_requires_grad_can_be_read_without_grad(
             x.numpy()
         with pytest.raises(BufferError, match="detach"):
             memoryview(x)
+
+
+def test_multithreading_and_view_replay_can_be_asked_for() -> None:
+    asked = interlock.autograd.is_multithreading_enabled, interlock.autograd.is_view_replay_enabled
+    assert [ask() for ask in asked] == [True, False]
+    with interlock.set_multithreading_enabled(False), interlock.autograd._force_original_view_tracking(True):
+        assert [ask() for ask in asked] == [False, True]
+    with interlock.inference_mode():
+        assert [ask() for ask in asked] == [False, False]
+    assert [ask() for ask in asked] == [True, False]

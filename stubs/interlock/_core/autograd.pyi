@@ -11,6 +11,8 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_grad_enabled",
     "set_multithreading_enabled",
@@ -93,3 +95,5 @@ class enforce_grad_layout_policy(_Scope):
 
 def is_grad_enabled() -> bool: ...
 def is_inference_mode_enabled() -> bool: ...
+def is_multithreading_enabled() -> bool: ...
+def is_view_replay_enabled() -> bool: ...
