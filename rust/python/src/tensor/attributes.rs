@@ -1,6 +1,8 @@
 //! What a tensor tells about itself.
 
-use pyo3::exceptions::PyTypeError;
+use std::ffi::CStr;
+
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -14,6 +16,10 @@ use crate::accelerator::{Device, parse};
 /// What makes a tensor again: the function and its arguments.
 type Parts<'py> =
     (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, Vec<usize>, bool, Option<String>));
+
+const NEVER_FILLED: &CStr =
+    c"grad: the tensor is the result of an operation, and backward() only fills .grad of \
+    leaves; call retain_grad() on it before, or read .grad of a leaf";
 
 #[pymethods]
 impl Tensor {
@@ -152,10 +158,22 @@ impl Tensor {
         self.0.is_leaf().or_raise(py)
     }
 
-    /// The gradient that backward passes have added up, or None.
+    /// The gradient that backward passes have accumulated, or None. Deleting it sets None.
+    ///
+    /// Reading None from the result of an operation issues a UserWarning: only leaves, and results on which
+    /// `retain_grad` was called, get a gradient.
     #[getter]
-    fn get_grad(&self) -> Option<Tensor> {
-        self.0.grad().map(Tensor)
+    fn get_grad(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
+        let grad = self.0.grad();
+        if grad.is_none() && !self.0.retains_grad() && self.0.is_leaf() == Ok(false) {
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), NEVER_FILLED, 1)?;
+        }
+        Ok(grad.map(Tensor))
+    }
+
+    #[deleter]
+    fn delete_grad(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.set_grad(None).or_raise(py)
     }
 
     #[setter]
@@ -170,7 +188,7 @@ impl Tensor {
     /// The node of the operation that made it, or None.
     #[getter]
     fn grad_fn(&self, py: Python<'_>) -> PyResult<Option<Node>> {
-        Ok(self.0.grad_fn().or_raise(py)?.map(Node))
+        Ok(self.0.grad_fn().or_raise(py)?.map(Node::of))
     }
 
     /// Keeps the gradient of a result in `grad` as well; leaves do that anyway.

@@ -68,10 +68,35 @@ fn one_or_many(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
 }
 
 fn parts(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
-    match index.cast::<PyTuple>() {
-        Ok(indices) => indices.iter().map(|index| part(&index)).collect(),
-        Err(_) => Ok(vec![part(index)?]),
+    if let Ok(indices) = index.cast::<PyTuple>() {
+        return indices.iter().map(|index| part(&index)).collect();
     }
+    match index.cast::<PyList>() {
+        Ok(list) if is_index_of_dimensions(list)? => list.iter().map(|index| part(&index)).collect(),
+        _ => Ok(vec![part(index)?]),
+    }
+}
+
+/// Whether a list indexes one dimension with each of its items, as a tuple does. PyTorch decides this by the items:
+/// a list of up to 31 items with a tensor, sequence, slice, None or ... among them is a tuple.
+fn is_index_of_dimensions(list: &Bound<'_, PyList>) -> PyResult<bool> {
+    const LIMIT: usize = 32;
+    if list.len() >= LIMIT {
+        return Ok(false);
+    }
+    for item in list.iter() {
+        let is_part = item.is_none()
+            || item.is_instance_of::<Tensor>()
+            || item.is_instance_of::<PySlice>()
+            || item.is_instance_of::<PyEllipsis>()
+            || item.is_instance_of::<PyList>()
+            || item.is_instance_of::<PyTuple>()
+            || item.hasattr("__array_interface__")?;
+        if is_part {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 #[pymethods]

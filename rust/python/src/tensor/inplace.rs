@@ -69,10 +69,13 @@ impl Tensor {
         change(slf, |target| target.zero_().map(drop))
     }
 
-    /// All elements `value`.
+    /// Set all elements to `value`, a number or a tensor without dimensions, which receives the sum of the gradients.
     fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> Itself<'py> {
-        let value = scalar("value", value)?;
-        change(slf, |target| target.fill_(value).map(drop))
+        let value = Other::require("value", value)?;
+        let target = &slf.get().0;
+        let weight = weight(target).max(value.weight());
+        call(slf.py(), weight, || target.fill_(value.operand()).map(drop))?;
+        Ok(slf)
     }
 
     /// All elements those of `src`, which broadcasts, is converted and may be on another device. With

@@ -3,6 +3,7 @@
 mod arguments;
 mod arithmetic;
 mod attributes;
+mod copies;
 mod creation;
 mod data;
 mod dtype;

@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 
 use interlock::accelerator::Device;
 use interlock::accelerator::memory::Block;
+use interlock::autograd::is_grad_enabled;
 use interlock_tensor::{DType as CoreDType, Error, Storage, Tensor as CoreTensor};
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -129,6 +130,11 @@ fn no_memory_here(tensor: &CoreTensor) -> String {
     Error::OnDevice { what, device: tensor.device() }.to_string()
 }
 
+/// Whether operations on the tensor are recorded, which others that share its memory would not do.
+fn records(tensor: &CoreTensor) -> bool {
+    is_grad_enabled() && tensor.requires_grad()
+}
+
 fn signed(values: &[usize], factor: usize) -> Vec<isize> {
     values.iter().map(|value| isize::try_from(value.saturating_mul(factor)).unwrap_or(isize::MAX)).collect()
 }
@@ -143,7 +149,8 @@ fn is_column_major(tensor: &CoreTensor) -> bool {
 impl Tensor {
     /// The elements as a `numpy.ndarray` that shares the tensor's memory.
     ///
-    /// Raises RuntimeError for a tensor that requires grad, because NumPy records nothing, and TypeError for
+    /// Raises RuntimeError for a tensor that requires grad while gradients are enabled, because NumPy records
+    /// nothing, and TypeError for
     /// one on a device, whose memory NumPy can't share: call `detach()` or `cpu()` first, or pass `force=True`
     /// for both.
     #[pyo3(signature = (*, force = false))]
@@ -154,7 +161,7 @@ impl Tensor {
             Bound::new(py, run(py, weight(tensor), || tensor.detach().to(tensor.dtype(), false))?)?
         } else if tensor.is_on_device() {
             return Err(PyTypeError::new_err(no_memory_here(tensor)));
-        } else if tensor.requires_grad() {
+        } else if records(tensor) {
             return Err(PyRuntimeError::new_err(
                 "numpy(): NumPy does not record operations on a tensor that requires grad; use tensor.detach().numpy()",
             ));
@@ -187,7 +194,7 @@ impl Tensor {
         };
         view.obj = std::ptr::null_mut();
         let tensor = slf.get().0.clone();
-        if tensor.requires_grad() {
+        if records(&tensor) {
             return Err(PyBufferError::new_err(
                 "a tensor that requires grad gives no buffer; detach() it first",
             ));

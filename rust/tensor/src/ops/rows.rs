@@ -1,7 +1,9 @@
 //! Elements at positions that tensors name: copied out, written, and added up by the gradient.
 
+use std::sync::Arc;
+
 use super::index::{OP, trim};
-use crate::autograd::Record;
+use crate::autograd::{Context, Record};
 use crate::dtype::dispatch;
 use crate::kernel::{self, Rows};
 use crate::shape::broadcast;
@@ -43,11 +45,16 @@ fn rows_at(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<Rows> {
 impl Tensor {
     /// The elements at positions of the dimensions from `dim` on.
     pub(super) fn gather(&self, dim: usize, positions: &[Tensor]) -> Result<Tensor> {
-        let rows = rows_at(self, dim, positions)?;
-        let out = self.take(&rows)?;
-        if let Some(record) = Record::new("IndexBackward0", &[self])? {
-            let before = self.shape().to_vec();
-            record.finish(&out, move |_, gradient| Ok(vec![Some(spread(gradient, &rows, &before)?)]));
+        self.pick(&Arc::new(rows_at(self, dim, positions)?))
+    }
+
+    fn pick(&self, rows: &Arc<Rows>) -> Result<Tensor> {
+        let out = self.take(rows)?;
+        if let Some(mut record) = Record::new("IndexBackward0", &[self])? {
+            let (slot, before) = (record.keep(rows.clone()), self.shape().to_vec());
+            record.finish(&out, move |context, gradient| {
+                Ok(vec![Some(spread(gradient, &context.kept(slot)?, &before)?)])
+            });
         }
         Ok(out)
     }
@@ -65,27 +72,29 @@ impl Tensor {
         // A number may come from the processor.
         let place = if value.ndim() == 0 { self.device() } else { value.device() };
         let value = value.to((self.dtype(), place), self.is_on_device())?.expand(&sizes)?;
-        let (before, kept) = (self.shape().to_vec(), rows.clone());
-        self.change(
-            PUT,
-            "IndexPutBackward0",
-            &[&value],
-            |_| {
-                let whole = self.detached().contiguous_copy()?;
-                whole.put_rows(&rows, &value.detached())?;
-                dispatch!(self.dtype(), T => kernel::update(PUT, self, &whole, |_: T, new: T| new))
-            },
-            move |context, gradient| {
-                let zeros = Tensor::zeros(&kept.shape, gradient.options())?;
-                let left = context.gradient(0, || {
-                    let left = gradient.contiguous_copy()?;
-                    left.put_rows(&kept, &zeros)?;
-                    left.reshaped(&before)
-                })?;
-                Ok(vec![left, context.gradient(1, || gradient.take(&kept))?])
-            },
-        )
-        .map(drop)
+        self.put(&Arc::new(rows), &value)
+    }
+
+    /// Writes `value` to the rows. Both gradients are recorded operations, which can be differentiated again.
+    fn put(&self, rows: &Arc<Rows>, value: &Tensor) -> Result<()> {
+        let work = |record: Option<&mut Record>| {
+            if let Some(record) = record {
+                record.keep(rows.clone());
+            }
+            let whole = self.detached().contiguous_copy()?;
+            whole.put_rows(rows, &value.detached())?;
+            dispatch!(self.dtype(), T => kernel::update(PUT, self, &whole, |_: T, new: T| new))
+        };
+        let backward = |context: &Context<'_>, gradient: &Tensor| {
+            let rows: Arc<Rows> = context.kept(0)?;
+            let left = context.gradient(0, || {
+                let left = gradient.contiguous_copy()?;
+                left.put(&rows, &Tensor::zeros(&rows.shape, gradient.options())?)?;
+                Ok(left)
+            })?;
+            Ok(vec![left, context.gradient(1, || gradient.pick(&rows))?])
+        };
+        self.change(PUT, "IndexPutBackward0", &[value], work, backward).map(drop)
     }
 
     fn put_rows(&self, rows: &Rows, value: &Tensor) -> Result<()> {
@@ -98,12 +107,12 @@ impl Tensor {
 }
 
 /// A gradient of what was gathered, added up at its places in a tensor of shape `before`.
-fn spread(gradient: &Tensor, rows: &Rows, before: &[usize]) -> Result<Tensor> {
+fn spread(gradient: &Tensor, rows: &Arc<Rows>, before: &[usize]) -> Result<Tensor> {
     let source = gradient.detached().contiguous()?;
     let out = dispatch!(gradient.dtype(), T => kernel::spread::<T>(OP, &source, rows, before))?;
-    if let Some(record) = Record::new("IndexSpreadBackward0", &[gradient])? {
-        let rows = rows.clone();
-        record.finish(&out, move |_, second| Ok(vec![Some(second.take(&rows)?)]));
+    if let Some(mut record) = Record::new("IndexSpreadBackward0", &[gradient])? {
+        let slot = record.keep(rows.clone());
+        record.finish(&out, move |context, second| Ok(vec![Some(second.pick(&context.kept(slot)?)?)]));
     }
     Ok(out)
 }
