@@ -298,9 +298,7 @@ def test_errors_of_wrong_calls_name_what_was_given() -> None:
     loop.close()
     with pytest.raises(TypeError, match="None, got a value of type int"):
         aio.task_factory(3)  # type: ignore[arg-type]
-    with pytest.raises(
-        TypeError, match=r"Runner\.run: coro must be a coroutine or another awaitable, got int"
-    ):
+    with pytest.raises(TypeError, match=r"Runner\.run: coro must be a coroutine .*, got int"):
         aio.run(3)  # type: ignore[arg-type]
 
 
