@@ -183,7 +183,14 @@ def test_object_that_only_claims_to_be_an_array_is_refused() -> None:
 def test_read_only_arrays_of_every_layout_are_copied_in_row_major_order() -> None:
     base = np.arange(24.0).reshape(2, 3, 4)
     broadcast = np.broadcast_to(np.arange(3), (2, 3))
-    for array in (base.T, base[:, ::-1], base[::-1, :, ::2], base[0, 0, 0:0], broadcast, base[1, 1, 1:2][0:1]):
+    for array in (
+        base.T,
+        base[:, ::-1],
+        base[::-1, :, ::2],
+        base[0, 0, 0:0],
+        broadcast,
+        base[1, 1, 1:2][0:1],
+    ):
         given = array.view()
         given.setflags(write=False)
         tensor = interlock.from_numpy(given)
