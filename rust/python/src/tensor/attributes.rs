@@ -230,13 +230,13 @@ impl Tensor {
         self.0.identity()
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        call(py, weight(&self.0), || self.0.text())
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        super::room::text(py, &call(py, weight(&self.0), || self.0.text())?)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         let rebuild = py.import("interlock._core.tensor")?.getattr("_rebuild")?;
-        let bytes = PyBytes::new(py, &call(py, weight(&self.0), || super::data::bytes(&self.0))?);
+        let bytes = super::data::bytes(py, &self.0)?;
         let device = self.0.is_on_device().then(|| self.0.device().to_string());
         let (shape, requires_grad) = (self.0.shape().to_vec(), self.0.requires_grad());
         Ok((rebuild, (bytes, dtype::object(py, self.0.dtype())?, shape, requires_grad, device)))

@@ -65,7 +65,8 @@ pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     }
     let buffer = PyBuffer::of(array).map_err(|error| {
         // NumPy exports no buffer of dates and the like.
-        let has_no_format = error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyBufferError>(py);
+        let has_no_format =
+            error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyBufferError>(py);
         if has_no_format { unsupported(array) } else { error }
     })?;
     let dtype = element_type(&buffer).filter(|_| !buffer.is_indirect()).ok_or_else(|| unsupported(array))?;
@@ -101,7 +102,9 @@ pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
 fn copied(py: Python<'_>, buffer: &PyBuffer, dtype: CoreDType, shape: &[usize]) -> PyResult<CoreTensor> {
     let tensor = CoreTensor::zeros(shape, dtype).or_raise(py)?;
     if tensor.numel().checked_mul(dtype.size()) != Some(buffer.bytes()) {
-        return Err(PyBufferError::new_err("the array exports a buffer whose length is not that of its shape"));
+        return Err(PyBufferError::new_err(
+            "the array exports a buffer whose length is not that of its shape",
+        ));
     }
     // SAFETY: the tensor is new and contiguous and has that many bytes.
     unsafe { buffer.copy_to(py, tensor.data_ptr())? };
@@ -225,14 +228,10 @@ impl Tensor {
         view.readonly = 0;
         // A request without a shape is for bytes. As CPython's own exporters, this describes them as one dimension:
         // `memoryview` reads `ndim` sizes from a shape that such a request leaves null.
-        let (ndim, itemsize, format) = if asks(ffi::PyBUF_ND) {
-            (tensor.ndim(), size, format_of(tensor.dtype()))
-        } else {
-            (1, 1, c"B")
-        };
+        let (ndim, itemsize, format) =
+            if asks(ffi::PyBUF_ND) { (tensor.ndim(), size, format_of(tensor.dtype())) } else { (1, 1, c"B") };
         view.itemsize = isize::try_from(itemsize).unwrap_or(1);
-        view.format =
-            if asks(ffi::PyBUF_FORMAT) { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
+        view.format = if asks(ffi::PyBUF_FORMAT) { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
         view.ndim = c_int::try_from(ndim).unwrap_or(0);
         // The protocol has no arrays for a tensor without dimensions.
         let has_sizes = tensor.ndim() > 0;

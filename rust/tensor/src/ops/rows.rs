@@ -6,6 +6,7 @@ use super::index::{OP, trim};
 use crate::autograd::{Context, Record};
 use crate::dtype::dispatch;
 use crate::kernel::{self, Rows};
+use crate::room::{collected, filled};
 use crate::shape::broadcast;
 use crate::{Error, Result, Tensor};
 
@@ -24,8 +25,8 @@ fn rows_at(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<Rows> {
         other => other,
     })?;
     let length = after.iter().product();
-    let count: usize = wide.iter().product();
-    let mut inner = vec![0usize; count];
+    let count = crate::shape::checked_numel(&wide, size_of::<i64>())?;
+    let mut inner = filled(0usize, count)?;
     let sizes: Vec<i64> = wide.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
     for (position, &size) in positions.iter().zip(indexed) {
         for (place, index) in inner.iter_mut().zip(position.expand(&sizes)?.to_vec::<i64>()?) {
@@ -38,7 +39,8 @@ fn rows_at(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<Rows> {
     crate::shape::checked_numel(&result, source.dtype().size())?;
     // Rows of no elements have no places: there is nothing to copy.
     let outer = if length == 0 { 0 } else { outer };
-    let places = (0..outer).flat_map(|start| inner.iter().map(move |place| start * block + place)).collect();
+    let places = (0..outer).flat_map(|start| inner.iter().map(move |place| start * block + place));
+    let places = Arc::new(collected(outer.saturating_mul(count), places)?);
     Ok(Rows { places, length, shape: result })
 }
 
