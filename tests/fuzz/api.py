@@ -23,7 +23,8 @@ from interlock import accelerator, backends
 
 from tests.fuzz.actions import Actions
 from tests.fuzz.names import Target, targets
-from tests.fuzz.values import OwnBaseError, OwnError, Pool, Values
+from tests.fuzz.pool import OwnBaseError, OwnError, Pool
+from tests.fuzz.values import Values
 
 EPISODE = 40
 MEMORY = 64 << 20
