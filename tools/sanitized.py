@@ -25,7 +25,8 @@ ENVIRONMENT = str(ROOT / ".venv-sanitized")
 OPTIONS = "detect_leaks=0:allocator_may_return_null=1:abort_on_error=1:allow_user_segv_handler=1"
 COMPILER = {
     "RUSTC_BOOTSTRAP": "1",
-    "RUSTFLAGS": "-Zsanitizer=address",
+    # Libraries that a test program opens use the runtime of the program.
+    "RUSTFLAGS": "-Zsanitizer=address -Clink-arg=-Wl,--export-dynamic-symbol=__asan_*",
     "CARGO_TARGET_DIR": str(TARGET_DIR),
     "ASAN_OPTIONS": OPTIONS,
 }

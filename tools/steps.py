@@ -9,6 +9,10 @@ from pathlib import Path
 # The binding has no Rust tests, and to link it as a plain library takes a libpython that many systems lack.
 # tests/embedding builds the host where there is one.
 RUST_PACKAGES = ["--workspace", "--exclude", "interlock-python", "--exclude", "embed_host"]
+# Has no tests, and criterion is expensive to compile.
+BENCHMARKS = "interlock-program-benchmarks"
+RUST_PACKAGES += ["--exclude", BENCHMARKS]
+LINTS = ["--all-targets", "--", "-D", "warnings"]
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 TYPED_TESTS = ["tests/api", "tests/benchmarks", "tests/fuzz", "tests/gpu", "tests/vendor"]
@@ -98,7 +102,7 @@ def quick_steps(empty: Path) -> list[Step]:
         Step("mypy tests", [[PYTHON, "-m", "mypy", "--strict", *TYPED_TESTS]], needs=("wheel",)),
         Step("basedpyright", [[PYTHON, "-m", "basedpyright", "tests/gpu"]], needs=("wheel",)),
         Step("stubtest", [stubtest()], folder=empty, needs=("wheel",)),
-        Step("clippy", [["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]]),
+        Step("clippy", [["cargo", "clippy", "--workspace", "--exclude", BENCHMARKS, *LINTS]]),
         Step("rust tests", [rust_tests()]),
         Step("pytest", [pytest("-m", "not slow and not timing")], needs=("wheel",)),
         Step("pytest timing", [pytest("-m", "timing", workers=0)], needs=("wheel",)),
@@ -108,6 +112,7 @@ def quick_steps(empty: Path) -> list[Step]:
 def remaining_steps() -> list[Step]:
     """Return the steps of `make test-all`: what `make test` leaves out, and pytest on the release wheel."""
     return [
+        Step("clippy benchmarks", [["cargo", "clippy", "--package", BENCHMARKS, *LINTS]]),
         Step("loom", models(), variables=variables_of_models()),
         Step("rust doctests", [["cargo", "test", *RUST_PACKAGES, "--doc"]]),
         Step("release wheel", [[PYTHON, "tools/package.py", "release"]]),

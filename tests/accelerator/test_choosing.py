@@ -141,3 +141,140 @@ def test_a_misspelt_variable_is_warned_of_with_the_right_name() -> None:
     (message,) = child.value(code, env={"INTERLOCK_ACCELERATR": "host"})
     assert "INTERLOCK_ACCELERATOR" in message
     assert child.value(code, env={"INTERLOCK_ACCELERATOR": "host"}) == []
+
+
+ASK = """
+    import os
+    from interlock import accelerator
+
+    def ask():
+        found, checked = (
+            accelerator.current_accelerator(check_available=check) for check in (False, True)
+        )
+        return [accelerator.is_available(), accelerator.device_count(), str(found), str(checked)]
+"""
+NO_DEVICE = [False, 0, "None", "None"]
+
+
+def test_the_questions_follow_the_environment_until_a_driver_is_in_use(no_driver: dict[str, str]) -> None:
+    code = f"""{ASK}
+    answer = []
+    for text in (None, "host:2", "host:3", "none", "host:0", "hots", "", "host"):
+        if text is None:
+            os.environ.pop("INTERLOCK_ACCELERATOR", None)
+        else:
+            os.environ["INTERLOCK_ACCELERATOR"] = text
+        assert ask() == ask()
+        answer.append(ask())
+    """
+    two, three, one = ([True, count, "host", "host"] for count in (2, 3, 1))
+    without = [False, 0, "host", "None"]
+    expected = [NO_DEVICE, two, three, NO_DEVICE, without, NO_DEVICE, NO_DEVICE, one]
+    assert child.value(code, env=no_driver) == expected
+
+
+def test_the_questions_see_variables_that_c_code_sets(no_driver: dict[str, str]) -> None:
+    code = f"""{ASK}
+    import ctypes
+    libc = ctypes.CDLL(None)
+    answer = [ask()]
+    libc.setenv(b"INTERLOCK_ACCELERATOR", b"host:2", 1)
+    answer.append(ask())
+    os.putenv("INTERLOCK_ACCELERATOR", "host:3")
+    answer.append(ask())
+    libc.unsetenv(b"INTERLOCK_ACCELERATOR")
+    answer.append(ask())
+    """
+    hosts = [[True, count, "host", "host"] for count in (2, 3)]
+    assert child.value(code, env=no_driver) == [NO_DEVICE, *hosts, NO_DEVICE]
+
+
+def test_the_questions_follow_use_at_once(no_driver: dict[str, str]) -> None:
+    code = f"""{ASK}
+    answer = [ask()]
+    for devices in (2, 0, 5):
+        accelerator.use("host", devices=devices)
+        answer.append(ask())
+    accelerator.use("none")
+    answer.append(ask())
+    """
+    hosts = [[True, 2, "host", "host"], [False, 0, "host", "None"], [True, 5, "host", "host"]]
+    assert child.value(code, env=no_driver) == [NO_DEVICE, *hosts, NO_DEVICE]
+
+
+def test_the_questions_warn_once_of_each_variable_that_changes_after_first_use() -> None:
+    code = f"""{ASK}
+    import warnings
+    def warned(text):
+        os.environ["INTERLOCK_ACCELERATOR"] = text
+        counts = []
+        for question in (
+            accelerator.is_available,
+            accelerator.device_count,
+            accelerator.current_accelerator,
+            accelerator.current_device_index,
+        ):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                question()
+            counts.append(len(caught))
+        return counts
+    ask()
+    accelerator.current_device_index()
+    answer = [ask(), *map(warned, ("host:2", "host:3", "host:3", "host:2", "none")), ask()]
+    """
+    first, *counts, last = child.value(code, env={"INTERLOCK_ACCELERATOR": "host:2"})
+    assert first == last == [True, 2, "host", "host"]
+    assert counts == [[0] * 4, [1, 0, 0, 0], [0] * 4, [1, 0, 0, 0], [1, 0, 0, 0]]
+
+
+def test_the_questions_are_asked_afresh_in_a_forked_child() -> None:
+    code = f"""{ASK}
+    import json
+
+    def in_child(work):
+        reading, writing = os.pipe()
+        process = os.fork()
+        if process == 0:
+            try:
+                os.write(writing, json.dumps(work()).encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        with open(reading) as answer:
+            told = json.loads(answer.read())
+        os.waitpid(process, 0)
+        return told
+
+    def other():
+        before = ask()
+        os.environ["INTERLOCK_ACCELERATOR"] = "host:5"
+        accelerator.set_device_index(4)
+        return [before, ask(), accelerator.current_device_index()]
+
+    before = [ask(), in_child(other), ask()]
+    accelerator.set_device_index(1)
+    answer = [*before, in_child(ask), ask(), accelerator.current_device_index()]
+    """
+    two, five = ([True, count, "host", "host"] for count in (2, 5))
+    answer = child.value(code, env={"INTERLOCK_ACCELERATOR": "host:2"})
+    assert answer == [two, [two, five, 4], two, two, two, 1]
+
+
+def test_the_current_index_is_that_of_the_thread_and_its_scopes() -> None:
+    code = """
+        import threading
+        from interlock import accelerator
+        index = accelerator.current_device_index
+        answer = [index()]
+        with accelerator.device_index(1):
+            answer.append(index())
+            with accelerator.device_index(2):
+                answer.append(index())
+            thread = threading.Thread(target=lambda: answer.append(index()))
+            thread.start()
+            thread.join()
+            answer.append(index())
+        answer.append(index())
+    """
+    assert child.value(code, env={"INTERLOCK_ACCELERATOR": "host:3"}) == [0, 1, 2, 0, 1, 0]

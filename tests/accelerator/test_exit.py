@@ -196,3 +196,89 @@ def test_nothing_is_left_open_by_a_module_that_is_never_asked_for_a_device() -> 
     """
     answer: Any = child.value(code, env=HOST)
     assert answer == 1
+
+
+LATE = """
+    import atexit, builtins, os, sys, threading
+    {before}
+    import interlock
+    from interlock import accelerator
+    from interlock.accelerator import memory
+
+    stream, event, buffer = interlock.Stream(), interlock.Event(), memory.Buffer(64)
+    other, graph, never = interlock.Stream(), accelerator.Graph(), threading.Event()
+    with other, graph:
+        accelerator.launch(other, len, "z")
+
+    class Late:
+        def __del__(self, accelerator=accelerator, memory=memory, never=never, write=os.write):
+            try:
+                {action}
+            except RuntimeError as error:
+                write(2, str(error).encode())
+            else:
+                write(2, b"done")
+
+        state = stream, event, buffer, other, graph
+
+    {setup}
+    builtins.late = Late()
+    sys.stdout.write("end")
+"""
+REFUSED = "accelerator.launch: a Python function cannot be queued while the interpreter is finalized"
+STOPPED = "the interpreter is about to end"
+BUSY_STREAM = "accelerator.launch(stream, never.wait)"
+BUSY_AT_EXIT = "atexit.register(lambda: accelerator.launch(stream, never.wait))"
+HANDLERS_ON_A_THREAD = (
+    "thread = threading.Thread(target=atexit._run_exitfuncs); thread.start(); thread.join()"
+)
+
+
+@pytest.mark.parametrize("setup", ["", BUSY_STREAM, HANDLERS_ON_A_THREAD, "atexit._clear()"])
+def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str) -> None:
+    action = "accelerator.launch(self.state[0], len, 'x')"
+    done = child.run(LATE.format(before="", setup=setup, action=action), env=HOST, seconds=20)
+    assert (done.code, done.stdout, done.stderr) == (0, "end", REFUSED)
+
+
+@pytest.mark.parametrize(
+    ("action", "ending"),
+    [
+        ("self.state[0].synchronize()", STOPPED),
+        ("accelerator.synchronize()", STOPPED),
+        ("self.state[1].record(self.state[0]); self.state[1].synchronize()", STOPPED),
+        ("memory.copy_(self.state[2], bytes(64), stream=self.state[0])", STOPPED),
+        ("self.state[3].__enter__(); self.state[4].replay(); self.state[3].synchronize()", STOPPED),
+        ("memory.copy_(bytearray(64), self.state[2], stream=self.state[3])", "done"),
+        ("memory.fill_(memory.Buffer(64), 1); accelerator.empty_cache()", "done"),
+        ("self.state[2].close(self.state[0]); accelerator.empty_cache()", "done"),
+    ],
+)
+@pytest.mark.parametrize("setup", [BUSY_STREAM, "atexit._clear(); " + BUSY_STREAM])
+def test_waits_end_while_the_interpreter_is_finalized(setup: str, action: str, ending: str) -> None:
+    done = child.run(LATE.format(before="", setup=setup, action=action), env=HOST, seconds=20)
+    assert (done.code, done.stdout) == (0, "end")
+    assert done.stderr.endswith(ending)
+
+
+def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None:
+    # The handler runs after the one that drops the functions, which is registered by the import.
+    before = """
+    def late_handler():
+        try:
+            accelerator.launch(stream, never.wait)
+        except RuntimeError:  # Python 3.12 starts no more threads by then.
+            pass
+
+    atexit.register(late_handler)
+    """
+    code = LATE.format(before=before.strip(), setup="", action="self.state[0].synchronize()")
+    done = child.run(code, env=HOST, seconds=20)
+    assert (done.code, done.stdout) == (0, "end")
+    assert done.stderr == "done" or done.stderr.endswith(STOPPED)
+
+
+def test_waits_after_exit_handlers_ran_on_another_thread_do_not_stop_the_exit() -> None:
+    code = LATE.format(before="", setup=HANDLERS_ON_A_THREAD, action="accelerator.synchronize()")
+    done = child.run(code, env=HOST, seconds=20)
+    assert (done.code, done.stdout, done.stderr) == (0, "end", "done")

@@ -194,6 +194,71 @@ def test_the_explanation_of_a_flag_tells_whether_what_obeys_it_is_there(tmp_path
     assert loaded == " through cuDNN"
 
 
+PRESENCE = """
+    import ctypes, os, time
+    from interlock import backends
+    def effect():
+        said = backends.explain("cudnn.enabled").acts_on.partition("on cuda")[2]
+        return said.removeprefix(": no effect here")
+"""
+
+
+@stand_in.NEEDS_COMPILER
+def test_explain_notices_at_once_what_the_environment_names(tmp_path: Path) -> None:
+    library = stand_in.build(tmp_path / "there", "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    code = f"""{PRESENCE}
+    answer = [effect()]
+    for name, value in (
+        ("LD_LIBRARY_PATH", {str(tmp_path / "there")!r}),
+        ("LD_LIBRARY_PATH", {str(tmp_path / "nowhere")!r}),
+        ("INTERLOCK_CUDNN_PATH", {str(library)!r}),
+        ("INTERLOCK_CUDNN_PATH", {str(tmp_path / "nowhere")!r}),
+    ):
+        os.environ[name] = value
+        answer += [effect(), effect()]
+    os.environ["INTERLOCK_CUDNN_PATH"] = "there"
+    os.chdir({str(tmp_path)!r})
+    answer.append(effect())
+    os.chdir("/")
+    answer.append(effect())
+    """
+    absent, *told = child.value(code, env=stand_in.environment())
+    found, not_found = ", cuDNN not loaded", ", cuDNN not found"
+    if absent == not_found:
+        assert told[:4] == [found, found, not_found, not_found]
+    assert told[4:] == [found, found, not_found, not_found, found, not_found]
+
+
+@stand_in.NEEDS_COMPILER
+def test_explain_notices_at_once_what_other_code_loads(tmp_path: Path) -> None:
+    library = stand_in.build(tmp_path, "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    code = f"""{PRESENCE}
+    before = effect()
+    loaded = ctypes.CDLL({str(library)!r})
+    answer = [before != effect(), effect()]
+    """
+    assert child.value(code, env=stand_in.environment()) == [True, " through cuDNN"]
+
+
+@stand_in.NEEDS_COMPILER
+def test_explain_notices_a_file_that_appears(tmp_path: Path) -> None:
+    library = stand_in.build(tmp_path, "libcudnn.so.9", stand_in.CUDNN % 92_800)
+    hidden = library.rename(tmp_path / "hidden")
+    code = f"""{PRESENCE}
+    answer = [effect()]
+    os.rename({str(hidden)!r}, {str(library)!r})
+    # The watchdog of the test ends this.
+    while effect() != ", cuDNN not loaded":
+        time.sleep(0.02)
+    os.remove({str(library)!r})
+    while effect() != answer[0]:
+        time.sleep(0.02)
+    """
+    (before,) = child.value(code, env=stand_in.environment(tmp_path))
+    if before != ", cuDNN not found":
+        pytest.skip("a cuDNN is installed here, so none can appear")
+
+
 def test_the_types_of_cudnn_are_those_of_tensors() -> None:
     assert {interlock.float32, interlock.float64} <= backends.cudnn.CUDNN_TENSOR_DTYPES
     assert interlock.int64 not in backends.cudnn.CUDNN_TENSOR_DTYPES

@@ -60,3 +60,35 @@ def test_a_patch_inside_a_scope_stays_in_the_scope() -> None:
             assert backends.cudnn.enabled is True
         assert backends.cudnn.enabled is False
     assert backends.cudnn.enabled is True
+
+
+def test_a_flag_read_in_a_loop_is_current_after_dict_of_its_module_was_read() -> None:
+    # The loop lets the interpreter specialize the read; 3.14 does so for subclasses of modules, too.
+    with backends.cudnn.flags(enabled=False):
+        assert vars(backends.cudnn)["enabled"] is False
+    wanted = [turn % 2 == 0 for turn in range(1000)]
+    read = []
+    for value in wanted:
+        with backends.override(**{"cudnn.enabled": value}):
+            read.append(backends.cudnn.enabled)
+    assert read == wanted
+
+
+def test_flags_read_in_a_loop_are_current_after_a_patch_put_them_back() -> None:
+    backends.fp32_precision, backends.mkldnn.enabled, backends.nnpack.enabled = "tf32", True, True
+    patches = [
+        mock.patch.object(backends, "fp32_precision", "ieee"),
+        mock.patch.object(backends.mkldnn, "enabled", False),
+        mock.patch.object(backends.nnpack, "enabled", False),
+    ]
+    for patch in patches:
+        with patch:
+            pass
+    read = []
+    for _ in range(100):
+        read.append((backends.fp32_precision, backends.mkldnn.enabled, backends.nnpack.enabled))
+        with backends.override(
+            **{"fp32_precision": "ieee", "mkldnn.enabled": False, "nnpack.enabled": False}
+        ):
+            read.append((backends.fp32_precision, backends.mkldnn.enabled, backends.nnpack.enabled))
+    assert read == [("tf32", True, True), ("ieee", False, False)] * 100

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import gc
 import pickle
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -187,3 +189,61 @@ def test_a_choice_with_capitals_is_found_in_the_environment() -> None:
 def test_a_flag_is_no_truth_value() -> None:
     with pytest.raises(TypeError, match=r"register_test\.again\.value"):
         bool(register("register_test.again", 1, doc="A number."))
+
+
+def test_flag_takes_the_name_by_position_or_keyword() -> None:
+    verbose = register("register_test.named", False, doc="Whether it prints.")
+    assert Flag(verbose.name) == Flag(name=verbose.name) == verbose
+    with pytest.raises(errors.UnknownFlagError, match=r"register_test\.unnamed"):
+        Flag("register_test.unnamed")
+    with pytest.raises(errors.FlagTypeError, match="a str"):
+        Flag(3)  # type: ignore[arg-type]
+    wrong: list[Callable[[], object]] = [
+        lambda: Flag(),  # type: ignore[call-arg]
+        lambda: Flag(verbose.name, verbose.name),  # type: ignore[call-arg]
+        lambda: Flag(text=verbose.name),  # type: ignore[call-arg]
+        lambda: verbose.override(),  # type: ignore[call-arg]
+        lambda: verbose.override(True, True),  # type: ignore[call-arg]
+        lambda: verbose.override(values=True),  # type: ignore[call-arg]
+    ]
+    for call in wrong:
+        with pytest.raises(TypeError):
+            call()
+    with pytest.raises(AttributeError):
+        verbose.name = "register_test.other"  # type: ignore[misc]
+    with verbose.override(value=True):
+        assert verbose.value
+
+
+def test_flag_of_an_own_flag_reads_and_writes_it(restored: None) -> None:
+    enabled = Flag[bool]("cudnn.enabled")
+    assert enabled.value is backends.cudnn.enabled is True
+    enabled.value = False
+    assert backends.cudnn.enabled is False
+    with enabled.override(True):
+        assert backends.cudnn.enabled is True
+    del enabled.value
+    assert backends.cudnn.enabled is True
+
+
+def test_flag_subclasses_may_have_attributes_and_are_collected() -> None:
+    class Noted(Flag[bool]):
+        note: object = None
+
+    register("register_test.noted", False, doc="Whether it prints.")
+    noted = Noted("register_test.noted")
+    noted.note = noted
+    gone = weakref.ref(noted)
+    assert noted.value is False
+    del noted
+    gc.collect()
+    assert gone() is None
+
+
+def test_flag_refuses_a_scope_of_a_value_that_does_not_fit() -> None:
+    retries = register("register_test.scope_of_wrong", 3, doc="How often it tries again.", maximum=10)
+    with pytest.raises(errors.FlagValueError, match="11"):
+        retries.override(11)
+    with pytest.raises(errors.FlagTypeError):
+        retries.override(True)
+    assert retries.value == 3

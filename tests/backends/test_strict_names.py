@@ -92,3 +92,41 @@ def test_modules_are_still_modules() -> None:
         assert module.__name__ == name
         assert module.__spec__ is not None
         assert isinstance(vars(module), dict)
+
+
+def test_a_flag_is_assigned_by_a_name_that_is_made_at_run_time() -> None:
+    name = "".join(["bench", "mark"])
+    setattr(backends.cudnn, name, True)
+    assert backends.cudnn.benchmark is True
+    delattr(backends.cudnn, name)
+    assert backends.cudnn.benchmark is False
+
+
+def test_a_flag_of_another_owner_is_refused() -> None:
+    backends.cudnn.benchmark = True
+    owners: list[Any] = [backends.cudnn.conv, backends.mkldnn, backends]
+    for owner in owners:
+        with pytest.raises(AttributeError, match=r"benchmark"):
+            owner.benchmark = True
+
+
+def test_a_subclass_of_a_class_of_flags_assigns_and_refuses_as_that_does() -> None:
+    class Subclass(type(backends.cudnn)):  # type: ignore[misc]
+        mine = 0
+
+    module = Subclass(backends.cudnn, "subclass")
+    module.benchmark = True
+    module.mine = 3
+    assert (backends.cudnn.benchmark, module.mine) == (True, 3)
+    with pytest.raises(AttributeError, match="benchmark"):
+        module.benchmrak = True
+
+
+def test_an_assignment_calls_what_has_replaced_the_flag_in_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[object] = []
+    replaced = property(lambda module: given, lambda module, value: given.append(value))
+    monkeypatch.setattr(type(backends.cudnn), "benchmark", replaced)
+    backends.cudnn.benchmark = True
+    assert given == [True]
+    monkeypatch.undo()
+    assert backends.cudnn.benchmark is False

@@ -46,6 +46,10 @@ PAIRS = (
         "with device_index(0):\n    pass",
         "with their_device_index(0):\n    pass",
     ),
+    *(
+        Pair(f"accelerator.{question}()", f"accelerator.{question}()", f"their_accelerator.{question}()")
+        for question in ("is_available", "device_count", "current_accelerator", "current_device_index")
+    ),
 )
 FLOOR = "bare()"
 
@@ -53,6 +57,8 @@ FLOOR = "bare()"
 def names_of(accelerator: Any, torch: Any) -> dict[str, Any]:
     """Return what the statements use."""
     return {
+        "accelerator": accelerator,
+        "their_accelerator": torch.accelerator,
         "bare": lambda: None,
         "hot": HOT,
         "Buffer": accelerator.memory.Buffer,

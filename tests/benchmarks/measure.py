@@ -2,7 +2,7 @@
 
 It is run by run.py, with either interpreter, so it uses the standard library only. What is compared within
 one library takes turns here, so that a busy moment of the machine hits all of it. All is timed twice: alone,
-and with scopes open in another thread.
+and with scopes open in another thread. What needs a driver in use is timed last, because that is for good.
 """
 
 import contextlib
@@ -26,6 +26,25 @@ STATEMENTS = {
     "flag scope": "with flags(enabled=False):\n    pass",
     "decorated call": "decorated()",
     "bare call": "bare()",
+    "flag write": "cudnn.benchmark = True",
+    "inference mode": "with inference_mode():\n    pass",
+    "is_available": "accelerator.is_available()",
+    "device_count": "accelerator.device_count()",
+    "current_accelerator": "accelerator.current_accelerator()",
+    "available accelerator": "accelerator.current_accelerator(check_available=True)",
+}
+# What PyTorch has no equal of.
+OURS = {
+    "registered flag": "registered.value",
+    "registered flag scope": "with registered.override(True):\n    pass",
+    "explain": 'explain("cudnn.benchmark")',
+}
+# With a driver in use.
+IN_USE = {
+    "is_available in use": "accelerator.is_available()",
+    "device_count in use": "accelerator.device_count()",
+    "current_accelerator in use": "accelerator.current_accelerator()",
+    "current_device_index in use": "accelerator.current_device_index()",
 }
 # Added to the name of what was timed with scopes open in another thread.
 ELSEWHERE = "with scopes elsewhere"
@@ -42,10 +61,28 @@ def names_of(library: Any) -> dict[str, Any]:
         "cudnn": cudnn,
         "matmul": library.backends.cuda.matmul,
         "flags": cudnn.flags,
+        "accelerator": library.accelerator,
         "no_grad": library.no_grad,
+        "inference_mode": library.inference_mode,
         "bare": lambda: None,
         "decorated": library.no_grad()(lambda: None),
     }
+
+
+def names_of_ours(library: Any) -> dict[str, Any]:
+    """Return what the statements use that PyTorch has no equal of."""
+    registered = library.backends.register("benchmarks.flag", False, doc="A flag to measure.")
+    return {"registered": registered, "explain": library.backends.explain}
+
+
+def has_driver_in_use(accelerator: Any) -> bool:
+    """Use a driver: interlock's of the host, or what PyTorch finds. Return whether there is one."""
+    if hasattr(accelerator, "use"):
+        accelerator.use("host")
+    if not accelerator.is_available():
+        return False
+    accelerator.current_device_index()
+    return True
 
 
 def floor_names(folder: str) -> dict[str, Any]:
@@ -101,6 +138,9 @@ def main() -> None:
     library = importlib.import_module(name)
     names = names_of(library)
     timers = {key: timer(statement, names) for key, statement in STATEMENTS.items()}
+    if name == "interlock":
+        ours = names_of_ours(library)
+        timers |= {key: timer(statement, ours) for key, statement in OURS.items()}
     if floors:
         beside = floor_names(floors[0])
         timers |= {key: timer(statement, beside) for key, statement in FLOORS.items()}
@@ -108,6 +148,8 @@ def main() -> None:
         measured = best(timers)
         with scopes_elsewhere(names):
             beside_scopes = best(timers)
+        if has_driver_in_use(library.accelerator):
+            measured |= best({key: timer(statement, names) for key, statement in IN_USE.items()})
     print(json.dumps(measured | {f"{key} {ELSEWHERE}": time for key, time in beside_scopes.items()}))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.benchmarks.floors import ROOT, cdylib, target_folder
 
+PACKAGE = "interlock-program-benchmarks"
 CRITERION_PASSES = 3
 CRITERION_OPTIONS = ["--warm-up-time", "0.3", "--measurement-time", "0.7", "--sample-size", "50", "--noplot"]
 CDYLIB_ROUNDS = 30
@@ -22,7 +23,7 @@ def in_a_program() -> dict[str, float]:
     for _ in range(CRITERION_PASSES):
         # One at a time: each is a process of its own, with a driver of its own.
         for program in ("control_plane", "allocator"):
-            command = ["cargo", "bench", "--quiet", "-p", "interlock", "--bench", program, "--"]
+            command = ["cargo", "bench", "--quiet", "-p", PACKAGE, "--bench", program, "--"]
             subprocess.run([*command, *CRITERION_OPTIONS], cwd=ROOT, check=True, capture_output=True)
         for estimates in results.glob("*/*/new/estimates.json"):
             name = "/".join(estimates.parts[-4:-2])

@@ -37,6 +37,8 @@ class Row:
     # At most this many times the floor, or at most this much more than it, in the unit.
     times: float | None = None
     more: float | None = None
+    # At most this much, in the unit.
+    most: float | None = None
     pytorch: PyTorch = PyTorch()
 
     def verdicts(self) -> list[bool]:
@@ -46,6 +48,8 @@ class Row:
             found.append(self.ours <= self.floor * self.times)
         if self.more is not None:
             found.append(self.ours <= self.floor + self.more)
+        if self.most is not None:
+            found.append(self.ours <= self.most)
         return [verdict for verdict in found if verdict is not None]
 
     def missed(self) -> bool:
@@ -53,10 +57,12 @@ class Row:
         return not all(self.verdicts())
 
     def target(self) -> str:
-        """Return the target beside the floor."""
+        """Return the target other than PyTorch's."""
         if self.times is not None:
             return f"at most {self.times:g}x"
-        return f"at most +{self.more:g} {self.unit}" if self.more is not None else "-"
+        if self.more is not None:
+            return f"at most +{self.more:g} {self.unit}"
+        return f"at most {self.most:g} {self.unit}" if self.most is not None else "-"
 
     def cells(self) -> tuple[str, ...]:
         """Return the texts of the columns."""

@@ -57,8 +57,9 @@ def overhead(times: Times) -> float:
 def python_rows(ours: Times, theirs: Times) -> list[Row]:
     """Return the rows of what is done from Python."""
 
-    def slower(name: str, least: float) -> PyTorch:
-        return PyTorch(middle(theirs, name) / middle(ours, name) if theirs else None, least)
+    def slower(name: str, least: float | None) -> PyTorch:
+        measured = theirs and all(name in process for process in theirs)
+        return PyTorch(middle(theirs, name) / middle(ours, name) if measured else None, least)
 
     def row(what: str, name: str, floor: str, times: float | None, least: float) -> Row:
         return Row(what, middle(ours, name), middle(ours, floor), times=times, pytorch=slower(name, least))
@@ -71,6 +72,13 @@ def python_rows(ours: Times, theirs: Times) -> list[Row]:
             row(f"with cudnn.flags(enabled=False): pass{note}", f"flag scope{key}", c_manager, None, 10),
         ]
 
+    def question(what: str, name: str, least: float = 5) -> Row:
+        times = (middle(ours, name), middle(ours, "C getset"))
+        return Row(f"accelerator.{what}", *times, most=200, pytorch=slower(name, least))
+
+    def beside(what: str, name: str, other: str) -> Row:
+        return Row(what, middle(ours, name), middle(ours, other), times=1.5)
+
     calls = PyTorch(overhead(theirs) / overhead(ours) if theirs else None, 7)
     return [
         *rows_that_scopes_elsewhere_leave_alone("", ""),
@@ -82,6 +90,35 @@ def python_rows(ours: Times, theirs: Times) -> list[Row]:
             middle(ours, "bare call"),
             pytorch=calls,
         ),
+        row("backends.cudnn.benchmark = True, from Python", "flag write", "C getset", None, 1),
+        Row(
+            "with inference_mode(): pass (floor: no_grad)",
+            middle(ours, "inference mode"),
+            middle(ours, "mode"),
+            times=1.5,
+            pytorch=slower("inference mode", None),
+        ),
+        beside("value of a registered flag, from Python (floor: cudnn.enabled)", "registered flag", "flag"),
+        beside(
+            "scope of a registered flag, from Python (floor: cudnn.flags)",
+            "registered flag scope",
+            "flag scope",
+        ),
+        Row(
+            'backends.explain("cudnn.benchmark")',
+            middle(ours, "explain"),
+            middle(ours, "C getset"),
+            most=20_000,
+        ),
+        question("is_available(), no driver", "is_available"),
+        question("device_count(), no driver", "device_count"),
+        question("current_accelerator(check_available=True), no driver", "available accelerator"),
+        # PyTorch only returns what its build says, which takes it about as long as two calls of Python.
+        question("current_accelerator(), no driver", "current_accelerator", 1),
+        question("is_available(), host driver in use", "is_available in use"),
+        question("device_count(), host driver in use", "device_count in use"),
+        question("current_accelerator(), host driver in use", "current_accelerator in use", 1),
+        question("current_device_index(), host driver in use", "current_device_index in use"),
     ]
 
 
@@ -99,6 +136,18 @@ def rust_rows() -> list[Row]:
         ),
         Row("flag read, Rust, beside a scope of another flag", program["flag/read_beside_a_scope"], load),
         Row("flag read, Rust, in a scope of this flag", program["flag/read_in_a_scope"], load),
+        Row(
+            "registered flag read, Rust (floor: an own flag)",
+            program["flag/read_registered"],
+            program["flag/read"],
+            times=1.5,
+        ),
+        Row(
+            "scope of a registered flag, Rust (floor: of an own flag)",
+            program["flag/scope_registered"],
+            program["flag/scope"],
+            times=1.5,
+        ),
         Row("mode read, Rust program", program["mode/read"], cell, more=1.5),
         Row("guard enter + exit, Rust program", program["mode/guard"], cell, more=4),
         Row(

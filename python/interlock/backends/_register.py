@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from interlock._core import backends as _native
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
@@ -13,38 +13,23 @@ _T = TypeVar("_T")
 _Text = TypeVar("_Text", bound=str)
 
 
-class Flag(Generic[_T]):
+class Flag(_native.FlagHandle, Generic[_T]):
     """A flag that a library has registered."""
 
-    __slots__ = ("name",)
+    __slots__ = ()
 
-    def __init__(self, name: str) -> None:
-        _native.read(name)
-        self.name = name
-        """The dotted name."""
+    if TYPE_CHECKING:
 
-    @property
-    def value(self) -> _T:
-        """What is in force on this thread.
+        @property
+        def value(self) -> _T:
+            """The value in force on this thread."""
 
-        Assigning is for the process, or lasts as long as the scope that decides the flag here; `del` drops
-        what is assigned. Raises `FlagTypeError` or `FlagValueError` for a value that does not fit,
-        `FlagsFrozenError` while flags are frozen.
-        """
-        value: _T = _native.read(self.name)
-        return value
-
-    @value.setter
-    def value(self, value: _T) -> None:
-        _native.assign({self.name: value})
-
-    @value.deleter
-    def value(self) -> None:
-        _native.drop_assigned(self.name)
-
-    def override(self, value: _T) -> _native.FlagScope:
-        """Decide the flag for this thread: a context manager and a decorator."""
-        return _native.FlagScope({self.name: value})
+        @value.setter
+        def value(self, value: _T) -> None: ...
+        @value.deleter
+        def value(self) -> None: ...
+        def override(self, value: _T) -> _native.FlagScope:
+            """Decide the flag for this thread: a context manager and a decorator."""
 
     def __repr__(self) -> str:
         return f"Flag({self.name!r})"

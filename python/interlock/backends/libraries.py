@@ -74,6 +74,9 @@ def load(name: str, path: str | PathLike[str] | None = None) -> Library:
     Raises `LibraryNotFoundError` where there is none that can be loaded, `LibraryPathError` where the one
     that was given can't be, or another one was loaded before, `UnknownLibraryError` for other names than
     those of `NAMES`.
+
+    Loading a file runs its constructors, and its functions are called as the vendor declares them. So `path` must
+    name a release of this library; another file can crash the process.
     """
     return _described(_native.load_library(name, path))
 

@@ -215,7 +215,8 @@ fn a_lost_device_refuses_everything() {
     assert!(is_lost(unsafe { driver.release(1, memory, 8) }));
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
     assert!(is_lost(driver.default_stream(1)) && is_lost(driver.create_stream(1, 0)));
-    assert!(is_lost(driver.adopt_stream(1, stream.native)));
+    // SAFETY: the stream lives as long as the driver.
+    assert!(is_lost(unsafe { driver.adopt_stream(1, stream.native) }));
     assert!(is_lost(driver.create_event(1, EventOptions::default())));
     assert!(is_lost(driver.begin_capture(stream, CaptureMode::Global)));
     assert!(is_lost(driver.capture_of(stream)) && is_lost(driver.end_capture(stream)));

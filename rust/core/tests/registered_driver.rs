@@ -11,7 +11,9 @@ use std::time::Duration;
 use interlock::accelerator::driver::*;
 use interlock::accelerator::host::{HostDriver, HostOptions};
 use interlock::accelerator::memory::OutOfMemory;
-use interlock::accelerator::{self, CaptureMode, Device, DeviceType, Event, Graph, Stream, Work};
+use interlock::accelerator::{
+    self, CaptureMode, Device, DeviceType, Event, Graph, KnownDevices, Stream, Work,
+};
 use interlock::{Error, Result};
 
 #[macro_use]
@@ -80,7 +82,6 @@ unsafe impl Driver for ThirdParty {
         priority_range(device: DeviceIndex) -> PriorityRange;
         default_stream(device: DeviceIndex) -> StreamHandle;
         create_stream(device: DeviceIndex, priority: i32) -> StreamHandle;
-        adopt_stream(device: DeviceIndex, native: u64) -> StreamHandle;
         create_event(device: DeviceIndex, options: EventOptions) -> EventHandle;
         record_event(event: EventHandle, stream: StreamHandle) -> ();
         wait_event(stream: StreamHandle, event: EventHandle) -> ();
@@ -94,6 +95,11 @@ unsafe impl Driver for ThirdParty {
         instantiate(graph: GraphHandle) -> ExecutableHandle;
         replay(executable: ExecutableHandle, stream: StreamHandle) -> ();
         shape(graph: GraphHandle) -> GraphShape;
+    }
+
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.adopt_stream(device, native) })
     }
 
     unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
@@ -160,7 +166,11 @@ fn the_whole_namespace_works_on_a_registered_driver() {
     let [first, second]: [Device; 2] = ["thirdparty:0", "thirdparty:1"].map(|name| name.parse().unwrap());
     assert_eq!(accelerator::current_accelerator(), Some(Device::of(*KIND)));
     assert_eq!((accelerator::device_count(), accelerator::is_available()), (2, true));
+    assert_eq!(accelerator::known_devices(), None, "a registered driver may block, so it has to be asked");
+    assert_eq!(accelerator::current_index(), None);
     assert_eq!(accelerator::current_device().unwrap(), first);
+    let known = KnownDevices { accelerator: Some(Device::of(*KIND)), count: 2 };
+    assert_eq!((accelerator::known_devices(), accelerator::current_index()), (Some(known), Some(0)));
     assert_eq!(accelerator::properties(None).unwrap().name, "host device");
 
     streams_and_events(second);
@@ -175,7 +185,8 @@ fn the_whole_namespace_works_on_a_registered_driver() {
 fn streams_and_events(second: Device) {
     let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::exclusive(Some(second), 0).unwrap());
     assert_eq!((stream.priority(), other.device()), (-1, second));
-    let adopted = Stream::external(Some(second), other.handle().unwrap().native, None).unwrap();
+    // SAFETY: the stream outlives the clone.
+    let adopted = unsafe { Stream::external(Some(second), other.handle().unwrap().native, None).unwrap() };
     assert_eq!(adopted, other);
     let timing = EventOptions { timing: true, ..EventOptions::default() };
     let [start, end] = [(); 2].map(|()| Event::new(None, timing).unwrap());
@@ -212,9 +223,13 @@ fn a_graph() {
 
 /// Told once for each, and again where one is made again after it was taken back.
 fn changes_that_come_too_late() {
+    let mut last = 0;
     for (changes, told) in [(0, false), (1, true), (1, false), (2, true), (0, false), (2, true)] {
         CHANGES.store(changes, Ordering::Relaxed);
         let expected = told.then(|| format!("there were {changes} changes"));
+        // Where something is to be told, the question has to be asked in full.
+        assert_eq!(accelerator::known_devices().is_none(), changes != last, "{changes} changes");
+        last = changes;
         assert_eq!(accelerator::environment_came_too_late(), expected);
     }
 }

@@ -37,6 +37,8 @@ thread_local! {
 pub(crate) fn watch_the_end(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A program may end an interpreter and begin another.
     ENDING.store(false, Ordering::SeqCst);
+    ENDS_IT.set(false);
+    accelerator::open_functions(py);
     let end = wrap_pyfunction!(begin_the_end, module)?;
     py.import("atexit")?.call_method1("register", (end,))?;
     Ok(())
@@ -94,7 +96,8 @@ impl Returning {
     fn announced() -> Self {
         Self::change(|counted| counted + Self::ONE);
         let returning = Returning;
-        if ENDING.load(Ordering::SeqCst) && !ENDS_IT.get() {
+        // Without our handler of `atexit`, which a program may have removed, only the interpreter can be asked.
+        if !ENDS_IT.get() && (ENDING.load(Ordering::SeqCst) || is_finalizing() == Some(true)) {
             drop(returning);
             wait_for_the_end();
             Self::change(|counted| counted + Self::ONE);
@@ -118,7 +121,8 @@ fn wait_for_the_end() {
     const MOMENT: Duration = Duration::from_millis(50);
     let began = Instant::now();
     while began.elapsed() < MOMENT {
-        if is_finalizing() {
+        // Where it cannot be asked, a thread that comes back now is better parked.
+        if is_finalizing().unwrap_or(true) {
             loop {
                 std::thread::park();
             }
@@ -127,8 +131,9 @@ fn wait_for_the_end() {
     }
 }
 
-/// Whether the interpreter has begun to stop threads. It may be asked without being attached.
-fn is_finalizing() -> bool {
+/// Whether the interpreter has begun to stop threads; `None` where it has no function for that. It may be asked without
+/// being attached.
+fn is_finalizing() -> Option<bool> {
     type Ask = unsafe extern "C" fn() -> std::ffi::c_int;
     // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
     static ASK: OnceBox<Option<Ask>> = OnceBox::new();
@@ -139,13 +144,24 @@ fn is_finalizing() -> bool {
         let found = names.into_iter().find_map(|name| unsafe { Library::this().get::<Ask>(name) }.ok());
         Box::new(found.map(|found| *found))
     });
-    // Where it can't be asked, a thread that comes back now is better parked.
     // SAFETY: the function only reads a variable of the runtime.
-    ask.is_none_or(|ask| unsafe { ask() } != 0)
+    ask.map(|ask| unsafe { ask() } != 0)
+}
+
+/// Closes the queues of Python functions if this thread finalizes the interpreter. Then no other thread runs Python
+/// any more, so that a wait for a function would never end.
+pub(crate) fn close_if_finalizing(py: Python<'_>) {
+    if is_finalizing() == Some(true) {
+        // This thread is attached, and while the interpreter is finalized only one thread can be. It need not be the
+        // thread that called the handlers of `atexit`.
+        ENDS_IT.set(true);
+        accelerator::close_functions(py);
+    }
 }
 
 /// Calls `work` while other threads run Python.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
+    close_if_finalizing(py);
     let stack = stack::if_recorded(py);
     let (result, _returning) = py.detach(|| {
         let result = with_stack(stack, work);

@@ -15,6 +15,7 @@ mod interpreter;
 mod interrupt;
 mod kept;
 mod object;
+mod py_buffer;
 mod released;
 mod site;
 mod stack;

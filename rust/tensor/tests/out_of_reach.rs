@@ -40,7 +40,6 @@ unsafe impl Driver for Remote {
         default_stream(device: DeviceIndex) -> interlock::Result<StreamHandle>;
         create_stream(device: DeviceIndex, priority: i32) -> interlock::Result<StreamHandle>;
         release_stream(stream: StreamHandle) -> ();
-        adopt_stream(device: DeviceIndex, native: u64) -> interlock::Result<StreamHandle>;
         create_event(device: DeviceIndex, options: EventOptions) -> interlock::Result<EventHandle>;
         release_event(event: EventHandle) -> ();
         record_event(event: EventHandle, stream: StreamHandle) -> interlock::Result<()>;
@@ -57,6 +56,11 @@ unsafe impl Driver for Remote {
         shape(graph: GraphHandle) -> interlock::Result<GraphShape>;
         release_graph(graph: GraphHandle) -> ();
         release_executable(executable: ExecutableHandle) -> ();
+    }
+
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> interlock::Result<StreamHandle> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.0.adopt_stream(device, native) }
     }
 
     unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> interlock::Result<()> {

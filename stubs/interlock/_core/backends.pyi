@@ -1,9 +1,10 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
 from types import ModuleType, TracebackType
-from typing import Any, Literal, TypedDict, TypeVar, final, type_check_only
+from typing import Any, Literal, Self, TypedDict, TypeVar, final, type_check_only
 
 from interlock._core.accelerator import device
+from typing_extensions import disjoint_base
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -17,6 +18,19 @@ class Flag(TypedDict):
     variables: list[str]
     acts_on: str
     doc: str
+
+@disjoint_base
+class FlagHandle:
+    def __new__(cls, name: str) -> Self: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> Any: ...
+    @value.setter
+    def value(self, value: Any) -> None: ...
+    @value.deleter
+    def value(self) -> None: ...
+    def override(self, value: Any) -> FlagScope: ...
 
 @final
 class FlagScope:
@@ -249,6 +263,7 @@ __all__ = [
     "CudnnRnnFlags",
     "CusparseltModule",
     "FlagArguments",
+    "FlagHandle",
     "FlagScope",
     "FreezeScope",
     "KleidiaiModule",

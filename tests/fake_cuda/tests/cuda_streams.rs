@@ -29,7 +29,8 @@ fn foreign_stream() -> CUstream {
 fn a_stream_that_its_library_let_go_is_not_asked_any_more() {
     let rig = Rig { driver: stand_in::started() };
     let (foreign, capturing, memory) = (foreign_stream(), rig.stream(0), rig.memory(0, 8));
-    let adopted = rig.driver.adopt_stream(0, foreign.expose_provenance() as u64).unwrap();
+    // SAFETY: it is a stream of the stand-in, which looks every handle up.
+    let adopted = unsafe { rig.driver.adopt_stream(0, foreign.expose_provenance() as u64).unwrap() };
     let latch = rig.block(adopted);
     rig.fill(adopted, &memory, 1);
     let is_done = || rig.driver.is_done(Awaited::Device(0));
@@ -92,4 +93,14 @@ fn a_function_may_queue_more_on_its_stream_while_a_copy_to_pageable_memory_waits
         latch.open();
     });
     assert_eq!(rig.read(stream, &memory), [7; 8]);
+}
+
+#[test]
+fn a_handle_that_cannot_be_an_address_is_refused_before_the_library_sees_it() {
+    let rig = Rig { driver: stand_in::started() };
+    for native in [3, 4095, 4097, 1 << 63, u64::MAX] {
+        // SAFETY: the driver refuses what cannot be an address.
+        let adopted = unsafe { rig.driver.adopt_stream(0, native) };
+        assert!(matches!(adopted, Err(interlock::Error::Argument { .. })), "{native:#x}: {adopted:?}");
+    }
 }

@@ -38,6 +38,12 @@ pub fn current_device() -> Result<Device> {
     Ok(home.device(index))
 }
 
+/// Returns the index of the current device of this thread if this process uses a driver. Starts nothing, and waits for
+/// nothing.
+pub fn current_index() -> Option<DeviceIndex> {
+    registry::used_already().map(index_on)
+}
+
 /// Makes a device the current one of this thread, until the innermost open scope that decides it is left.
 pub fn set_device(device: Device) -> Result<()> {
     let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;

@@ -204,13 +204,17 @@ impl Accelerator {
     }
 
     /// A stream that another library made.
-    pub(super) fn external_stream(
+    ///
+    /// # Safety
+    /// As for [`Driver::adopt_stream`]; the stream is valid as long as `owner` lives.
+    pub(super) unsafe fn external_stream(
         &'static self,
         index: DeviceIndex,
         native: u64,
         owner: Option<Keeper>,
     ) -> Result<Stream> {
-        let handle = self.driver.adopt_stream(index, native)?;
+        // SAFETY: as the caller vouches.
+        let handle = unsafe { self.driver.adopt_stream(index, native)? };
         Ok(self.remembered(Stream::of(self, handle, self.new_id(), 0, Kind::External, owner)))
     }
 

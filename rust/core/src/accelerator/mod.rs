@@ -28,8 +28,8 @@ mod waiting;
 pub use backoff::Backoff;
 pub use cuda::{DriverStatus, Version};
 pub use current::{
-    PlaceScope, current_device, current_stream, default_device, device_guard, memory_info, properties,
-    set_default_device, set_device, set_stream, synchronize, waiting,
+    PlaceScope, current_device, current_index, current_stream, default_device, device_guard, memory_info,
+    properties, set_default_device, set_device, set_stream, synchronize, waiting,
 };
 pub(crate) use device::NAMES;
 pub use device::{Device, DeviceType};
@@ -39,8 +39,8 @@ pub use graph::{Graph, PoolId, new_pool};
 pub use interrupt::ask_while_waiting;
 pub(crate) use registry::REGISTRY;
 pub use registry::{
-    current_accelerator, device_count, environment_came_too_late, register_driver, required, use_driver,
-    use_named, why_unavailable,
+    KnownDevices, current_accelerator, device_count, environment_came_too_late, known_devices,
+    register_driver, required, use_driver, use_named, why_unavailable,
 };
 pub use stream::{Kind as StreamKind, Stream, priority_range};
 pub use waiting::{Serving, Waiting};

@@ -158,6 +158,51 @@ pub(super) fn chosen() -> Result<Arc<dyn Driver>, String> {
     }
 }
 
+/// What the questions for devices answer, where that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownDevices {
+    /// What [`current_accelerator`] returns.
+    pub accelerator: Option<Device>,
+    /// What [`device_count`] returns.
+    pub count: u32,
+}
+
+/// Returns what the questions for devices answer if no driver has to be asked that may block, and no change of the
+/// environment is to be reported ([`environment_came_too_late`]). Starts nothing, fixes nothing and waits for nothing, so
+/// that a thread that is attached to an interpreter need not detach.
+///
+/// The environment is read again with each call until a driver is in use, and afterwards to see whether it changed.
+pub fn known_devices() -> Option<KnownDevices> {
+    let mut registry = REGISTRY.lock();
+    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process()) {
+        if let Some((read, _)) = &registry.environment
+            && *read != asked_by_environment()
+        {
+            return None;
+        }
+        let told = registry.told.clone();
+        // A driver is asked without the lock.
+        drop(registry);
+        let count = u32::try_from(in_use.device_count()).ok()?;
+        let known = KnownDevices { accelerator: Some(Device::of(in_use.kind())), count };
+        return (in_use.driver().changed_too_late() == told).then_some(known);
+    }
+    let chosen = registry.chosen();
+    let told = registry.told.clone();
+    let any_registered = !registry.registered.is_empty();
+    drop(registry);
+    let (driver, was_chosen) = match chosen {
+        Chosen::Driver(driver) => (driver, true),
+        Chosen::Nothing(_) => return Some(KnownDevices { accelerator: None, count: 0 }),
+        // Which of them can be used is for them to say.
+        _ if any_registered => return None,
+        _ => (cuda::driver(), false),
+    };
+    let count = driver.count_at_once()?;
+    let accelerator = (was_chosen || count > 0).then(|| Device::of(driver.device_type()));
+    (driver.changed_too_late() == told).then_some(KnownDevices { accelerator, count })
+}
+
 /// The accelerator that this process has used already, if any. Starts nothing and fixes nothing.
 pub(super) fn used_already() -> Option<&'static Accelerator> {
     REGISTRY.lock().in_use.filter(|found| found.is_of_this_process())

@@ -71,11 +71,16 @@ impl Stream {
         home.default_stream(index)
     }
 
-    /// A stream that another library made, by what that library calls it (on NVIDIA's a `cudaStream_t`). It
-    /// must stay valid as long as `owner` lives.
-    pub fn external(device: Option<Device>, native: u64, owner: Option<Keeper>) -> Result<Self> {
+    /// A stream that another library made, by what that library calls it (on NVIDIA's a `cudaStream_t`). Fails with
+    /// [`Error::Argument`](crate::Error::Argument) for a number that the driver recognizes as no stream of the device.
+    ///
+    /// # Safety
+    /// `native` is a stream of this device or one of the special handles of its library, and it is not destroyed
+    /// before the last clone of the result, and `owner`, have been dropped.
+    pub unsafe fn external(device: Option<Device>, native: u64, owner: Option<Keeper>) -> Result<Self> {
         let (home, index) = current::resolve(device, "an external stream")?;
-        home.external_stream(index, native, owner)
+        // SAFETY: as the caller vouches.
+        unsafe { home.external_stream(index, native, owner) }
     }
 
     /// The stream that has this id on a device, if it is alive.

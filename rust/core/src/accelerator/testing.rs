@@ -90,7 +90,7 @@ unsafe impl Driver for FakeDriver {
         absent()
     }
 
-    fn adopt_stream(&self, _: DeviceIndex, _: u64) -> Result<StreamHandle> {
+    unsafe fn adopt_stream(&self, _: DeviceIndex, _: u64) -> Result<StreamHandle> {
         absent()
     }
 

@@ -37,7 +37,7 @@ impl Manager {
     }
 
     /// Whether making the object is a write without a scope.
-    fn writes_when_made(self) -> bool {
+    pub const fn writes_when_made(self) -> bool {
         !matches!(self, Manager::NoGrad | Manager::EnableGrad | Manager::InferenceMode)
     }
 
@@ -90,6 +90,7 @@ impl ModeManager {
     }
 
     /// Gives a copy the mode that its original was told. Nothing is written.
+    #[inline]
     pub fn recall(&self, mode: bool) {
         self.mode.set(mode);
     }

@@ -202,6 +202,24 @@ impl Attribute {
         Ok(())
     }
 
+    /// What writing `given` stands for where that is one slot, or for `None` what dropping the assigned value does.
+    /// Refuses what [`add_write`](Attribute::add_write) refuses.
+    pub(super) fn single_write(&self, given: Option<&Given>) -> Result<Option<(Slot, Held)>> {
+        let slot = match &self.target {
+            Target::Word(word, _) => Slot::Flag(word.id),
+            Target::Node(node) => Slot::Node(*node),
+            Target::Tf32(_) | Target::Constant(_) => return Ok(None),
+        };
+        self.writable()?;
+        let held = match given {
+            Some(given) => self
+                .held_for(given, Purpose::Named)
+                .map_err(|refusal| self.refusal(refusal, given, self.allowed()))?,
+            None => Held::Unset,
+        };
+        Ok(Some((slot, held)))
+    }
+
     fn writable(&self) -> Result<()> {
         if self.is_read_only() { Err(Error::ReadOnlyFlag { name: qualified(self.name) }) } else { Ok(()) }
     }

@@ -1,6 +1,6 @@
 //! What obeys a flag, and whether any of it is in this process.
 
-use crate::libraries::Library;
+use crate::libraries::{Library, Presence};
 
 /// What obeys a flag.
 #[derive(Debug)]
@@ -24,22 +24,22 @@ impl Effect {
 
     /// What obeys the flag in this process, in words.
     pub fn in_this_process(&self) -> String {
-        let named = |libraries: &mut dyn Iterator<Item = &&Library>| {
-            libraries.map(|library| library.title()).collect::<Vec<_>>().join(", ")
-        };
-        let loaded = named(&mut self.libraries.iter().filter(|library| library.is_loaded()));
         if self.libraries.is_empty() {
             return format!("{}: no effect here", self.what);
-        } else if !loaded.is_empty() {
-            return format!("{} through {loaded}", self.what);
         }
-        // One that can be found may be loaded later; a path that is of no use finds none.
-        let is_found = |library: &&&Library| library.is_available().unwrap_or(false);
-        let found = named(&mut self.libraries.iter().filter(is_found));
-        if found.is_empty() {
-            format!("{}: no effect here, {} not found", self.what, named(&mut self.libraries.iter()))
-        } else {
+        let present: Vec<_> = self.libraries.iter().map(|library| (library, library.presence())).collect();
+        let titles_of = |wanted: Presence| {
+            let titles = present.iter().filter(|(_, presence)| *presence == wanted);
+            titles.map(|(library, _)| library.title()).collect::<Vec<_>>().join(", ")
+        };
+        let (loaded, found) = (titles_of(Presence::Loaded), titles_of(Presence::Found));
+        if !loaded.is_empty() {
+            format!("{} through {loaded}", self.what)
+        } else if !found.is_empty() {
+            // One that can be found may be loaded later.
             format!("{}: no effect here, {found} not loaded", self.what)
+        } else {
+            format!("{}: no effect here, {} not found", self.what, titles_of(Presence::Absent))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::attribute::qualified;
 use super::environment;
 use super::kind::{FlagValue, Kind};
-use super::write::{Batch, Held, Writes};
+use super::write::{Held, write_one};
 use super::{Level, Site, Value};
 use crate::state::{self, FlagId, Slot};
 use crate::sync::SharedWord;
@@ -106,6 +106,27 @@ impl FlagWord {
         (bits & PAYLOAD, Level::of_number(bits >> LEVEL_SHIFT))
     }
 
+    /// Writes a value of the flag's type: into the innermost scope of this thread that decides the flag, else for the
+    /// process.
+    #[track_caller]
+    pub(super) fn write<T: FlagValue>(&self, value: T) -> Result<()> {
+        let held = Held::Value(self.checked(value)?);
+        write_one(self.name, Slot::Flag(self.id), held, Some(Site::caller()))
+    }
+
+    /// The payload of a value, or the error that refuses it.
+    pub(super) fn checked<T: FlagValue>(&self, value: T) -> Result<u64> {
+        let payload = value.payload();
+        if self.kind.admits(payload) {
+            return Ok(payload);
+        }
+        Err(Error::FlagValue {
+            name: qualified(self.name),
+            given: value.shown(),
+            allowed: self.kind.allowed(),
+        })
+    }
+
     /// Writes for the process; only under the process's lock.
     pub(super) fn set_in_process(&self, held: Held) {
         self.bits.set(match held {
@@ -142,15 +163,6 @@ impl<T: FlagValue> Flag<T> {
     /// Fails for a value that the flag does not take, and while flags are frozen.
     #[track_caller]
     pub fn set(&self, value: T) -> Result<()> {
-        if !self.word.kind.admits(value.payload()) {
-            return Err(Error::FlagValue {
-                name: qualified(self.word.name),
-                given: value.shown(),
-                allowed: self.word.kind.allowed(),
-            });
-        }
-        let mut batch = Batch::default();
-        batch.add(self.word.name, Slot::Flag(self.word.id), Held::Value(value.payload()));
-        batch.commit(Some(Site::caller()))
+        self.word.write(value)
     }
 }

@@ -1,6 +1,7 @@
 //! What a flag's word may hold, and how it is written in a word of 62 bits (the payload).
 
 use super::ranking::Ranking;
+use super::registry::Takes;
 use super::value::{Given, Value};
 use crate::env::{SWITCH_WORDS, parse_switch};
 
@@ -213,9 +214,21 @@ pub trait FlagValue: Copy {
     fn shown(self) -> String {
         self.payload().to_string()
     }
+    /// Returns whether a registered flag with this declaration holds values of this type. A [`FlagHandle`] of the type
+    /// is refused where it does not.
+    ///
+    /// [`FlagHandle`]: super::FlagHandle
+    fn is_held_by(takes: &Takes) -> bool {
+        let _ = takes;
+        false
+    }
 }
 
 impl FlagValue for bool {
+    fn is_held_by(takes: &Takes) -> bool {
+        matches!(takes, Takes::Switch { .. })
+    }
+
     #[inline]
     fn payload(self) -> u64 {
         u64::from(self)
@@ -240,6 +253,10 @@ impl FlagValue for Option<bool> {
 
 /// How many; the flag says up to which number.
 impl FlagValue for u64 {
+    fn is_held_by(takes: &Takes) -> bool {
+        matches!(takes, Takes::Count { .. })
+    }
+
     fn payload(self) -> u64 {
         self
     }
@@ -252,6 +269,10 @@ impl FlagValue for u64 {
 
 /// How many; the flag says up to which number.
 impl FlagValue for u32 {
+    fn is_held_by(takes: &Takes) -> bool {
+        matches!(takes, Takes::Count { maximum, .. } if *maximum <= u64::from(u32::MAX))
+    }
+
     fn payload(self) -> u64 {
         u64::from(self)
     }

@@ -11,6 +11,7 @@ mod environment;
 mod explain;
 mod flag;
 mod freeze;
+mod handle;
 mod kind;
 mod log;
 mod matmul_precision;
@@ -40,6 +41,7 @@ pub use environment::{problems as environment_problems, variables as environment
 pub use explain::{Explanation, Level, SetBy};
 pub use flag::Flag;
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
+pub use handle::FlagHandle;
 pub use kind::{FlagValue, Reduction};
 pub use log::{LoggedWrite, written};
 pub use matmul_precision::MatmulPrecision;

@@ -80,6 +80,17 @@ pub(super) fn word(number: usize) -> Option<&'static FlagWord> {
     }
 }
 
+/// The word and the declaration of a registered flag; `None` for any other attribute.
+pub(super) fn word_and_declaration(
+    attribute: &'static Attribute,
+) -> Option<(&'static FlagWord, &'static Declaration)> {
+    let found = registered().find(|registered| std::ptr::eq(&registered.attribute, attribute))?;
+    match found.attribute.target {
+        Target::Word(word, _) => Some((word, &found.declaration)),
+        _ => None,
+    }
+}
+
 /// Whether a flag of another library may have this name.
 pub(super) fn may_be_registered(name: &str) -> bool {
     library_of(name).is_some()

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::attribute::Attribute;
+use super::flag::FlagWord;
+use super::write::{Held, Writes};
 use super::{Given, Node, Site, Value, table};
-use crate::state::{FlagSlots, Scope, ScopeGuard, Slots};
+use crate::state::{FlagSlots, Scope, ScopeGuard, Slot, Slots};
 use crate::{Result, env};
 
 /// Why a value is written; one older flag means something else as an argument of `flags(...)`.
@@ -43,6 +45,11 @@ impl FlagScopeBuilder {
     #[inline]
     pub fn add(&mut self, attribute: &'static Attribute, given: &Given) -> Result<()> {
         attribute.add_write(given, self.purpose, &mut self.flags)
+    }
+
+    /// Decides a flag by its word, with a payload that its kind admits.
+    pub(super) fn hold(&mut self, word: &FlagWord, payload: u64) {
+        self.flags.add(word.name, Slot::Flag(word.id), Held::Value(payload));
     }
 
     /// The scope; nothing is in force until it is entered.

@@ -132,8 +132,36 @@ pub(super) fn put_in_process(slot: Slot, held: Held) {
     }
 }
 
+/// Writes one slot as [`Batch::commit`] does, without collecting writes first. `name` is the one the program used.
+pub(super) fn write_one(name: &'static str, slot: Slot, held: Held, site: Option<Site>) -> Result<()> {
+    let site = site.filter(|_| env::debug());
+    let mut process = PROCESS.lock();
+    process.freeze.admit(name)?;
+    let landed = state::landed_write(slot, |flags| {
+        put_in_layer(flags, slot, held);
+        if let Some(site) = &site {
+            flags.note_site(slot, site.clone());
+        }
+    });
+    if let Some(site) = &site {
+        process.log.note(slot, held, site);
+    }
+    if !landed {
+        put_in_process(slot, held);
+        process.sites.retain(|(noted, _)| *noted != slot);
+        process.sites.extend(site.map(|site| (slot, site)));
+        process.note_change();
+    }
+    Ok(())
+}
+
 /// Writes several flags without a scope, all or none. `None` drops what is assigned.
 pub fn assign(writes: &[(&'static Attribute, Option<Given>)], site: Option<Site>) -> Result<()> {
+    if let [(attribute, given)] = writes
+        && let Some((slot, held)) = attribute.single_write(given.as_ref())?
+    {
+        return write_one(attribute.name, slot, held, site);
+    }
     let mut batch = Batch::default();
     for (attribute, given) in writes {
         match given {

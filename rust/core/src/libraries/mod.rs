@@ -8,6 +8,7 @@ mod given;
 mod loader;
 mod openmp;
 mod packages;
+mod presence;
 mod search;
 mod system;
 mod table;
@@ -22,7 +23,9 @@ use loader::{Handle, Loaded};
 pub(crate) use loader::{file_of, reason_of};
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
 pub(crate) use packages::PACKAGES;
-pub use packages::{Packages, set_packages};
+pub use packages::{Packages, packages_are, set_packages};
+use presence::Look;
+pub(crate) use presence::Presence;
 use search::Places;
 pub use table::{
     ALL, CUBLAS, CUBLASLT, CUDNN, CUFFT, CURAND, CUSOLVER, CUSPARSE, CUSPARSELT, MKL, NCCL, NVML, NVRTC,
@@ -33,6 +36,7 @@ pub use verbose::{VerboseLibrary, VerboseScope};
 use version::Question;
 pub use version::Version;
 
+use crate::sync::TryLock;
 use crate::{Error, Result};
 
 /// A library that this crate never links.
@@ -47,6 +51,8 @@ pub struct Library {
     places: Places,
     version: Question,
     handle: Handle,
+    /// What [`presence`](Library::presence) found last.
+    looked: TryLock<Option<Look>>,
 }
 
 /// What led to a file of a library, the strongest first.
@@ -161,17 +167,24 @@ impl Library {
         Ok((found, others.map(InProcess::Others)))
     }
 
-    /// Loads it unless that is done, from `path` if one is given: a file, or a folder with it.
+    /// Loads it unless that is done: the file that [`find`](Library::find) names.
     ///
     /// `Error::LibraryNotFound` where there is none that can be loaded; `Error::LibraryPath` where the one
-    /// that the user gave can't be, or another one is loaded already.
-    pub fn load(&self, path: Option<&Path>) -> Result<&Found> {
+    /// that the environment names can't be.
+    pub fn load(&self) -> Result<&Found> {
         let operation = format!("backends.libraries.load({:?})", self.name);
-        let loaded = match path {
-            Some(path) => self.loaded_from(path)?,
-            None => self.loaded(&operation)?,
-        };
-        Ok(loaded.found())
+        Ok(self.loaded(&operation)?.found())
+    }
+
+    /// Loads it unless that is done, from `path`: a file, or a folder with it.
+    ///
+    /// `Error::LibraryPath` where that can't be loaded, or another one is loaded already.
+    ///
+    /// # Safety
+    /// What is at `path` is a release of this library: loading it runs its constructors, and functions are looked up
+    /// and called with the signatures that the library's releases declare.
+    pub unsafe fn load_from(&self, path: &Path) -> Result<&Found> {
+        Ok(self.loaded_from(path)?.found())
     }
 
     /// The version that the library itself answers. The first call loads it; `None` where it is absent,

@@ -19,7 +19,11 @@ pub(crate) static PACKAGES: ForkLock<Option<Arc<Packages>>> = ForkLock::new(None
 
 /// Tells where packages are, from now on. Who uses interlock from Python need not: each question for a library
 /// that comes from there tells it before.
-pub fn set_packages(packages: Packages) {
+///
+/// # Safety
+/// A file in these folders that has the name of a vendor library is that library: the search may load it, which runs
+/// its constructors, and call its functions.
+pub unsafe fn set_packages(packages: Packages) {
     if told().as_deref() != Some(&packages) {
         let packages = Some(Arc::new(packages));
         let before = std::mem::replace(&mut *PACKAGES.lock(), packages);
@@ -27,7 +31,15 @@ pub fn set_packages(packages: Packages) {
     }
 }
 
-fn told() -> Option<Arc<Packages>> {
+/// Returns whether exactly these folders and this prefix were told last, so that they need not be told again.
+pub fn packages_are<'a>(mut folders: impl Iterator<Item = &'a Path>, prefix: Option<&Path>) -> bool {
+    told().is_some_and(|told| {
+        let same = told.folders.iter().all(|folder| folders.next().is_some_and(|other| other == folder));
+        same && folders.next().is_none() && told.prefix.as_deref() == prefix
+    })
+}
+
+pub(super) fn told() -> Option<Arc<Packages>> {
     PACKAGES.lock().clone()
 }
 
@@ -65,7 +77,9 @@ mod tests {
     fn packages_are_looked_through_in_their_order_and_each_place_once() {
         let folders =
             ["/v/lib/python3.11/site-packages", "/home/me/.local/lib/python3.11/site-packages", "/src"];
-        set_packages(Packages { folders: folders.map(PathBuf::from).to_vec(), prefix: Some("/v".into()) });
+        let packages = Packages { folders: folders.map(PathBuf::from).to_vec(), prefix: Some("/v".into()) };
+        // SAFETY: this test loads nothing.
+        unsafe { set_packages(packages) };
         let below = super::folders(&["nvidia/cudnn/lib"], false);
         assert_eq!(below, folders.map(|folder| Path::new(folder).join("nvidia/cudnn/lib")));
         let beside = super::folders(&[], true);

@@ -18,6 +18,13 @@ pub(super) struct Places {
     pub(super) folders: &'static [&'static str],
 }
 
+impl Places {
+    /// The environment variables that name installations.
+    pub(super) fn variables(&self) -> impl Iterator<Item = &'static str> {
+        self.homes.iter().map(|home| home.variable)
+    }
+}
+
 /// An installation that an environment variable points to.
 #[derive(Debug)]
 pub(super) struct Home {

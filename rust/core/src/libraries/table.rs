@@ -6,6 +6,7 @@ use super::search::{Home, Places};
 use super::version::Question;
 use super::{Handle, Library};
 use crate::backends::nearest;
+use crate::sync::TryLock;
 use crate::{Error, Result, env};
 
 /// Names differ between the two systems, and one list would have every question look for all of them.
@@ -41,7 +42,16 @@ const fn library(
     places: Places,
     version: Question,
 ) -> Library {
-    Library { name, title, sonames, function, places, version, handle: Handle::new() }
+    Library {
+        name,
+        title,
+        sonames,
+        function,
+        places,
+        version,
+        handle: Handle::new(),
+        looked: TryLock::new(None),
+    }
 }
 
 /// NVIDIA's linear algebra.

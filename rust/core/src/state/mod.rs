@@ -41,4 +41,6 @@ pub(crate) use places::{Places, current_device, current_stream, default_device, 
 pub use scope::{Scope, ScopeGuard};
 pub(crate) use slots::Slots;
 pub use task::{InState, TaskState};
-pub(crate) use thread::{held_flag, landed_writes, restore_mode, scoped_site, settle, write_mode};
+pub(crate) use thread::{
+    held_flag, landed_write, landed_writes, restore_mode, scoped_site, settle, write_mode,
+};

@@ -288,6 +288,18 @@ pub(crate) fn scoped_site(slot: Slot) -> Option<Option<Site>> {
     .flatten()
 }
 
+/// Offers one slot to the innermost layer that names it, as [`landed_writes`] does; false where no layer of this thread
+/// names it, and `write` was not called.
+pub(crate) fn landed_write(slot: Slot, write: impl FnOnce(&mut FlagSlots)) -> bool {
+    let landed = with_layers(|current, owned| {
+        let Some(flags) = owned.state.layers.deciding_mut(slot) else { return false };
+        write(flags);
+        publish_flags(current, owned);
+        true
+    });
+    landed.unwrap_or(false)
+}
+
 /// Offers each slot to the innermost layer that names it: `write` is called with that layer's flags.
 /// Returns the slots that no layer of this thread names.
 pub(crate) fn landed_writes(

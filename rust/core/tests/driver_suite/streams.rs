@@ -116,7 +116,8 @@ pub fn a_released_stream_still_runs_what_is_queued(make: Make) {
 pub fn a_stream_is_adopted_by_what_it_is_called(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
-    let adopted = rig.driver.adopt_stream(0, stream.native).unwrap();
+    // SAFETY: the stream lives as long as the driver.
+    let adopted = unsafe { rig.driver.adopt_stream(0, stream.native).unwrap() };
     assert_eq!(adopted, stream);
     let latch = rig.block(adopted);
     assert!(!rig.is_done(stream));

@@ -133,7 +133,6 @@ unsafe impl Driver for Failing {
         priority_range(device: DeviceIndex) -> PriorityRange, on device;
         default_stream(device: DeviceIndex) -> StreamHandle, on device;
         create_stream(device: DeviceIndex, priority: i32) -> StreamHandle, on device;
-        adopt_stream(device: DeviceIndex, native: u64) -> StreamHandle, on device;
         create_event(device: DeviceIndex, options: EventOptions) -> EventHandle, on device;
         record_event(event: EventHandle, stream: StreamHandle) -> (), on stream.device;
         wait_event(stream: StreamHandle, event: EventHandle) -> (), on stream.device;
@@ -145,6 +144,12 @@ unsafe impl Driver for Failing {
         instantiate(graph: GraphHandle) -> ExecutableHandle, on 0;
         replay(executable: ExecutableHandle, stream: StreamHandle) -> (), on stream.device;
         shape(graph: GraphHandle) -> GraphShape, on 0;
+    }
+
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
+        self.try_to("adopt_stream", device)?;
+        // SAFETY: as the caller vouches.
+        unsafe { self.inner.adopt_stream(device, native) }
     }
 
     fn is_done(&self, awaited: Awaited) -> Result<bool> {

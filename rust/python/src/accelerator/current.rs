@@ -89,6 +89,10 @@ fn warn_of_the_environment(py: Python<'_>) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (check_available = false))]
 fn current_accelerator(py: Python<'_>, check_available: bool) -> PyResult<Option<Device>> {
+    if let Some(known) = accelerator::known_devices() {
+        let found = known.accelerator.filter(|_| !check_available || known.count > 0);
+        return Ok(found.map(Device::of));
+    }
     warn_of_the_environment(py)?;
     let found = detached_with_environment(py, || {
         accelerator::current_accelerator().filter(|_| !check_available || accelerator::is_available())
@@ -99,6 +103,9 @@ fn current_accelerator(py: Python<'_>, check_available: bool) -> PyResult<Option
 /// Whether there is an accelerator with at least one device. Fixes nothing: a driver may still be chosen.
 #[pyfunction]
 fn is_available(py: Python<'_>) -> PyResult<bool> {
+    if let Some(known) = accelerator::known_devices() {
+        return Ok(known.count > 0);
+    }
     warn_of_the_environment(py)?;
     Ok(detached_with_environment(py, accelerator::is_available))
 }
@@ -106,6 +113,9 @@ fn is_available(py: Python<'_>) -> PyResult<bool> {
 /// How many devices the accelerator has; 0 where there is none. Fixes nothing: a driver may still be chosen.
 #[pyfunction]
 fn device_count(py: Python<'_>) -> PyResult<u32> {
+    if let Some(known) = accelerator::known_devices() {
+        return Ok(known.count);
+    }
     warn_of_the_environment(py)?;
     Ok(detached_with_environment(py, accelerator::device_count))
 }
@@ -119,6 +129,9 @@ fn why_unavailable(py: Python<'_>) -> Option<String> {
 /// The index of the current device of this thread: 0 until another is made current.
 #[pyfunction]
 fn current_device_index(py: Python<'_>) -> PyResult<u8> {
+    if let Some(index) = accelerator::current_index() {
+        return Ok(index);
+    }
     let device = detached_with_environment(py, accelerator::current_device).into_python(py)?;
     Ok(device.index().unwrap_or(0))
 }

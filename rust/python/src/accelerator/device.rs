@@ -116,10 +116,19 @@ pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
         text.to_cow()?.parse().into_python(py)
     } else {
         let index = checked_index(given)?;
-        let accelerator =
-            detached_with_environment(py, || accelerator::required("device(index)")).into_python(py)?;
+        let accelerator = match known_accelerator() {
+            Some(accelerator) => accelerator,
+            None => {
+                detached_with_environment(py, || accelerator::required("device(index)")).into_python(py)?
+            }
+        };
         CoreDevice::new(accelerator.kind(), Some(index)).into_python(py)
     }
+}
+
+/// The accelerator, if it is known to have a device and no driver has to be asked.
+fn known_accelerator() -> Option<CoreDevice> {
+    accelerator::known_devices().filter(|known| known.count > 0)?.accelerator
 }
 
 /// A device argument that may be left out.
@@ -135,7 +144,8 @@ pub(super) fn asked_about(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<C
         return parse(given).map(Some);
     }
     let (py, index) = (given.py(), checked_index(given)?);
-    let accelerator = detached_with_environment(py, accelerator::current_accelerator);
+    let accelerator =
+        known_accelerator().or_else(|| detached_with_environment(py, accelerator::current_accelerator));
     let kind = accelerator.unwrap_or(CoreDevice::CUDA).kind();
     let device = CoreDevice::new(kind, Some(index)).into_python(py)?;
     match accelerator {

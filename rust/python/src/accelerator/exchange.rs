@@ -15,6 +15,8 @@ use crate::released::Released;
 /// What the threads of streams and the servers share.
 pub(super) struct Exchange {
     generation: u32,
+    /// The exchange of this process that this one replaced. Servers may still run calls of it.
+    replaced: Option<&'static Exchange>,
     /// Every Python object that streams and graphs hold, so that it can be let go before the interpreter ends.
     pub(super) functions: Mutex<HashMap<u64, Arc<Function>>>,
     pub(super) calls: Mutex<Calls>,
@@ -30,6 +32,8 @@ pub(super) struct Function {
 #[derive(Default)]
 pub(super) struct Calls {
     pub(super) waiting: VecDeque<Arc<Pending>>,
+    /// Every call without an outcome, also while a server runs it.
+    unfinished: Vec<Arc<Pending>>,
     /// Servers that wait for a call.
     pub(super) idle: usize,
     /// Servers that were asked for and have not waited for a call yet.
@@ -56,9 +60,10 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Exchange {
-    fn new() -> Self {
+    fn new(replaced: Option<&'static Exchange>) -> Self {
         Exchange {
             generation: fork_generation(),
+            replaced: replaced.filter(|replaced| replaced.is_of_this_process()),
             functions: Mutex::default(),
             calls: Mutex::default(),
             changed: Condvar::new(),
@@ -79,7 +84,8 @@ impl Exchange {
     }
 
     fn replace(found: *mut Exchange) {
-        let made = Box::into_raw(Box::new(Exchange::new()));
+        // SAFETY: an exchange is never freed.
+        let made = Box::into_raw(Box::new(Exchange::new(unsafe { found.as_ref() })));
         if EXCHANGE.compare_exchange(found, made, Ordering::AcqRel, Ordering::Acquire).is_err() {
             // SAFETY: nobody else has seen it.
             drop(unsafe { Box::from_raw(made) });
@@ -89,23 +95,50 @@ impl Exchange {
     pub(super) fn is_of_this_process(&self) -> bool {
         self.generation == fork_generation()
     }
+
+    /// Accepts no more calls and drops every function. Returns the calls that no server has taken.
+    fn close(&self) -> VecDeque<Arc<Pending>> {
+        let waiting = {
+            let mut calls = locked(&self.calls);
+            calls.closed = true;
+            std::mem::take(&mut calls.waiting)
+        };
+        let functions = std::mem::take(&mut *locked(&self.functions));
+        // Without the lock: their last references may be dropped here.
+        drop(functions);
+        self.changed.notify_all();
+        waiting
+    }
 }
 
 static EXCHANGE: AtomicPtr<Exchange> = AtomicPtr::new(ptr::null_mut());
 
-/// Lets every function go; what streams have not run by now they won't. The next launch, of another interpreter
-/// or in a handler of `atexit`, begins anew.
+/// Drops every function and ends the calls that no server has taken. The next launch opens a new exchange: handlers
+/// of `atexit` that run later may launch, and a program may only have called the handlers.
 pub(crate) fn forget(_py: Python<'_>) {
     let exchange = Exchange::current();
-    let waiting = {
-        let mut calls = locked(&exchange.calls);
-        calls.closed = true;
-        std::mem::take(&mut calls.waiting)
-    };
-    waiting.iter().for_each(|pending| pending.end(Err(ENDS.to_owned())));
-    drop(std::mem::take(&mut *locked(&exchange.functions)));
-    exchange.changed.notify_all();
+    exchange.close().iter().for_each(|pending| pending.end(Err(ENDS.to_owned())));
     Exchange::replace(ptr::from_ref(exchange).cast_mut());
+}
+
+/// Ends every call, also those that a server runs, and refuses launches from now on. Called by the thread that
+/// finalizes the interpreter, which is the only one that still runs Python: no server can finish a call any more.
+pub(crate) fn close(_py: Python<'_>) {
+    let mut next = Some(Exchange::current());
+    while let Some(exchange) = next {
+        exchange.close();
+        let unfinished = std::mem::take(&mut locked(&exchange.calls).unfinished);
+        unfinished.iter().for_each(|pending| pending.end(Err(ENDS.to_owned())));
+        next = exchange.replaced;
+    }
+}
+
+/// Accepts launches for a new interpreter of this process.
+pub(crate) fn open(_py: Python<'_>) {
+    let exchange = Exchange::current();
+    if locked(&exchange.calls).closed {
+        Exchange::replace(ptr::from_ref(exchange).cast_mut());
+    }
 }
 
 /// Keeps a function of Python for a stream or a graph.
@@ -139,9 +172,12 @@ pub(super) fn call_in_python(kept: &Kept, stream: StreamHandle) -> Result<(), St
             return Err(ENDS.to_owned());
         }
         calls.waiting.push_back(pending.clone());
+        calls.unfinished.push(pending.clone());
     }
     kept.exchange.changed.notify_one();
-    pending.wait()
+    let outcome = pending.wait();
+    locked(&kept.exchange.calls).unfinished.retain(|unfinished| !Arc::ptr_eq(unfinished, &pending));
+    outcome
 }
 
 impl Pending {

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use interlock::accelerator::{Serving, Stream as CoreStream, Work};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::exchange::{Calls, Exchange, Function, Kept, Pending, call_in_python, locked};
 use super::stream;
-use crate::detached::detached;
+use crate::detached::{close_if_finalizing, detached};
 use crate::errors::IntoPython;
 use crate::released::Released;
 use crate::state::ThreadState;
@@ -60,11 +60,16 @@ impl Launch {
         Ok(Launch { stream, name, function: Arc::new(function) })
     }
 
-    /// Queues it. What the function raises is told late: by whatever next waits for the stream.
+    /// Queues it. What the function raises is told late: by whatever next waits for the stream. Raises RuntimeError
+    /// while the interpreter is finalized.
     fn queue(&self, py: Python<'_>) -> PyResult<()> {
         let exchange = Exchange::current();
         let function = {
             let mut calls = locked(&exchange.calls);
+            if calls.closed {
+                let message = "accelerator.launch: a Python function cannot be queued while the interpreter is finalized";
+                return Err(PyRuntimeError::new_err(message));
+            }
             calls.last_function += 1;
             calls.last_function
         };
@@ -84,7 +89,8 @@ struct Server {
 
 /// A server to be given a thread, where none is idle.
 #[pyfunction]
-fn server_if_needed() -> Option<Server> {
+fn server_if_needed(py: Python<'_>) -> Option<Server> {
+    close_if_finalizing(py);
     let exchange = Exchange::current();
     let mut calls = locked(&exchange.calls);
     let needed = calls.idle + calls.coming == 0 && !calls.closed;

@@ -18,7 +18,7 @@ mod stream;
 use pyo3::prelude::*;
 
 pub(crate) use device::{Device, parse};
-pub(crate) use exchange::forget as forget_functions;
+pub(crate) use exchange::{close as close_functions, forget as forget_functions, open as open_functions};
 pub(crate) use memory::forget_callbacks;
 
 use crate::submodule::submodule;

@@ -245,7 +245,9 @@ pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
         return Err(PyTypeError::new_err(message));
     };
     let owner = Arc::new(Released::new(given.clone()));
-    detached(py, || CoreStream::external(None, handle, Some(owner))).into_python(py)
+    // SAFETY: an object with `__cuda_stream__` promises by that protocol that the handle is its stream, which is valid
+    // as long as the object is. The driver refuses a number that cannot be a stream of the current device.
+    detached(py, || unsafe { CoreStream::external(None, handle, Some(owner)) }).into_python(py)
 }
 
 /// The same where none may be given.

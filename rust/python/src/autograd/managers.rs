@@ -125,7 +125,9 @@ unsafe extern "C" fn new<C: Class>(
 ) -> *mut ffi::PyObject {
     // SAFETY: the interpreter calls this with one of these classes or a subclass, and a tuple.
     unsafe {
-        if named.is_null() && ffi::PyTuple_Size(arguments) == 0 {
+        // A mode is no function to decorate.
+        let is_mode = C::MANAGER.takes_mode() && only_bool(arguments).is_some();
+        if named.is_null() && (ffi::PyTuple_Size(arguments) == 0 || is_mode) {
             return object::allocate(class, C::MANAGER);
         }
     }
@@ -147,6 +149,35 @@ unsafe extern "C" fn new<C: Class>(
             }
         }
     })
+}
+
+/// The only argument, where that is True or False.
+///
+/// # Safety
+/// `arguments` is a tuple, and this thread is attached to the interpreter.
+#[inline]
+unsafe fn only_bool(arguments: *mut ffi::PyObject) -> Option<bool> {
+    // SAFETY: the item is borrowed from a tuple that has one; the two singletons live as long as the interpreter.
+    unsafe {
+        if ffi::PyTuple_Size(arguments) != 1 {
+            return None;
+        }
+        let only = ffi::PyTuple_GetItem(arguments, 0);
+        if only == ffi::Py_True() { Some(true) } else { (only == ffi::Py_False()).then_some(false) }
+    }
+}
+
+/// The mode that `arguments` give to an object whose making writes nothing, where that takes no more than a look.
+///
+/// # Safety
+/// As for [`only_bool`].
+#[inline]
+unsafe fn plain_mode<C: Class>(arguments: *mut ffi::PyObject) -> Option<bool> {
+    if C::MANAGER.writes_when_made() || trace::is_on() {
+        return None;
+    }
+    // SAFETY: as the caller says.
+    unsafe { if ffi::PyTuple_Size(arguments) == 0 { C::ARGUMENT.1 } else { only_bool(arguments) } }
 }
 
 fn bare_function<'py, C: Class>(
@@ -179,6 +210,15 @@ unsafe extern "C" fn init<C: Class>(
 ) -> c_int {
     // SAFETY: the interpreter calls this with a tuple.
     if !C::MANAGER.takes_mode() && named.is_null() && unsafe { ffi::PyTuple_Size(arguments) } == 0 {
+        return 0;
+    }
+    if C::MANAGER.takes_mode()
+        && named.is_null()
+        // SAFETY: as above.
+        && let Some(mode) = unsafe { plain_mode::<C>(arguments) }
+    {
+        // SAFETY: the interpreter lends an object of this class or a subclass for the call.
+        unsafe { object::manager(object) }.recall(mode);
         return 0;
     }
     or_minus_one(|py| {

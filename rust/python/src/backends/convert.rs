@@ -1,5 +1,7 @@
 //! Values of flags to and from Python.
 
+use std::ffi::c_int;
+
 use interlock::backends::{self, Attribute, Given, Value};
 use pyo3::exceptions::PyException;
 use pyo3::ffi;
@@ -7,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::IntoPython;
-use crate::object::or_null;
+use crate::object::{hot_or_minus_one, or_null};
+use crate::site;
 
 /// How much of an unsuitable value a message shows.
 const LONGEST_SHOWN: usize = 60;
@@ -141,6 +144,33 @@ pub(super) fn new_reference(value: Value) -> *mut ffi::PyObject {
             }
         }
     }
+}
+
+/// Assigns a value for a setter, or drops what is assigned where `value` is null (`del`); 0, or -1 with an error set.
+///
+/// # Safety
+/// This thread is attached to the interpreter, and `value` is null or alive.
+pub(super) unsafe fn assign(attribute: &'static Attribute, value: *mut ffi::PyObject) -> c_int {
+    // A bool that is taken needs nothing more of Python. What is refused is assigned again, for the error.
+    let assigned_at_once = || {
+        // SAFETY: as the caller says.
+        let given = unsafe {
+            if value == ffi::Py_True() {
+                Given::Bool(true)
+            } else if value == ffi::Py_False() {
+                Given::Bool(false)
+            } else {
+                return false;
+            }
+        };
+        !backends::writes_are_traced() && backends::assign(&[(attribute, Some(given))], None).is_ok()
+    };
+    hot_or_minus_one(assigned_at_once, |py| {
+        // SAFETY: as the caller says.
+        let value = unsafe { Bound::from_borrowed_ptr_or_opt(py, value) };
+        let given: Option<Given> = value.as_ref().map(given).transpose()?;
+        backends::assign(&[(attribute, given)], site::if_traced(py)).into_python(py)
+    })
 }
 
 /// A borrowed reference.

@@ -1,10 +1,11 @@
 //! Vendor libraries: whether they are there, which version they are, and how much they tell.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use interlock::Error;
 use interlock::libraries::{self, Library, OpenMpRuntime, Packages, Status, VerboseLibrary};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyType};
 
@@ -67,7 +68,11 @@ fn find_library(py: Python<'_>, name: &str) -> PyResult<Description> {
 fn load_library(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<Description> {
     let library = named(py, name)?;
     let load = || {
-        library.load(path.as_deref())?;
+        match path.as_deref() {
+            // SAFETY: that the file is this library is the Python program's duty, as the documentation of `load` says.
+            Some(path) => unsafe { library.load_from(path)? },
+            None => library.load()?,
+        };
         describe(library)
     };
     detached_with_environment(py, load).into_python(py)
@@ -95,9 +100,25 @@ fn named(py: Python<'_>, name: &str) -> PyResult<&'static Library> {
 
 /// Tells the search where Python's packages are now, unless a program has put something odd in the place of `sys.path`.
 pub(super) fn tell_packages(py: Python<'_>) {
-    if let Ok(packages) = packages(py) {
-        libraries::set_packages(packages);
+    if is_told(py).unwrap_or(false) {
+        return;
     }
+    if let Ok(packages) = packages(py) {
+        // SAFETY: the interpreter loads extension modules from these folders as well, and trusts them.
+        unsafe { libraries::set_packages(packages) };
+    }
+}
+
+/// Whether the search was told exactly what [`packages`] would collect: compared without making paths.
+fn is_told(py: Python<'_>) -> PyResult<bool> {
+    let sys = py.import(intern!(py, "sys"))?;
+    let (path, prefix) = (sys.getattr(intern!(py, "path"))?, sys.getattr(intern!(py, "prefix"))?);
+    let texts: Vec<_> =
+        path.cast::<PyList>()?.iter().filter_map(|folder| folder.cast_into::<PyString>().ok()).collect();
+    // What is no UTF-8 is collected instead.
+    let folders = texts.iter().map(|text| text.to_str()).collect::<PyResult<Vec<_>>>()?;
+    let absolute = folders.into_iter().map(Path::new).filter(|folder| folder.is_absolute());
+    Ok(libraries::packages_are(absolute, Some(Path::new(prefix.cast::<PyString>()?.to_str()?))))
 }
 
 fn packages(py: Python<'_>) -> PyResult<Packages> {

@@ -2,8 +2,10 @@
 
 mod convert;
 mod cpu;
+mod flag;
 mod functions;
 mod libraries;
+mod names;
 mod namespace;
 mod plan_cache;
 mod scopes;
@@ -18,6 +20,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scopes::FlagScope>()?;
     module.add_class::<scopes::FlagArguments>()?;
     module.add_class::<scopes::FreezeScope>()?;
+    flag::register(&module)?;
     cpu::register(&module)?;
     libraries::register(&module)?;
     plan_cache::register(&module)?;

@@ -2,17 +2,19 @@
 //! any, made from the table. A module takes its class with `sys.modules[__name__].__class__ = ...`.
 
 use std::ffi::{CString, c_int, c_void};
+use std::mem;
+use std::sync::OnceLock;
 
-use interlock::backends::{self, Attribute, Given, MODULES};
+use interlock::backends::{self, Attribute, MODULES};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 
-use super::convert;
-use crate::errors::{IntoPython, raised};
+use super::names::Names;
+use super::{convert, names};
+use crate::errors::raised;
 use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
-use crate::site;
 
 /// The flags of one owner.
 struct Namespace {
@@ -25,10 +27,14 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let mut owners: Vec<&str> = in_table.chain(MODULES).collect();
     owners.sort_unstable();
     owners.dedup();
+    let mut names = Vec::new();
     for owner in owners {
         let class = class_of(module, owner)?;
+        let flags = backends::own_attributes().map(|attribute| attribute.owner_and_leaf());
+        names.extend(flags.filter(|(of, _)| *of == owner).map(|(_, leaf)| (class.clone(), leaf)));
         module.add(class_name(owner).as_str(), class)?;
     }
+    Names::of(module.py(), names).publish();
     Ok(())
 }
 
@@ -77,10 +83,31 @@ fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'
     );
     // SAFETY: `init_module` is an initproc.
     class = unsafe { class.slot(ffi::Py_tp_init, init_module as ffi::initproc as *mut c_void) };
+    // SAFETY: `read_name` is a `getattrofunc`.
+    class = unsafe { class.slot(ffi::Py_tp_getattro, read_name as ffi::getattrofunc as *mut c_void) };
     class
         .doc(&zero_ended(&signature)?)
         .method(c"__reduce__", reduce, Method::Plain(imported))
         .build(py, &py.get_type::<PyModule>())
+}
+
+/// The `tp_getattro` of `ModuleType`.
+static MODULE_READ_NAME: OnceLock<ffi::getattrofunc> = OnceLock::new();
+
+/// Reads an attribute exactly as `ModuleType` does.
+///
+/// A class that inherits `tp_getattro` from `ModuleType` gives wrong values on CPython 3.14 and later: once a
+/// read is specialized (`LOAD_ATTR_MODULE`), the interpreter reads the module's dict without asking the class
+/// for a data descriptor. The dict holds flags after `__dict__` was read, as `mock.patch` does.
+unsafe extern "C" fn read_name(module: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    let read = MODULE_READ_NAME.get_or_init(|| {
+        // SAFETY: `ModuleType` is ready, and a slot of this number holds null or a `getattrofunc`.
+        let slot: Option<ffi::getattrofunc> =
+            unsafe { mem::transmute(ffi::PyType_GetSlot(&raw mut ffi::PyModule_Type, ffi::Py_tp_getattro)) };
+        slot.unwrap_or(ffi::PyObject_GenericGetAttr)
+    });
+    // SAFETY: the interpreter's own arguments, of which the first is a module.
+    unsafe { read(module, name) }
 }
 
 /// As PyTorch makes its modules; ours are modules already when they get their class.
@@ -144,12 +171,8 @@ unsafe extern "C" fn write(
 ) -> c_int {
     // SAFETY: this setter is only added together with such a closure.
     let attribute = unsafe { attribute_of(closure) };
-    or_minus_one(|py| {
-        // SAFETY: the interpreter lends the value for the call.
-        let value = unsafe { Bound::from_borrowed_ptr_or_opt(py, value) };
-        let given: Option<Given> = value.as_ref().map(convert::given).transpose()?;
-        backends::assign(&[(attribute, given)], site::if_traced(py)).into_python(py)
-    })
+    // SAFETY: the interpreter lends the value for the call, or null.
+    unsafe { convert::assign(attribute, value) }
 }
 
 /// `__dict__`: what the owner has of its own, and the flags that hold a value. `mock.patch` looks here for
@@ -219,6 +242,13 @@ unsafe extern "C" fn strict_set(
     name: *mut ffi::PyObject,
     value: *mut ffi::PyObject,
 ) -> c_int {
+    // SAFETY: the interpreter lends an object and its arguments; a flag is a data descriptor of the class, so nothing is
+    // added to the object.
+    unsafe {
+        if names::knows(ffi::Py_TYPE(owner), name) {
+            return ffi::PyObject_GenericSetAttr(owner, name, value);
+        }
+    }
     let allowed = or_minus_one(|py| {
         // SAFETY: the interpreter lends the three for the call.
         let (owner, name, value) = unsafe {

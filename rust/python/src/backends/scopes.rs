@@ -15,7 +15,7 @@ type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
 /// Flags that hold for this thread while the scope is open; also a decorator.
 #[pyclass(frozen, module = "interlock._core.backends")]
-pub(super) struct FlagScope(backends::FlagScope);
+pub(super) struct FlagScope(pub(super) backends::FlagScope);
 
 #[pymethods]
 impl FlagScope {

@@ -5,4 +5,4 @@ mod heap_type;
 mod trampoline;
 
 pub(crate) use heap_type::{HeapType, Method};
-pub(crate) use trampoline::{hot, or_minus_one, or_null};
+pub(crate) use trampoline::{hot, hot_or_minus_one, or_minus_one, or_null};

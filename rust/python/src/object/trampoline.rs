@@ -31,6 +31,20 @@ pub(crate) fn or_minus_one(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> c
     }
 }
 
+/// Runs `action`, which needs no more than the C interface and answers whether it did the work; where it did not,
+/// runs `otherwise` as [`or_minus_one`] does.
+#[inline]
+pub(crate) fn hot_or_minus_one(
+    action: impl FnOnce() -> bool,
+    otherwise: impl FnOnce(Python<'_>) -> PyResult<()>,
+) -> c_int {
+    match catch_unwind(AssertUnwindSafe(action)) {
+        Ok(true) => 0,
+        Ok(false) => or_minus_one(otherwise),
+        Err(panic) => or_minus_one(|_| Err(bug(panic))),
+    }
+}
+
 fn run<R>(action: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
     let mut action = Some(action);
     // No state is left half changed by a panic: what panics is a bug, and it is reported.

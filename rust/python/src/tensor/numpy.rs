@@ -16,33 +16,32 @@ use pyo3::prelude::*;
 use super::arguments::type_name;
 use super::errors::OrRaise;
 use super::{Tensor, run, weight};
+use crate::py_buffer::PyBuffer;
 
-/// What keeps foreign memory alive. It may be dropped on a thread that Python does not know, or after
-/// the interpreter is gone: then the object leaks.
-struct Keeper(Option<Py<PyAny>>);
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        if Python::try_attach(|_| drop(self.0.take())).is_none() {
-            std::mem::forget(self.0.take());
-        }
-    }
+/// The type of the elements of a buffer, if tensors have it.
+fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
+    let native = if cfg!(target_endian = "little") { b'<' } else { b'>' };
+    let code = match buffer.format() {
+        [code] => *code,
+        [order, code] if [b'@', b'=', native].contains(order) => *code,
+        _ => return None,
+    };
+    let dtype = match code {
+        b'f' => CoreDType::Float32,
+        b'd' => CoreDType::Float64,
+        b'l' | b'q' => CoreDType::Int64,
+        b'?' => CoreDType::Bool,
+        _ => return None,
+    };
+    // `l` has 4 bytes on some platforms.
+    (buffer.itemsize() == dtype.size()).then_some(dtype)
 }
 
-fn element_type(array: &Bound<'_, PyAny>, text: &str) -> PyResult<CoreDType> {
-    let native = if cfg!(target_endian = "little") { '<' } else { '>' };
-    let known = match text.strip_prefix([native, '|']) {
-        Some("f4") => Some(CoreDType::Float32),
-        Some("f8") => Some(CoreDType::Float64),
-        Some("i8") => Some(CoreDType::Int64),
-        Some("b1") => Some(CoreDType::Bool),
-        _ => None,
-    };
+/// The error of an array whose elements tensors don't have. The text of the type is the array's own and is only shown.
+fn unsupported(array: &Bound<'_, PyAny>) -> PyErr {
     let supported = "float32, float64, int64 and bool of this machine's byte order";
-    let given = array.getattr("dtype").map_or_else(|_| text.to_owned(), |dtype| dtype.to_string());
-    known.ok_or_else(|| {
-        PyTypeError::new_err(format!("arrays of type {given} are not supported, only {supported}"))
-    })
+    let given = array.getattr("dtype").map_or_else(|_| type_name(array), |dtype| dtype.to_string());
+    PyTypeError::new_err(format!("arrays of type {given} are not supported, only {supported}"))
 }
 
 /// Whether an object is a `numpy.ndarray`. NumPy is imported only if something else has done so.
@@ -55,42 +54,57 @@ pub(super) fn is_array(given: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// A tensor that shares the memory of an array; read-only and unaligned arrays are copied.
+///
+/// Everything is read from the buffer that the array exports: a subclass of `numpy.ndarray` may override `shape`,
+/// `strides`, `__array_interface__` and `copy`, and what those return need not describe its memory.
 pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
+    let py = array.py();
     if !is_array(array)? {
         return Err(PyTypeError::new_err(format!("expected a numpy.ndarray, got {}", type_name(array))));
     }
-    let interface = array.getattr("__array_interface__")?;
-    let dtype = element_type(array, &interface.get_item("typestr")?.extract::<String>()?)?;
-    let (address, read_only): (usize, bool) = interface.get_item("data")?.extract()?;
-    if read_only || !address.is_multiple_of(dtype.size()) {
-        let copy = array.call_method0("copy")?;
-        return share(&copy);
+    let buffer = PyBuffer::of(array).map_err(|error| {
+        // NumPy exports no buffer of dates and the like.
+        let has_no_format = error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyBufferError>(py);
+        if has_no_format { unsupported(array) } else { error }
+    })?;
+    let dtype = element_type(&buffer).filter(|_| !buffer.is_indirect()).ok_or_else(|| unsupported(array))?;
+    let (size, shape) = (dtype.size(), buffer.shape());
+    let pointer = buffer.pointer().unwrap_or(NonNull::<u64>::dangling().cast());
+    if buffer.is_readonly() || !pointer.addr().get().is_multiple_of(size) {
+        return copied(py, &buffer, dtype, &shape);
     }
-    let shape: Vec<usize> = array.getattr("shape")?.extract()?;
-    let strides: Vec<isize> = array.getattr("strides")?.extract()?;
-    let size = dtype.size();
     let is_empty = shape.contains(&0);
     let in_elements = |(&count, &stride): (&usize, &isize)| match usize::try_from(stride) {
         Ok(stride) if stride.is_multiple_of(size) => Ok(stride / size),
-        // Nobody goes along a dimension without a second element.
+        // No position depends on the stride of a dimension without a second element.
         _ if is_empty || count == 1 => Ok(1),
         _ => Err(PyValueError::new_err(format!(
-            "strides of {strides:?} bytes are not supported: they must be multiples of {size} and not negative; \
-             copy() the array"
+            "strides of {:?} bytes are not supported: they must be multiples of {size} and not negative; \
+             copy() the array",
+            buffer.strides()
         ))),
     };
-    let strides = shape.iter().zip(&strides).map(in_elements).collect::<PyResult<Vec<_>>>()?;
+    let strides = shape.iter().zip(buffer.strides()).map(in_elements).collect::<PyResult<Vec<_>>>()?;
     let last =
         shape.iter().zip(&strides).map(|(&size, &stride)| size.saturating_sub(1).saturating_mul(stride));
     let count = last.fold(1, usize::saturating_add);
     let bytes = if is_empty { 0 } else { count.saturating_mul(size) };
-    let pointer = NonNull::new(address as *mut u8).unwrap_or(NonNull::<u64>::dangling().cast());
-    let keeper = Box::new(Keeper(Some(array.clone().unbind())));
-    // SAFETY: NumPy says that an array of this shape and these strides starts at the address, so its
-    // last element ends `bytes` further on; the keeper holds the array, which owns the memory or holds
-    // what does. That nobody writes while an operation runs is up to the program, as among arrays.
-    let storage = unsafe { Storage::foreign(Block::foreign(pointer, bytes, Device::CPU, keeper)) };
-    CoreTensor::from_storage(storage, dtype, &shape, &strides, 0).or_raise(array.py())
+    // SAFETY: the exporter guarantees that elements of this shape and these strides start at the address, so the
+    // last element ends `bytes` further on; the buffer keeps the memory valid. That no thread writes while an
+    // operation runs is the program's duty, as among arrays.
+    let storage = unsafe { Storage::foreign(Block::foreign(pointer, bytes, Device::CPU, Box::new(buffer))) };
+    CoreTensor::from_storage(storage, dtype, &shape, &strides, 0).or_raise(py)
+}
+
+/// A contiguous tensor with the elements of a buffer.
+fn copied(py: Python<'_>, buffer: &PyBuffer, dtype: CoreDType, shape: &[usize]) -> PyResult<CoreTensor> {
+    let tensor = CoreTensor::zeros(shape, dtype).or_raise(py)?;
+    if tensor.numel().checked_mul(dtype.size()) != Some(buffer.bytes()) {
+        return Err(PyBufferError::new_err("the array exports a buffer whose length is not that of its shape"));
+    }
+    // SAFETY: the tensor is new and contiguous and has that many bytes.
+    unsafe { buffer.copy_to(py, tensor.data_ptr())? };
+    Ok(tensor)
 }
 
 /// What a buffer points to and the tensor must outlive.
@@ -117,6 +131,12 @@ fn no_memory_here(tensor: &CoreTensor) -> String {
 
 fn signed(values: &[usize], factor: usize) -> Vec<isize> {
     values.iter().map(|value| isize::try_from(value.saturating_mul(factor)).unwrap_or(isize::MAX)).collect()
+}
+
+/// Whether the elements lie in column-major order without gaps.
+fn is_column_major(tensor: &CoreTensor) -> bool {
+    let order: Vec<i64> = (0i64..).take(tensor.ndim()).collect();
+    tensor.detach().permute(&order.into_iter().rev().collect::<Vec<_>>()).is_ok_and(|it| it.is_contiguous())
 }
 
 #[pymethods]
@@ -176,18 +196,13 @@ impl Tensor {
             return Err(PyBufferError::new_err(no_memory_here(&tensor)));
         }
         let asks = |wanted: c_int| flags & wanted == wanted;
-        let transposed = tensor.ndim() == 2 && tensor.t().is_ok_and(|turned| turned.is_contiguous());
-        let column_major = tensor.ndim() <= 1 && tensor.is_contiguous() || transposed;
-        let fits = if asks(ffi::PyBUF_ANY_CONTIGUOUS) {
-            tensor.is_contiguous() || column_major
-        } else if asks(ffi::PyBUF_F_CONTIGUOUS) {
-            column_major
-        } else if asks(ffi::PyBUF_C_CONTIGUOUS) || !asks(ffi::PyBUF_STRIDES) {
-            tensor.is_contiguous()
-        } else {
-            true
-        };
-        if !fits {
+        let row_major = tensor.is_contiguous();
+        let column_major = row_major && tensor.ndim() <= 1 || is_column_major(&tensor);
+        let refused = asks(ffi::PyBUF_C_CONTIGUOUS) && !row_major
+            || asks(ffi::PyBUF_F_CONTIGUOUS) && !column_major
+            || asks(ffi::PyBUF_ANY_CONTIGUOUS) && !(row_major || column_major)
+            || !asks(ffi::PyBUF_STRIDES) && !row_major;
+        if refused {
             return Err(PyBufferError::new_err(
                 "the tensor's strides are not those asked for; contiguous() copies it",
             ));
@@ -201,14 +216,24 @@ impl Tensor {
         view.buf = tensor.data_ptr().cast::<c_void>();
         view.len = isize::try_from(tensor.numel().saturating_mul(size)).unwrap_or(isize::MAX);
         view.readonly = 0;
-        view.itemsize = isize::try_from(size).unwrap_or(1);
-        let format =
-            if asks(ffi::PyBUF_FORMAT) { format_of(tensor.dtype()).as_ptr() } else { std::ptr::null() };
-        view.format = format.cast_mut();
-        view.ndim = c_int::try_from(tensor.ndim()).unwrap_or(0);
-        view.shape = if asks(ffi::PyBUF_ND) { exported.shape.as_mut_ptr() } else { std::ptr::null_mut() };
-        view.strides =
-            if asks(ffi::PyBUF_STRIDES) { exported.strides.as_mut_ptr() } else { std::ptr::null_mut() };
+        // A request without a shape is for bytes. As CPython's own exporters, this describes them as one dimension:
+        // `memoryview` reads `ndim` sizes from a shape that such a request leaves null.
+        let (ndim, itemsize, format) = if asks(ffi::PyBUF_ND) {
+            (tensor.ndim(), size, format_of(tensor.dtype()))
+        } else {
+            (1, 1, c"B")
+        };
+        view.itemsize = isize::try_from(itemsize).unwrap_or(1);
+        view.format =
+            if asks(ffi::PyBUF_FORMAT) { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
+        view.ndim = c_int::try_from(ndim).unwrap_or(0);
+        // The protocol has no arrays for a tensor without dimensions.
+        let has_sizes = tensor.ndim() > 0;
+        let array = |wanted: c_int, values: &mut Vec<isize>| {
+            if has_sizes && asks(wanted) { values.as_mut_ptr() } else { std::ptr::null_mut() }
+        };
+        view.shape = array(ffi::PyBUF_ND, &mut exported.shape);
+        view.strides = array(ffi::PyBUF_STRIDES, &mut exported.strides);
         view.suboffsets = std::ptr::null_mut();
         view.internal = Box::into_raw(exported).cast();
         view.obj = slf.into_any().into_ptr();

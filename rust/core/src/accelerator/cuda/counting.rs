@@ -18,6 +18,16 @@ pub(super) fn count() -> Result<u32, DriverStatus> {
     }
 }
 
+/// Like [`count`], but `None` where the library would have to be loaded, NVML asked or the driver started; 0 where the
+/// driver can't be used.
+pub(super) fn count_at_once() -> Option<u32> {
+    match probe::looked_already()? {
+        DriverStatus::Found { .. } if probe::start_is_known() => Some(count_by_starting().unwrap_or(0)),
+        DriverStatus::Found { .. } => None,
+        _ => Some(0),
+    }
+}
+
 fn count_without_starting() -> Result<u32, DriverStatus> {
     match nvml::gpus() {
         Err(Silence::Refused(nvml::NO_PERMISSION)) => Err(DriverStatus::NotPermitted),

@@ -67,6 +67,13 @@ unsafe impl Driver for CudaDriver {
         }
     }
 
+    fn count_at_once(&self) -> Option<u32> {
+        match self.started.get() {
+            Some(started) if started.is_of_this_process() => Some(started.devices.len() as u32),
+            _ => counting::count_at_once(),
+        }
+    }
+
     fn changed_too_late(&self) -> Option<String> {
         counting::changed_too_late()
     }
@@ -162,7 +169,7 @@ unsafe impl Driver for CudaDriver {
         }
     }
 
-    fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
         self.started()?.streams.adopt(self.device(device)?, native)
     }
 

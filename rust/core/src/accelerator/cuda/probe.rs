@@ -41,9 +41,15 @@ pub(super) fn look() -> &'static DriverStatus {
     &looked().status
 }
 
+/// What [`look`] found, if it has been called.
+pub(super) fn looked_already() -> Option<&'static DriverStatus> {
+    LOOK.get().map(|look| &look.status)
+}
+
+// Not a blocking cell: a fork while another thread looks would leave the child waiting.
+static LOOK: OnceBox<Look> = OnceBox::new();
+
 fn looked() -> &'static Look {
-    // Not a blocking cell: a fork while another thread looks would leave the child waiting.
-    static LOOK: OnceBox<Look> = OnceBox::new();
     LOOK.get_or_init(|| {
         // SAFETY: the driver library's initialisers are made to run in any process.
         let (status, library) = match unsafe { Library::new(SONAME) } {

@@ -122,6 +122,7 @@ impl Streams {
                     allowed: "a stream that is the same on every thread".to_owned(),
                 });
             }
+            _ if !may_be_pointer(native) => return Err(no_stream_of(device, native)),
             _ => check_context(device, handle)?,
         }
         let mut table = self.table();
@@ -147,6 +148,22 @@ pub(super) fn is_default(handle: StreamHandle) -> bool {
     handle.native == DEFAULT
 }
 
+/// Whether a handle can be the address of a stream. The driver dereferences handles, so what cannot be one is refused
+/// before it is passed on.
+fn may_be_pointer(native: u64) -> bool {
+    /// Processes map nothing below this address.
+    const FIRST: u64 = 4096;
+    native >= FIRST && native.is_multiple_of(align_of::<*const ()>() as u64) && i64::try_from(native).is_ok()
+}
+
+fn no_stream_of(device: &CudaDevice, native: u64) -> Error {
+    Error::Argument {
+        name: EXTERNAL,
+        given: format!("{native:#x}, which is none, or of another device or context"),
+        allowed: format!("a stream of the primary context of {}", device.named()),
+    }
+}
+
 /// Fails for what is no stream of a device's primary context.
 fn check_context(device: &CudaDevice, handle: StreamHandle) -> Result<()> {
     let mut found = ptr::null_mut();
@@ -158,11 +175,7 @@ fn check_context(device: &CudaDevice, handle: StreamHandle) -> Result<()> {
     };
     match asked {
         Ok(()) if Context::of(found) == context => Ok(()),
-        Ok(()) | Err(Code::INVALID_HANDLE) => Err(Error::Argument {
-            name: EXTERNAL,
-            given: format!("{:#x}, which is none, or of another device or context", handle.native),
-            allowed: format!("a stream of the primary context of {}", device.named()),
-        }),
+        Ok(()) | Err(Code::INVALID_HANDLE) => Err(no_stream_of(device, handle.native)),
         Err(code) => Err(device.error(EXTERNAL, code)),
     }
 }

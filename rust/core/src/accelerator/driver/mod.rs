@@ -20,7 +20,8 @@ use crate::{Error, Result};
 /// Devices of one type.
 ///
 /// Whoever calls passes indices below [`device_count`](Driver::device_count), and handles that this driver
-/// gave out and that have not been released, in the process that got them. Every method may be called from
+/// gave out and that have not been released, in the process that got them. A method that is not `unsafe` refuses
+/// every other index and handle with an error: memory safety must not depend on them. Every method may be called from
 /// every thread. Only [`wait`](Driver::wait), [`start`](Driver::start) and what gives or takes back memory may take
 /// their time; all other work is queued.
 ///
@@ -47,7 +48,15 @@ pub unsafe trait Driver: Send + Sync {
     /// started.
     fn device_count(&self) -> u32;
 
+    /// Returns the number of devices if that is known without blocking: 0 where the driver can't be used, `None` where
+    /// [`unavailable`](Driver::unavailable) and [`device_count`](Driver::device_count) have to be called. They are not
+    /// called in a process that uses the driver: it has the devices that it had when it was started.
+    fn count_at_once(&self) -> Option<u32> {
+        None
+    }
+
     /// What the environment asks of it that comes too late, in one sentence: once it is started, it does not follow.
+    /// It does not block.
     fn changed_too_late(&self) -> Option<String> {
         None
     }
@@ -152,7 +161,12 @@ pub unsafe trait Driver: Send + Sync {
     fn release_stream(&self, stream: StreamHandle);
 
     /// A stream that another library made, by what that library calls it.
-    fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle>;
+    ///
+    /// # Safety
+    /// `native` is a stream of the library that this driver works with, of this device, or one of its special
+    /// handles, and stays valid until no work is queued on it any more. A driver refuses what it can recognize as
+    /// something else, but it may pass the number to its library as a pointer.
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle>;
 
     /// A new event, recorded nowhere.
     fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle>;

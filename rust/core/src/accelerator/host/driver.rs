@@ -78,6 +78,10 @@ unsafe impl Driver for HostDriver {
         self.options.devices
     }
 
+    fn count_at_once(&self) -> Option<u32> {
+        Some(self.options.devices)
+    }
+
     fn start(&self) -> Result<()> {
         self.options.faults.bind(self.shared(), true)
     }
@@ -160,7 +164,7 @@ unsafe impl Driver for HostDriver {
         self.shared().release(stream);
     }
 
-    fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
         self.shared().adopt_stream(device, native)
     }
 

@@ -1,9 +1,9 @@
 //! Copies and fills in the order of streams.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use interlock::accelerator::memory::{self, End, HostMemory};
-use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -13,6 +13,7 @@ use crate::accelerator::integer::integer;
 use crate::accelerator::stream;
 use crate::detached::{detached, wait};
 use crate::errors::IntoPython;
+use crate::py_buffer::PyBuffer;
 use crate::released::Released;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -27,19 +28,19 @@ fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<End> {
         return buffer.get().memory(py).map(End::Device);
     }
     let view = PyMemoryView::from(given).map_err(|error| no_bytes(given, error))?;
-    let bytes = PyUntypedBuffer::get(&view)?;
-    if holds_objects(bytes.format().to_bytes()) {
+    let bytes = PyBuffer::of(&view)?;
+    if holds_objects(bytes.format()) {
         let message = "references to Python's objects are no bytes that can be copied";
         return Err(PyTypeError::new_err(message));
     }
-    if !bytes.is_c_contiguous() && !bytes.is_fortran_contiguous() {
+    if !bytes.is_contiguous() {
         return Err(PyBufferError::new_err("the bytes of the object must lie in one piece"));
     }
-    if written && bytes.readonly() {
+    if written && bytes.is_readonly() {
         return Err(PyBufferError::new_err("the destination can only be read"));
     }
-    let (pointer, length) = (bytes.buf_ptr().cast::<u8>(), bytes.len_bytes());
-    bytes.release(py);
+    let (pointer, length) = (bytes.pointer().map_or(std::ptr::null_mut(), NonNull::as_ptr), bytes.bytes());
+    drop(bytes);
     // The view holds the memory.
     let keep = Arc::new(Released::new(view));
     // SAFETY: the view keeps the bytes where they are. That nobody else uses them meanwhile is the program's duty,

@@ -88,7 +88,12 @@ fn put_in_order(py: Python<'_>, memory: &DeviceMemory, stream: Option<i64>) -> P
             .ok_or_else(|| refused(given, "None, -1, 1, 2 or the handle of a stream"))
             .into_python(py)?,
     };
-    let hold_back = || hold_back(&CoreStream::external(Some(memory.device()), handle, None)?, memory);
+    let hold_back = || {
+        // SAFETY: DLPack has the consumer pass a stream of its own on this device, which it keeps during the call. The
+        // driver refuses a number that cannot be a stream of the device.
+        let stream = unsafe { CoreStream::external(Some(memory.device()), handle, None)? };
+        hold_back(&stream, memory)
+    };
     detached(py, hold_back).into_python(py)
 }
 

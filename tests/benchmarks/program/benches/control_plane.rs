@@ -11,7 +11,7 @@ use std::thread;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use interlock::autograd;
-use interlock::backends::{FlagScope, Given, find, flags};
+use interlock::backends::{Declaration, FlagHandle, FlagScope, Given, Takes, find, flags, register};
 
 // Both floors are written once at run time: what is never written may be read at compile time.
 static BARE_WORD: AtomicU64 = AtomicU64::new(1);
@@ -23,6 +23,16 @@ thread_local! {
 fn scope_of(name: &str, value: bool) -> FlagScope {
     let attribute = find(name).expect("a flag of the table");
     FlagScope::new([(attribute, Given::Bool(value))], None).expect("a value of its type")
+}
+
+fn registered() -> FlagHandle<bool> {
+    let declaration = Declaration {
+        name: "benchmarks.flag".to_owned(),
+        takes: Takes::Switch { default: true },
+        doc: "A flag to measure.".to_owned(),
+    };
+    let (attribute, _) = register(declaration).expect("a name that is free");
+    attribute.handle().expect("a switch")
 }
 
 /// Runs `measure` while another thread has a scope of the flag that is read open, and a mode.
@@ -47,6 +57,12 @@ fn flag_reads(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("flag");
     group.bench_function("floor", |b| b.iter(|| BARE_WORD.load(Ordering::Relaxed)));
     group.bench_function("read", |b| b.iter(|| flags::CUDNN_ENABLED.get()));
+    let registered = registered();
+    group.bench_function("read_registered", |b| b.iter(|| registered.get()));
+    group.bench_function("scope", |b| b.iter(|| drop(scope_of("cudnn.enabled", false).guard())));
+    group.bench_function("scope_registered", |b| {
+        b.iter(|| drop(registered.scope(false).expect("a value of its type").guard()));
+    });
     let other = scope_of("cudnn.deterministic", true).guard();
     group.bench_function("read_beside_a_scope", |b| b.iter(|| flags::CUDNN_ENABLED.get()));
     drop(other);

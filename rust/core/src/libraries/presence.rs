@@ -1,0 +1,181 @@
+//! Whether a library is in this process or would be found, remembered for a moment: a search opens dozens of files, and
+//! `explain` asks for several libraries.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::packages::{self, Packages};
+use super::{Library, search};
+use crate::env;
+
+/// Whether a library is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// It is loaded into this process, by this crate or by other code.
+    Loaded,
+    /// A file of its name is found, which is not loaded.
+    Found,
+    /// No file of its name is found.
+    Absent,
+}
+
+/// How long files that appear or disappear may go unnoticed.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// What a look found, and what that depends on.
+#[derive(Debug)]
+pub(super) struct Look {
+    presence: Presence,
+    at: Instant,
+    depends_on: Dependencies,
+}
+
+/// Everything but files that decides what a look finds.
+#[derive(Debug, PartialEq, Eq)]
+struct Dependencies {
+    loader: LoaderCounts,
+    /// `set_packages` replaces the value only by a different one.
+    packages: Option<Address>,
+    variables: Vec<Option<OsString>>,
+    folder: Option<PathBuf>,
+}
+
+/// A value that is compared by its address, and kept so that no other value gets that.
+#[derive(Debug)]
+struct Address(Arc<Packages>);
+
+impl PartialEq for Address {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Address {}
+
+impl Dependencies {
+    /// `None` where the loader does not tell whether it has loaded something meanwhile.
+    fn now(library: &Library) -> Option<Self> {
+        let loader = LoaderCounts::now()?;
+        let own = env::variable_of_library(library.name);
+        let mut variables = vec![env::value(&own), env::value(env::LIBRARY_PATH)];
+        variables.extend(library.places.variables().map(env::value));
+        // Paths that are relative depend on the working directory.
+        let is_set = variables.iter().flatten().any(|value| !value.is_empty());
+        let folder = if is_set { std::env::current_dir().ok() } else { None };
+        Some(Dependencies { loader, packages: packages::told().map(Address), variables, folder })
+    }
+}
+
+impl Library {
+    /// Returns whether the library is loaded or would be found; looking does not load it. A path that the user gave and
+    /// that can't be used finds none.
+    ///
+    /// What was found is remembered: a change of the environment, of Python's packages or of what is loaded is noticed
+    /// at once, a file that appears or disappears after at most a second.
+    pub(crate) fn presence(&self) -> Presence {
+        if self.handle.get().is_some() {
+            return Presence::Loaded;
+        }
+        // Before the look, so that what changes meanwhile counts as changed afterwards.
+        let (Some(depends_on), at) = (Dependencies::now(self), Instant::now()) else {
+            return self.look_for();
+        };
+        let is_recent = |look: &&Look| look.depends_on == depends_on && at.duration_since(look.at) < MOMENT;
+        let remembered = self.looked.try_lock();
+        if let Some(look) = remembered.as_ref().and_then(|looked| looked.as_ref().filter(is_recent)) {
+            return look.presence;
+        }
+        // The look may take its time.
+        drop(remembered);
+        let presence = self.look_for();
+        let look = Some(Look { presence, at, depends_on });
+        let replaced = match self.looked.try_lock() {
+            Some(mut looked) => std::mem::replace(&mut *looked, look),
+            // Another thread remembers what it found; in a forked child, perhaps one that the child lacks.
+            None => look,
+        };
+        drop(replaced);
+        presence
+    }
+
+    fn look_for(&self) -> Presence {
+        if self.loaded_by_others().is_some() {
+            return Presence::Loaded;
+        }
+        let is_found = match self.given() {
+            Ok(given) => given.is_some() || search::files(self).next().is_some(),
+            Err(_) => false,
+        };
+        if is_found { Presence::Found } else { Presence::Absent }
+    }
+}
+
+/// How many libraries the loader has added to this process and removed from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LoaderCounts {
+    added: u64,
+    removed: u64,
+}
+
+impl LoaderCounts {
+    #[cfg(target_os = "linux")]
+    fn now() -> Option<Self> {
+        use std::ffi::{c_int, c_void};
+
+        unsafe extern "C" fn note(
+            info: *mut libc::dl_phdr_info,
+            size: libc::size_t,
+            counts: *mut c_void,
+        ) -> c_int {
+            if size >= size_of::<libc::dl_phdr_info>() {
+                // SAFETY: the loader lends what it says it has, with all fields that are known here, and hands on the
+                // pointer that `dl_iterate_phdr` was given.
+                unsafe {
+                    let counts = &mut *counts.cast::<Option<LoaderCounts>>();
+                    *counts = Some(LoaderCounts { added: (*info).dlpi_adds, removed: (*info).dlpi_subs });
+                }
+            }
+            // Every library is told the same counts.
+            1
+        }
+
+        let mut counts: Option<LoaderCounts> = None;
+        // SAFETY: calls the function with a pointer to a local, before it returns.
+        unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut counts).cast()) };
+        counts
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn now() -> Option<Self> {
+        None
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loader_counts_stay_as_long_as_nothing_is_loaded() {
+        // Other tests of this process may load libraries at any time.
+        let unchanged = (0..1000).any(|_| {
+            let before = LoaderCounts::now();
+            before.is_some() && before == LoaderCounts::now()
+        });
+        assert!(unchanged);
+    }
+
+    #[test]
+    fn presence_agrees_with_a_search() {
+        for library in super::super::ALL {
+            let searched = match (library.is_loaded(), library.is_available()) {
+                (true, _) => Presence::Loaded,
+                (false, Ok(true)) => Presence::Found,
+                (false, _) => Presence::Absent,
+            };
+            assert_eq!([library.presence(), library.presence()], [searched; 2], "{}", library.name());
+        }
+    }
+}

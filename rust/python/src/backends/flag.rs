@@ -1,0 +1,162 @@
+//! One flag as an object: the native base of `interlock.backends.Flag`, whose `value` is read as fast as an attribute of a
+//! module.
+
+use std::ffi::{c_int, c_void};
+
+use interlock::backends::{Attribute, FlagScopeBuilder, Purpose};
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::convert;
+use super::scopes::FlagScope;
+use crate::errors::IntoPython;
+use crate::object::{HeapType, Method, hot, or_null};
+use crate::site;
+
+#[repr(C)]
+struct FlagObject {
+    header: ffi::PyObject,
+    attribute: &'static Attribute,
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let class = HeapType::new("interlock._core.backends.FlagHandle", size_of::<FlagObject>())?
+        .doc(c"FlagHandle(name)\n--\n\nThe flag with this dotted name.")
+        .attribute(c"name", c"The dotted name.", name, None, std::ptr::null_mut())
+        .attribute(
+            c"value",
+            c"The value in force on this thread.\n\n\
+            An assignment is for the process, or for the scope that decides the flag on this thread, and ends with\n\
+            it; `del` drops what is assigned. Raises `FlagTypeError` or `FlagValueError` for a value that does not\n\
+            fit, `FlagsFrozenError` while flags are frozen.",
+            value,
+            Some(set_value),
+            std::ptr::null_mut(),
+        )
+        .method(
+            c"override",
+            c"override($self, /, value)\n--\n\n\
+            Decide the flag for this thread: a context manager and a decorator.",
+            Method::FastAndNamed(override_value),
+        );
+    // SAFETY: the two are a newfunc and a destructor.
+    let class = unsafe {
+        class
+            .slot(ffi::Py_tp_new, new as ffi::newfunc as *mut c_void)
+            .slot(ffi::Py_tp_dealloc, deallocate as ffi::destructor as *mut c_void)
+    };
+    module.add("FlagHandle", class.build(py, &py.get_type::<PyAny>())?)
+}
+
+/// The flag of an object.
+///
+/// # Safety
+/// `object` is alive and was made by [`new`].
+#[inline]
+unsafe fn attribute_of(object: *mut ffi::PyObject) -> &'static Attribute {
+    // SAFETY: such an object begins with a FlagObject.
+    unsafe { (*object.cast::<FlagObject>()).attribute }
+}
+
+unsafe extern "C" fn new(
+    class: *mut ffi::PyTypeObject,
+    arguments: *mut ffi::PyObject,
+    named: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: the interpreter lends a tuple, and a dict or null.
+        let (arguments, named) = unsafe {
+            (
+                Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
+                Bound::from_borrowed_ptr_or_opt(py, named).map(|named| named.cast_into_unchecked::<PyDict>()),
+            )
+        };
+        let by_name = named.as_ref().map(|named| named.get_item("name")).transpose()?.flatten();
+        let given = arguments.len() + named.as_ref().map_or(0, |named| named.len());
+        let (Some(name), 1) = (by_name.or_else(|| arguments.get_item(0).ok()), given) else {
+            return Err(PyTypeError::new_err(format!("Flag() takes name, got {given} arguments")));
+        };
+        let attribute = convert::named(&name)?;
+        // SAFETY: `class` is the class of `register` or a subclass, so its instances begin with a FlagObject. The
+        // reference is written before other code can see the object.
+        unsafe {
+            let made = ffi::PyType_GenericAlloc(class, 0);
+            if made.is_null() {
+                return Err(PyErr::fetch(py));
+            }
+            (&raw mut (*made.cast::<FlagObject>()).attribute).write(attribute);
+            Ok(made)
+        }
+    })
+}
+
+unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
+    // SAFETY: the interpreter calls this once, with the last reference to an object of `new`, which owns nothing that
+    // has to be dropped. Instances of a heap type own a reference to it.
+    unsafe {
+        let class = ffi::Py_TYPE(object);
+        // A subclass written in Python may have attributes, and is then known to the collector.
+        if ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC == 0 {
+            ffi::PyObject_Free(object.cast());
+        } else {
+            ffi::PyObject_GC_Del(object.cast());
+        }
+        ffi::Py_DECREF(class.cast());
+    }
+}
+
+unsafe extern "C" fn name(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
+    // SAFETY: an attribute of the class.
+    let name = unsafe { attribute_of(object) }.name();
+    // SAFETY: the interpreter called this function, so this thread is attached; the text has this length.
+    unsafe { ffi::PyUnicode_FromStringAndSize(name.as_ptr().cast(), name.len() as ffi::Py_ssize_t) }
+}
+
+unsafe extern "C" fn value(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
+    // SAFETY: an attribute of the class.
+    let attribute = unsafe { attribute_of(object) };
+    hot(|| convert::new_reference(attribute.read()))
+}
+
+unsafe extern "C" fn set_value(
+    object: *mut ffi::PyObject,
+    value: *mut ffi::PyObject,
+    _: *mut c_void,
+) -> c_int {
+    // SAFETY: an attribute of the class; the interpreter lends a value, or null for `del`.
+    unsafe { convert::assign(attribute_of(object), value) }
+}
+
+unsafe extern "C" fn override_value(
+    object: *mut ffi::PyObject,
+    arguments: *const *mut ffi::PyObject,
+    count: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: a method of the class; the interpreter lends a tuple of names or null.
+        let (attribute, names) = unsafe {
+            (
+                attribute_of(object),
+                Bound::from_borrowed_ptr_or_opt(py, names)
+                    .map(|names| names.cast_into_unchecked::<PyTuple>()),
+            )
+        };
+        let given = usize::try_from(count).unwrap_or(0) + names.as_ref().map_or(0, |names| names.len());
+        let is_value = match &names {
+            Some(names) => names.iter().all(|name| name.eq("value").unwrap_or(false)),
+            None => true,
+        };
+        if given != 1 || !is_value {
+            return Err(PyTypeError::new_err(format!("override() takes value, got {given} arguments")));
+        }
+        // SAFETY: the interpreter lends one argument, by position or by name.
+        let value = unsafe { Bound::<PyAny>::from_borrowed_ptr(py, *arguments) };
+        let mut scope = FlagScopeBuilder::new(Purpose::Named, 1);
+        scope.add(attribute, &convert::given(&value)?).into_python(py)?;
+        Ok(Bound::new(py, FlagScope(scope.build(site::if_traced(py))))?.into_any().into_ptr())
+    })
+}

@@ -1,0 +1,120 @@
+//! Buffers that Python objects export through the buffer protocol.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::ptr::NonNull;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// A buffer that an object has exported, with its shape, strides and format. The exporter keeps the memory valid
+/// until this is dropped.
+///
+/// On a thread that cannot attach to the interpreter, a drop leaks the buffer.
+pub(crate) struct PyBuffer {
+    // Boxed: exporters may store pointers into the structure itself.
+    view: Box<ffi::Py_buffer>,
+}
+
+// SAFETY: the structure is only read, and `PyBuffer_Release` runs attached to the interpreter.
+unsafe impl Send for PyBuffer {}
+// SAFETY: as above.
+unsafe impl Sync for PyBuffer {}
+
+impl PyBuffer {
+    /// Requests a buffer with strides and format, read-only or writable.
+    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut view = Box::new(ffi::Py_buffer::new());
+        // SAFETY: the object is alive, and `view` is a place for a buffer.
+        let failed = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, ffi::PyBUF_FULL_RO) };
+        if failed != 0 {
+            // After a failure there is nothing to release.
+            return Err(PyErr::fetch(object.py()));
+        }
+        Ok(PyBuffer { view })
+    }
+
+    /// Returns the address of the element at index 0 of every dimension.
+    pub fn pointer(&self) -> Option<NonNull<u8>> {
+        NonNull::new(self.view.buf.cast())
+    }
+
+    /// Returns the number of elements times the size of an element.
+    pub fn bytes(&self) -> usize {
+        usize::try_from(self.view.len).unwrap_or(0)
+    }
+
+    /// Returns the size of an element in bytes.
+    pub fn itemsize(&self) -> usize {
+        usize::try_from(self.view.itemsize).unwrap_or(0)
+    }
+
+    /// Returns whether the memory must not be written.
+    pub fn is_readonly(&self) -> bool {
+        self.view.readonly != 0
+    }
+
+    /// Returns the type of the elements in the notation of the module `struct`.
+    pub fn format(&self) -> &[u8] {
+        if self.view.format.is_null() {
+            return b"B";
+        }
+        // SAFETY: the exporter guarantees a C string that lives as long as the buffer.
+        unsafe { CStr::from_ptr(self.view.format) }.to_bytes()
+    }
+
+    /// Returns the sizes of the dimensions.
+    pub fn shape(&self) -> Vec<usize> {
+        self.values(self.view.shape).iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect()
+    }
+
+    /// Returns the distance of neighbours in bytes, for each dimension.
+    pub fn strides(&self) -> &[isize] {
+        self.values(self.view.strides)
+    }
+
+    /// Returns whether elements are reached through pointers (`suboffsets`), as no memory here is.
+    pub fn is_indirect(&self) -> bool {
+        self.values(self.view.suboffsets).iter().any(|&offset| offset >= 0)
+    }
+
+    fn values(&self, array: *const ffi::Py_ssize_t) -> &[isize] {
+        let ndim = usize::try_from(self.view.ndim).unwrap_or(0);
+        if array.is_null() || ndim == 0 {
+            return &[];
+        }
+        // SAFETY: the exporter guarantees `ndim` values that live as long as the buffer.
+        unsafe { std::slice::from_raw_parts(array, ndim) }
+    }
+
+    /// Returns whether the elements fill one piece of memory, in row-major or column-major order.
+    pub fn is_contiguous(&self) -> bool {
+        // SAFETY: the structure was filled by an exporter.
+        unsafe { ffi::PyBuffer_IsContiguous(&raw const *self.view, b'A' as c_char) != 0 }
+    }
+
+    /// Copies all elements in row-major order.
+    ///
+    /// # Safety
+    /// `target` has room for [`bytes`](Self::bytes) bytes, which no other thread uses.
+    pub unsafe fn copy_to(&self, py: Python<'_>, target: *mut u8) -> PyResult<()> {
+        // SAFETY: the caller guarantees the room.
+        let failed: c_int = unsafe {
+            ffi::PyBuffer_ToContiguous(
+                target.cast(),
+                &raw const *self.view,
+                self.view.len,
+                b'C' as c_char,
+            )
+        };
+        if failed != 0 { Err(PyErr::fetch(py)) } else { Ok(()) }
+    }
+}
+
+impl Drop for PyBuffer {
+    fn drop(&mut self) {
+        // SAFETY: the buffer was filled once and is released once, attached to the interpreter.
+        let release = |_: Python<'_>| unsafe { ffi::PyBuffer_Release(&raw mut *self.view) };
+        // Without an interpreter the buffer leaks; the box has nothing else to drop.
+        let _ = Python::try_attach(release);
+    }
+}

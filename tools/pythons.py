@@ -1,0 +1,294 @@
+"""Run the whole pytest suite on every supported CPython, with one wheel.
+
+`pythons.py [3.N ...] [-- PYTEST ARGUMENTS]` searches `PATH`, pyenv's versions and the folders of the variable
+`PYTHONS` (colon-separated) for the versions that pyproject.toml lists, or for the given ones. It takes the
+newest release of each, creates an environment for it in `.venv-pythons`, installs the wheel of the working
+tree there, and runs pytest. The exit status is 1 if a suite fails, crashes or hangs.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import environment as environments
+import package
+import steps
+from check import counts
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENTS = ROOT / ".venv-pythons"
+CLASSIFIER = re.compile(r"Programming Language :: Python :: (3\.\d+)")
+# Longer than the limit of any one test: a test that compiles a program may take 600 seconds.
+SECONDS_OF_SILENCE = 900.0
+SECONDS_TO_ANSWER = 60.0
+SECONDS_TO_PRINT_TRACEBACKS = 10.0
+WORKERS = 2
+PIP = "pip==26.3"
+QUIET = ["--quiet", "--disable-pip-version-check"]
+# An abi3 extension module cannot be loaded by a free-threaded build.
+QUESTION = """
+import json, sys, sysconfig
+gil = not sysconfig.get_config_var("Py_GIL_DISABLED")
+shared = bool(sysconfig.get_config_var("Py_ENABLE_SHARED"))
+print(json.dumps({
+    "usable": gil and sys.implementation.name == "cpython",
+    "version": list(sys.version_info),
+    "libraries": str(sysconfig.get_config_var("LIBDIR")) if shared else "",
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A CPython on this machine."""
+
+    path: Path
+    version: tuple[int, int, int, str, int]
+    libraries: str
+    """The folder of its shared library, or an empty string."""
+
+    @property
+    def minor(self) -> str:
+        """Return the version without its patch, as in 3.14."""
+        return f"{self.version[0]}.{self.version[1]}"
+
+    @property
+    def release(self) -> str:
+        """Return the full version, as in 3.14.2 or 3.15.0rc1."""
+        major, minor, patch, level, serial = self.version
+        return f"{major}.{minor}.{patch}" + ("" if level == "final" else f"{level[0]}{serial}")
+
+    @property
+    def environment(self) -> Path:
+        """Return the folder of the environment."""
+        return ENVIRONMENTS / self.minor
+
+    @property
+    def python(self) -> str:
+        """Return the interpreter of the environment."""
+        return environments.python_of(str(self.environment))
+
+    @property
+    def packages(self) -> Path:
+        """Return the folder of the environment's packages."""
+        return self.environment / "lib" / f"python{self.minor}" / "site-packages"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one suite."""
+
+    release: str
+    verdict: str
+    detail: str
+    seconds: float
+
+    def line(self) -> str:
+        """Return the line of the summary."""
+        return f"{self.release:<8}  {self.verdict:<7}  {self.detail:<40}  {self.seconds:.0f} s"
+
+
+def supported() -> list[str]:
+    """Return the versions in the classifiers of pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    matches = (CLASSIFIER.fullmatch(each) for each in project["classifiers"])
+    return [match[1] for match in matches if match]
+
+
+def folders() -> list[Path]:
+    """Return every folder that may hold interpreters."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    named = [os.environ.get("PYTHONS", ""), os.environ.get("PATH", "")]
+    listed = [Path(folder) for names in named for folder in names.split(os.pathsep) if folder]
+    return [*listed, *sorted(pyenv.glob("versions/*/bin"))]
+
+
+def ask(path: Path) -> Interpreter | None:
+    """Return the interpreter at `path`, or None if it does not start or cannot load the wheel."""
+    try:
+        printed = subprocess.run(
+            [str(path), "-I", "-c", QUESTION],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS_TO_ANSWER,
+            check=True,
+        )
+        answer = json.loads(printed.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None  # One of pyenv's shims whose version is not selected, for example.
+    if not answer["usable"]:
+        return None
+    major, minor, patch, level, serial = answer["version"]
+    return Interpreter(path, (major, minor, patch, level, serial), answer["libraries"])
+
+
+def find(wanted: list[str]) -> dict[str, Interpreter]:
+    """Return the newest release of each version that is wanted and installed."""
+    newest: dict[str, Interpreter] = {}
+    for minor in wanted:
+        for folder in folders():
+            path = folder / f"python{minor}"
+            found = ask(path) if path.exists() else None
+            if found is None or found.minor != minor:
+                continue
+            if minor not in newest or found.version > newest[minor].version:
+                newest[minor] = found
+    return newest
+
+
+def is_current(interpreter: Interpreter) -> bool:
+    """Return whether the environment exists, is of this release and has its pip."""
+    made = ask(Path(interpreter.python))
+    return (
+        made is not None and made.version == interpreter.version and (interpreter.packages / "pip").is_dir()
+    )
+
+
+def create(interpreter: Interpreter) -> None:
+    """Create the environment, with a pip that knows this Python.
+
+    `venv` would take pip from `ensurepip`, which Debian's Pythons lack, and `pip --python` would run this
+    environment's pip, which may be too old for a newer Python.
+    """
+    print(f"creating {interpreter.environment.relative_to(ROOT)} with {interpreter.path}", flush=True)
+    folder = interpreter.environment
+    subprocess.run([str(interpreter.path), "-m", "venv", "--without-pip", "--clear", str(folder)], check=True)
+    pip = [sys.executable, "-m", "pip", "install", *QUIET, "--target", str(interpreter.packages)]
+    subprocess.run([*pip, "--no-deps", "--only-binary", ":all:", PIP], check=True)
+
+
+def prepare(interpreter: Interpreter, wheel: Path) -> None:
+    """Create the environment if needed, and install the requirements of the tests and the wheel."""
+    if not is_current(interpreter):
+        create(interpreter)
+    # A pinned package without a wheel for this version is an error here, and not an hour of compilation. What
+    # the packages need may be built: PyYAML, for example, which is quick.
+    wanted = environments.requirements("test")
+    names = ",".join(re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in wanted)
+    environments.install(str(interpreter.environment), [f"--only-binary={names}", *wanted])
+    pip = [interpreter.python, "-m", "pip", "install", *QUIET]
+    subprocess.run([*pip, "--no-deps", "--force-reinstall", str(wheel)], check=True)
+
+
+def pytest(interpreter: Interpreter, arguments: list[str]) -> list[str]:
+    """Return the command of one suite, which runs in parallel if the environment has pytest-xdist."""
+    asked = [interpreter.python, "-c", "import xdist"]
+    parallel = subprocess.run(asked, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    workers = ["-n", str(WORKERS)] if parallel else []
+    cache = ["-o", f"cache_dir={interpreter.environment / 'pytest-cache'}"]
+    return [interpreter.python, "-m", "pytest", *cache, *workers, *arguments]
+
+
+def variables(interpreter: Interpreter) -> dict[str, str]:
+    """Return the environment variables of one suite."""
+    result = steps.environment()
+    result["PYO3_PYTHON"] = interpreter.python
+    if interpreter.libraries:
+        name = "DYLD_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"
+        result[name] = os.pathsep.join(filter(None, [interpreter.libraries, os.environ.get(name, "")]))
+    return result
+
+
+def watch(process: subprocess.Popen[bytes], log: Path) -> bool:
+    """Wait for the end of a suite; kill it and return False if it prints nothing for too long."""
+    size, changed = 0, time.monotonic()
+    while True:
+        try:
+            process.wait(timeout=1.0)
+            return True
+        except subprocess.TimeoutExpired:
+            pass
+        if log.stat().st_size != size:
+            size, changed = log.stat().st_size, time.monotonic()
+        if time.monotonic() - changed > SECONDS_OF_SILENCE:
+            kill(process)
+            return False
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a suite and its workers; on SIGABRT, pytest's faulthandler prints the stack of every thread."""
+    os.killpg(process.pid, signal.SIGABRT)
+    try:
+        process.wait(timeout=SECONDS_TO_PRINT_TRACEBACKS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def run(interpreter: Interpreter, arguments: list[str]) -> Outcome:
+    """Run one suite and show its output if it does not pass."""
+    started = time.monotonic()
+    log = interpreter.environment / "pytest.log"
+    command = pytest(interpreter, arguments)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=variables(interpreter),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            ended = watch(process, log)
+        except BaseException:
+            kill(process)
+            raise
+    printed = log.read_text(encoding="utf-8", errors="replace")
+    status = process.returncode
+    if status != 0:
+        print(f"\n{printed}\n$ {' '.join(command)}\nexit status {status}\n", flush=True)
+    if not ended:
+        verdict, detail = "HUNG", f"no output for {SECONDS_OF_SILENCE:.0f} s"
+    elif status < 0:
+        verdict, detail = "CRASHED", signal.Signals(-status).name
+    else:
+        verdict, detail = "ok" if status == 0 else "FAILED", counts(printed)
+    return Outcome(interpreter.release, verdict, detail, time.monotonic() - started)
+
+
+def attempt(interpreter: Interpreter, wheel: Path, arguments: list[str]) -> Outcome:
+    """Prepare one environment and run its suite."""
+    try:
+        prepare(interpreter, wheel)
+    except subprocess.CalledProcessError as error:
+        failed = " ".join(str(part) for part in error.cmd)
+        return Outcome(interpreter.release, "FAILED", f"not prepared: {failed}", 0.0)
+    print(f"{interpreter.release} ...", flush=True)
+    return run(interpreter, arguments)
+
+
+def main(given: list[str]) -> int:
+    """Run every suite, continue after a failure, and end with one line for each version."""
+    split = given.index("--") if "--" in given else len(given)
+    versions, arguments = given[:split], given[split + 1 :]
+    unknown = set(versions) - set(supported())
+    if unknown:
+        print(
+            f"not supported: {', '.join(sorted(unknown))}; supported: {', '.join(supported())}",
+            file=sys.stderr,
+        )
+        return 1
+    wanted = versions or supported()
+    found = find(wanted)
+    wheel = package.build(ROOT, package.WHEELS, "dev")
+    outcomes = {minor: attempt(each, wheel, arguments) for minor, each in found.items()}
+    print()
+    for minor in wanted:
+        print(outcomes[minor].line() if minor in outcomes else f"{minor:<8}  not found")
+    # A version that is not installed fails only if it was asked for.
+    missing = not found or any(minor not in found for minor in versions)
+    return 1 if missing or any(outcome.verdict != "ok" for outcome in outcomes.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
