@@ -23,61 +23,21 @@ from interlock import accelerator, backends
 
 from tests.fuzz.actions import Actions
 from tests.fuzz.names import Target, targets
-from tests.fuzz.values import OwnBaseError, OwnError, Pool, Values
+from tests.fuzz.pool import OwnBaseError, OwnError, Pool
+from tests.fuzz.values import Values
 
 EPISODE = 40
 MEMORY = 64 << 20
 # How much more address space a child may use than it has when it begins; what asks for more must raise.
 ADDRESS_SPACE = 2 << 30
 # Calls that look at each element. Of a huge tensor, whose elements share memory, that takes for ever.
-LOOPS = set(
-    [
-        "sum",
-        "mean",
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "argmax",
-        "argmin",
-        "fill_",
-        "zero_",
-        "copy_",
-        "add_",
-        "sub_",
-        "mul_",
-        "div_",
-        "contains",
-        "iadd",
-        "isub",
-        "imul",
-        "itruediv",
-        "ipow",
-        "imatmul",
-        "__iadd__",
-        "__isub__",
-        "__imul__",
-        "__itruediv__",
-        "__setitem__",
-        "setitem",
-        "cat",
-        "stack",
-        "backward",
-        "grad",
-        "concatenate",
-        "cross_entropy",
-        "set",
-        "isnan",
-        "asarray",
-        "array",
-        "add",
-        "matmul",
-        "extend",
-        "list",
-        "reversed",
-        "__iter__",
-    ]
-)
+LOOPS = {
+    "__delattr__", "__getattr__", "__iadd__", "__imul__", "__isub__", "__iter__", "__itruediv__",
+    "__setattr__", "__setitem__", "add", "add_", "amax", "amin", "argmax", "argmin", "array", "asarray",
+    "backward", "cat", "concatenate", "contains", "copy_", "cross_entropy", "div_", "extend", "fill_",
+    "grad", "iadd", "imatmul", "imul", "ipow", "isnan", "isub", "itruediv", "list", "matmul", "max",
+    "mean", "min", "mul_", "reversed", "set", "setitem", "stack", "sub_", "sum", "zero_",
+}  # fmt: skip
 MOST_ELEMENTS = 1 << 24
 SECONDS_OF_A_FORK = 20.0
 # Errors of CPython and PyO3 that show a mistake of the bindings rather than one of the caller.
@@ -151,6 +111,12 @@ class Episode:
     def one_call(self) -> None:
         """Make one call and judge how it ended."""
         (target,) = self.random.choices(self.every, self.weights)
+        self.actions.doing(target.name)
+        try:
+            if self.actions.fault():
+                self.actions.wrong(f"{target.name}: planted")
+        except BaseException as error:
+            self.judge(target.name, error)
         try:
             texts, arguments, named = self.arguments(target)
         except (Exception, OwnBaseError) as error:
@@ -168,10 +134,7 @@ class Episode:
         before = state()
         result: Any = None
         try:
-            wrong = self.actions.fault()
             result = target.call(*arguments, **named)
-            if wrong:
-                self.actions.wrong(f"{text}: planted")
         except BaseException as error:
             self.judge(text, error)
         self.remember(target, arguments, result)

@@ -28,6 +28,11 @@ PRIVATE = {"Server", "Call", "Launch"}
 # Special methods that every class has and that no class of interlock defines.
 NOT_CALLED = {"__class__", "__dict__", "__doc__", "__module__", "__weakref__", "__slots__", "__new__"}
 NOT_CALLED |= {"__del__", "__init_subclass__", "__subclasshook__"}
+# Functions of Python that named tuples and data classes have.
+NOT_CALLED |= {"_make", "_replace", "_asdict", "__getnewargs__", "__replace__", "__match_args__"}
+MADE_BY_PYTHON = ("dataclasses", "enum", "collections")
+# Arguments that are asyncio's own: with a wrong one its loop waits for ever.
+PASSED_ON = {"context", "loop_factory"}
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str
             positional.append(parameter.name)
         elif parameter.kind is parameter.VAR_POSITIONAL:
             positional += [parameter.name, parameter.name]
-        elif parameter.kind is parameter.KEYWORD_ONLY:
+        elif parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in PASSED_ON:
             keywords.append(parameter.name)
     return tuple(positional), tuple(keywords)
 
@@ -197,6 +202,8 @@ def of_class(cls: type) -> Iterator[Target]:
             names.update(vars(base))
     for name, value in sorted(names.items()):
         if name in NOT_CALLED or (issubclass(cls, BaseException) and name.startswith("__")):
+            continue
+        if getattr(value, "__module__", None) in MADE_BY_PYTHON:
             continue
         if isinstance(value, (staticmethod, classmethod)):
             positional, keywords = parameters(getattr(cls, name))

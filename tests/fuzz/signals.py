@@ -256,6 +256,9 @@ def run(actions: Actions) -> None:
     finally:
         sender.kill()
         sender.wait()
+        # Another thread may receive a signal so late that the interpreter has removed the handlers.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     actions.add("signals", interrupts.received + interrupts.used)
     del work
     _all_is_back(actions)

@@ -452,7 +452,7 @@ class Program:
             text = f"{type(error).__name__}: {error}".splitlines()[0]
             self.results.append({"error": text, "made": [None], "scale": scale})
             self.tensors.append(None)
-            return "planted: NumPy is right" if wrong else None
+            return "planted" if wrong else None
         if any(tensor is not None and tensor.numel() > MOST_ELEMENTS for tensor in made):
             made = [None] * len(made)
         try:
@@ -463,8 +463,8 @@ class Program:
             return f"the result can't be read: {type(error).__name__}: {error}"
         self.results.append({"error": "", "made": results, "scale": scale})
         self.tensors += made
-        if wrong and made and made[0] is not None:
-            return "planted: NumPy is right"
+        if wrong:
+            return "planted"
         return self.compared_with_numpy(step, operands, made, scale)
 
     def array(self, argument: Any) -> Any:
