@@ -23,7 +23,7 @@ from interlock.errors import OutOfMemoryError
 def limit():
     with open("/proc/self/statm") as statm:
         used = int(statm.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, -1))
+    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, resource.RLIM_INFINITY))
 
 class Endless(list):
     def __iter__(self):
@@ -116,7 +116,7 @@ except OutOfMemoryError as error:
     assert isinstance(error, RuntimeError) and error.requested > 0, error
 else:
     raise AssertionError("there was room")
-resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+resource.setrlimit(resource.RLIMIT_AS, 2 * (resource.RLIM_INFINITY,))
 assert ones(3).sum().item() == 3
 """
     assert child.run(code) == child.Result(0, "", "")
@@ -143,7 +143,7 @@ except MemoryError:
     pass
 else:
     raise AssertionError("there was room")
-resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+resource.setrlimit(resource.RLIMIT_AS, 2 * (resource.RLIM_INFINITY,))
 assert ones(2).tolist() == [1, 1]
 """
     assert child.run(code) == child.Result(0, "", "")
