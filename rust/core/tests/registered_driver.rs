@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use interlock::accelerator::driver::*;
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::memory::OutOfMemory;
+use interlock::accelerator::memory::{AllocatorConfig, DeviceMemory, OutOfMemory, empty_cache, set_config};
 use interlock::accelerator::{
     self, CaptureMode, Device, DeviceType, Event, Graph, KnownDevices, Stream, Work,
 };
@@ -24,6 +24,9 @@ static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdpar
 
 /// How often what the devices are made by has changed since the driver was started.
 static CHANGES: AtomicU32 = AtomicU32::new(0);
+
+/// How many bytes the devices report.
+const TOTAL: u64 = 256 << 20;
 
 /// Devices of a type that this crate does not know. It leaves [`Driver::wait`] to the trait.
 struct ThirdParty(Arc<dyn Driver>);
@@ -73,7 +76,6 @@ unsafe impl Driver for ThirdParty {
     delegated! {
         start() -> ();
         properties(device: DeviceIndex) -> DeviceProperties;
-        memory_info(device: DeviceIndex) -> MemoryInfo;
         allocate(device: DeviceIndex, bytes: usize) -> Address;
         allocate_pinned(near: DeviceIndex, bytes: usize) -> Address;
         mapping_granularity(device: DeviceIndex) -> usize;
@@ -95,6 +97,13 @@ unsafe impl Driver for ThirdParty {
         instantiate(graph: GraphHandle) -> ExecutableHandle;
         replay(executable: ExecutableHandle, stream: StreamHandle) -> ();
         shape(graph: GraphHandle) -> GraphShape;
+    }
+
+    /// Less than the devices would give, as of a driver that promises memory which is not there.
+    fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {
+        let MemoryInfo { free, total } = ours(self.0.memory_info(device))?;
+        let more = total.saturating_sub(TOTAL);
+        Ok(MemoryInfo { free: free.saturating_sub(more), total: total - more })
     }
 
     unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
@@ -173,6 +182,7 @@ fn the_whole_namespace_works_on_a_registered_driver() {
     assert_eq!((accelerator::known_devices(), accelerator::current_index()), (Some(known), Some(0)));
     assert_eq!(accelerator::properties(None).unwrap().name, "host device");
 
+    memory_beyond_the_total_is_refused(first);
     streams_and_events(second);
     a_graph();
     late_errors(second);
@@ -180,6 +190,24 @@ fn the_whole_namespace_works_on_a_registered_driver() {
 
     let again = accelerator::use_driver(third_party());
     assert!(matches!(again, Err(Error::DriverInUse { .. })), "{again:?}");
+}
+
+/// The driver itself would give it.
+fn memory_beyond_the_total_is_refused(device: Device) {
+    for expandable_segments in [false, true] {
+        set_config(AllocatorConfig { expandable_segments, ..AllocatorConfig::default() }).unwrap();
+        for bytes in [TOTAL as usize + 1, 1 << 30, 1 << 40] {
+            let refused = DeviceMemory::new(Some(device), bytes);
+            assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{bytes} bytes: {refused:?}");
+        }
+        let parts: Vec<_> = (0..5).map(|_| DeviceMemory::new(Some(device), 60 << 20)).collect();
+        assert_eq!(parts.iter().filter(|part| part.is_ok()).count(), 4, "{expandable_segments}");
+        drop(parts);
+        // What is cached gives way to a request that fits.
+        drop(DeviceMemory::new(Some(device), 250 << 20).unwrap());
+        empty_cache().unwrap();
+    }
+    set_config(AllocatorConfig::default()).unwrap();
 }
 
 fn streams_and_events(second: Device) {
