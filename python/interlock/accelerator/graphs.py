@@ -84,8 +84,8 @@ class Graph(_Graph):
     def _end(self, stacklevel: int) -> None:
         if super()._capture_end():
             message = (
-                "Graph.capture_end: the graph is empty; queue the work on the stream that captures, or on streams "
-                "that wait for it"
+                "Graph.capture_end: the graph is empty; queue the work on the stream that captures, or on "
+                "streams that wait for it"
             )
             warnings.warn(message, UserWarning, stacklevel=stacklevel)
 
