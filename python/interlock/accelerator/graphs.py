@@ -130,5 +130,7 @@ class Graph(_Graph):
         """Stop recording; after an exception nothing stays recorded."""
         if exc_info and exc_info[0] is not None:
             self._discard()
-        else:
+        elif type(self).capture_end is Graph.capture_end:
             self._end(stacklevel=3)
+        else:
+            self.capture_end()
