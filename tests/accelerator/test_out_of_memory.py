@@ -98,6 +98,7 @@ def test_the_processor_has_one_too() -> None:
     assert caught.value.allocated is caught.value.stream is None
 
 
+@pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
 def test_it_names_the_pool_of_the_graph_that_is_captured() -> None:
     graph = Graph()
     with Stream(), graph:
