@@ -4,12 +4,16 @@ PYTHON ?= python3
 VENV_PYTHON := .venv/bin/python
 # A Python on a machine with a GPU, with interlock's wheel and pytest; without it, the one that is made here.
 GPU_PYTHON ?=
+# Folders with more interpreters for test-pythons, separated by colons.
+PYTHONS ?=
+export PYTHONS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long test-sanitized test-gpu test-vendor fuzz bench bench-gpu install wheel generate format clean environment test-environment
+.PHONY: help demo test test-all test-long test-pythons test-sanitized test-gpu test-vendor fuzz bench bench-gpu install \
+	wheel generate format clean environment test-environment
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-11s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
 demo: environment ## build interlock from source, install it into .venv and run the quick start
 	@echo "compiling interlock (about a minute on the first run) ..."
@@ -37,6 +41,10 @@ test-vendor: test-environment ## install the real vendor libraries (4 GB) beside
 	@$(PYTHON) tools/environment.py vendor
 	@$(VENV_PYTHON) tools/package.py install release .venv-vendor/bin/python
 	@.venv-vendor/bin/python -m pytest tests/vendor --vendor
+
+# Several times as long as `make test`, with interpreters that a machine may lack, and so no part of it.
+test-pythons: test-environment ## run every test on each CPython from 3.11 to 3.15 found on PATH, in pyenv or in PYTHONS=folder:folder
+	@$(VENV_PYTHON) tools/pythons.py
 
 fuzz: test-environment ## run the fuzzers for minutes with random seeds; BENCH_PYTHON=/path/to/python with PyTorch compares with it
 	@$(VENV_PYTHON) tools/package.py install release
@@ -66,7 +74,7 @@ format: test-environment ## format Rust and Python
 
 clean: ## remove everything that was built
 	@cargo clean
-	@rm -rf .venv .venv-sanitized .venv-vendor dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 environment:
 	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }

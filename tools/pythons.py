@@ -6,6 +6,7 @@ newest release of each, creates an environment for it in `.venv-pythons`, instal
 tree there, and runs pytest. The exit status is 1 if a suite fails, crashes or hangs.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -63,7 +64,8 @@ class Interpreter:
     def release(self) -> str:
         """Return the full version, as in 3.14.2 or 3.15.0rc1."""
         major, minor, patch, level, serial = self.version
-        return f"{major}.{minor}.{patch}" + ("" if level == "final" else f"{level[0]}{serial}")
+        letters = {"alpha": "a", "beta": "b", "candidate": "rc"}
+        return f"{major}.{minor}.{patch}" + (f"{letters[level]}{serial}" if level in letters else "")
 
     @property
     def environment(self) -> Path:
@@ -215,12 +217,14 @@ def watch(process: subprocess.Popen[bytes], log: Path) -> bool:
 
 def kill(process: subprocess.Popen[bytes]) -> None:
     """End a suite and its workers; on SIGABRT, pytest's faulthandler prints the stack of every thread."""
-    os.killpg(process.pid, signal.SIGABRT)
-    try:
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGABRT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=SECONDS_TO_PRINT_TRACEBACKS)
-    except subprocess.TimeoutExpired:
+    # Also a worker that outlives the suite.
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    process.wait()
 
 
 def run(interpreter: Interpreter, arguments: list[str]) -> Outcome:

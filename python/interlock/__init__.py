@@ -5,8 +5,21 @@ The state lives in Rust: a program that embeds Python reads and writes the same 
 
 from __future__ import annotations
 
+try:
+    from interlock._core import __version__
+except ImportError as error:
+    # CPython 3.12 and later refuse the extension module themselves in an interpreter with a GIL of its own.
+    # In one that shares the GIL, the module refuses, with the same sentence.
+    if "subinterpreter" not in str(error):
+        raise
+    raise ImportError(
+        "interlock keeps its state once per process and can't be imported in a sub-interpreter; "
+        "import it in the main interpreter",
+        name=error.name,
+        path=error.path,
+    ) from error
+
 from interlock import accelerator, autograd, backends, errors, state
-from interlock._core import __version__
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
 from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
 from interlock._core.backends import get_float32_matmul_precision, set_float32_matmul_precision

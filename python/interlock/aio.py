@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-from collections.abc import Callable, Coroutine, Generator
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, Never, Self, TypeVar
 
@@ -133,19 +134,39 @@ class Runner:
             loop.set_task_factory(task_factory(present))
         return loop
 
-    def run(self, coro: Coroutine[Any, Any, _T], *, context: contextvars.Context | None = None) -> _T:
-        """Run a coroutine in the event loop, as a task with a state of its own."""
+    def run(self, coro: Awaitable[_T], *, context: contextvars.Context | None = None) -> _T:
+        """Run a coroutine or another awaitable in the event loop, as a task with a state of its own.
+
+        Raises RuntimeError if an event loop runs on this thread, and TypeError if `coro` is not awaitable.
+        """
+        # `asyncio.Runner` takes coroutines only, and raises ValueError for anything else, before Python 3.14.
+        given: object = coro
+        if not inspect.isawaitable(given):
+            kind = type(given).__name__
+            raise TypeError(f"Runner.run: coro must be a coroutine or another awaitable, got {kind}")
+        if asyncio._get_running_loop() is not None:
+            raise RuntimeError(
+                "Runner.run: cannot be called while an event loop runs on this thread; await instead"
+            )
         self.get_loop()
-        return self._runner.run(coro, context=context)
+        main = coro if asyncio.iscoroutine(coro) else _await(coro)
+        return self._runner.run(main, context=context)
+
+
+async def _await(awaitable: Awaitable[_T]) -> _T:
+    return await awaitable
 
 
 def run(
-    main: Coroutine[Any, Any, _T],
+    main: Awaitable[_T],
     *,
     debug: bool | None = None,
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
 ) -> _T:
-    """Run a coroutine as `asyncio.run` does; it and every task have a state of their own."""
+    """Run a coroutine or another awaitable as `asyncio.run` does, with a state of its own for every task.
+
+    Raises RuntimeError if an event loop runs on this thread, and TypeError if `main` is not awaitable.
+    """
     if asyncio._get_running_loop() is not None:
         raise RuntimeError("aio.run() can't be called while an event loop runs on this thread; await instead")
     with Runner(debug=debug, loop_factory=loop_factory) as runner:

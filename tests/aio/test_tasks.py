@@ -298,8 +298,32 @@ def test_errors_of_wrong_calls_name_what_was_given() -> None:
     loop.close()
     with pytest.raises(TypeError, match="None, got a value of type int"):
         aio.task_factory(3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="coroutine"):
+    with pytest.raises(TypeError, match=r"Runner\.run: coro must be a coroutine .*, got int"):
         aio.run(3)  # type: ignore[arg-type]
+
+
+def test_run_takes_any_awaitable() -> None:
+    class Twice:
+        def __await__(self) -> Generator[Any, Any, bool]:
+            yield from asyncio.sleep(0).__await__()
+            with no_grad():
+                yield from asyncio.sleep(0).__await__()
+                return is_grad_enabled()
+
+    assert aio.run(Twice()) is False
+    assert is_grad_enabled()
+
+
+def test_run_of_a_runner_inside_a_running_loop_is_refused() -> None:
+    async def main() -> None:
+        runner = aio.Runner()
+        inner = seen_after_a_step()
+        with pytest.raises(RuntimeError, match=r"Runner\.run: .* while an event loop runs"):
+            runner.run(inner)
+        inner.close()
+        runner.close()
+
+    aio.run(main())
 
 
 def test_a_runner_inside_a_running_loop_is_refused() -> None:

@@ -22,14 +22,14 @@ class Labelled(interlock.set_grad_enabled):
         self.label = label
 
 
-def through_pickle(value: Any) -> Any:
-    return pickle.loads(pickle.dumps(value))
+def through_pickle(protocol: int) -> Callable[[Any], Any]:
+    return lambda value: pickle.loads(pickle.dumps(value, protocol))
 
 
 WAYS: dict[str, Callable[[Any], Any]] = {
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
-    "pickle": through_pickle,
+    **{f"pickle {each}": through_pickle(each) for each in range(pickle.HIGHEST_PROTOCOL + 1)},
 }
 EACH_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 

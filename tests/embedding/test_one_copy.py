@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
 from tests import child
 
 
@@ -24,26 +28,71 @@ def test_a_second_copy_of_the_extension_module_is_refused() -> None:
     assert "second copy of interlock" in done.stdout
 
 
-def test_a_sub_interpreter_is_refused_with_our_own_sentence() -> None:
+REFUSAL = (
+    "interlock keeps its state once per process and can't be imported in a sub-interpreter; "
+    "import it in the main interpreter\n"
+)
+SCRIPT = """
+try:
+    import interlock
+except ImportError as error:
+    print(error, flush=True)
+"""
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_import_in_a_sub_interpreter_is_refused_with_our_own_sentence(isolated: bool) -> None:
+    # Isolated interpreters have a GIL of their own since 3.12.
+    done = child.run(
+        f"""
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+
+            made = interpreters.create(isolated={isolated})
+        else:
+            made = interpreters.create("isolated" if {isolated} else "legacy")
+        interpreters.run_string(made, {SCRIPT!r})
+        interpreters.run_string(made, {SCRIPT!r})
+        interpreters.destroy(made)
+        """
+    )
+    assert (done.code, done.stdout) == (0, 2 * REFUSAL), done.stderr
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="concurrent.interpreters came with Python 3.14")
+def test_import_in_concurrent_interpreters_is_refused_with_our_own_sentence() -> None:
+    done = child.run(
+        f"""
+        from concurrent import interpreters
+        import interlock
+
+        made = interpreters.create()
+        made.exec({SCRIPT!r})
+        made.close()
+        with interlock.no_grad():
+            assert not interlock.is_grad_enabled()
+        """
+    )
+    assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="InterpreterPoolExecutor came with Python 3.14")
+def test_import_in_an_interpreter_pool_is_refused_with_our_own_sentence() -> None:
     done = child.run(
         """
         import importlib
+        from concurrent.futures import InterpreterPoolExecutor
 
-        for name in ("_interpreters", "_xxsubinterpreters"):
-            try:
-                interpreters = importlib.import_module(name)
-                break
-            except ImportError:
-                continue
-        # One that shares the lock of the main interpreter: others CPython refuses by itself.
-        is_new = name == "_interpreters"
-        made = interpreters.create("legacy") if is_new else interpreters.create(isolated=False)
-        script = "try:\\n    import interlock\\nexcept ImportError as error:\\n    print(error, flush=True)"
-        interpreters.run_string(made, script)
+        if __name__ == "__main__":
+            with InterpreterPoolExecutor(1) as pool:
+                error = pool.submit(importlib.import_module, "interlock").exception()
+            assert isinstance(error, ImportError), error
+            print(error)
         """
     )
-    assert done.code == 0, done.stderr
-    assert "can't be imported in a sub-interpreter" in done.stdout
+    assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
 
 
 def test_importing_again_gives_the_same_state() -> None:

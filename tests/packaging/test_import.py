@@ -33,6 +33,9 @@ ALLOWED = """
     typing
     warnings
 """
+if sys.version_info >= (3, 14):
+    # `typing` imports it to create a NamedTuple, whose annotations are strings or evaluated lazily (PEP 649).
+    ALLOWED += "    annotationlib\n"
 
 # Modules of interlock that only those pay for who import them.
 NOT_OF_INTERLOCK = (

@@ -71,11 +71,17 @@ def test_a_child_forked_by_a_task_has_the_state_of_that_task_and_goes_on_with_th
                 return interlock.is_grad_enabled(), backends.cudnn.deterministic
 
         async def forks(tasks: list[asyncio.Task[tuple[bool, bool]]]) -> int:
+            loop, task = asyncio.get_running_loop(), asyncio.current_task()
             with interlock.no_grad(), backends.override({"cudnn.benchmark": True}):
                 await asyncio.sleep(0)
                 pid = os.fork()
                 if pid == 0:
                     signal.alarm(20)
+                    # asyncio clears the running loop in the child, and since 3.14 the running task too and
+                    # refuses to step others without them.
+                    asyncio._set_running_loop(loop)
+                    if asyncio.current_task() is None:
+                        asyncio.tasks._enter_task(loop, task)
                 seen = [interlock.is_grad_enabled(), backends.cudnn.benchmark, backends.cudnn.enabled]
                 seen += await tasks[0]
                 right = seen == [False, True, True, True, True] and not interlock.is_grad_enabled()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import interlock
 import pytest
@@ -41,12 +42,11 @@ def test_a_tensor_is_not_its_own_gradient() -> None:
 
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_a_gradient_that_was_given_is_not_the_one_that_is_kept(create_graph: bool) -> None:
-    x = leaf(1, 2)
-    x.backward(x, create_graph=create_graph)
+    x, y, given = leaf(1, 2), leaf(1, 2), interlock.ones(2)
+    with pytest.warns(UserWarning, match="create_graph") if create_graph else nullcontext():
+        x.backward(x, create_graph=create_graph)
+        y.backward(given, create_graph=create_graph)
     assert gradient(x) == [1.0, 2.0]
-    given = interlock.ones(2)
-    y = leaf(1, 2)
-    y.backward(given, create_graph=create_graph)
     assert y.grad is not None
     y.grad.zero_()
     assert given.tolist() == [1.0, 1.0]
@@ -63,6 +63,90 @@ def test_nodes_have_names_and_edges() -> None:
     assert (inner.name(), index) == ("MulBackward0", 0)
     assert repr(y.grad_fn).startswith("<ExpBackward0 object at 0x")
     assert (x.is_leaf, y.is_leaf, y.detach().is_leaf) == (True, False, True)
+
+
+def test_next_functions_of_a_leaf_is_accumulate_grad() -> None:
+    x = leaf(1, 2)
+    y = x * x
+    assert y.grad_fn is not None
+    (first, index), (second, _) = y.grad_fn.next_functions
+    assert first is not None
+    assert (first.name(), index, first.next_functions) == ("AccumulateGrad", 0, ())
+    assert (first == second, hash(first) == hash(second), first == y.grad_fn) == (True, True, False)
+    assert first.variable.data_ptr() == x.data_ptr()
+    assert repr(first).startswith("<AccumulateGrad object at 0x")
+    assert not hasattr(y.grad_fn, "variable")
+    scaled = (x * 2).grad_fn
+    assert scaled is not None
+    assert scaled.next_functions[1] == (None, 0)
+
+
+def test_backward_with_create_graph_warns_of_the_cycle() -> None:
+    x = leaf(3)
+    with pytest.warns(UserWarning, match=r"create_graph.*autograd\.grad"):
+        (x * x).backward(create_graph=True)
+    with pytest.warns(UserWarning, match="create_graph"):
+        interlock.autograd.backward(x * x, create_graph=True, inputs=[x])
+    assert gradient(x) == [12.0]
+    x.grad = None
+    with pytest.raises(UserWarning, match="create_graph"):
+        (x * x).backward(create_graph=True)
+    assert gradient(x) is None
+
+
+def test_grad_of_a_result_warns_unless_it_is_retained() -> None:
+    x = leaf(3)
+    y = x * 2
+    with pytest.warns(UserWarning, match="retain_grad"):
+        assert y.grad is None
+    y.retain_grad()
+    assert y.grad is None
+    (y * 2).backward()
+    assert gradient(y) == [2.0]
+    given = x * 2
+    given.grad = interlock.ones(1)
+    assert gradient(given) == [1.0]
+    with interlock.no_grad():
+        assert (x * 2).grad is None
+        assert x[:1].grad is None
+
+
+def test_deleting_a_gradient_sets_none() -> None:
+    x = leaf(1)
+    x.sum().backward()
+    del x.grad
+    assert x.grad is None
+    del x.grad
+    assert x.grad is None
+
+
+def test_grad_refuses_no_inputs() -> None:
+    x = leaf(1)
+    none: list[tuple[Tensor, ...] | list[Tensor]] = [[], ()]
+    for inputs in none:
+        with pytest.raises(RuntimeError, match="inputs must not be empty"):
+            interlock.autograd.grad(x.sum(), inputs)
+
+
+def test_materialized_gradients_require_grad_where_a_graph_is_made() -> None:
+    x, unused = leaf(1), leaf(2, 3)
+    for create_graph in (False, True):
+        found = interlock.autograd.grad(
+            x.sum(), [x, unused], materialize_grads=True, create_graph=create_graph
+        )
+        assert [each.tolist() for each in found] == [[1.0], [0.0, 0.0]]
+        assert (found[1].requires_grad, found[1].is_leaf) == (create_graph, True)
+
+
+def test_indexing_is_freed_by_a_backward_pass() -> None:
+    b, c = leaf(1, 2, 3), interlock.zeros(3)
+    c[[1, 2]] = b[[1, 1]]
+    for total in (c.sum(), b[interlock.tensor([1, 1])].sum(), b[b > 1].sum()):
+        total.backward(retain_graph=True)
+        total.backward()
+        with pytest.raises(GraphFreedError, match="retain_graph"):
+            total.backward()
+    assert gradient(b) == [0.0, 10.0, 2.0]
 
 
 def test_a_graph_is_freed_unless_it_is_retained() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import interlock
+import numpy as np
 import pytest
 from interlock import Tensor
 
@@ -78,3 +80,41 @@ def test_a_view_made_without_grad_does_not_change_with_it() -> None:
     with pytest.raises(RuntimeError, match="no_grad"):
         _ = view.grad_fn
     assert "Invalid" in repr(view)
+
+
+def test_a_view_of_an_inference_tensor_does_not_require_grad() -> None:
+    with interlock.inference_mode():
+        x = interlock.ones(2, requires_grad=True)
+        inside = x[:1]
+    for view in (inside, x[:1], x.view(1, 2), x[:1][:1], x.t(), x.expand(2, 2)):
+        assert (view.requires_grad, view.grad_fn, view.is_inference()) == (False, None, True)
+    assert x.requires_grad
+
+
+@pytest.mark.parametrize("mode", [interlock.no_grad, interlock.inference_mode])
+def test_numbers_of_a_tensor_that_requires_grad_can_be_read_without_grad(
+    mode: Callable[[], AbstractContextManager[None]],
+) -> None:
+    with interlock.device("cpu"):
+        x = interlock.tensor([1.0, 2.0], requires_grad=True)
+        for each in (x, x * 1, x.detach()):
+            with mode():
+                assert each.numpy().tolist() == [1.0, 2.0]
+                assert np.asarray(each).tolist() == [1.0, 2.0]
+                assert np.asarray(each, dtype="f8").tolist() == [1.0, 2.0]
+                assert memoryview(each).tolist() == [1.0, 2.0]
+                assert (each.tolist(), each[0].item()) == ([1.0, 2.0], 1.0)
+        with mode(), interlock.enable_grad(), pytest.raises(RuntimeError, match="detach"):
+            x.numpy()
+        with pytest.raises(BufferError, match="detach"):
+            memoryview(x)
+
+
+def test_multithreading_and_view_replay_can_be_asked_for() -> None:
+    asked = interlock.autograd.is_multithreading_enabled, interlock.autograd.is_view_replay_enabled
+    assert [ask() for ask in asked] == [True, False]
+    with interlock.set_multithreading_enabled(False), interlock.autograd._force_original_view_tracking(True):
+        assert [ask() for ask in asked] == [False, True]
+    with interlock.inference_mode():
+        assert [ask() for ask in asked] == [False, False]
+    assert [ask() for ask in asked] == [True, False]

@@ -171,3 +171,30 @@ def test_gradients_go_through_changed_views() -> None:
         return y + column.unsqueeze(1)
 
     slopes.check(changed, np.random.default_rng(2).standard_normal((3, 3)), np.array([0.5, 2.0, -1.0]))
+
+
+@pytest.mark.parametrize(
+    ("index", "same"),
+    [
+        ([interlock.tensor([0, 1]), interlock.tensor([2, 0])], ([0, 1], [2, 0])),
+        ([interlock.tensor(0), interlock.tensor(1)], (0, 1)),
+        ([interlock.tensor([0, 1])], [0, 1]),
+        ([interlock.tensor([0, 1]), 1], ([0, 1], 1)),
+        ([slice(None), 0], (slice(None), 0)),
+        ([..., interlock.tensor([0])], (..., [0])),
+        ([None, 1], (None, 1)),
+        ([[0, 1], [1, 2]], ([0, 1], [1, 2])),
+        ([np.array([0, 1]), 2], ([0, 1], 2)),
+    ],
+    ids=str,
+)
+def test_index_lists_with_tensors_in_them_are_tuples(index: list[Any], same: Any) -> None:
+    np.testing.assert_array_equal(interlock.tensor(ARRAY)[index].cpu().numpy(), ARRAY[same])
+    tensor, array = interlock.tensor(ARRAY), ARRAY.copy()
+    tensor[index], array[same] = -1, -1
+    np.testing.assert_array_equal(tensor.cpu().numpy(), array)
+
+
+def test_index_lists_of_more_than_31_items_are_positions() -> None:
+    positions = [interlock.tensor(0), *[1] * 31]
+    assert interlock.tensor(ARRAY)[positions].shape == (32, *ARRAY.shape[1:])

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
+from interlock._core.autograd import (
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    is_multithreading_enabled,
+    is_view_replay_enabled,
+)
 from interlock._core.tensor import backward, grad
 from interlock.autograd import grad_mode
 from interlock.autograd.grad_mode import (
@@ -31,6 +36,8 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_grad_enabled",
     "set_multithreading_enabled",

@@ -99,12 +99,7 @@ impl PyBuffer {
     pub unsafe fn copy_to(&self, py: Python<'_>, target: *mut u8) -> PyResult<()> {
         // SAFETY: the caller guarantees the room.
         let failed: c_int = unsafe {
-            ffi::PyBuffer_ToContiguous(
-                target.cast(),
-                &raw const *self.view,
-                self.view.len,
-                b'C' as c_char,
-            )
+            ffi::PyBuffer_ToContiguous(target.cast(), &raw const *self.view, self.view.len, b'C' as c_char)
         };
         if failed != 0 { Err(PyErr::fetch(py)) } else { Ok(()) }
     }

@@ -11,6 +11,7 @@ mod element;
 mod error;
 mod kernel;
 mod ops;
+mod room;
 mod shape;
 mod storage;
 mod tensor;

@@ -36,7 +36,7 @@ pub use device::{Device, DeviceType};
 pub use driver::{Awaited, CaptureMode, EventOptions, Patience, Work};
 pub use event::Event;
 pub use graph::{Graph, PoolId, new_pool};
-pub use interrupt::ask_while_waiting;
+pub use interrupt::{ask_while_waiting, check_interrupts};
 pub(crate) use registry::REGISTRY;
 pub use registry::{
     KnownDevices, current_accelerator, device_count, environment_came_too_late, known_devices,

@@ -3,7 +3,7 @@
 mod managers;
 mod object;
 
-use interlock::autograd;
+use interlock::autograd::{self, Mode};
 use pyo3::prelude::*;
 
 use crate::submodule::submodule;
@@ -13,7 +13,9 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "autograd")?;
     managers::register(&module)?;
     module.add_function(wrap_pyfunction!(is_grad_enabled, &module)?)?;
-    module.add_function(wrap_pyfunction!(is_inference_mode_enabled, &module)?)
+    module.add_function(wrap_pyfunction!(is_inference_mode_enabled, &module)?)?;
+    module.add_function(wrap_pyfunction!(is_multithreading_enabled, &module)?)?;
+    module.add_function(wrap_pyfunction!(is_view_replay_enabled, &module)?)
 }
 
 /// `function` with a layer of `scope` around each call, made by the Python layer.
@@ -36,4 +38,18 @@ fn is_grad_enabled(py: Python<'_>) -> PyResult<bool> {
 fn is_inference_mode_enabled(py: Python<'_>) -> PyResult<bool> {
     trace::look(py)?;
     Ok(autograd::is_inference_mode_enabled())
+}
+
+/// Return whether a backward pass of this thread may use other threads; see `set_multithreading_enabled`.
+#[pyfunction]
+fn is_multithreading_enabled(py: Python<'_>) -> PyResult<bool> {
+    trace::look(py)?;
+    Ok(Mode::Multithreading.is_on())
+}
+
+/// Return whether views of this thread are tracked by replaying the operation that made them.
+#[pyfunction]
+fn is_view_replay_enabled(py: Python<'_>) -> PyResult<bool> {
+    trace::look(py)?;
+    Ok(Mode::ViewReplay.is_on())
 }

@@ -27,6 +27,11 @@ pub(super) fn class(module: &str, name: &str, manager: Manager) -> PyResult<Heap
             c"__exit__($self, exc_type, exc_value, traceback)\n--\n\nThe innermost layer of this object ends.",
             Method::FastAndNamed(exit),
         )
+        .method(
+            c"__reduce_ex__",
+            c"What `copy` and `pickle` make it again from; protocols 0 and 1 use the form of protocol 2.",
+            Method::Fast(reduce),
+        )
         .method(c"__getstate__", c"What a copy must be told, and its attributes.", Method::Plain(get_state))
         .method(c"__setstate__", c"Takes that back; nothing is written.", Method::Fast(set_state))
         .method(
@@ -178,6 +183,25 @@ unsafe extern "C" fn clone(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
         let made =
             if manager.manager().takes_mode() { class.call1((manager.mode(),)) } else { class.call0() };
         Ok(made?.into_ptr())
+    })
+}
+
+/// Python's own reduction of protocols 0 and 1 refuses classes that are not written in Python.
+unsafe extern "C" fn reduce(
+    object: *mut ffi::PyObject,
+    arguments: *mut *mut ffi::PyObject,
+    count: ffi::Py_ssize_t,
+) -> *mut ffi::PyObject {
+    or_null(|py| {
+        if count != 1 {
+            return Err(PyTypeError::new_err(format!("__reduce_ex__() takes 1 argument, got {count}")));
+        }
+        // SAFETY: a method of these classes, called with one of their objects and `count` arguments.
+        let (object, protocol) = unsafe {
+            (Bound::from_borrowed_ptr(py, object), Bound::<PyAny>::from_borrowed_ptr(py, *arguments))
+        };
+        let protocol = protocol.extract::<i64>()?.max(2);
+        Ok(py.get_type::<PyAny>().call_method1("__reduce_ex__", (object, protocol))?.into_ptr())
     })
 }
 

@@ -102,8 +102,10 @@ static MODULE_READ_NAME: OnceLock<ffi::getattrofunc> = OnceLock::new();
 unsafe extern "C" fn read_name(module: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let read = MODULE_READ_NAME.get_or_init(|| {
         // SAFETY: `ModuleType` is ready, and a slot of this number holds null or a `getattrofunc`.
-        let slot: Option<ffi::getattrofunc> =
-            unsafe { mem::transmute(ffi::PyType_GetSlot(&raw mut ffi::PyModule_Type, ffi::Py_tp_getattro)) };
+        let slot = unsafe {
+            let slot = ffi::PyType_GetSlot(&raw mut ffi::PyModule_Type, ffi::Py_tp_getattro);
+            mem::transmute::<*mut c_void, Option<ffi::getattrofunc>>(slot)
+        };
         slot.unwrap_or(ffi::PyObject_GenericGetAttr)
     });
     // SAFETY: the interpreter's own arguments, of which the first is a module.

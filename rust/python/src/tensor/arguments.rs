@@ -5,8 +5,8 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
-use super::Tensor;
 use super::dtype::DType;
+use super::{Tensor, numpy, room};
 use crate::accelerator;
 
 pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
@@ -60,8 +60,16 @@ pub(super) enum Other {
 }
 
 impl Other {
-    /// `None` for anything that operators leave to the other operand.
-    pub fn find(given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    /// The other operand of an operator: an array counts as the tensor that `from_numpy` makes of it. `None` for
+    /// anything that operators leave to the other operand.
+    pub fn of_operator(given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        match Self::find(given)? {
+            None if numpy::is_array(given)? => numpy::share(given).map(Self::Tensor).map(Some),
+            found => Ok(found),
+        }
+    }
+
+    fn find(given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Ok(tensor) = given.cast::<Tensor>() {
             return Ok(Some(Other::Tensor(tensor.get().0.clone())));
         }
@@ -107,13 +115,13 @@ pub(super) fn integers(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<i
     if given.len() == 1 {
         return one_or_more(what, &given.get_item(0)?);
     }
-    given.iter().map(|item| integer(what, &item)).collect()
+    room::collected(given.py(), given.iter().map(|item| integer(what, &item)))
 }
 
 /// An integer, or a tuple or list of them.
 pub(super) fn one_or_more(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
-        return given.try_iter()?.map(|item| integer(what, &item?)).collect();
+        return room::collected(given.py(), given.try_iter()?.map(|item| integer(what, &item?)));
     }
     Ok(vec![integer(what, given)?])
 }

@@ -4,8 +4,8 @@ use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
-use super::arguments::{Other, number, scalar, wrong_type};
-use super::{Tensor, run, weight};
+use super::arguments::{Other, scalar, wrong_type};
+use super::{Tensor, numpy, run, weight};
 
 type Answer = PyResult<Py<PyAny>>;
 
@@ -16,20 +16,36 @@ fn operator(
     operation: impl FnOnce(&CoreTensor, &Other) -> Result<CoreTensor> + Send,
 ) -> Answer {
     let py = other.py();
-    let Some(other) = Other::find(other)? else { return Ok(py.NotImplemented()) };
+    let Some(other) = Other::of_operator(other)? else { return Ok(py.NotImplemented()) };
     let size = weight(&tensor.0).max(other.weight());
     Ok(Bound::new(py, run(py, size, || operation(&tensor.0, &other))?)?.into_any().unbind())
 }
 
-/// As `operator`, for a number on the left: for a tensor there Python asks that one.
+/// As `operator`, for a number or an array on the left: for a tensor there Python asks that one.
 fn reflected(
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
-    operation: impl FnOnce(&CoreTensor, Scalar) -> Result<CoreTensor> + Send,
+    of_number: impl FnOnce(&CoreTensor, Scalar) -> Result<CoreTensor> + Send,
+    of_array: impl FnOnce(&CoreTensor, &CoreTensor) -> Result<CoreTensor> + Send,
+) -> Answer {
+    operator(tensor, other, |tensor, other| match other {
+        Other::Number(number) => of_number(tensor, *number),
+        Other::Tensor(array) => of_array(array, tensor),
+    })
+}
+
+/// Applies a matrix product to a tensor or an array, or leaves it to the other side.
+fn product(
+    other: &Bound<'_, PyAny>,
+    operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
 ) -> Answer {
     let py = other.py();
-    let Some(number) = number(other)? else { return Ok(py.NotImplemented()) };
-    Ok(Bound::new(py, run(py, weight(&tensor.0), || operation(&tensor.0, number))?)?.into_any().unbind())
+    let other = match other.cast::<Tensor>() {
+        Ok(other) => other.get().0.clone(),
+        Err(_) if numpy::is_array(other)? => numpy::share(other)?,
+        Err(_) => return Ok(py.NotImplemented()),
+    };
+    Ok(Bound::new(py, run(py, super::LONG, || operation(&other))?)?.into_any().unbind())
 }
 
 fn named(
@@ -70,7 +86,7 @@ impl Tensor {
     }
 
     fn __rsub__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        reflected(self, other, |tensor, number| tensor.sub_from(number))
+        reflected(self, other, |tensor, number| tensor.sub_from(number), |array, tensor| array.sub(tensor))
     }
 
     fn __mul__(&self, other: &Bound<'_, PyAny>) -> Answer {
@@ -86,7 +102,7 @@ impl Tensor {
     }
 
     fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        reflected(self, other, |tensor, number| tensor.div_into(number))
+        reflected(self, other, |tensor, number| tensor.div_into(number), |array, tensor| array.div(tensor))
     }
 
     fn __pow__(&self, exponent: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> Answer {
@@ -100,14 +116,15 @@ impl Tensor {
         if modulo.is_some() {
             return Ok(base.py().NotImplemented());
         }
-        reflected(self, base, |tensor, number| tensor.power_of(number))
+        reflected(self, base, |tensor, number| tensor.power_of(number), |array, tensor| array.pow(tensor))
     }
 
     fn __matmul__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        let py = other.py();
-        let Ok(other) = other.cast::<Tensor>() else { return Ok(py.NotImplemented()) };
-        let other = &other.get().0;
-        Ok(Bound::new(py, run(py, super::LONG, || self.0.matmul(other))?)?.into_any().unbind())
+        product(other, |other| self.0.matmul(other))
+    }
+
+    fn __rmatmul__(&self, other: &Bound<'_, PyAny>) -> Answer {
+        product(other, |other| other.matmul(&self.0))
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Tensor> {

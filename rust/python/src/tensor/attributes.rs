@@ -1,6 +1,8 @@
 //! What a tensor tells about itself.
 
-use pyo3::exceptions::PyTypeError;
+use std::ffi::CStr;
+
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -14,6 +16,10 @@ use crate::accelerator::{Device, parse};
 /// What makes a tensor again: the function and its arguments.
 type Parts<'py> =
     (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, Vec<usize>, bool, Option<String>));
+
+const NEVER_FILLED: &CStr =
+    c"grad: the tensor is the result of an operation, and backward() only fills .grad of \
+    leaves; call retain_grad() on it before, or read .grad of a leaf";
 
 #[pymethods]
 impl Tensor {
@@ -152,10 +158,22 @@ impl Tensor {
         self.0.is_leaf().or_raise(py)
     }
 
-    /// The gradient that backward passes have added up, or None.
+    /// The gradient that backward passes have accumulated, or None. Deleting it sets None.
+    ///
+    /// Reading None from the result of an operation issues a UserWarning: only leaves, and results on which
+    /// `retain_grad` was called, get a gradient.
     #[getter]
-    fn get_grad(&self) -> Option<Tensor> {
-        self.0.grad().map(Tensor)
+    fn get_grad(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
+        let grad = self.0.grad();
+        if grad.is_none() && !self.0.retains_grad() && self.0.is_leaf() == Ok(false) {
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), NEVER_FILLED, 1)?;
+        }
+        Ok(grad.map(Tensor))
+    }
+
+    #[deleter]
+    fn delete_grad(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.set_grad(None).or_raise(py)
     }
 
     #[setter]
@@ -170,7 +188,7 @@ impl Tensor {
     /// The node of the operation that made it, or None.
     #[getter]
     fn grad_fn(&self, py: Python<'_>) -> PyResult<Option<Node>> {
-        Ok(self.0.grad_fn().or_raise(py)?.map(Node))
+        Ok(self.0.grad_fn().or_raise(py)?.map(Node::of))
     }
 
     /// Keeps the gradient of a result in `grad` as well; leaves do that anyway.
@@ -212,13 +230,13 @@ impl Tensor {
         self.0.identity()
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        call(py, weight(&self.0), || self.0.text())
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        super::room::text(py, &call(py, weight(&self.0), || self.0.text())?)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         let rebuild = py.import("interlock._core.tensor")?.getattr("_rebuild")?;
-        let bytes = PyBytes::new(py, &call(py, weight(&self.0), || super::data::bytes(&self.0))?);
+        let bytes = super::data::bytes(py, &self.0)?;
         let device = self.0.is_on_device().then(|| self.0.device().to_string());
         let (shape, requires_grad) = (self.0.shape().to_vec(), self.0.requires_grad());
         Ok((rebuild, (bytes, dtype::object(py, self.0.dtype())?, shape, requires_grad, device)))

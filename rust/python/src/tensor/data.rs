@@ -7,14 +7,17 @@ use pyo3::prelude::*;
 use crate::detached::detached;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
-use super::Tensor;
 use super::arguments::{number, type_name};
 use super::errors::OrRaise;
 use super::numbers::item;
 use super::numpy;
+use super::{Tensor, call, room, weight};
 
 /// Lists nested deeper than this are taken for endless.
 const MAX_DEPTH: usize = 64;
+
+/// Signals are handled after so many numbers.
+const BETWEEN_SIGNALS: usize = 1 << 16;
 
 /// A tensor of its own with the numbers of `data`.
 pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> PyResult<CoreTensor> {
@@ -56,7 +59,10 @@ impl Nested {
                 return Err(ragged(depth));
             }
             self.kind = self.kind.max(value.1);
-            self.values.push(value.0);
+            room::push(data.py(), &mut self.values, value.0)?;
+            if self.values.len().is_multiple_of(BETWEEN_SIGNALS) {
+                data.py().check_signals()?;
+            }
             return Ok(());
         }
         let length = data.len()?;
@@ -66,7 +72,11 @@ impl Nested {
             Some(&expected) if expected == length => {}
             _ => return Err(ragged(depth)),
         }
-        for item in data.try_iter()? {
+        for (place, item) in data.try_iter()?.enumerate() {
+            // A sequence of a program may yield more than its length says.
+            if place >= length {
+                return Err(ragged(depth));
+            }
             self.read(&item?, depth + 1)?;
         }
         Ok(())
@@ -74,8 +84,7 @@ impl Nested {
 
     fn tensor(&self, dtype: CoreDType) -> Result<CoreTensor> {
         fn cast<T: Element>(values: &[Scalar], shape: &[usize]) -> Result<CoreTensor> {
-            let values: Vec<T> = values.iter().map(|value| value.cast()).collect();
-            CoreTensor::from_slice(&values, shape)
+            CoreTensor::from_values(values.iter().map(|value| value.cast::<T>()), shape)
         }
         match dtype {
             CoreDType::Float32 => cast::<f32>(&self.values, &self.shape),
@@ -126,13 +135,25 @@ fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
 }
 
 /// The elements in row-major order, little end first.
-pub(super) fn bytes(tensor: &CoreTensor) -> Result<Vec<u8>> {
-    Ok(match tensor.dtype() {
-        CoreDType::Bool => tensor.to_vec::<i64>()?.into_iter().map(|value| u8::from(value != 0)).collect(),
-        CoreDType::Int64 => tensor.to_vec::<i64>()?.into_iter().flat_map(i64::to_le_bytes).collect(),
-        CoreDType::Float32 => tensor.to_vec::<f32>()?.into_iter().flat_map(f32::to_le_bytes).collect(),
-        CoreDType::Float64 => tensor.to_vec::<f64>()?.into_iter().flat_map(f64::to_le_bytes).collect(),
-    })
+pub(super) fn bytes<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound<'py, PyBytes>> {
+    fn bytes_of<'py, T: Element, const SIZE: usize>(
+        py: Python<'py>,
+        tensor: &CoreTensor,
+        bytes: impl Fn(T) -> [u8; SIZE],
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let values = call(py, weight(tensor), || tensor.to_vec::<T>())?;
+        PyBytes::new_with(py, values.len().saturating_mul(SIZE), |out| {
+            let places = out.as_chunks_mut::<SIZE>().0;
+            places.iter_mut().zip(values).for_each(|(out, value)| *out = bytes(value));
+            Ok(())
+        })
+    }
+    match tensor.dtype() {
+        CoreDType::Bool => bytes_of(py, tensor, |value: i64| [u8::from(value != 0)]),
+        CoreDType::Int64 => bytes_of(py, tensor, i64::to_le_bytes),
+        CoreDType::Float32 => bytes_of(py, tensor, f32::to_le_bytes),
+        CoreDType::Float64 => bytes_of(py, tensor, f64::to_le_bytes),
+    }
 }
 
 /// The reverse of [`bytes`].
@@ -140,17 +161,10 @@ pub(super) fn from_bytes(bytes: &[u8], dtype: CoreDType, shape: &[usize]) -> Res
     let (singles, doubles) = (bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
     match dtype {
         CoreDType::Bool => {
-            let values: Vec<i64> = bytes.iter().map(|&byte| i64::from(byte)).collect();
-            CoreTensor::from_slice(&values, shape)?.not_equal(0i64)
+            CoreTensor::from_values(bytes.iter().map(|&byte| i64::from(byte)), shape)?.not_equal(0i64)
         }
-        CoreDType::Int64 => {
-            CoreTensor::from_slice(&doubles.iter().map(|&b| i64::from_le_bytes(b)).collect::<Vec<_>>(), shape)
-        }
-        CoreDType::Float32 => {
-            CoreTensor::from_slice(&singles.iter().map(|&b| f32::from_le_bytes(b)).collect::<Vec<_>>(), shape)
-        }
-        CoreDType::Float64 => {
-            CoreTensor::from_slice(&doubles.iter().map(|&b| f64::from_le_bytes(b)).collect::<Vec<_>>(), shape)
-        }
+        CoreDType::Int64 => CoreTensor::from_values(doubles.iter().map(|&b| i64::from_le_bytes(b)), shape),
+        CoreDType::Float32 => CoreTensor::from_values(singles.iter().map(|&b| f32::from_le_bytes(b)), shape),
+        CoreDType::Float64 => CoreTensor::from_values(doubles.iter().map(|&b| f64::from_le_bytes(b)), shape),
     }
 }

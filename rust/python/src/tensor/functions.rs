@@ -4,7 +4,7 @@ use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::arguments::{integer, wrong_type};
-use super::{Tensor, reduce, run, weight};
+use super::{Tensor, reduce, room, run, weight};
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
@@ -104,7 +104,11 @@ fn argmax(input: &Bound<'_, PyAny>, dim: Any<'_, '_>, keepdim: bool) -> PyResult
 }
 
 fn several(tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
-    tensors.try_iter()?.map(|item| tensor("each of the tensors", &item?)).collect()
+    room::collected(tensors.py(), tensors.try_iter()?.map(|item| tensor("each of the tensors", &item?)))
+}
+
+fn together(tensors: &[CoreTensor]) -> usize {
+    tensors.iter().map(weight).fold(0, usize::saturating_add)
 }
 
 /// The tensors one after the other along `dim`; their other sizes are equal.
@@ -112,7 +116,7 @@ fn several(tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
 #[pyo3(signature = (tensors, dim = 0))]
 fn cat(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
     let parts = several(tensors)?;
-    run(tensors.py(), parts.iter().map(weight).sum(), || interlock_tensor::cat(&parts, dim))
+    run(tensors.py(), together(&parts), || interlock_tensor::cat(&parts, dim))
 }
 
 /// Tensors of one shape along a new dimension `dim`.
@@ -120,7 +124,7 @@ fn cat(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
 #[pyo3(signature = (tensors, dim = 0))]
 fn stack(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
     let parts = several(tensors)?;
-    run(tensors.py(), parts.iter().map(weight).sum(), || interlock_tensor::stack(&parts, dim))
+    run(tensors.py(), together(&parts), || interlock_tensor::stack(&parts, dim))
 }
 
 /// The logarithm of the softmax along `dim`, exact also where that is tiny.

@@ -1,10 +1,11 @@
 //! Differentiation.
 
+use std::ffi::CStr;
 use std::sync::Arc;
 
-use interlock_tensor::Tensor as CoreTensor;
 use interlock_tensor::autograd::{self as core, Backward};
-use pyo3::exceptions::PyValueError;
+use interlock_tensor::{Result, Tensor as CoreTensor};
+use pyo3::exceptions::{PyAttributeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
 use crate::detached::detached;
@@ -16,38 +17,78 @@ use super::errors::OrRaise;
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
+const REFERENCE_CYCLE: &CStr =
+    c"backward(): with create_graph=True a leaf and its .grad refer to each other, and \
+    neither is freed; use autograd.grad() instead, or set .grad to None after use";
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(backward, module)?)?;
     module.add_function(wrap_pyfunction!(grad, module)?)
 }
 
-/// An operation in the graph.
+/// An operation in the graph, or the accumulation of gradients into a leaf.
 #[pyclass(frozen, module = "interlock.autograd.graph", name = "Node")]
-pub(super) struct Node(pub Arc<core::Node>);
+pub(super) struct Node(core::Next);
+
+impl Node {
+    pub(super) fn of(node: Arc<core::Node>) -> Self {
+        Node(core::Next::Node(node))
+    }
+
+    /// Distinguishes nodes: the address of the operation, or of the leaf.
+    fn identity(&self) -> usize {
+        match &self.0 {
+            core::Next::Node(node) => Arc::as_ptr(node).addr(),
+            core::Next::Leaf(leaf) => leaf.identity(),
+        }
+    }
+}
 
 #[pymethods]
 impl Node {
-    /// The operation's name, such as "AddBackward0".
+    /// Return the name of the operation, such as "AddBackward0", or "AccumulateGrad" for a leaf.
     fn name(&self) -> &'static str {
-        self.0.name()
+        match &self.0 {
+            core::Next::Node(node) => node.name(),
+            core::Next::Leaf(_) => "AccumulateGrad",
+        }
     }
 
-    /// For each input the node that its gradient goes on to (None for leaves) and 0.
+    /// For each input a pair of the node that receives its gradient (None without a gradient) and 0.
     #[getter]
-    fn next_functions(&self) -> Vec<(Option<Node>, usize)> {
-        self.0.next().into_iter().map(|node| (node.map(Node), 0)).collect()
+    fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let next = match &self.0 {
+            core::Next::Node(node) => node.next(),
+            core::Next::Leaf(_) => Vec::new(),
+        };
+        PyTuple::new(py, next.into_iter().map(|node| (node.map(Node), 0)))
+    }
+
+    /// The leaf of an "AccumulateGrad" node. Raises AttributeError for an operation.
+    #[getter]
+    fn variable(&self) -> PyResult<Tensor> {
+        match &self.0 {
+            core::Next::Leaf(leaf) => Ok(Tensor(leaf.clone())),
+            core::Next::Node(node) => {
+                Err(PyAttributeError::new_err(format!("{} has no attribute 'variable'", node.name())))
+            }
+        }
     }
 
     fn __repr__(&self) -> String {
-        format!("<{} object at {:#x}>", self.0.name(), Arc::as_ptr(&self.0).addr())
+        format!("<{} object at {:#x}>", self.name(), self.identity())
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Node>().is_ok_and(|other| Arc::ptr_eq(&self.0, &other.get().0))
+        other.cast::<Node>().is_ok_and(|other| match (&self.0, &other.get().0) {
+            (core::Next::Node(a), core::Next::Node(b)) => Arc::ptr_eq(a, b),
+            (core::Next::Leaf(a), core::Next::Leaf(b)) => a.is(b),
+            _ => false,
+        })
     }
 
     fn __hash__(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
+        self.identity()
     }
 }
 
@@ -101,7 +142,8 @@ impl Tensor {
 /// Adds the gradients of `tensors` to `grad` of the leaves that they were made from.
 ///
 /// `grad_tensors` are the gradients to start from, None for 1 where a tensor has one element. What the
-/// graph saved is freed unless `retain_graph` is true; without it, it is what `create_graph` is.
+/// graph saved is freed unless `retain_graph` is true; without it, it is what `create_graph` is. With
+/// `create_graph` it issues a UserWarning, because each leaf and its `grad` then refer to each other.
 #[pyfunction]
 #[pyo3(signature = (tensors, grad_tensors = None, retain_graph = None, create_graph = false, inputs = None))]
 fn backward(
@@ -116,6 +158,9 @@ fn backward(
     let gradients = gradients("grad_tensors", grad_tensors, outputs.len())?;
     let inputs = inputs.map(|inputs| self::tensors("inputs", inputs)).transpose()?;
     let retain_graph = retain_graph.unwrap_or(create_graph);
+    if create_graph {
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), REFERENCE_CYCLE, 1)?;
+    }
     detached(py, || {
         let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::backward(&request, inputs.as_deref())
@@ -159,9 +204,16 @@ fn grad<'py>(
         core::grad(&request, &inputs, allow_unused)
     });
     let found = found.or_raise(py)?.into_iter().zip(&inputs).map(|(gradient, input)| match gradient {
-        None if materialize_grads => CoreTensor::zeros(input.shape(), input.options()).or_raise(py).map(Some),
+        None if materialize_grads => zeros(input, create_graph).or_raise(py).map(Some),
         other => Ok(other),
     });
     let found = found.map(|gradient| Ok(gradient?.map(Tensor))).collect::<PyResult<Vec<_>>>()?;
     PyTuple::new(py, found)
+}
+
+/// The gradient of an input that was not used. PyTorch makes it a leaf where the backward pass is recorded.
+fn zeros(input: &CoreTensor, requires_grad: bool) -> Result<CoreTensor> {
+    let zeros = CoreTensor::zeros(input.shape(), input.options())?;
+    zeros.set_requires_grad(requires_grad)?;
+    Ok(zeros)
 }

@@ -1,14 +1,14 @@
 //! Indexing as Python writes it.
 
 use interlock_tensor::{DType as CoreDType, Index, Scalar, Tensor as CoreTensor};
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PyIterator, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use super::arguments::{integer, number, type_name, wrong_type};
-use super::errors::{IntoTensor, OrRaise};
-use super::{Tensor, call, data, numbers, run, weight};
+use super::errors::OrRaise;
+use super::{Tensor, call, data, numbers, room, run, weight};
 
 /// A bound of a slice; beyond 64 bits it is clamped, as Python does.
 fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
@@ -68,10 +68,35 @@ fn one_or_many(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
 }
 
 fn parts(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
-    match index.cast::<PyTuple>() {
-        Ok(indices) => indices.iter().map(|index| part(&index)).collect(),
-        Err(_) => Ok(vec![part(index)?]),
+    if let Ok(indices) = index.cast::<PyTuple>() {
+        return room::collected(index.py(), indices.iter().map(|index| part(&index)));
     }
+    match index.cast::<PyList>() {
+        Ok(list) if is_index_of_dimensions(list)? => list.iter().map(|index| part(&index)).collect(),
+        _ => Ok(vec![part(index)?]),
+    }
+}
+
+/// Whether a list indexes one dimension with each of its items, as a tuple does. PyTorch decides this by the items:
+/// a list of up to 31 items with a tensor, sequence, slice, None or ... among them is a tuple.
+fn is_index_of_dimensions(list: &Bound<'_, PyList>) -> PyResult<bool> {
+    const LIMIT: usize = 32;
+    if list.len() >= LIMIT {
+        return Ok(false);
+    }
+    for item in list.iter() {
+        let is_part = item.is_none()
+            || item.is_instance_of::<Tensor>()
+            || item.is_instance_of::<PySlice>()
+            || item.is_instance_of::<PyEllipsis>()
+            || item.is_instance_of::<PyList>()
+            || item.is_instance_of::<PyTuple>()
+            || item.hasattr("__array_interface__")?;
+        if is_part {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 #[pymethods]
@@ -95,13 +120,5 @@ impl Tensor {
         let indices = parts(index)?;
         let weight = weight(&self.0).max(weight(&value));
         call(py, weight, || self.0.set_index(&indices, &value))
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        let Some(&size) = self.0.shape().first() else {
-            return Err(PyTypeError::new_err("a tensor without dimensions cannot be iterated over"));
-        };
-        let rows = (0i64..).take(size).map(|row| Bound::new(py, self.0.select(0, row).into_tensor(py)?));
-        PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.try_iter()
     }
 }

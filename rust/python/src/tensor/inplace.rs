@@ -26,6 +26,17 @@ fn with_other<'py>(
     change(tensor, |target| operation(target, &other))
 }
 
+/// As [`with_other`], for an operator, which also takes an array.
+fn with_operator<'py>(
+    tensor: Bound<'py, Tensor>,
+    other: &Bound<'py, PyAny>,
+    operation: impl FnOnce(&CoreTensor, &Other) -> Result<()> + Send,
+) -> PyResult<()> {
+    let found = Other::of_operator(other)?;
+    let other = found.ok_or_else(|| wrong_type("other", "a Tensor, a numpy.ndarray or a number", other))?;
+    change(tensor, |target| operation(target, &other)).map(drop)
+}
+
 fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
     given.map_or(Ok(Scalar::Int(1)), |given| scalar("alpha", given))
 }
@@ -69,10 +80,13 @@ impl Tensor {
         change(slf, |target| target.zero_().map(drop))
     }
 
-    /// All elements `value`.
+    /// Set all elements to `value`, a number or a tensor without dimensions, which receives the sum of the gradients.
     fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> Itself<'py> {
-        let value = scalar("value", value)?;
-        change(slf, |target| target.fill_(value).map(drop))
+        let value = Other::require("value", value)?;
+        let target = &slf.get().0;
+        let weight = weight(target).max(value.weight());
+        call(slf.py(), weight, || target.fill_(value.operand()).map(drop))?;
+        Ok(slf)
     }
 
     /// All elements those of `src`, which broadcasts, is converted and may be on another device. With
@@ -87,18 +101,18 @@ impl Tensor {
     }
 
     fn __iadd__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_other(slf, other, |a, b| a.add_(b.operand()).map(drop)).map(drop)
+        with_operator(slf, other, |a, b| a.add_(b.operand()).map(drop))
     }
 
     fn __isub__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_other(slf, other, |a, b| a.sub_(b.operand()).map(drop)).map(drop)
+        with_operator(slf, other, |a, b| a.sub_(b.operand()).map(drop))
     }
 
     fn __imul__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_other(slf, other, |a, b| a.mul_(b.operand()).map(drop)).map(drop)
+        with_operator(slf, other, |a, b| a.mul_(b.operand()).map(drop))
     }
 
     fn __itruediv__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_other(slf, other, |a, b| a.div_(b.operand()).map(drop)).map(drop)
+        with_operator(slf, other, |a, b| a.div_(b.operand()).map(drop))
     }
 }

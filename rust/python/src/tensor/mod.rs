@@ -3,6 +3,7 @@
 mod arguments;
 mod arithmetic;
 mod attributes;
+mod copies;
 mod creation;
 mod data;
 mod dtype;
@@ -11,9 +12,11 @@ mod functions;
 mod gradients;
 mod indexing;
 mod inplace;
+mod iterator;
 mod numbers;
 mod numpy;
 mod reduce;
+mod room;
 mod views;
 
 use interlock_tensor::Tensor as CoreTensor;

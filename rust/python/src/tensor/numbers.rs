@@ -2,8 +2,9 @@
 
 use interlock_tensor::{Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyList};
+use pyo3::types::{PyBool, PyString};
 
 use super::{Tensor, call, weight};
 
@@ -19,6 +20,49 @@ pub(super) fn object(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>
         Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
         Scalar::Float(value) => value.into_pyobject(py)?.into_any(),
     })
+}
+
+/// A number of Python, or `None` with an exception set: without room PyO3's own conversion panics.
+fn number(py: Python<'_>, value: Scalar) -> Option<Bound<'_, PyAny>> {
+    let made = match value {
+        Scalar::Bool(value) => return Some(PyBool::new(py, value).to_owned().into_any()),
+        // SAFETY: this thread is attached to the interpreter.
+        Scalar::Int(value) => unsafe { ffi::PyLong_FromLongLong(value) },
+        // SAFETY: as above.
+        Scalar::Float(value) => unsafe { ffi::PyFloat_FromDouble(value) },
+    };
+    // SAFETY: it is a new reference, or null with an exception.
+    unsafe { Bound::from_owned_ptr_or_opt(py, made) }
+}
+
+/// The next elements as nested lists of a shape, or `None` with an exception set.
+fn nested<'py>(
+    py: Python<'py>,
+    shape: &[usize],
+    elements: &mut impl Iterator<Item = Scalar>,
+) -> Option<Bound<'py, PyAny>> {
+    /// Signals are handled after so many items of a list.
+    const BETWEEN_SIGNALS: isize = 1 << 16;
+    let Some((&size, rest)) = shape.split_first() else {
+        return number(py, elements.next().unwrap_or(Scalar::Int(0)));
+    };
+    let size = isize::try_from(size).unwrap_or(isize::MAX);
+    // SAFETY: it is a new reference, or null with an exception.
+    let list = unsafe { Bound::from_owned_ptr_or_opt(py, ffi::PyList_New(size)) }?;
+    for place in 0..size {
+        let item = nested(py, rest, elements)?;
+        // SAFETY: the list is new and has that place, and takes over the reference.
+        if unsafe { ffi::PyList_SetItem(list.as_ptr(), place, item.into_ptr()) } != 0 {
+            return None;
+        }
+        if place % BETWEEN_SIGNALS == BETWEEN_SIGNALS - 1
+            && let Err(raised) = py.check_signals()
+        {
+            raised.restore(py);
+            return None;
+        }
+    }
+    Some(list)
 }
 
 impl Tensor {
@@ -42,18 +86,29 @@ impl Tensor {
 
     /// The elements as nested lists; without dimensions, the element itself.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let elements = call(py, weight(&self.0), || self.0.to_scalars())?;
-        let mut items = elements.into_iter().map(|value| object(py, value)).collect::<PyResult<Vec<_>>>()?;
-        // From the innermost dimension outwards, each size makes lists of what there is so far.
-        let shape = self.0.shape();
-        for (dim, &size) in shape.iter().enumerate().rev() {
-            let count: usize = shape.iter().take(dim).product();
-            let mut rest = items.into_iter();
-            items = (0..count)
-                .map(|_| PyList::new(py, rest.by_ref().take(size).collect::<Vec<_>>()).map(Bound::into_any))
-                .collect::<PyResult<_>>()?;
+        let mut elements = call(py, weight(&self.0), || self.0.to_scalars())?.into_iter();
+        // Unfinished lists are dropped before the exception is read, which needs some room.
+        nested(py, self.0.shape(), &mut elements).ok_or_else(|| PyErr::fetch(py))
+    }
+
+    /// The one element of a tensor without dimensions in a format, as of a Python number. Other tensors have only
+    /// the empty format, which is `str(tensor)`.
+    fn __format__<'py>(
+        slf: &Bound<'py, Self>,
+        format_spec: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if slf.get().0.ndim() == 0 {
+            return object(py, item(py, &slf.get().0)?)?.call_method1("__format__", (format_spec,));
         }
-        items.into_iter().next().ok_or_else(|| PyRuntimeError::new_err("the tensor has no elements"))
+        if format_spec.len()? == 0 {
+            return Ok(slf.str()?.into_any());
+        }
+        Err(PyTypeError::new_err(format!(
+            "__format__: format_spec must be empty for a tensor of shape {:?}, got {}; item() gives a number",
+            slf.get().0.shape(),
+            format_spec.repr()?
+        )))
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {

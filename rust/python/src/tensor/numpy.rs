@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 
 use interlock::accelerator::Device;
 use interlock::accelerator::memory::Block;
+use interlock::autograd::is_grad_enabled;
 use interlock_tensor::{DType as CoreDType, Error, Storage, Tensor as CoreTensor};
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -64,7 +65,8 @@ pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     }
     let buffer = PyBuffer::of(array).map_err(|error| {
         // NumPy exports no buffer of dates and the like.
-        let has_no_format = error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyBufferError>(py);
+        let has_no_format =
+            error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyBufferError>(py);
         if has_no_format { unsupported(array) } else { error }
     })?;
     let dtype = element_type(&buffer).filter(|_| !buffer.is_indirect()).ok_or_else(|| unsupported(array))?;
@@ -100,7 +102,9 @@ pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
 fn copied(py: Python<'_>, buffer: &PyBuffer, dtype: CoreDType, shape: &[usize]) -> PyResult<CoreTensor> {
     let tensor = CoreTensor::zeros(shape, dtype).or_raise(py)?;
     if tensor.numel().checked_mul(dtype.size()) != Some(buffer.bytes()) {
-        return Err(PyBufferError::new_err("the array exports a buffer whose length is not that of its shape"));
+        return Err(PyBufferError::new_err(
+            "the array exports a buffer whose length is not that of its shape",
+        ));
     }
     // SAFETY: the tensor is new and contiguous and has that many bytes.
     unsafe { buffer.copy_to(py, tensor.data_ptr())? };
@@ -129,6 +133,11 @@ fn no_memory_here(tensor: &CoreTensor) -> String {
     Error::OnDevice { what, device: tensor.device() }.to_string()
 }
 
+/// Whether operations on the tensor are recorded, which others that share its memory would not do.
+fn records(tensor: &CoreTensor) -> bool {
+    is_grad_enabled() && tensor.requires_grad()
+}
+
 fn signed(values: &[usize], factor: usize) -> Vec<isize> {
     values.iter().map(|value| isize::try_from(value.saturating_mul(factor)).unwrap_or(isize::MAX)).collect()
 }
@@ -143,7 +152,8 @@ fn is_column_major(tensor: &CoreTensor) -> bool {
 impl Tensor {
     /// The elements as a `numpy.ndarray` that shares the tensor's memory.
     ///
-    /// Raises RuntimeError for a tensor that requires grad, because NumPy records nothing, and TypeError for
+    /// Raises RuntimeError for a tensor that requires grad while gradients are enabled, because NumPy records
+    /// nothing, and TypeError for
     /// one on a device, whose memory NumPy can't share: call `detach()` or `cpu()` first, or pass `force=True`
     /// for both.
     #[pyo3(signature = (*, force = false))]
@@ -154,7 +164,7 @@ impl Tensor {
             Bound::new(py, run(py, weight(tensor), || tensor.detach().to(tensor.dtype(), false))?)?
         } else if tensor.is_on_device() {
             return Err(PyTypeError::new_err(no_memory_here(tensor)));
-        } else if tensor.requires_grad() {
+        } else if records(tensor) {
             return Err(PyRuntimeError::new_err(
                 "numpy(): NumPy does not record operations on a tensor that requires grad; use tensor.detach().numpy()",
             ));
@@ -187,7 +197,7 @@ impl Tensor {
         };
         view.obj = std::ptr::null_mut();
         let tensor = slf.get().0.clone();
-        if tensor.requires_grad() {
+        if records(&tensor) {
             return Err(PyBufferError::new_err(
                 "a tensor that requires grad gives no buffer; detach() it first",
             ));
@@ -218,14 +228,10 @@ impl Tensor {
         view.readonly = 0;
         // A request without a shape is for bytes. As CPython's own exporters, this describes them as one dimension:
         // `memoryview` reads `ndim` sizes from a shape that such a request leaves null.
-        let (ndim, itemsize, format) = if asks(ffi::PyBUF_ND) {
-            (tensor.ndim(), size, format_of(tensor.dtype()))
-        } else {
-            (1, 1, c"B")
-        };
+        let (ndim, itemsize, format) =
+            if asks(ffi::PyBUF_ND) { (tensor.ndim(), size, format_of(tensor.dtype())) } else { (1, 1, c"B") };
         view.itemsize = isize::try_from(itemsize).unwrap_or(1);
-        view.format =
-            if asks(ffi::PyBUF_FORMAT) { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
+        view.format = if asks(ffi::PyBUF_FORMAT) { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
         view.ndim = c_int::try_from(ndim).unwrap_or(0);
         // The protocol has no arrays for a tensor without dimensions.
         let has_sizes = tensor.ndim() > 0;

@@ -1,6 +1,6 @@
 //! Sums, means, extremes, soft maximum and losses.
 
-use interlock_tensor::{Reduction, Tensor as CoreTensor};
+use interlock_tensor::{DType, Reduction, Tensor as CoreTensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -27,7 +27,9 @@ pub(super) fn sum(
     let (dims, dtype) = (dims(over)?, dtype(to)?);
     run(py, weight(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
-        input.sum(dims.as_deref(), keepdim)
+        let sum = input.sum(dims.as_deref(), keepdim)?;
+        // Sums of truth values are counted as int64.
+        if dtype == Some(DType::Bool) { sum.cast(DType::Bool) } else { Ok(sum) }
     })
 }
 

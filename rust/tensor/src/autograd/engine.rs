@@ -45,6 +45,9 @@ pub fn backward(request: &Backward<'_>, inputs: Option<&[Tensor]>) -> Result<()>
 /// The gradients of the outputs by `inputs`; nothing is added to any leaf. An input that the outputs
 /// do not depend on is an error, or gives `None` where that is allowed.
 pub fn grad(request: &Backward<'_>, inputs: &[Tensor], allow_unused: bool) -> Result<Vec<Option<Tensor>>> {
+    if inputs.is_empty() {
+        return Err(Error::Value { op: "grad", message: "inputs must not be empty".to_owned() });
+    }
     let targets = targets("grad", inputs)?;
     let found = Task::new("grad", request, Some(&targets))?.run()?;
     match found.iter().position(Option::is_none) {

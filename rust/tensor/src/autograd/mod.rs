@@ -21,8 +21,8 @@ use crate::{Result, Tensor};
 pub use engine::{Backward, backward, grad};
 use history::retain_grad;
 pub(crate) use history::{check_in_place, grad_fn, rebase, track_view};
-pub use node::Node;
 pub(crate) use node::{Context, Edges, Gradients, SavedTensors};
+pub use node::{Next, Node};
 pub(crate) use record::{Record, is_recording};
 
 /// What differentiation knows about a tensor.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use interlock::accelerator::{Device, Stream, current_stream};
 
-use super::saved::Saved;
+use super::saved::Slot;
 use crate::access::Locked;
 use crate::tensor::Inner;
 use crate::waste::Waste;
@@ -18,7 +18,7 @@ pub(crate) type Gradients = Vec<Option<Tensor>>;
 pub(crate) type Edges = Vec<Option<Edge>>;
 
 /// What a node keeps, by slot.
-pub(crate) type SavedTensors = Arc<[Option<Saved>]>;
+pub(crate) type SavedTensors = Arc<[Option<Slot>]>;
 
 pub(super) type Function = Box<dyn Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync>;
 
@@ -69,6 +69,15 @@ impl Edge {
     }
 }
 
+/// A consumer of a gradient.
+#[derive(Clone)]
+pub enum Next {
+    /// The operation that computed the input.
+    Node(Arc<Node>),
+    /// A leaf, whose [`grad`](Tensor::grad) accumulates the gradient.
+    Leaf(Tensor),
+}
+
 /// The current stream of the device of a tensor that is on one.
 pub(super) fn stream_beside(tensor: &Tensor) -> Option<Stream> {
     // Where there is none the operation itself has failed.
@@ -109,12 +118,19 @@ impl Context<'_> {
 
     /// A saved tensor, if it has not been changed since.
     pub fn saved(&self, slot: usize) -> Result<Tensor> {
-        let saved = self
-            .saved
-            .get(slot)
-            .and_then(Option::as_ref)
-            .ok_or(Error::GraphFreed { node: self.node.name })?;
-        saved.unpack(self.node)
+        match self.saved.get(slot) {
+            Some(Some(Slot::Tensor(saved))) => saved.unpack(self.node),
+            _ => Err(Error::GraphFreed { node: self.node.name }),
+        }
+    }
+
+    /// A value that [`Record::keep`](super::Record::keep) saved.
+    pub fn kept<T: Send + Sync + 'static>(&self, slot: usize) -> Result<Arc<T>> {
+        let value = match self.saved.get(slot) {
+            Some(Some(Slot::Value(value))) => value.clone().downcast().ok(),
+            _ => None,
+        };
+        value.ok_or(Error::GraphFreed { node: self.node.name })
     }
 
     /// The gradient of an input, computed only if it is wanted.
@@ -128,7 +144,7 @@ impl Node {
         name: &'static str,
         edges: Edges,
         output: &Tensor,
-        saved: Vec<Option<Saved>>,
+        saved: Vec<Option<Slot>>,
         function: Function,
     ) -> Arc<Self> {
         static SEQUENCE: AtomicU64 = AtomicU64::new(0);
@@ -151,13 +167,13 @@ impl Node {
         self.name
     }
 
-    /// The nodes that the gradient goes on to, `None` for leaves and inputs without gradient.
-    pub fn next(&self) -> Vec<Option<Arc<Node>>> {
-        let node = |edge: &Option<Edge>| match edge {
-            Some(Edge::Node(node)) => Some(node.clone()),
-            _ => None,
+    /// For each input, the consumer of its gradient; `None` for an input without a gradient.
+    pub fn next(&self) -> Vec<Option<Next>> {
+        let next = |edge: &Edge| match edge {
+            Edge::Node(node) => Next::Node(node.clone()),
+            Edge::Leaf(tensor) => Next::Leaf(tensor.clone()),
         };
-        self.edges.iter().map(node).collect()
+        self.edges.iter().map(|edge| edge.as_ref().map(next)).collect()
     }
 
     pub(super) fn apply(self: &Arc<Self>, gradient: &Tensor, needed: &[bool]) -> Result<Gradients> {
@@ -173,7 +189,7 @@ impl Node {
     }
 
     /// Takes the parts of a node that no one else can reach yet.
-    pub(super) fn into_parts(mut self) -> (Edges, Vec<Option<Saved>>, Function) {
+    pub(super) fn into_parts(mut self) -> (Edges, Vec<Option<Slot>>, Function) {
         let saved = self.saved.write().take().map(|saved| saved.to_vec()).unwrap_or_default();
         let nothing: Function = Box::new(|_, _| Ok(Vec::new()));
         (std::mem::take(&mut self.edges), saved, std::mem::replace(&mut self.function, nothing))

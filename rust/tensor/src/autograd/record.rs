@@ -1,9 +1,11 @@
 //! How an operation puts itself on record.
 
+use std::sync::Arc;
+
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 
 use super::node::{Context, Edge, Function, Gradients, Node};
-use super::saved::Saved;
+use super::saved::{Saved, Slot};
 use crate::{Result, Tensor};
 
 /// Whether operations on tensors that require grad are recorded on this thread.
@@ -15,7 +17,7 @@ pub(crate) fn is_recording() -> bool {
 pub(crate) struct Record {
     name: &'static str,
     edges: Vec<Option<Edge>>,
-    saved: Vec<Option<Saved>>,
+    saved: Vec<Option<Slot>>,
 }
 
 impl Record {
@@ -58,8 +60,14 @@ impl Record {
         Ok(self.push(Some(saved)))
     }
 
+    /// Saves a value that is not a tensor; [`Context::kept`] reads it.
+    pub fn keep<T: Send + Sync + 'static>(&mut self, value: Arc<T>) -> usize {
+        self.saved.push(Some(Slot::Value(value)));
+        self.saved.len() - 1
+    }
+
     fn push(&mut self, saved: Option<Saved>) -> usize {
-        self.saved.push(saved);
+        self.saved.push(saved.map(Slot::Tensor));
         self.saved.len() - 1
     }
 
@@ -68,17 +76,20 @@ impl Record {
         self,
         output: &Tensor,
         backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
-    ) -> std::sync::Arc<Node> {
+    ) -> Arc<Node> {
         let function: Function = Box::new(backward);
         Node::new(self.name, self.edges, output, self.saved, function)
     }
 
-    /// Ends the record: `output` now has a history.
+    /// Ends the record: `output` now has a history, unless its type has no gradients.
     pub fn finish(
         self,
         output: &Tensor,
         backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) {
+        if !output.dtype().is_floating_point() {
+            return;
+        }
         let node = self.node(output, backward);
         output.meta_mut().grad_fn = Some(node);
     }

@@ -1,10 +1,19 @@
-//! Tensors kept for the backward pass.
+//! What a node saves for the backward pass.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::Node;
 use super::node::Edge;
 use crate::{Error, Result, Tensor};
+
+/// What one slot of a node holds until the backward pass has freed it.
+#[derive(Clone)]
+pub(crate) enum Slot {
+    Tensor(Saved),
+    /// Anything else that the backward function needs, such as positions.
+    Value(Arc<dyn Any + Send + Sync>),
+}
 
 /// A tensor as it was when it was saved.
 #[derive(Clone)]

@@ -73,6 +73,7 @@ pub(crate) fn map<T: Element, U: Element>(
                 map_row(row, &Run::new(data, start, step, plan.length), &f);
             }
         });
+        Ok(())
     })
 }
 
@@ -163,5 +164,6 @@ pub(crate) fn scatter_add<T: Element>(room: usize, layout: &Layout, source: &Ten
                 }
             }
         });
+        Ok(())
     })
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use interlock::accelerator::{Device, Stream, Work, current_stream};
+use interlock::accelerator::{Device, Stream, Work, check_interrupts, current_stream};
 
 use crate::element::Truth;
 use crate::shape::{Layout, checked_numel};
@@ -31,18 +31,30 @@ fn run<T: Element, A: Element, B: Element>(
     sources: [Option<&Tensor>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
-    let Target { storage, fresh } = target;
-    let Some(span) = storage.span() else {
+    let storage = target.storage;
+    if storage.is_on_device() {
         return if storage.bytes() == 0 { Ok(()) } else { queue(op, target, sources, kernel) };
-    };
-    // SAFETY: nobody else has seen a fresh one.
-    let span = if fresh { unsafe { span.unlocked() } } else { span };
-    let [Some(a), Some(b)] =
-        sources.map(|source| source.map_or(Some(Span::EMPTY), |it| it.storage_handle().span()))
-    else {
+    }
+    here(op, target, sources, kernel)?
+}
+
+/// Calls `kernel` at once, on memory of the processor. The locks of the memory are held meanwhile.
+fn here<T: Element, A: Element, B: Element, R>(
+    op: &'static str,
+    Target { storage, fresh }: Target<'_>,
+    sources: [Option<&Tensor>; 2],
+    kernel: impl FnOnce(&mut [T], &[A], &[B]) -> R,
+) -> Result<R> {
+    let [Some(span), Some(a), Some(b)] = [
+        storage.span(),
+        sources[0].map_or(Some(Span::EMPTY), |it| it.storage_handle().span()),
+        sources[1].map_or(Some(Span::EMPTY), |it| it.storage_handle().span()),
+    ] else {
         return Err(apart(op, storage.device(), &sources));
     };
-    span.write(fresh, [a, b], kernel).unwrap_or_else(|| Err(shared(op)))
+    // SAFETY: a fresh storage is not visible to any other thread.
+    let span = if fresh { unsafe { span.unlocked() } } else { span };
+    span.write(fresh, [a, b], kernel).ok_or_else(|| shared(op))
 }
 
 fn queue<T: Element, A: Element, B: Element>(
@@ -115,6 +127,41 @@ pub(crate) fn build<T: Element, A: Element, B: Element>(
     Ok(Tensor::new(storage, T::DTYPE, Layout::contiguous(shape)))
 }
 
+/// Long work on the elements of a new tensor, in parts between which an interrupt of the host can end it.
+pub(crate) trait Parts<T, A, B>: Clone + Send + Sync + 'static {
+    /// Does the next part of about `work` operations; returns whether that was the last one.
+    fn next(&mut self, work: usize, out: &mut [T], a: &[A], b: &[B]) -> Result<bool>;
+}
+
+/// As [`build`], for work that may take long. On the processor it is done in parts of about `work` operations, and no
+/// lock is held between them, because the host may run a signal handler there that uses the same tensors.
+pub(crate) fn build_in_parts<T: Element, A: Element, B: Element>(
+    op: &'static str,
+    place: Place,
+    shape: &[usize],
+    sources: [Option<&Tensor>; 2],
+    work: usize,
+    mut parts: impl Parts<T, A, B>,
+) -> Result<Tensor> {
+    if let Place::Device(_) = place {
+        return build(op, place, shape, sources, move |out: &mut [T], a: &[A], b: &[B]| {
+            let mut parts = parts.clone();
+            while !parts.next(usize::MAX, out, a, b)? {}
+            Ok(())
+        });
+    }
+    let count = checked_numel(shape, size_of::<T>())?;
+    let storage = Storage::new(place, count.saturating_mul(size_of::<T>()))?;
+    let mut fresh = true;
+    while !here(op, Target { storage: &storage, fresh }, sources, |out: &mut [T], a: &[A], b: &[B]| {
+        parts.next(work, out, a, b)
+    })?? {
+        fresh = false;
+        check_interrupts()?;
+    }
+    Ok(Tensor::new(storage, T::DTYPE, Layout::contiguous(shape)))
+}
+
 /// As [`build`], from nothing.
 pub(crate) fn make<T: Element>(
     op: &'static str,
@@ -133,11 +180,10 @@ pub(crate) fn build_from<T: Element, A: Element>(
     op: &'static str,
     shape: &[usize],
     source: &Tensor,
-    kernel: impl Fn(&mut [T], &[A]) + Send + Sync + 'static,
+    kernel: impl Fn(&mut [T], &[A]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
     build(op, source.place(), shape, [Some(source), None], move |out: &mut [T], a: &[A], _: &[Nothing]| {
-        kernel(out, a);
-        Ok(())
+        kernel(out, a)
     })
 }
 

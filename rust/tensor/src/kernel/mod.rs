@@ -1,6 +1,7 @@
 //! Loops over elements. Nothing here knows about differentiation.
 
 mod elementwise;
+mod integer_product;
 mod launch;
 mod matmul;
 mod plan;
@@ -9,7 +10,7 @@ mod rows;
 
 pub(crate) use elementwise::{cast, map, scatter_add, update, zip};
 pub(crate) use launch::make;
-pub(crate) use matmul::{Matrix, product};
+pub(crate) use matmul::{Matrix, Pairs, product};
 pub(crate) use plan::Plan;
 pub(crate) use reduce::{fold, lanes, sum};
 pub(crate) use rows::{Rows, pick, put, spread, take, unpick};

@@ -1,6 +1,7 @@
 //! How to walk over several strided operands of one shape.
 
 /// A walk: rows of `length` elements, each operand going `steps` further from one element to the next.
+#[derive(Clone)]
 pub(crate) struct Plan<const N: usize> {
     outer: Vec<(usize, [usize; N])>,
     starts: [usize; N],
@@ -19,11 +20,12 @@ impl<const N: usize> Plan<N> {
                 continue;
             }
             let strides = operands.map(|(strides, _)| strides.get(dim).copied().unwrap_or(0));
-            // Dimensions that lie one after the other for every operand are one.
+            // Dimensions that lie one after the other for every operand are one. Without elements strides are arbitrary.
             if let Some((last, steps)) = dims.last_mut() {
-                let joined = steps.iter().zip(&strides).all(|(&step, &stride)| step == stride * size);
+                let joined =
+                    steps.iter().zip(&strides).all(|(&step, &stride)| stride.checked_mul(size) == Some(step));
                 if joined {
-                    *last *= size;
+                    *last = last.saturating_mul(size);
                     *steps = strides;
                     continue;
                 }
@@ -32,6 +34,29 @@ impl<const N: usize> Plan<N> {
         }
         let (length, steps) = dims.pop().unwrap_or((1, [0; N]));
         Plan { outer: dims, starts, empty: shape.contains(&0), length, steps }
+    }
+
+    /// The number of elements.
+    pub fn count(&self) -> usize {
+        if self.empty {
+            return 0;
+        }
+        self.outer.iter().fold(self.length, |count, (size, _)| count.saturating_mul(*size))
+    }
+
+    /// The position of each operand at the element with this number, counted in row-major order.
+    pub fn at(&self, element: usize) -> [usize; N] {
+        let mut position = self.starts;
+        let mut rest = element;
+        let dims = [(self.length, self.steps)].into_iter().chain(self.outer.iter().rev().copied());
+        for (size, steps) in dims {
+            let place = rest % size.max(1);
+            rest /= size.max(1);
+            for (position, step) in position.iter_mut().zip(steps) {
+                *position = position.saturating_add(place.saturating_mul(step));
+            }
+        }
+        position
     }
 
     /// Calls `row` with the position of each operand at the start of each row.
@@ -81,6 +106,20 @@ mod tests {
         let mut seen = Vec::new();
         plan.rows(|[start]| seen.extend((0..plan.length).map(|i| start + i * plan.steps[0])));
         assert_eq!(seen, [0, 3, 1, 4, 2, 5]);
+    }
+
+    #[test]
+    fn an_element_has_the_position_that_the_walk_gives_it() {
+        let plan = Plan::new(&[2, 3, 4], [(&[1, 8, 2], 3), (&[0, 5, 1], 0)]);
+        let mut walked = Vec::new();
+        plan.rows(|starts| {
+            walked.extend(
+                (0..plan.length).map(|i| [starts[0] + i * plan.steps[0], starts[1] + i * plan.steps[1]]),
+            );
+        });
+        assert_eq!(plan.count(), 24);
+        assert_eq!((0..24).map(|element| plan.at(element)).collect::<Vec<_>>(), walked);
+        assert_eq!(Plan::new(&[2, 0], [(&[1, 1], 0)]).count(), 0);
     }
 
     #[test]

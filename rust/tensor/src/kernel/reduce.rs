@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::launch::build_from;
+use crate::room::filled;
 use crate::{Element, Result, Tensor};
 
 /// The layout of a reduction: strides of the result (0 where reduced) for the shape of the source.
@@ -25,18 +26,22 @@ pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], kept: &[usize])
     let plan = Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
     if T::DTYPE.is_floating_point() {
         build_from("sum", kept, source, move |out: &mut [T], data: &[T]| {
-            out.iter_mut().zip(sums(data, &plan, count)).for_each(|(out, sum)| *out = sum.cast());
+            let mut sums = filled(T::Sum::default(), count)?;
+            add_up(&mut sums, data, &plan);
+            out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum.cast());
+            Ok(())
         })
     } else {
         build_from("sum", kept, source, move |out: &mut [T::Sum], data: &[T]| {
-            out.iter_mut().zip(sums(data, &plan, count)).for_each(|(out, sum)| *out = sum);
+            add_up(out, data, &plan);
+            Ok(())
         })
     }
 }
 
-fn sums<T: Element>(data: &[T], plan: &Plan<2>, count: usize) -> Vec<T::Sum> {
+/// Adds the elements to `sums`, which are zero.
+fn add_up<T: Element>(sums: &mut [T::Sum], data: &[T], plan: &Plan<2>) {
     let [step, step_out] = plan.steps;
-    let mut sums = vec![T::Sum::default(); count];
     plan.rows(|[start, start_out]| {
         let values = data.get(start..).unwrap_or_default();
         let out = sums.get_mut(start_out..).unwrap_or_default();
@@ -72,7 +77,6 @@ fn sums<T: Element>(data: &[T], plan: &Plan<2>, count: usize) -> Vec<T::Sum> {
             }
         }
     });
-    sums
 }
 
 /// Eight sums side by side: they fit a vector register, and rounding errors stay apart.
@@ -102,7 +106,7 @@ pub(crate) fn fold<T: Element>(
     let plan = Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
     build_from(op, kept, source, move |out: &mut [T], data: &[T]| {
         let [step, step_out] = plan.steps;
-        let mut results: Vec<Option<T>> = vec![None; count];
+        let mut results: Vec<Option<T>> = filled(None, count)?;
         plan.rows(|[start, start_out]| {
             for i in 0..plan.length {
                 let value = data.get(start + i * step).copied().unwrap_or_default();
@@ -112,6 +116,7 @@ pub(crate) fn fold<T: Element>(
             }
         });
         out.iter_mut().zip(&results).for_each(|(o, r)| *o = r.unwrap_or_default());
+        Ok(())
     })
 }
 
@@ -129,5 +134,6 @@ pub(crate) fn lanes<T: Element, U: Element>(
         let values = data.get(start..start.saturating_add(count)).unwrap_or_default();
         let lanes = values.chunks_exact(length.max(1));
         lanes.zip(out.chunks_exact_mut(width.max(1))).for_each(|(lane, out)| f(lane, out));
+        Ok(())
     })
 }

@@ -9,7 +9,7 @@ use crate::{Element, Error, Result, Tensor};
 #[derive(Clone)]
 pub(crate) struct Rows {
     /// Counted in rows.
-    pub places: Arc<[usize]>,
+    pub places: Arc<Vec<usize>>,
     /// Elements of one row.
     pub length: usize,
     /// The shape of what is taken from there or brought there.
@@ -41,6 +41,7 @@ pub(crate) fn take<T: Element>(op: &'static str, source: &Tensor, rows: &Rows) -
                 out.copy_from_slice(values);
             }
         }
+        Ok(())
     })
 }
 
@@ -70,6 +71,7 @@ pub(crate) fn spread<T: Element>(
             let target = out.get_mut(place..).unwrap_or_default();
             target.iter_mut().zip(row).for_each(|(out, &value)| *out = out.plus(value));
         });
+        Ok(())
     })
 }
 

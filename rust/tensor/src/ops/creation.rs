@@ -8,14 +8,20 @@ use crate::{Element, Error, Options, Result, Scalar, Tensor, kernel};
 impl Tensor {
     /// A contiguous tensor of the elements of `values` in row-major order.
     pub fn from_slice<T: Element>(values: &[T], shape: &[usize]) -> Result<Self> {
-        let tensor = Tensor::build(shape, |out: &mut [T]| {
-            out.iter_mut().zip(values).for_each(|(out, &value)| *out = value);
-        })?;
-        if tensor.numel() != values.len() {
-            let allowed = format!("{} values were given", values.len());
+        Tensor::from_values(values.iter().copied(), shape)
+    }
+
+    /// A tensor of the values of an iterator, in row-major order.
+    pub fn from_values<T: Element>(
+        values: impl ExactSizeIterator<Item = T>,
+        shape: &[usize],
+    ) -> Result<Self> {
+        let given = values.len();
+        if checked_numel(shape, size_of::<T>())? != given {
+            let allowed = format!("{given} values were given");
             return Err(Error::Shape { op: "tensor", given: shape.to_vec(), allowed });
         }
-        Ok(tensor)
+        Tensor::build(shape, |out: &mut [T]| out.iter_mut().zip(values).for_each(|(out, value)| *out = value))
     }
 
     /// All elements 0.

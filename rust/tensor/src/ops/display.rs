@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{DType, Result, Scalar, Tensor};
+use interlock::accelerator::check_interrupts;
+
+use crate::{DType, Result, Scalar, Tensor, room};
 
 const LINE_WIDTH: usize = 80;
 /// More elements than this are not all shown, but this many of each end of each dimension.
@@ -35,16 +37,14 @@ fn scientific(value: f64) -> String {
 }
 
 impl Format {
-    fn new(values: &[Scalar]) -> Self {
+    fn new(values: &[Scalar]) -> Result<Self> {
         let plain = |value: &Scalar| Format { style: Style::Plain, width: 0 }.write(*value).len();
         let Some(Scalar::Float(_)) = values.first() else {
-            return Format { style: Style::Plain, width: values.iter().map(plain).max().unwrap_or(1) };
+            return Ok(Format { style: Style::Plain, width: values.iter().map(plain).max().unwrap_or(1) });
         };
-        let numbers: Vec<f64> = values
-            .iter()
-            .map(|value| value.cast::<f64>())
-            .filter(|value| value.is_finite() && *value != 0.0)
-            .collect();
+        let numbers = values.iter().map(|value| value.cast::<f64>());
+        let numbers = numbers.filter(|value| value.is_finite() && *value != 0.0);
+        let numbers = room::collected(values.len(), numbers)?;
         let smallest = numbers.iter().fold(f64::INFINITY, |so_far, value| so_far.min(value.abs()));
         let largest = numbers.iter().fold(0.0f64, |so_far, value| so_far.max(value.abs()));
         let whole = numbers.iter().all(|value| value.fract() == 0.0);
@@ -57,7 +57,7 @@ impl Format {
         let mut format = Format { style, width: 1 };
         format.width =
             numbers.iter().map(|&value| format.write(Scalar::Float(value)).len()).max().unwrap_or(1);
-        format
+        Ok(format)
     }
 
     fn write(&self, value: Scalar) -> String {
@@ -76,48 +76,60 @@ impl Format {
     }
 }
 
-/// The parts of a tensor along its first dimension that are shown; `None` stands for those left out.
-fn parts(tensor: &Tensor, summarize: bool) -> Result<Vec<Option<Tensor>>> {
+/// How many parts of a tensor along its first dimension are shown, with the one that stands for those left out.
+fn parts(tensor: &Tensor, summarize: bool) -> usize {
     let size = tensor.shape().first().copied().unwrap_or(0);
-    let part = |at: usize| tensor.select(0, i64::try_from(at).unwrap_or(i64::MAX)).map(Some);
-    if summarize && size > 2 * EDGE {
-        let head = (0..EDGE).map(part);
-        head.chain([Ok(None)]).chain((size - EDGE..size).map(part)).collect()
-    } else {
-        (0..size).map(part).collect()
-    }
+    if summarize && size > 2 * EDGE { 2 * EDGE + 1 } else { size }
+}
+
+/// One of the [`parts`]; `None` stands for those left out.
+fn part(tensor: &Tensor, summarize: bool, at: usize) -> Result<Option<Tensor>> {
+    let size = tensor.shape().first().copied().unwrap_or(0);
+    let place = match at {
+        at if !summarize || size <= 2 * EDGE || at < EDGE => at,
+        EDGE => return Ok(None),
+        at => size - (2 * EDGE + 1 - at),
+    };
+    tensor.select(0, i64::try_from(place).unwrap_or(i64::MAX)).map(Some)
 }
 
 fn shown(tensor: &Tensor, summarize: bool, into: &mut Vec<Scalar>) -> Result<()> {
     if tensor.ndim() == 0 {
-        into.push(tensor.item()?);
-        return Ok(());
+        return room::push(into, tensor.item()?);
     }
-    parts(tensor, summarize)?.iter().flatten().try_for_each(|part| shown(part, summarize, into))
+    for at in 0..parts(tensor, summarize) {
+        if let Some(part) = part(tensor, summarize, at)? {
+            shown(&part, summarize, into)?;
+        }
+    }
+    // No lock is held here, so a signal handler may use the tensor.
+    Ok(check_interrupts()?)
 }
 
-fn write(tensor: &Tensor, indent: usize, summarize: bool, format: &Format) -> Result<String> {
-    match tensor.ndim() {
-        0 => Ok(format.write(tensor.item()?)),
-        1 => {
-            let per_line = (LINE_WIDTH.saturating_sub(indent) / (format.width + 2)).max(1);
-            let texts = parts(tensor, summarize)?.into_iter().map(|part| match part {
-                Some(part) => Ok(format.write(part.item()?)),
-                None => Ok(" ...".to_owned()),
-            });
-            let texts = texts.collect::<Result<Vec<_>>>()?;
-            let lines: Vec<String> = texts.chunks(per_line).map(|line| line.join(", ")).collect();
-            Ok(format!("[{}]", lines.join(&format!(",\n{}", " ".repeat(indent + 1)))))
+fn write(tensor: &Tensor, indent: usize, summarize: bool, format: &Format, into: &mut String) -> Result<()> {
+    if tensor.ndim() == 0 {
+        return room::write(into, &format.write(tensor.item()?));
+    }
+    let line = |count: usize| format!(",{}{}", "\n".repeat(count), " ".repeat(indent + 1));
+    let (between, next_line) = match tensor.ndim() {
+        1 => (", ".to_owned(), line(1)),
+        ndim => (line(ndim - 1), line(ndim - 1)),
+    };
+    let per_line = (LINE_WIDTH.saturating_sub(indent) / (format.width + 2)).max(1);
+    let is_row = tensor.ndim() == 1;
+    room::write(into, "[")?;
+    for at in 0..parts(tensor, summarize) {
+        if at > 0 {
+            room::write(into, if at % per_line == 0 { &next_line } else { &between })?;
         }
-        ndim => {
-            let texts = parts(tensor, summarize)?.into_iter().map(|part| match part {
-                Some(part) => write(&part, indent + 1, summarize, format),
-                None => Ok("...".to_owned()),
-            });
-            let texts = texts.collect::<Result<Vec<_>>>()?;
-            Ok(format!("[{}]", texts.join(&format!(",{}{}", "\n".repeat(ndim - 1), " ".repeat(indent + 1)))))
+        match part(tensor, summarize, at)? {
+            Some(part) if is_row => room::write(into, &format.write(part.item()?))?,
+            Some(part) => write(&part, indent + 1, summarize, format, into)?,
+            None => room::write(into, if is_row { " ..." } else { "..." })?,
         }
     }
+    check_interrupts()?;
+    room::write(into, "]")
 }
 
 fn values(tensor: &Tensor, indent: usize) -> Result<String> {
@@ -132,7 +144,9 @@ fn values(tensor: &Tensor, indent: usize) -> Result<String> {
     } else {
         tensor.to_scalars()?
     };
-    write(tensor, indent, summarize, &Format::new(&numbers))
+    let mut text = String::new();
+    write(tensor, indent, summarize, &Format::new(&numbers)?, &mut text)?;
+    Ok(text)
 }
 
 impl Tensor {
@@ -160,21 +174,24 @@ impl Tensor {
             Ok(None) => {}
             Err(_) => suffixes.push("grad_fn=<Invalid>".to_owned()),
         }
-        let mut text = format!("{prefix}{body}");
+        let mut text = String::new();
+        room::write(&mut text, prefix)?;
+        room::write(&mut text, &body)?;
         let mut line = prefix.len() + body.len();
         if let Some(start) = body.rfind('\n') {
             line = body.len() - start;
         }
         for suffix in suffixes {
             if line + suffix.len() + 2 > LINE_WIDTH {
-                text += &format!(",\n{}{suffix}", " ".repeat(indent));
+                room::write(&mut text, &format!(",\n{}{suffix}", " ".repeat(indent)))?;
                 line = indent + suffix.len();
             } else {
-                text += &format!(", {suffix}");
+                room::write(&mut text, &format!(", {suffix}"))?;
                 line += suffix.len() + 2;
             }
         }
-        Ok(text + ")")
+        room::write(&mut text, ")")?;
+        Ok(text)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Elements as numbers outside of a tensor. Those of a device are waited for.
 
 use crate::dtype::dispatch;
+use crate::room::{collected, room};
 use crate::storage::Span;
 use crate::{Element, Error, Result, Scalar, Tensor};
 
@@ -27,7 +28,9 @@ impl Tensor {
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let plain = self.fetched()?.cast(T::DTYPE)?.contiguous()?;
         let (start, end) = (plain.storage_offset(), plain.storage_offset() + plain.numel());
-        Ok(plain.read(|data: &[T]| data.get(start..end).unwrap_or_default().to_vec()))
+        let mut values = room(plain.numel())?;
+        plain.read(|data: &[T]| values.extend_from_slice(data.get(start..end).unwrap_or_default()));
+        Ok(values)
     }
 
     /// Reads the whole memory, which is of the processor.
@@ -38,7 +41,7 @@ impl Tensor {
     /// All elements in row-major order, as numbers outside of a tensor.
     pub fn to_scalars(&self) -> Result<Vec<Scalar>> {
         dispatch!(self.dtype(), T => {
-            self.to_vec::<T>().map(|values| values.into_iter().map(T::to_scalar).collect())
+            self.to_vec::<T>().and_then(|values| collected(values.len(), values.into_iter().map(T::to_scalar)))
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Indexing as Python writes it.
 
 use crate::element::Truth;
+use crate::room::collected;
 use crate::{DType, Error, Result, Tensor};
 
 pub(super) const OP: &str = "index";
@@ -133,16 +134,16 @@ fn positions_of(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
         DType::Int64 => {
             let size = sizes.first().copied().unwrap_or(0);
             let count = i64::try_from(size).unwrap_or(i64::MAX);
-            let positions = tensor.to_vec::<i64>()?.into_iter().map(|index| {
-                let place = if index < 0 { index.saturating_add(count) } else { index };
+            let mut positions = tensor.to_vec::<i64>()?;
+            for index in &mut positions {
+                let place = if *index < 0 { index.saturating_add(count) } else { *index };
                 let what = "elements of the dimension";
-                if (0..count).contains(&place) {
-                    Ok(place)
-                } else {
-                    Err(Error::OutOfRange { op: OP, index, what, size })
+                if !(0..count).contains(&place) {
+                    return Err(Error::OutOfRange { op: OP, index: *index, what, size });
                 }
-            });
-            Ok(vec![Tensor::from_slice(&positions.collect::<Result<Vec<_>>>()?, tensor.shape())?])
+                *index = place;
+            }
+            Ok(vec![Tensor::from_slice(&positions, tensor.shape())?])
         }
         DType::Bool => {
             let own = sizes.get(..tensor.ndim()).unwrap_or_default();
@@ -155,13 +156,17 @@ fn positions_of(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
                 });
             }
             let truths = tensor.to_vec::<Truth>()?;
-            let places: Vec<usize> =
-                truths.iter().enumerate().filter(|(_, truth)| truth.get()).map(|(place, _)| place).collect();
+            let count = truths.iter().filter(|truth| truth.get()).count();
+            let places = truths.iter().enumerate().filter(|(_, truth)| truth.get()).map(|(place, _)| place);
+            let places = collected(count, places)?;
+            drop(truths);
             let strides = crate::shape::contiguous_strides(own);
             let coordinates = own.iter().zip(strides).map(|(&size, stride)| {
                 let coordinate =
                     |place: &usize| i64::try_from(place / stride.max(1) % size.max(1)).unwrap_or(0);
-                Tensor::from_slice(&places.iter().map(coordinate).collect::<Vec<_>>(), &[places.len()])
+                Tensor::build(&[places.len()], |out: &mut [i64]| {
+                    out.iter_mut().zip(&places).for_each(|(out, place)| *out = coordinate(place));
+                })
             });
             coordinates.collect()
         }

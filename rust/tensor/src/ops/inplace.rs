@@ -10,6 +10,7 @@ use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 impl Tensor {
     /// Changes this tensor in place: checks, `work`, a new version, and the new history. The first
     /// gradient that `backward` gives is that of the old value, the others are those of `inputs`.
+    /// A tensor of integers or truth values has no gradient and gets no history.
     pub(super) fn change(
         &self,
         op: &'static str,
@@ -18,9 +19,10 @@ impl Tensor {
         work: impl FnOnce(Option<&mut Record>) -> Result<()>,
         backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Result<&Tensor> {
-        check_in_place(op, self, inputs)?;
+        let differentiable = self.dtype().is_floating_point();
+        check_in_place(op, self, if differentiable { inputs } else { &[] })?;
         let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
-        let mut record = Record::new(node, &all)?;
+        let mut record = if differentiable { Record::new(node, &all)? } else { None };
         work(record.as_mut())?;
         self.storage_handle().bump_version();
         if let Some(record) = record {
@@ -151,18 +153,34 @@ impl Tensor {
 
     /// All elements 0.
     pub fn zero_(&self) -> Result<&Tensor> {
-        self.overwrite("zero_", "ZeroBackward0", Scalar::Int(0))
+        self.overwrite("zero_", "ZeroBackward0", Scalar::Int(0), &[])
     }
 
-    /// All elements `value`.
-    pub fn fill_(&self, value: impl Into<Scalar>) -> Result<&Tensor> {
-        self.overwrite("fill_", "FillBackward0", value.into())
+    /// All elements `value`, a number or a tensor without dimensions. The gradient of a tensor is the sum of all.
+    pub fn fill_<'a>(&self, value: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        let (op, node) = ("fill_", "FillBackward0");
+        match value.into() {
+            Operand::Scalar(value) => self.overwrite(op, node, value, &[]),
+            Operand::Tensor(value) if value.ndim() == 0 => self.overwrite(op, node, value.item()?, &[value]),
+            Operand::Tensor(value) => {
+                let allowed = "the value must be a number or a tensor without dimensions".to_owned();
+                Err(Error::Shape { op, given: value.shape().to_vec(), allowed })
+            }
+        }
     }
 
-    fn overwrite(&self, op: &'static str, node: &'static str, value: Scalar) -> Result<&Tensor> {
+    fn overwrite(
+        &self,
+        op: &'static str,
+        node: &'static str,
+        value: Scalar,
+        inputs: &[&Tensor],
+    ) -> Result<&Tensor> {
         let source = Operand::Scalar(value).tensor(self.dtype())?;
         let work = |_: Option<&mut Record>| dispatch!(self.dtype(), T => kernel::update(op, self, &source, |_: T, value: T| value));
-        self.change(op, node, &[], work, |_, _| Ok(vec![None]))
+        self.change(op, node, inputs, work, |context, gradient| {
+            Ok(vec![overwritten(context, gradient)?, context.gradient(1, || gradient.sum(None, false))?])
+        })
     }
 
     /// All elements those of `source`, which broadcasts, is converted and may be on another device.
@@ -183,11 +201,16 @@ impl Tensor {
             });
         }
         let work = |_: Option<&mut Record>| super::transfer::copy_into(self, source, non_blocking);
-        self.change(op, "CopyBackwards", &[source], work, |_, gradient| {
+        self.change(op, "CopyBackwards", &[source], work, |context, gradient| {
             // The engine brings the gradient to the device of the source.
-            Ok(vec![None, Some(gradient.clone())])
+            Ok(vec![overwritten(context, gradient)?, Some(gradient.clone())])
         })
     }
+}
+
+/// The gradient of a value that was replaced: zeros, because the tensor it came from was used all the same.
+fn overwritten(context: &Context<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
+    context.gradient(0, || Tensor::zeros(gradient.shape(), gradient.options()))
 }
 
 /// Adds to a tensor that only the engine knows: no record, no new version.

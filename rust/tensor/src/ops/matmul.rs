@@ -1,7 +1,7 @@
 //! Matrix products of tensors of any number of dimensions.
 
 use crate::autograd::Record;
-use crate::kernel::{self, Matrix, Plan};
+use crate::kernel::{self, Matrix, Pairs, Plan};
 use crate::shape::{broadcast, pairs};
 use crate::{DType, Error, Result, Tensor};
 
@@ -26,21 +26,13 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let batch = broadcast(OP, &sizes(&batch_a), &sizes(&batch_b)).map_err(|_| misfit())?;
     let strides = (batch_strides(&batch_a, batch.len()), batch_strides(&batch_b, batch.len()));
     let plan = Plan::new(&batch, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
-    let (mut lefts, mut rights) = (Vec::new(), Vec::new());
-    plan.rows(|[start_a, start_b]| {
-        for i in 0..plan.length {
-            let [step_a, step_b] = plan.steps;
-            lefts.push(matrix(start_a + i * step_a, rows, depth));
-            rights.push(matrix(start_b + i * step_b, depth_b, columns));
-        }
-    });
+    let pairs = Pairs { plan, left: matrix(rows, depth), right: matrix(depth_b, columns) };
     let mut shape = batch;
     shape.extend([rows.0, columns.0]);
-    let (left, right) = ((a, lefts), (b, rights));
     let out = match a.dtype() {
-        DType::Float32 => kernel::product::<f32>(&shape, left, right),
-        DType::Float64 => kernel::product::<f64>(&shape, left, right),
-        DType::Int64 => kernel::product::<i64>(&shape, left, right),
+        DType::Float32 => kernel::product::<f32>(&shape, a, b, pairs),
+        DType::Float64 => kernel::product::<f64>(&shape, a, b, pairs),
+        DType::Int64 => kernel::product::<i64>(&shape, a, b, pairs),
         DType::Bool => Err(Error::DType { op: OP, given: DType::Bool, allowed: "numbers are needed" }),
     }?;
     let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
@@ -75,8 +67,9 @@ fn batch_strides(dims: &[Dim], ndim: usize) -> Vec<usize> {
     std::iter::repeat_n(0, ndim - dims.len()).chain(own).collect()
 }
 
-fn matrix(start: usize, (rows, row_step): Dim, (columns, column_step): Dim) -> Matrix {
-    Matrix { start, rows, columns, row_step, column_step }
+/// A matrix of these dimensions, wherever it starts.
+fn matrix((rows, row_step): Dim, (columns, column_step): Dim) -> Matrix {
+    Matrix { start: 0, rows, columns, row_step, column_step }
 }
 
 impl Tensor {

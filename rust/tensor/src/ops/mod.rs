@@ -16,6 +16,7 @@ mod power;
 mod random;
 mod reduce;
 mod rows;
+mod select;
 mod strided;
 mod transfer;
 mod unary;

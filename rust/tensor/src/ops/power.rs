@@ -2,6 +2,7 @@
 
 use super::binary::meet;
 use super::operand::Operand;
+use super::select::zero_where;
 use crate::autograd::Record;
 use crate::dtype::dispatch_float;
 use crate::{DType, Error, Result, Scalar, Tensor, kernel};
@@ -47,42 +48,67 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
             _ => kernel::zip(op, &at.shape, &at.a, &at.b, T::powf),
         })?,
     };
-    if let Some(mut record) = Record::new("PowBackward0", &[&at.left, &at.right])? {
-        let (left, right) = (record.save(&at.left)?, record.save(&at.right)?);
-        record.finish(&out, move |context, gradient| {
-            let (x, e) = (context.saved(left)?, context.saved(right)?);
-            Ok(vec![
-                context.gradient(0, || {
-                    // Where the exponent is 0 the slope is 0, also at 0.
-                    let lower = match () {
-                        // Looking at an exponent on a device would mean to wait.
-                        () if e.ndim() == 0 && !e.is_on_device() => {
-                            let value: f64 = e.item()?.cast();
-                            if value == 0.0 {
-                                return gradient.mul(0.0);
-                            }
-                            if value == 1.0 {
-                                return Ok(gradient.clone());
-                            }
-                            if value == 2.0 { x.clone() } else { power(&x, value - 1.0)? }
-                        }
-                        () => {
-                            let some = e.detached().not_equal(0.0)?;
-                            power(&x, &e.sub(1.0)?)?.mul(&some)?
-                        }
-                    };
-                    gradient.mul(&lower.mul(&e)?)
-                })?,
-                context.gradient(1, || {
-                    // 0 to any positive power is 0: it does not change with the exponent.
-                    let zero = x.detached().not_equal(0.0)?;
-                    let logarithm = x.add(&zero.logical_not()?)?.log()?.mul(&zero)?;
-                    gradient.mul(&power(&x, &e)?.mul(&logarithm)?)
-                })?,
-            ])
-        });
+    match (base, exponent) {
+        (_, Operand::Scalar(exponent)) => record_number_as_exponent(&at.left, exponent, &out)?,
+        (Operand::Scalar(base), _) => record_number_as_base(base, &at.right, &out)?,
+        _ => record_tensors(&at.left, &at.right, &out)?,
     }
     Ok(out)
+}
+
+fn record_number_as_exponent(base: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
+    let Some(mut record) = Record::new("PowBackward0", &[base])? else { return Ok(()) };
+    let slot = record.save(base)?;
+    record.finish(out, move |context, gradient| {
+        let base = context.saved(slot)?;
+        let value: f64 = exponent.cast();
+        if value == 0.0 {
+            // 0 also where the base is 0 and a lower power of it is infinite.
+            return Ok(vec![Some(Tensor::zeros(base.shape(), base.options())?)]);
+        }
+        let lower = if value == 2.0 { base } else { power(&base, value - 1.0)? };
+        Ok(vec![Some(gradient.mul(&lower.mul(exponent)?)?)])
+    });
+    Ok(())
+}
+
+fn record_number_as_base(base: Scalar, exponent: &Tensor, out: &Tensor) -> Result<()> {
+    let Some(mut record) = Record::new("PowBackward2", &[exponent])? else { return Ok(()) };
+    let (input, output) = (record.save(exponent)?, record.save_output(out)?);
+    record.finish(out, move |context, gradient| {
+        let base: f64 = base.cast();
+        let slope = context.saved(output)?.mul(base.ln())?;
+        let slope = if base == 0.0 {
+            zero_where(&context.saved(input)?.detached().greater_equal(0.0)?, &slope)?
+        } else {
+            slope
+        };
+        Ok(vec![Some(gradient.mul(&slope)?)])
+    });
+    Ok(())
+}
+
+fn record_tensors(base: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
+    let Some(mut record) = Record::new("PowBackward1", &[base, exponent])? else { return Ok(()) };
+    let (left, right) = (record.save(base)?, record.save(exponent)?);
+    let output = record.save_output(out)?;
+    record.finish(out, move |context, gradient| {
+        let (base, exponent) = (context.saved(left)?, context.saved(right)?);
+        let of_base = || {
+            let lower = power(&base, &exponent.sub(1i64)?)?;
+            // A power with exponent 0 is constant, also where the base is 0 and the lower power infinite.
+            zero_where(&exponent.detached().equal(0i64)?, &gradient.mul(&exponent.mul(&lower)?)?)
+        };
+        let of_exponent = || {
+            // 0 to any power that is not negative does not change with the exponent.
+            let (base, exponent) = (base.detached(), exponent.detached());
+            let constant = base.equal(0i64)?.mul(&exponent.greater_equal(0i64)?)?;
+            let logarithm = context.saved(left)?.log()?;
+            gradient.mul(&zero_where(&constant, &context.saved(output)?.mul(&logarithm)?)?)
+        };
+        Ok(vec![context.gradient(0, of_base)?, context.gradient(1, of_exponent)?])
+    });
+    Ok(())
 }
 
 impl Tensor {

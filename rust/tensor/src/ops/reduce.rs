@@ -1,7 +1,9 @@
 //! Sums, means, extremes.
 
+use super::select::zero_where;
 use crate::autograd::Record;
 use crate::dtype::dispatch;
+use crate::element::Truth;
 use crate::shape::dimension;
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
@@ -50,6 +52,15 @@ fn signed(shape: &[usize]) -> Vec<i64> {
     shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }
 
+/// Where an element is not the extreme of its group. The extreme of a group with a NaN is every NaN in it.
+fn differ(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
+    dispatch!(elements.dtype(), T => {
+        kernel::zip("ne", elements.shape(), elements, best, |element: T, best: T| {
+            Truth::new(element != best && !(element.is_nan() && best.is_nan()))
+        })
+    })
+}
+
 /// Sums over what was broadcast, so that the result has `shape`.
 pub(crate) fn sum_to(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
     if tensor.shape() == shape {
@@ -95,7 +106,8 @@ impl Tensor {
             kernel::map(op, &sum, move |value: T| T::from_f64(value.to_f64() / count))
         })?;
         if let Some(record) = Record::new("MeanBackward0", &[self])? {
-            let (ones, before, count) = (over.ones, signed(self.shape()), over.count as f64);
+            // An empty tensor has an empty gradient, which must not become NaN when it is summed.
+            let (ones, before, count) = (over.ones, signed(self.shape()), over.count.max(1) as f64);
             record.finish(&total, move |_, gradient| {
                 Ok(vec![Some(gradient.div(count)?.reshaped(&ones)?.expand(&before)?)])
             });
@@ -150,9 +162,10 @@ impl Tensor {
                 (0i64..).zip(&over.marks).filter(|(_, mark)| **mark).map(|(dim, _)| dim).collect();
             record.finish(&out, move |context, gradient| {
                 let best = context.saved(output)?.detached().reshaped(&ones)?;
-                let chosen = context.saved(input)?.detached().equal(&best)?.cast(gradient.dtype())?;
-                let share = chosen.div(&chosen.sum(Some(&dims), true)?)?;
-                Ok(vec![Some(gradient.reshaped(&ones)?.mul(&share)?)])
+                let passed = differ(&context.saved(input)?.detached(), &best)?;
+                let count = passed.logical_not()?.sum(Some(&dims), true)?;
+                let share = gradient.reshaped(&ones)?.div(&count.cast(gradient.dtype())?)?;
+                Ok(vec![Some(zero_where(&passed, &share)?)])
             });
         }
         Ok(out)

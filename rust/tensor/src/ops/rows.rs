@@ -1,9 +1,12 @@
 //! Elements at positions that tensors name: copied out, written, and added up by the gradient.
 
+use std::sync::Arc;
+
 use super::index::{OP, trim};
-use crate::autograd::Record;
+use crate::autograd::{Context, Record};
 use crate::dtype::dispatch;
 use crate::kernel::{self, Rows};
+use crate::room::{collected, filled};
 use crate::shape::broadcast;
 use crate::{Error, Result, Tensor};
 
@@ -22,8 +25,8 @@ fn rows_at(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<Rows> {
         other => other,
     })?;
     let length = after.iter().product();
-    let count: usize = wide.iter().product();
-    let mut inner = vec![0usize; count];
+    let count = crate::shape::checked_numel(&wide, size_of::<i64>())?;
+    let mut inner = filled(0usize, count)?;
     let sizes: Vec<i64> = wide.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
     for (position, &size) in positions.iter().zip(indexed) {
         for (place, index) in inner.iter_mut().zip(position.expand(&sizes)?.to_vec::<i64>()?) {
@@ -36,18 +39,24 @@ fn rows_at(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<Rows> {
     crate::shape::checked_numel(&result, source.dtype().size())?;
     // Rows of no elements have no places: there is nothing to copy.
     let outer = if length == 0 { 0 } else { outer };
-    let places = (0..outer).flat_map(|start| inner.iter().map(move |place| start * block + place)).collect();
+    let places = (0..outer).flat_map(|start| inner.iter().map(move |place| start * block + place));
+    let places = Arc::new(collected(outer.saturating_mul(count), places)?);
     Ok(Rows { places, length, shape: result })
 }
 
 impl Tensor {
     /// The elements at positions of the dimensions from `dim` on.
     pub(super) fn gather(&self, dim: usize, positions: &[Tensor]) -> Result<Tensor> {
-        let rows = rows_at(self, dim, positions)?;
-        let out = self.take(&rows)?;
-        if let Some(record) = Record::new("IndexBackward0", &[self])? {
-            let before = self.shape().to_vec();
-            record.finish(&out, move |_, gradient| Ok(vec![Some(spread(gradient, &rows, &before)?)]));
+        self.pick(&Arc::new(rows_at(self, dim, positions)?))
+    }
+
+    fn pick(&self, rows: &Arc<Rows>) -> Result<Tensor> {
+        let out = self.take(rows)?;
+        if let Some(mut record) = Record::new("IndexBackward0", &[self])? {
+            let (slot, before) = (record.keep(rows.clone()), self.shape().to_vec());
+            record.finish(&out, move |context, gradient| {
+                Ok(vec![Some(spread(gradient, &context.kept(slot)?, &before)?)])
+            });
         }
         Ok(out)
     }
@@ -65,27 +74,29 @@ impl Tensor {
         // A number may come from the processor.
         let place = if value.ndim() == 0 { self.device() } else { value.device() };
         let value = value.to((self.dtype(), place), self.is_on_device())?.expand(&sizes)?;
-        let (before, kept) = (self.shape().to_vec(), rows.clone());
-        self.change(
-            PUT,
-            "IndexPutBackward0",
-            &[&value],
-            |_| {
-                let whole = self.detached().contiguous_copy()?;
-                whole.put_rows(&rows, &value.detached())?;
-                dispatch!(self.dtype(), T => kernel::update(PUT, self, &whole, |_: T, new: T| new))
-            },
-            move |context, gradient| {
-                let zeros = Tensor::zeros(&kept.shape, gradient.options())?;
-                let left = context.gradient(0, || {
-                    let left = gradient.contiguous_copy()?;
-                    left.put_rows(&kept, &zeros)?;
-                    left.reshaped(&before)
-                })?;
-                Ok(vec![left, context.gradient(1, || gradient.take(&kept))?])
-            },
-        )
-        .map(drop)
+        self.put(&Arc::new(rows), &value)
+    }
+
+    /// Writes `value` to the rows. Both gradients are recorded operations, which can be differentiated again.
+    fn put(&self, rows: &Arc<Rows>, value: &Tensor) -> Result<()> {
+        let work = |record: Option<&mut Record>| {
+            if let Some(record) = record {
+                record.keep(rows.clone());
+            }
+            let whole = self.detached().contiguous_copy()?;
+            whole.put_rows(rows, &value.detached())?;
+            dispatch!(self.dtype(), T => kernel::update(PUT, self, &whole, |_: T, new: T| new))
+        };
+        let backward = |context: &Context<'_>, gradient: &Tensor| {
+            let rows: Arc<Rows> = context.kept(0)?;
+            let left = context.gradient(0, || {
+                let left = gradient.contiguous_copy()?;
+                left.put(&rows, &Tensor::zeros(&rows.shape, gradient.options())?)?;
+                Ok(left)
+            })?;
+            Ok(vec![left, context.gradient(1, || gradient.pick(&rows))?])
+        };
+        self.change(PUT, "IndexPutBackward0", &[value], work, backward).map(drop)
     }
 
     fn put_rows(&self, rows: &Rows, value: &Tensor) -> Result<()> {
@@ -98,12 +109,12 @@ impl Tensor {
 }
 
 /// A gradient of what was gathered, added up at its places in a tensor of shape `before`.
-fn spread(gradient: &Tensor, rows: &Rows, before: &[usize]) -> Result<Tensor> {
+fn spread(gradient: &Tensor, rows: &Arc<Rows>, before: &[usize]) -> Result<Tensor> {
     let source = gradient.detached().contiguous()?;
     let out = dispatch!(gradient.dtype(), T => kernel::spread::<T>(OP, &source, rows, before))?;
-    if let Some(record) = Record::new("IndexSpreadBackward0", &[gradient])? {
-        let rows = rows.clone();
-        record.finish(&out, move |_, second| Ok(vec![Some(second.take(&rows)?)]));
+    if let Some(mut record) = Record::new("IndexSpreadBackward0", &[gradient])? {
+        let slot = record.keep(rows.clone());
+        record.finish(&out, move |context, second| Ok(vec![Some(second.pick(&context.kept(slot)?)?)]));
     }
     Ok(out)
 }

@@ -64,7 +64,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// Each element, 0 where it is negative. Its slope at 0 is 0.
+    /// Each element, 0 where it is negative. The gradient at 0 is 0, and passes through NaN unchanged.
     pub fn relu(&self) -> Result<Tensor> {
         let op = "relu";
         if self.dtype() == DType::Bool {
@@ -77,7 +77,7 @@ impl Tensor {
         if let Some(mut record) = Record::new("ReluBackward0", &[self])? {
             let slot = record.save_output(&out)?;
             record.finish(&out, move |context, gradient| {
-                Ok(vec![Some(gradient.mul(&positive(&context.saved(slot)?)?)?)])
+                Ok(vec![Some(threshold_backward(gradient, &context.saved(slot)?)?)])
             });
         }
         Ok(out)
@@ -92,21 +92,49 @@ impl Tensor {
         if let Some(mut record) = Record::new("AbsBackward0", &[self])? {
             let slot = record.save(self)?;
             record.finish(&out, move |context, gradient| {
-                let x = context.saved(slot)?.detached();
-                let sign = positive(&x)?.sub(&positive(&x.neg()?)?)?;
-                Ok(vec![Some(gradient.mul(&sign)?)])
+                Ok(vec![Some(gradient.mul(&context.saved(slot)?.sign()?)?)])
+            });
+        }
+        Ok(out)
+    }
+
+    /// 1, -1 or 0 (also for NaN), in the tensor's own type. The gradient is 0.
+    fn sign(&self) -> Result<Tensor> {
+        let out = dispatch!(self.dtype(), T => {
+            let zero = T::default();
+            kernel::map("sign", self, move |value: T| {
+                T::from_i64(i64::from(value > zero) - i64::from(value < zero))
+            })
+        })?;
+        if let Some(record) = Record::new("SignBackward0", &[self])? {
+            record.finish(&out, |_, gradient| {
+                Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
             });
         }
         Ok(out)
     }
 }
 
-/// 1 where an element is above 0, else 0, in the tensor's own type and without history.
-fn positive(tensor: &Tensor) -> Result<Tensor> {
-    dispatch!(tensor.dtype(), T => {
-        let (zero, one) = (T::default(), T::from_i64(1));
-        kernel::map("sign", tensor, move |value: T| if value > zero { one } else { zero })
-    })
+/// The gradient of `relu`: `gradient` where `output` is not 0. It depends on `output` with gradient 0, so that a
+/// recorded backward pass can be differentiated again.
+fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
+    let op = "threshold_backward";
+    let out = dispatch!(gradient.dtype(), T => {
+        let zero = T::default();
+        kernel::zip(op, gradient.shape(), gradient, &output.detached(), move |gradient: T, output: T| {
+            if output <= zero { zero } else { gradient }
+        })
+    })?;
+    if let Some(mut record) = Record::new("ThresholdBackwardBackward0", &[gradient, output])? {
+        let slot = record.save(output)?;
+        record.finish(&out, move |context, second| {
+            Ok(vec![
+                context.gradient(0, || threshold_backward(second, &context.saved(slot)?))?,
+                context.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
+            ])
+        });
+    }
+    Ok(out)
 }
 
 #[cfg(test)]

@@ -12,6 +12,10 @@ pub(super) fn view(
     backward: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let out = source.alias(layout);
+    if source.is_inference() {
+        // A view of an inference tensor is one itself, outside of inference mode, too: it has no history.
+        return Ok(out);
+    }
     track_view(&out, source);
     if let Some(record) = Record::new(name, &[source])? {
         record.finish(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]));

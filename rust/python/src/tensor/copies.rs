@@ -1,0 +1,88 @@
+//! `copy.copy` and `copy.deepcopy`.
+
+use std::sync::Arc;
+
+use interlock::accelerator::Device;
+use interlock_tensor::{Result, Tensor as CoreTensor};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::errors::OrRaise;
+use super::{Tensor, call, weight};
+
+#[pymethods]
+impl Tensor {
+    /// Return a leaf with the same memory and `requires_grad`, without history and without a gradient.
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Tensor> {
+        let copy = self.0.detach();
+        copy.set_requires_grad(self.0.requires_grad()).or_raise(py)?;
+        Ok(Tensor(copy))
+    }
+
+    /// Return a leaf with memory of its own and a copy of the gradient.
+    ///
+    /// Tensors that share memory still share it after `copy.deepcopy` of an object that holds them. Raises
+    /// RuntimeError for the result of an operation, because its history is not copied.
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyDict>) -> PyResult<Bound<'py, Self>> {
+        let py = slf.py();
+        let source = &slf.get().0;
+        // Each read of `grad` makes another Python object of one tensor, so the object's id does not identify it.
+        let key = ("interlock.Tensor", source.identity());
+        if let Some(known) = memo.get_item(key)? {
+            return Ok(known.get_item(0)?.cast_into::<Self>()?);
+        }
+        if !source.is_leaf().or_raise(py)? {
+            return Err(PyRuntimeError::new_err(
+                "deepcopy(): the tensor must be a leaf, got the result of an operation; detach() it first",
+            ));
+        }
+        let storage = copied_storage(slf, memo)?;
+        let copy = CoreTensor::from_storage(
+            storage.get().0.storage(),
+            source.dtype(),
+            source.shape(),
+            source.strides(),
+            source.storage_offset(),
+        );
+        let copy = copy.or_raise(py)?;
+        copy.set_requires_grad(source.requires_grad()).or_raise(py)?;
+        if let Some(grad) = source.grad() {
+            let grad = Bound::new(py, Tensor(grad))?;
+            let grad = py.import("copy")?.call_method1("deepcopy", (grad, memo))?.cast_into::<Self>()?;
+            copy.set_grad(Some(grad.get().0.clone())).or_raise(py)?;
+        }
+        let copy = Bound::new(py, Tensor(copy))?;
+        // The source is held as well, so that no other tensor gets its identity while the memo lives.
+        memo.set_item(key, (&copy, slf))?;
+        Ok(copy)
+    }
+}
+
+/// A tensor over a copy of all memory of the storage of `source`: one for all its views.
+fn copied_storage<'py>(
+    source: &Bound<'py, Tensor>,
+    memo: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, Tensor>> {
+    let py = source.py();
+    let tensor = &source.get().0;
+    let key = ("interlock.Storage", Arc::as_ptr(&tensor.storage()).addr());
+    if let Some(known) = memo.get_item(key)? {
+        return Ok(known.get_item(0)?.cast_into::<Tensor>()?);
+    }
+    let copy = call(py, weight(tensor), || copy_all(tensor))?;
+    let copy = Bound::new(py, Tensor(copy))?;
+    memo.set_item(key, (&copy, source))?;
+    Ok(copy)
+}
+
+fn copy_all(tensor: &CoreTensor) -> Result<CoreTensor> {
+    let (storage, dtype) = (tensor.storage(), tensor.dtype());
+    let count = storage.bytes() / dtype.size();
+    let whole = CoreTensor::from_storage(storage, dtype, &[count], &[1], 0)?;
+    if tensor.is_on_device() {
+        // By way of the processor, which also reaches memory that no kernel here can read.
+        return whole.to((dtype, Device::CPU), false)?.to((dtype, tensor.device()), false);
+    }
+    whole.contiguous_copy()
+}

@@ -1,0 +1,52 @@
+//! Iteration over the first dimension.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use interlock_tensor::Tensor as CoreTensor;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use super::Tensor;
+use super::errors::IntoTensor;
+
+/// The parts of a tensor along its first dimension, each a view that is made when it is asked for.
+#[pyclass(frozen, module = "interlock")]
+pub(super) struct TensorIterator {
+    tensor: CoreTensor,
+    next: AtomicUsize,
+    size: usize,
+}
+
+#[pymethods]
+impl TensorIterator {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
+        /// `list(tensor)` never returns to the interpreter's loop, where signals are handled.
+        const BETWEEN_SIGNALS: usize = 4096;
+        let step = |next: usize| (next < self.size).then(|| next + 1);
+        let Ok(place) = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step) else {
+            return Ok(None);
+        };
+        if place % BETWEEN_SIGNALS == BETWEEN_SIGNALS - 1 {
+            py.check_signals()?;
+        }
+        self.tensor.select(0, i64::try_from(place).unwrap_or(i64::MAX)).into_tensor(py).map(Some)
+    }
+
+    fn __length_hint__(&self) -> usize {
+        self.size.saturating_sub(self.next.load(Ordering::Relaxed))
+    }
+}
+
+#[pymethods]
+impl Tensor {
+    fn __iter__(&self) -> PyResult<TensorIterator> {
+        let Some(&size) = self.0.shape().first() else {
+            return Err(PyTypeError::new_err("a tensor without dimensions cannot be iterated over"));
+        };
+        Ok(TensorIterator { tensor: self.0.clone(), next: AtomicUsize::new(0), size })
+    }
+}

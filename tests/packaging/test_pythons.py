@@ -1,0 +1,93 @@
+"""`make test-pythons`: the interpreters it takes, and the watch over a suite."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+from tests import child
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = ROOT / "tools"
+
+
+def answer(code: str, **variables: str) -> object:
+    """Return what `code` leaves in `answer`, with the tool imported as `pythons`."""
+    program = f"import sys\nsys.path.insert(0, {str(TOOLS)!r})\nimport pythons\n{code}"
+    return child.value(program, env=variables)
+
+
+def interpreter(folder: Path, minor: str, printed: str) -> None:
+    """Put a program under the name of an interpreter, which prints the answer to the tool's question."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"python{minor}"
+    path.write_text(f"#!/bin/sh\necho '{printed}'\n")
+    path.chmod(0o755)
+
+
+def described(*version: int | str, usable: bool = True) -> str:
+    return json.dumps({"version": version, "usable": usable, "libraries": ""})
+
+
+def test_the_newest_release_that_can_load_the_wheel_is_taken_of_each_version(tmp_path: Path) -> None:
+    first, second, pyenv = tmp_path / "first", tmp_path / "second", tmp_path / "pyenv"
+    installed = pyenv / "versions" / "3.14.11t" / "bin"
+    installed.mkdir(parents=True)
+    interpreter(first, "3.14", described(3, 14, 2, "final", 0))
+    interpreter(second, "3.14", described(3, 14, 10, "final", 0))
+    interpreter(installed, "3.14", described(3, 14, 11, "final", 0, usable=False))
+    interpreter(first, "3.15", described(3, 15, 0, "candidate", 2))
+    interpreter(second, "3.13", "pyenv: python3.13: command not found")
+    found = answer(
+        "found = pythons.find(['3.13', '3.14', '3.15'])\n"
+        "answer = {minor: [each.release, str(each.path)] for minor, each in found.items()}",
+        PYTHONS=f"{first}:{second}",
+        PYENV_ROOT=str(pyenv),
+        PATH=str(tmp_path / "empty"),
+    )
+    assert found == {
+        "3.14": ["3.14.10", str(second / "python3.14")],
+        "3.15": ["3.15.0rc2", str(first / "python3.15")],
+    }
+
+
+def test_the_versions_of_the_tool_are_those_of_the_classifiers_from_the_oldest_on() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    supported = answer("answer = pythons.supported()")
+    assert isinstance(supported, list)
+    assert project["requires-python"] == f">={supported[0]}"
+    assert "3.14" in supported
+
+
+def test_a_version_that_is_not_supported_is_refused() -> None:
+    done = child.command([sys.executable, str(TOOLS / "pythons.py"), "3.9"])
+    assert done.code == 1
+    assert done.stderr.startswith("not supported: 3.9; supported: 3.11, ")
+
+
+def test_a_suite_that_prints_nothing_is_killed() -> None:
+    killed = answer(
+        """
+import pathlib, signal, subprocess, tempfile
+pythons.SECONDS_OF_SILENCE = 0.0
+with tempfile.NamedTemporaryFile() as log:
+    sleeping = [sys.executable, "-c", "import signal; signal.pause()"]
+    process = subprocess.Popen(sleeping, start_new_session=True)
+    answer = [pythons.watch(process, pathlib.Path(log.name)), process.returncode]
+"""
+    )
+    assert killed == [False, -6]
+
+
+def test_a_suite_that_ends_is_not_killed() -> None:
+    ended = answer(
+        """
+import pathlib, subprocess, tempfile
+with tempfile.NamedTemporaryFile() as log:
+    process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"], start_new_session=True)
+    answer = [pythons.watch(process, pathlib.Path(log.name)), process.returncode]
+"""
+    )
+    assert ended == [True, 3]

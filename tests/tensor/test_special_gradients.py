@@ -1,0 +1,190 @@
+"""First and second gradients at 0, NaN, infinity and ties. The numbers are what PyTorch 2.13 computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, nan
+
+import interlock
+import numpy as np
+import pytest
+from interlock import Tensor
+from interlock.errors import ShapeError
+
+pytestmark = pytest.mark.usefixtures("everywhere")
+
+Values = Sequence[float]
+
+
+def leaf(*values: float) -> Tensor:
+    return interlock.tensor(values, dtype=interlock.float64, requires_grad=True)
+
+
+def gradients(function: Callable[..., Tensor], *leaves: Tensor) -> list[Values]:
+    found = interlock.autograd.grad(function(*leaves).sum(), leaves)
+    return [each.tolist() for each in found]
+
+
+def second(function: Callable[[Tensor], Tensor], x: Tensor) -> Values:
+    """The gradient of the sum of the first gradient."""
+    (first,) = interlock.autograd.grad(function(x).sum(), x, create_graph=True)
+    (found,) = interlock.autograd.grad(first.sum(), x)
+    return list(found.tolist())
+
+
+def same(found: object, expected: object) -> None:
+    np.testing.assert_array_equal(np.array(found), np.array(expected))
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent", "of_base", "of_exponent"),
+    [
+        (0.0, 0.0, 0.0, 0.0),
+        (0.0, 1.0, 1.0, 0.0),
+        (0.0, 2.0, 0.0, 0.0),
+        (0.0, -1.0, -inf, -inf),
+        (-0.0, -1.0, -inf, inf),
+        (0.0, -inf, -inf, -inf),
+        (0.0, inf, nan, 0.0),
+        (nan, 0.0, 0.0, nan),
+        (-1.0, 0.0, 0.0, nan),
+        (2.0, 0.0, 0.0, np.log(2.0)),
+        (0.0, nan, nan, nan),
+    ],
+)
+def test_pow_of_tensors_has_the_gradients_of_pytorch_at_special_values(
+    base: float, exponent: float, of_base: float, of_exponent: float
+) -> None:
+    same(gradients(lambda a, b: a**b, leaf(base), leaf(exponent)), [[of_base], [of_exponent]])
+
+
+def test_pow_with_zeros_as_exponents_has_gradient_zero() -> None:
+    x = leaf(0, -0.0, 3, nan, inf)
+    (found,) = gradients(lambda x: x.pow(interlock.zeros(5, dtype=interlock.float64)), x)
+    same(found, [0.0] * 5)
+    same(gradients(lambda x: x**0, x), [[0.0] * 5])
+
+
+def test_pow_of_a_tensor_by_itself_is_zero_at_zero() -> None:
+    same(gradients(lambda x: x.pow(x), leaf(0, 1)), [[0.0, 1.0]])
+
+
+def test_pow_of_the_number_zero_has_gradient_minus_infinity_below_zero() -> None:
+    same(gradients(lambda b: 0**b, leaf(-1, 0, 2)), [[-inf, 0.0, 0.0]])
+    zero = interlock.tensor(0.0, dtype=interlock.float64)
+    same(gradients(lambda b: zero**b, leaf(-1, 0, 2)), [[-inf, 0.0, 0.0]])
+
+
+def test_relu_passes_the_gradient_through_nan_and_stops_it_at_zero() -> None:
+    same(gradients(interlock.relu, leaf(nan, inf, 0, -0.0, -inf, 2)), [[1.0, 1.0, 0.0, 0.0, 0.0, 1.0]])
+
+
+def test_relu_stops_an_infinite_gradient() -> None:
+    x = leaf(-1, 1)
+    x.relu().backward(interlock.tensor([inf, inf], dtype=interlock.float64))
+    assert x.grad is not None
+    same(x.grad.tolist(), [0.0, inf])
+
+
+@pytest.mark.parametrize("function", [Tensor.relu, Tensor.abs], ids=["relu", "abs"])
+def test_gradients_of_relu_and_abs_can_be_differentiated(function: Callable[[Tensor], Tensor]) -> None:
+    same(second(function, leaf(-1, 0, 2, nan)), [0.0] * 4)
+    same(second(lambda x: function(x) ** 2, leaf(-3, 0, 2)), [2.0 if function is Tensor.abs else 0.0, 0, 2])
+
+
+@pytest.mark.parametrize("name", ["max", "min", "amax", "amin"])
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((1, nan, 3), (0, 1, 0)),
+        ((nan, 2, nan), (0.5, 0, 0.5)),
+        ((nan, nan), (0.5, 0.5)),
+        ((-0.0, 0.0), (0.5, 0.5)),
+        ((inf, inf), (0.5, 0.5)),
+        ((5,), (1,)),
+    ],
+)
+def test_extremes_give_the_gradient_to_nan_or_share_it_among_ties(
+    name: str, values: Values, expected: Values
+) -> None:
+    same(gradients(lambda x: getattr(x, name)(), leaf(*values)), [expected])
+
+
+def test_amax_over_a_dimension_keeps_a_nan_to_its_row() -> None:
+    x = interlock.tensor([[1.0, nan], [2.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    x.amax(1).sum().backward()
+    assert x.grad is not None
+    same(x.grad.tolist(), [[0.0, 1.0], [0.5, 0.5], [0.0, 1.0]])
+
+
+def test_extremes_give_no_infinite_gradient_to_other_elements() -> None:
+    x = leaf(1, 3)
+    x.max().backward(interlock.tensor(inf, dtype=interlock.float64))
+    assert x.grad is not None
+    same(x.grad.tolist(), [0.0, inf])
+
+
+def test_mean_of_nothing_has_a_finite_second_gradient() -> None:
+    weight = interlock.tensor(2.0, requires_grad=True)
+    x = interlock.zeros(0, requires_grad=True)
+    (first,) = interlock.autograd.grad(x.mean(), x, weight, create_graph=True)
+    (found,) = interlock.autograd.grad(first.sum(), weight)
+    assert found.item() == 0.0
+
+
+def test_fill_takes_the_history_of_its_value() -> None:
+    target, value = interlock.zeros(3, dtype=interlock.float64), leaf(2)
+    target.fill_(value[0])
+    assert target.tolist() == [2.0] * 3
+    (target * interlock.tensor([1.0, 2.0, 3.0], dtype=interlock.float64)).sum().backward()
+    assert value.grad is not None
+    assert value.grad.tolist() == [6.0]
+
+
+def test_fill_of_a_view_takes_the_history_of_its_value() -> None:
+    x, value = leaf(1, 2, 3), leaf(5)
+    y = x * 1
+    y[:2].fill_(value[0])
+    assert gradients(lambda x, value: y * y, x, value) == [[0.0, 0.0, 6.0], [20.0]]
+
+
+def test_fill_refuses_a_value_with_dimensions_and_changes_nothing() -> None:
+    x = interlock.zeros(2)
+    with pytest.raises(ShapeError, match="fill_"):
+        x.fill_(interlock.ones(1))
+    assert (x.tolist(), x._version) == ([0.0, 0.0], 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [Tensor.zero_, lambda y: y.fill_(3), lambda y: y.copy_(interlock.ones(2, dtype=interlock.float64))],
+    ids=["zero_", "fill_", "copy_"],
+)
+def test_values_that_were_overwritten_have_gradient_zero(change: Callable[[Tensor], Tensor]) -> None:
+    assert gradients(lambda x: change(x * 1), leaf(1, 2)) == [[0.0, 0.0]]
+
+
+def put(index: object) -> Callable[[Tensor, Tensor], Tensor]:
+    def function(x: Tensor, value: Tensor) -> Tensor:
+        y = x * 1
+        y[index] = value  # type: ignore[index]
+        return y
+
+    return function
+
+
+@pytest.mark.parametrize("index", [[0, -1], [True, False, True]], ids=["positions", "mask"])
+def test_gradients_of_a_write_by_index_can_be_differentiated(index: object) -> None:
+    x, value = leaf(1, 2, 3), leaf(5, 6)
+    weight = leaf(1, 10, 100)
+    first = interlock.autograd.grad(put(index)(x, value), [x, value], weight, create_graph=True)
+    assert [each.tolist() for each in first] == [[0.0, 10.0, 0.0], [1.0, 100.0]]
+    assert gradients(lambda _: first[0], weight) == [[0.0, 1.0, 0.0]]
+    (found,) = interlock.autograd.grad(first[1].sum(), weight)
+    assert found.tolist() == [1.0, 0.0, 1.0]
+
+
+def test_gradients_of_repeated_positions_can_be_differentiated_twice() -> None:
+    x = leaf(2, 3)
+    positions = interlock.tensor([0, 0, 1])
+    assert second(lambda x: x[positions] ** 3, x) == [24.0, 18.0]
