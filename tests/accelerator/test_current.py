@@ -11,6 +11,7 @@ import interlock
 import pytest
 from interlock import Stream, accelerator, aio, errors
 
+from tests.ids import stable_repr
 from tests.worker import Worker
 
 pytestmark = pytest.mark.usefixtures("devices", "own_state")
@@ -172,7 +173,7 @@ def test_tensors_are_made_on_the_default_device(two_devices: tuple[str, str]) ->
 WRONG: list[Any] = [True, False, 1.0, 1.5, [], object(), b"host"]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize("wrong", WRONG, ids=stable_repr)
 def test_what_names_no_device_is_a_type_error_everywhere(wrong: Any) -> None:
     for take in takers():
         with pytest.raises(TypeError):

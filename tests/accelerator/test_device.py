@@ -11,6 +11,7 @@ import pytest
 from interlock import device, errors
 
 from tests import child
+from tests.ids import stable_repr
 
 DEVICES: list[tuple[tuple[Any, ...], str, int | None]] = [
     (("cpu",), "cpu", None),
@@ -92,7 +93,7 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize("given", MALFORMED, ids=repr)
+@pytest.mark.parametrize("given", MALFORMED, ids=stable_repr)
 def test_a_malformed_device_is_refused_and_named(given: tuple[Any, ...]) -> None:
     with pytest.raises(RuntimeError) as caught:
         device(*given)
@@ -115,7 +116,7 @@ WRONG_TYPES: list[tuple[Any, ...]] = [
 ]
 
 
-@pytest.mark.parametrize("given", WRONG_TYPES, ids=repr)
+@pytest.mark.parametrize("given", WRONG_TYPES, ids=stable_repr)
 def test_a_device_of_wrong_types_is_a_type_error(given: tuple[Any, ...]) -> None:
     with pytest.raises(TypeError):
         device(*given)

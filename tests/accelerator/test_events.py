@@ -11,6 +11,7 @@ import pytest
 from interlock import Event, Stream, accelerator, errors
 
 from tests.accelerator.latch import Latch
+from tests.ids import stable_repr
 
 pytestmark = pytest.mark.usefixtures("devices")
 
@@ -134,7 +135,7 @@ def test_an_event_that_other_processes_open_is_not_supported_on_the_host(driver:
         Event().ipc_handle()
 
 
-@pytest.mark.parametrize("given", [1, "event", None, object()], ids=repr)
+@pytest.mark.parametrize("given", [1, "event", None, object()], ids=stable_repr)
 def test_what_is_no_event_is_refused(given: Any) -> None:
     stream = Stream()
     with pytest.raises(TypeError):

@@ -12,6 +12,7 @@ import pytest
 from interlock import Stream, accelerator, errors
 
 from tests import child
+from tests.ids import stable_repr
 
 pytestmark = pytest.mark.usefixtures("devices")
 HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
@@ -32,7 +33,7 @@ class NoText(Exception):
         (GeneratorExit(), "GeneratorExit"),
         (ValueError("two\nlines"), "two\nlines"),
     ],
-    ids=repr,
+    ids=stable_repr,
 )
 def test_whatever_is_raised_is_told_and_the_stream_goes_on(error: BaseException, told: str) -> None:
     def fails() -> None:
@@ -76,7 +77,7 @@ def test_a_function_may_launch_record_and_drop_what_it_uses() -> None:
     assert sorted(seen) == [1, 2]
 
 
-@pytest.mark.parametrize("wrong", [42, None, "print", object()], ids=repr)
+@pytest.mark.parametrize("wrong", [42, None, "print", object()], ids=stable_repr)
 def test_what_can_not_be_called_is_refused_at_once(wrong: Any) -> None:
     stream = Stream()
     with pytest.raises(TypeError, match="takes a function"):

@@ -12,6 +12,7 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
 from tests import child
+from tests.ids import stable_repr
 
 MIB = 1 << 20
 
@@ -35,7 +36,7 @@ def _no_limits(nothing_kept: None) -> Iterator[None]:
         (" 12.5 % ", 0.125),
         (2**64 - 1, None),
     ],
-    ids=repr,
+    ids=stable_repr,
 )
 def test_a_limit_is_bytes_a_fraction_or_a_percentage(limit: Any, parts: float | None) -> None:
     total = memory.get_memory_info()[1]
@@ -52,7 +53,9 @@ def test_a_limit_is_bytes_a_fraction_or_a_percentage(limit: Any, parts: float | 
         assert ask() is None
 
 
-@pytest.mark.parametrize("wrong", [-1, 1.5, -0.1, float("nan"), "90", "101%", "", "all", 10**30], ids=repr)
+@pytest.mark.parametrize(
+    "wrong", [-1, 1.5, -0.1, float("nan"), "90", "101%", "", "all", 10**30], ids=stable_repr
+)
 def test_a_limit_out_of_range_is_refused_and_changes_nothing(wrong: Any) -> None:
     memory.set_limit(MIB)
     memory.set_cache_limit(2 * MIB)

@@ -12,6 +12,7 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
 from tests import child
+from tests.ids import stable_repr
 from tests.worker import Worker
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
@@ -117,7 +118,7 @@ def test_a_block_that_is_left_by_an_exception_is_over() -> None:
     assert scope.total == 512
 
 
-@pytest.mark.parametrize("wrong", [99, -2, "cpu", "host:9"], ids=repr)
+@pytest.mark.parametrize("wrong", [99, -2, "cpu", "host:9"], ids=stable_repr)
 def test_what_is_no_device_is_refused_before_anything_is_counted(wrong: Any) -> None:
     with pytest.raises(errors.DeviceError):
         memory.scope(wrong).__enter__()

@@ -13,6 +13,7 @@ from interlock.accelerator.memory import Buffer
 
 from tests import child
 from tests.accelerator.latch import Latch
+from tests.ids import stable_repr
 from tests.worker import Worker
 
 pytestmark = pytest.mark.usefixtures("small_devices", "nothing_kept")
@@ -181,7 +182,7 @@ def test_callbacks_are_asked_in_turn_until_one_says_true_on_the_thread_that_allo
     assert len(asked) == 4
 
 
-@pytest.mark.parametrize("raised", [ValueError("no"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("raised", [ValueError("no"), KeyboardInterrupt()], ids=stable_repr)
 def test_what_a_callback_raises_is_raised_by_the_allocation_with_the_error_as_its_context(
     raised: BaseException,
 ) -> None:
@@ -238,7 +239,7 @@ def test_a_callback_may_allocate_and_is_not_asked_for_that() -> None:
     assert asked == [TOTAL + 1]
 
 
-@pytest.mark.parametrize("wrong", [None, 1, "callback"], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 1, "callback"], ids=stable_repr)
 def test_what_can_not_be_called_is_refused(wrong: Any) -> None:
     with pytest.raises(TypeError, match="function"):
         memory.on_oom(wrong)
@@ -300,7 +301,7 @@ LEAVING = """
 """
 
 
-@pytest.mark.parametrize("leave", ["pass", "sys.exit(0)", "allocate_once()", "fork()"], ids=repr)
+@pytest.mark.parametrize("leave", ["pass", "sys.exit(0)", "allocate_once()", "fork()"], ids=stable_repr)
 def test_a_process_ends_while_callbacks_run(leave: str) -> None:
     code = LEAVING.replace(
         "    {leave}",

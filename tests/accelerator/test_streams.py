@@ -12,6 +12,7 @@ import pytest
 from interlock import Event, Stream, accelerator, errors
 
 from tests.accelerator.latch import Latch
+from tests.ids import stable_repr
 
 pytestmark = pytest.mark.usefixtures("devices")
 
@@ -185,7 +186,7 @@ def test_a_stream_of_another_library_is_taken_wherever_a_stream_is(latch: Latch)
     assert "external" in repr(accelerator.current_stream())
 
 
-@pytest.mark.parametrize("told", [(1, 5), (0, "x"), (0,), 7, None, (0, -1), (0, 1.5)], ids=repr)
+@pytest.mark.parametrize("told", [(1, 5), (0, "x"), (0,), 7, None, (0, -1), (0, 1.5)], ids=stable_repr)
 def test_a_protocol_that_tells_something_else_is_refused(told: object) -> None:
     with pytest.raises(TypeError, match="__cuda_stream__"):
         accelerator.set_stream(Foreign(told))
@@ -198,7 +199,7 @@ def test_a_handle_that_cannot_be_a_stream_is_refused(handle: int) -> None:
         accelerator.set_stream(foreign)
 
 
-@pytest.mark.parametrize("given", [1, "host:0", None, 1.5, object()], ids=repr)
+@pytest.mark.parametrize("given", [1, "host:0", None, 1.5, object()], ids=stable_repr)
 def test_what_is_no_stream_is_refused_everywhere(given: Any) -> None:
     stream = Stream()
     takers = [stream.wait_stream, accelerator.set_stream, lambda given: accelerator.launch(given, print)]

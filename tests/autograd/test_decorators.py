@@ -12,6 +12,7 @@ import interlock
 import pytest
 
 from tests.autograd.modes_table import BARE, HIDDEN, MODES, SETTERS, START, Mode, State, now, word
+from tests.ids import stable_repr
 
 EACH = pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
 WITHOUT_PARENTHESES = pytest.mark.parametrize(("kind", "inside"), BARE.values(), ids=BARE.keys())
@@ -202,7 +203,7 @@ def test_the_less_known_setters_decorate_without_changing_the_mode(kind: Any, on
     assert word() == before
 
 
-@pytest.mark.parametrize("wrong", [3, "text", None, 1.5, []], ids=repr)
+@pytest.mark.parametrize("wrong", [3, "text", None, 1.5, []], ids=stable_repr)
 @pytest.mark.parametrize("make", SETTERS.values(), ids=SETTERS.keys())
 def test_what_can_not_be_called_can_not_be_decorated(make: Callable[[bool], Any], wrong: object) -> None:
     before = word()

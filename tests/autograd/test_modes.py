@@ -10,6 +10,7 @@ import pytest
 from interlock.autograd import grad_mode
 
 from tests.autograd.modes_table import HIDDEN, MODES, SETTERS, START, Mode, now, word
+from tests.ids import stable_repr
 from tests.worker import Worker
 
 EACH = pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
@@ -237,7 +238,7 @@ def test_text_names_the_class_and_the_mode() -> None:
     assert "no_grad" in repr(interlock.no_grad())
 
 
-@pytest.mark.parametrize("wrong", [None, 1, 0, "x", 1.5, []], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 1, 0, "x", 1.5, []], ids=stable_repr)
 @SETTER
 def test_a_setter_takes_a_bool_and_changes_nothing_otherwise(name: str, make: Any, wrong: object) -> None:
     before = word()
@@ -261,7 +262,7 @@ def test_arguments_missing_or_too_many_are_type_errors() -> None:
         assert word() == before
 
 
-@pytest.mark.parametrize("wrong", [1, "x", 1.5, []], ids=repr)
+@pytest.mark.parametrize("wrong", [1, "x", 1.5, []], ids=stable_repr)
 @pytest.mark.parametrize("name", ["no_grad", "enable_grad", "inference_mode"])
 def test_a_bare_mode_takes_a_function_only(name: str, wrong: object) -> None:
     with pytest.raises(TypeError):

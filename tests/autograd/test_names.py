@@ -10,6 +10,7 @@ from interlock import autograd
 from interlock.autograd import grad_mode
 
 from tests.autograd.modes_table import START, now
+from tests.ids import stable_repr
 
 SIGNATURES = {
     "no_grad": "(orig_func=None)",
@@ -60,7 +61,7 @@ def test_inference_mode_can_be_entered_and_left_by_functions(mode: bool, inside:
     assert now() == START
 
 
-@pytest.mark.parametrize("wrong", [None, 1, "x", now, interlock.no_grad()], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 1, "x", now, interlock.no_grad()], ids=stable_repr)
 def test_the_functions_refuse_what_is_no_bool_and_what_was_not_entered(wrong: object) -> None:
     for function in (interlock._enter_inference_mode, interlock._exit_inference_mode):
         with pytest.raises(TypeError, match=f"{function.__name__}.* got a value of type"):

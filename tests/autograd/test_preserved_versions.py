@@ -10,6 +10,7 @@ import pytest
 from interlock import Tensor
 from interlock.autograd import _unsafe_preserve_version_counter as preserve
 
+from tests.ids import stable_repr
 from tests.worker import Worker
 
 
@@ -144,7 +145,7 @@ def test_a_clone_keeps_the_tensors(mixed: tuple[Tensor, ...]) -> None:
     assert (type(copy), copy.tensors) == (preserve, scope.tensors)
 
 
-@pytest.mark.parametrize("wrong", [[None], (interlock.ones(1), 3), "text"], ids=repr)
+@pytest.mark.parametrize("wrong", [[None], (interlock.ones(1), 3), "text"], ids=stable_repr)
 def test_what_is_no_tensor_is_refused(wrong: Any) -> None:
     with pytest.raises(TypeError, match="takes tensors, got a value of type"):
         preserve(wrong)

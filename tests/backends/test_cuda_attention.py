@@ -15,6 +15,8 @@ from interlock import backends, errors
 from interlock.backends import cuda
 from interlock.backends.cuda import SDPAParams, SDPBackend
 
+from tests.ids import stable_repr
+
 pytestmark = pytest.mark.usefixtures("restored")
 
 # The function that writes, the one that reads, the flag, and its default.
@@ -160,7 +162,7 @@ def test_a_scope_decorates() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [(SDPBackend.MATH,), "MATH", 0, None, [0], ["math"], [SDPBackend.MATH, None]],
-    ids=repr,
+    ids=stable_repr,
 )
 def test_what_is_no_kernel_is_refused(wrong: Any) -> None:
     with pytest.raises(errors.AttentionKernelError, match="takes an SDPBackend or a list of them") as caught:

@@ -12,6 +12,7 @@ from interlock import backends, errors
 
 from tests import child
 from tests.flag_table import read_all
+from tests.ids import stable_repr
 
 pytestmark = pytest.mark.usefixtures("restored")
 
@@ -95,7 +96,7 @@ def test_restore_and_reset_are_for_the_process_and_leave_scopes_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [None, 3, "text", {"cudnn.bogus": True}, {"cudnn.enabled": "yes"}], ids=repr
+    "wrong", [None, 3, "text", {"cudnn.bogus": True}, {"cudnn.enabled": "yes"}], ids=stable_repr
 )
 def test_restore_refuses_what_is_no_snapshot_and_changes_nothing(wrong: object) -> None:
     backends.cudnn.benchmark = True

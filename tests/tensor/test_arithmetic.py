@@ -146,3 +146,41 @@ def test_gradients_match_finite_differences() -> None:
         return (a * b - c) / (a + 2) + (a.t() @ a)[0, 0] + 3 - a**3 + 2**b + 1 / c
 
     slopes.check(everything, numbers((2, 3), 8), numbers((3,), 9), numbers((2, 1), 10))
+
+
+MIXED = {"float": [1.5], "int": [1], "bool": [True, False]}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "alpha", "expected"),
+    [
+        ("int", "float", 0.5, [1.75]),
+        ("float", "int", 0.5, [2.0]),
+        ("float", "bool", 0.5, [2.0, 1.5]),
+        ("int", "bool", 2, [3, 1]),
+        ("bool", "bool", 2, [True, False]),
+        ("bool", "bool", True, [True, False]),
+    ],
+)
+def test_add_converts_alpha_to_the_common_dtype(left: str, right: str, alpha: Any, expected: Any) -> None:
+    result = interlock.tensor(MIXED[left]).add(interlock.tensor(MIXED[right]), alpha=alpha)
+    assert result.tolist() == expected
+    assert type(result.tolist()[0]) is type(expected[0])
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "alpha"),
+    [("int", "int", 0.5), ("bool", "bool", 0.5), ("int", "bool", True), ("float", "int", True)],
+)
+def test_add_refuses_an_alpha_that_the_common_dtype_cannot_hold(left: str, right: str, alpha: Any) -> None:
+    x, y = interlock.tensor(MIXED[left]), interlock.tensor(MIXED[right])
+    with pytest.raises(DTypeError, match="add: .*alpha must be"):
+        x.add(y, alpha=alpha)
+    with pytest.raises(DTypeError, match="add_: .*alpha must be"):
+        x.add_(y, alpha=alpha)
+    assert x.tolist() == MIXED[left]
+
+
+def test_sub_with_alpha_refuses_bool_operands() -> None:
+    with pytest.raises(DTypeError, match="sub: not for bool"):
+        interlock.tensor([1]).sub(interlock.tensor([True]), alpha=2)

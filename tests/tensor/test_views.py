@@ -198,3 +198,19 @@ def test_index_lists_with_tensors_in_them_are_tuples(index: list[Any], same: Any
 def test_index_lists_of_more_than_31_items_are_positions() -> None:
     positions = [interlock.tensor(0), *[1] * 31]
     assert interlock.tensor(ARRAY)[positions].shape == (32, *ARRAY.shape[1:])
+
+
+def test_cat_joins_tensors_of_shape_0_with_tensors_of_any_shape() -> None:
+    nothing = interlock.zeros(0, dtype=interlock.float64)
+    joined = interlock.cat([nothing, interlock.ones(1, 2)], 1)
+    assert (joined.tolist(), joined.dtype) == ([[1.0, 1.0]], interlock.float64)
+    assert interlock.cat([interlock.zeros(3, 0), nothing, interlock.zeros(3, 0)], 1).shape == (3, 0)
+    assert interlock.cat([nothing, interlock.zeros(0, 2)]).shape == (0, 2)
+    assert interlock.cat([nothing, nothing], 1).shape == (0,)
+
+
+def test_cat_gives_gradients_of_shape_0_to_the_tensors_it_skips() -> None:
+    nothing = interlock.zeros(0, requires_grad=True)
+    ones = interlock.ones(1, 2, requires_grad=True)
+    interlock.cat([nothing, ones], 1).sum().backward()
+    assert (nothing.grad.shape, ones.grad.tolist()) == ((0,), [[1.0, 1.0]])

@@ -132,7 +132,7 @@ impl Tensor {
 
     /// `self + alpha * other`.
     pub fn add_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
-        match scaled("add", other.into(), alpha)? {
+        match scaled("add", self, other.into(), alpha)? {
             Scaled::Operand(other) => self.add(other),
             Scaled::Tensor(other) => self.add(&other),
         }
@@ -140,7 +140,10 @@ impl Tensor {
 
     /// `self - alpha * other`.
     pub fn sub_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
-        match scaled("sub", other.into(), alpha)? {
+        let (op, other) = ("sub", other.into());
+        // Before `other` is converted to the common type.
+        no_truth_values(op, [self.into(), other])?;
+        match scaled(op, self, other, alpha)? {
             Scaled::Operand(other) => self.sub(other),
             Scaled::Tensor(other) => self.sub(&other),
         }
@@ -152,26 +155,36 @@ pub(super) enum Scaled<'a> {
     Tensor(Tensor),
 }
 
-/// `alpha * other`, without work where alpha is 1.
-pub(super) fn scaled<'a>(op: &'static str, other: Operand<'a>, alpha: Scalar) -> Result<Scaled<'a>> {
+/// `alpha * other` in the type in which `own` and `other` meet, without work where alpha is 1.
+///
+/// # Errors
+/// `alpha` may be a bool only where that type is bool, and a floating-point number only where it is one.
+pub(super) fn scaled<'a>(op: &'static str, own: &Tensor, other: Operand<'a>, alpha: Scalar) -> Result<Scaled<'a>> {
+    let common = result_type(&[own.into(), other]);
+    let is_bool = matches!(alpha, Scalar::Bool(_));
+    if is_bool && common != DType::Bool || !alpha.dtype().fits_into(common.max(DType::Int64)) {
+        let allowed = match alpha {
+            Scalar::Bool(_) => "alpha must be a number, got a bool",
+            _ => "alpha must be an integer for integers, got a float",
+        };
+        return Err(Error::DType { op, given: common, allowed });
+    }
     if alpha == Scalar::Int(1) {
         return Ok(Scaled::Operand(other));
     }
-    if !alpha.dtype().fits_into(other.dtype()) {
-        let allowed = "alpha must be an integer for integers";
-        return Err(Error::DType { op, given: other.dtype(), allowed });
-    }
     match other {
         Operand::Scalar(value) => {
-            let product = match (value, alpha) {
-                (Scalar::Float(_), _) | (_, Scalar::Float(_)) => {
-                    Scalar::Float(value.cast::<f64>() * alpha.cast::<f64>())
-                }
-                _ => Scalar::Int(value.cast::<i64>().wrapping_mul(alpha.cast::<i64>())),
+            let product = match common {
+                DType::Bool => Scalar::Bool(value.cast::<i64>() != 0 && alpha.cast::<f64>() != 0.0),
+                DType::Int64 => Scalar::Int(value.cast::<i64>().wrapping_mul(alpha.cast::<i64>())),
+                DType::Float32 | DType::Float64 => Scalar::Float(value.cast::<f64>() * alpha.cast::<f64>()),
             };
             Ok(Scaled::Operand(Operand::Scalar(product)))
         }
-        Operand::Tensor(tensor) => tensor.mul(alpha).map(Scaled::Tensor),
+        Operand::Tensor(tensor) if common == DType::Bool => {
+            tensor.mul(Scalar::Bool(alpha.cast::<f64>() != 0.0)).map(Scaled::Tensor)
+        }
+        Operand::Tensor(tensor) => tensor.cast(common)?.mul(alpha).map(Scaled::Tensor),
     }
 }
 

@@ -68,7 +68,7 @@ impl Tensor {
 
     /// `self += alpha * other`
     pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
-        match scaled("add_", other.into(), alpha)? {
+        match scaled("add_", self, other.into(), alpha)? {
             Scaled::Operand(other) => self.add_in_place(other),
             Scaled::Tensor(other) => self.add_in_place((&other).into()),
         }
@@ -91,7 +91,9 @@ impl Tensor {
 
     /// `self -= alpha * other`
     pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
-        match scaled("sub_", other.into(), alpha)? {
+        let (op, other) = ("sub_", other.into());
+        no_truth_values(op, [self.into(), other])?;
+        match scaled(op, self, other, alpha)? {
             Scaled::Operand(other) => self.sub_in_place(other),
             Scaled::Tensor(other) => self.sub_in_place((&other).into()),
         }

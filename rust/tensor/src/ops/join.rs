@@ -7,13 +7,16 @@ use crate::{Error, Result, Tensor};
 /// The tensors one after the other along `dim`; their other sizes are equal.
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let op = "cat";
-    let none = || Error::Value { op, message: "at least one tensor is needed".to_owned() };
-    let first = tensors.first().ok_or_else(none)?;
     if tensors.iter().any(|tensor| tensor.ndim() == 0) {
         let allowed = "tensors without dimensions can't be joined; stack makes a dimension".to_owned();
         return Err(Error::Shape { op, given: Vec::new(), allowed });
     }
-    let at = dimension(op, dim, first.ndim())?;
+    // As in PyTorch, a tensor of shape (0,) can be joined with tensors of any shape.
+    let is_legacy_empty = |tensor: &&Tensor| tensor.shape() == [0];
+    let shaped = tensors.iter().find(|tensor| !is_legacy_empty(tensor));
+    let none = || Error::Value { op, message: "at least one tensor is needed".to_owned() };
+    let first = shaped.or(tensors.first()).ok_or_else(none)?;
+    let at = if shaped.is_some() { dimension(op, dim, first.ndim())? } else { 0 };
     let dim = i64::try_from(at).unwrap_or(0);
     let other = |tensor: &Tensor| {
         let mut shape = tensor.shape().to_vec();
@@ -23,6 +26,11 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let mut dtype = first.dtype();
     let mut lengths = Vec::with_capacity(tensors.len());
     for tensor in tensors {
+        dtype = dtype.max(tensor.dtype());
+        if is_legacy_empty(&tensor) && first.ndim() != 1 {
+            lengths.push(0);
+            continue;
+        }
         let (Some((own, length)), Some((expected, _))) = (other(tensor), other(first)) else {
             return Err(none());
         };
@@ -34,7 +42,6 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
                 allowed: "all sizes but that of the joined dimension must be equal",
             });
         }
-        dtype = dtype.max(tensor.dtype());
         lengths.push(i64::try_from(length).unwrap_or(i64::MAX));
     }
     if let Some(size) = shape.get_mut(at) {
@@ -47,7 +54,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     }
     let out = Tensor::zeros(&shape, (dtype, device))?;
     let mut start = 0;
-    for (tensor, &length) in tensors.iter().zip(&lengths) {
+    for (tensor, &length) in tensors.iter().zip(&lengths).filter(|(tensor, _)| tensor.numel() > 0) {
         let part = out.detached().slice(dim, Some(start), Some(start + length), 1)?;
         part.detached().copy_(&tensor.detached())?;
         start += length;
@@ -55,13 +62,17 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     // The parts were written before anyone could see the result.
     out.storage_handle().set_version(0);
     let inputs: Vec<&Tensor> = tensors.iter().collect();
+    let is_skipped: Vec<bool> = tensors.iter().map(|tensor| tensor.ndim() != first.ndim()).collect();
     if let Some(record) = Record::new("CatBackward0", &inputs)? {
         record.finish(&out, move |context, gradient| {
             let mut start = 0;
-            let parts = lengths.iter().enumerate().map(|(input, &length)| {
+            let parts = lengths.iter().zip(&is_skipped).enumerate().map(|(input, (&length, &is_skipped))| {
                 let from = start;
                 start += length;
-                context.gradient(input, || gradient.slice(dim, Some(from), Some(from + length), 1))
+                context.gradient(input, || match is_skipped {
+                    true => Tensor::zeros(&[0], gradient.options()),
+                    false => gradient.slice(dim, Some(from), Some(from + length), 1),
+                })
             });
             parts.collect()
         });
