@@ -43,6 +43,8 @@ SECONDS_OF_A_FORK = 20.0
 # Errors of CPython and PyO3 that show a mistake of the bindings rather than one of the caller.
 INTERNAL = ("SystemError", "PanicException", "BufferError: Already", "PyBorrowError", "PyBorrowMutError")
 INTERNAL_TEXTS = ("a bug in interlock", "Already borrowed", "Already mutably borrowed", "dropped without")
+# SystemErrors of CPython itself, of formats that are no text and of `zip` with a released memoryview.
+OF_CPYTHON = ("Format specifier must be a string", "<class 'zip'>")
 # They raise SystemExit, as argparse does.
 MAY_EXIT = ("interlock.backends.xeon.run_cpu.main",)
 
@@ -184,6 +186,8 @@ class Episode:
             self.actions.wrong(f"panic: {text}: {_first_line(error)}")
             return
         told = _first_line(error)
+        if told.startswith(OF_CPYTHON):
+            return
         if kind in INTERNAL or any(part in told for part in INTERNAL_TEXTS):
             self.actions.wrong(f"{text}: {kind}: {told}")
         elif isinstance(error, (RecursionError, MemoryError)):

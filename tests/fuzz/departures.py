@@ -57,6 +57,12 @@ DEPARTURES = (
         "a negative power of an integer is no integer; PyTorch returns 0 where the exponent is a tensor",
     ),
     Departure(
+        ("setitem",),
+        "^no error",
+        "requires the source and destination dtypes match",
+        "a tensor that is assigned is converted, with every kind of index; PyTorch refuses it with some",
+    ),
+    Departure(
         ("sum", "mean"),
         "^no error",
         "Autograd not support dtype",

@@ -27,7 +27,7 @@ SECONDS_OF_A_PLANTED_HANG = 3.0
 SECONDS_TO_TRACE = 5.0
 
 PREAMBLE = """
-import asyncio, atexit, builtins, gc, os, random, signal, sys, threading, time, weakref
+import _thread, asyncio, atexit, builtins, gc, os, random, signal, sys, threading, time, weakref
 import interlock
 from interlock import accelerator, aio, backends, errors, state
 from interlock.accelerator import memory
@@ -125,7 +125,8 @@ WORDS = (
     "backends.libraries.find('cudnn')",
     "aio.run(asyncio.sleep(0))",
     "state.open_scopes()",
-    "threading.Thread(target=len, args=('x',)).start()",
+    # `threading.Thread.start` waits for ever at this time, in CPython.
+    "_thread.start_new_thread(len, ('x',))",
     "gc.collect()",
     "os.close(os.dup(1))",
 )
@@ -147,7 +148,7 @@ PLACES = (
 )
 BOUND = (
     "interlock accelerator aio asyncio backends state threading memory Buffer copy_ fill_ stream streams "
-    "event buffer graph never numbers gc os len"
+    "event buffer graph never numbers gc os len _thread"
 )
 
 SETUPS = (
@@ -245,7 +246,9 @@ def endings(drawn: random.Random) -> list[Ending]:
         Ending("a handler exits", _exits_from_a_handler(delay), 5),
         Ending("interrupts itself", "signal.raise_signal(signal.SIGINT)", -signal.SIGINT),
         Ending(
-            "exits in a scope", "with interlock.no_grad(), backends.frozen(), stream:\n    sys.exit(4)", 4
+            "exits in a scope",
+            "with interlock.no_grad(), backends.frozen(), interlock.Stream():\n    sys.exit(4)",
+            4,
         ),
         Ending("exits in a generator", "def g():\n    yield sys.exit(6)\nnext(interlock.no_grad()(g)())", 6),
     ]

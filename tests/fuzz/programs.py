@@ -220,14 +220,14 @@ def result_of(tensor: Any) -> Result | None:
         str(tensor.dtype).rpartition(".")[2],
         list(tensor.shape),
         list(tensor.stride()),
-        _history(tensor, "requires_grad"),
-        _history(tensor, "is_leaf"),
+        history_of(tensor, "requires_grad"),
+        history_of(tensor, "is_leaf"),
         tensor.is_contiguous(),
         values,
     )
 
 
-def _history(tensor: Any, name: str) -> bool | str:
+def history_of(tensor: Any, name: str) -> bool | str:
     """Return an attribute that a view made without grad mode raises for once it was changed with it."""
     try:
         return bool(getattr(tensor, name))

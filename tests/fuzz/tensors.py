@@ -27,6 +27,7 @@ from tests.fuzz.programs import (
     UNARY,
     Step,
     decoded,
+    history_of,
     result_of,
     run_step,
     values_of,
@@ -427,7 +428,9 @@ class Program:
         leaves = [
             index
             for index, tensor in enumerate(self.tensors)
-            if tensor is not None and tensor.requires_grad and (tensor.is_leaf or self.random.random() < 0.2)
+            if tensor is not None
+            and history_of(tensor, "requires_grad") is True
+            and (history_of(tensor, "is_leaf") is True or self.random.random() < 0.2)
         ]
         if output is None or not leaves:
             return self.leaf()
