@@ -11,7 +11,7 @@ from tests import child
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS limits memory on Linux")
 
 # Memory that an operation may use beyond what the process has: less than any of the operations below needs.
-ROOM = 192 << 20
+ROOM = 24 << 20
 
 SETUP = """
 import io, pickle, resource, sys
@@ -124,7 +124,7 @@ assert ones(3).sum().item() == 3
 
 # Python's own objects: the interpreter says that it has no room for them.
 OBJECTS = {
-    "tolist of rows": "zeros(1).expand(2**22, 1).tolist()",
+    "tolist of rows": "zeros(1).expand(2**19, 1).tolist()",
     "tolist of lists without elements": "zeros(1, 0).expand(2**40, 0).tolist()",
     "list": "list(huge)",
     "tuple": "tuple(huge)",
