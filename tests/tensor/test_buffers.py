@@ -7,11 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import interlock
 import numpy as np
 import pytest
 
-import interlock
-from interlock import accelerator
 from tests import child
 
 SIMPLE, WRITABLE, FORMAT, ND, STRIDES, INDIRECT = 0, 0x1, 0x4, 0x8, 0x18, 0x118
