@@ -46,6 +46,7 @@ NOT_OF_INTERLOCK = (
     "interlock._report",
     "interlock.aio",
     "interlock.backends.xeon",
+    "interlock.testing",
 )
 
 INSTALLED = sysconfig.get_path("platlib")
