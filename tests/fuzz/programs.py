@@ -206,7 +206,7 @@ class Result(NamedTuple):
 
 def values_of(tensor: Any) -> npt.NDArray[Any]:
     """Return a copy of the elements on the processor."""
-    array: npt.NDArray[Any] = np.array(tensor.detach().cpu().numpy())
+    array: npt.NDArray[Any] = np.array(tensor.detach().cpu().numpy(force=True))
     return array
 
 

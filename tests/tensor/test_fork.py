@@ -73,3 +73,39 @@ FORKS = """
 # A child that hangs is ended by its alarm.
 def test_a_child_computes_on_what_a_thread_of_the_parent_works_on() -> None:
     assert child.value(FORKS) == [0] * 20
+
+
+FIRST_PRODUCT = """
+    import os, signal, sys, threading, time
+    import interlock
+
+    sys.setswitchinterval(1e-6)
+    matrix = interlock.ones(64, 64)
+    begun = []
+
+    def multiply():
+        begun.append(True)
+        matrix.matmul(matrix)
+
+    thread = threading.Thread(target=multiply)
+    thread.start()
+    while not begun:
+        pass
+    end = time.perf_counter() + {delay}
+    while time.perf_counter() < end:
+        pass
+    process = os.fork()
+    if process == 0:
+        signal.alarm(20)
+        os._exit(0 if matrix.matmul(matrix).sum().item() == 64.0 ** 3 else 1)
+    thread.join()
+    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+"""
+
+
+def test_matmul_works_in_a_child_forked_during_the_first_product() -> None:
+    # gemm initializes itself for some dozens of microseconds; the delays look for that time.
+    options = ("-W", "ignore:This process:DeprecationWarning")
+    delays = [number * 20e-6 for number in range(16)]
+    done = [child.run(FIRST_PRODUCT.format(delay=delay), options=options) for delay in delays]
+    assert [each.stdout for each in done] == ["0\n"] * len(delays), done

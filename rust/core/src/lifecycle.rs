@@ -10,11 +10,11 @@ use crate::accelerator;
 use crate::backends;
 use crate::libraries;
 use crate::state;
-use crate::sync::{HeldAcrossFork, SharedBool, SharedWord};
+use crate::sync::{ForkLock, HeldAcrossFork, SharedBool, SharedWord};
 
 /// Every lock of the process, in the one order in which locks are taken: by a fork, and by whoever
 /// holds two.
-static LOCKS: [&dyn HeldAcrossFork; 11] = [
+static LOCKS: [&dyn HeldAcrossFork; 12] = [
     &backends::PROCESS,
     &state::INBOXES,
     &state::trace::TRACED,
@@ -26,7 +26,11 @@ static LOCKS: [&dyn HeldAcrossFork; 11] = [
     &accelerator::memory::CONFIGURED,
     &accelerator::memory::RECORDED,
     &accelerator::memory::ACCESSES,
+    &INITIALIZING,
 ];
+
+/// Held while a library initializes what it computes once.
+static INITIALIZING: ForkLock<()> = ForkLock::new(());
 
 static WATCHING: SharedBool = SharedBool::new(false);
 
@@ -45,6 +49,16 @@ pub fn fork_generation() -> u32 {
     watch_forks();
     // The lower half: no process has four billion ancestors.
     GENERATION.get() as u32
+}
+
+/// Runs `initialize` while no fork happens. A library that blocks other threads during its first use would leave a
+/// child that is forked in the middle waiting for a thread that it lacks. `initialize` must neither fork, nor call
+/// this function, nor run user code, and should take microseconds: a fork spins meanwhile.
+pub fn initialize_without_forks(initialize: impl FnOnce()) {
+    watch_forks();
+    let guard = INITIALIZING.lock();
+    initialize();
+    drop(guard);
 }
 
 /// Has the C library take every lock around each fork from now on; cheap to call again.
@@ -131,6 +145,29 @@ mod tests {
         let before = fork_generation();
         assert!(true_in_child(|| fork_generation() != before));
         assert_eq!(fork_generation(), before);
+    }
+
+    #[test]
+    fn a_fork_waits_for_what_a_library_initializes() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+
+        static STEPS: AtomicU32 = AtomicU32::new(0);
+        let thread = std::thread::spawn(|| {
+            initialize_without_forks(|| {
+                STEPS.store(1, Ordering::SeqCst);
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                STEPS.store(2, Ordering::SeqCst);
+            });
+        });
+        while STEPS.load(Ordering::SeqCst) == 0 {
+            std::hint::spin_loop();
+        }
+        assert!(true_in_child(|| {
+            let mut called = false;
+            initialize_without_forks(|| called = true);
+            called && STEPS.load(Ordering::SeqCst) == 2
+        }));
+        assert!(thread.join().is_ok());
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Matrix products.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use gemm::Parallelism;
+use interlock::lifecycle::initialize_without_forks;
 
 use super::launch::{Parts, beside, build_in_parts, place_of};
 use super::{Plan, integer_product};
@@ -59,6 +62,19 @@ impl Product for i64 {
     }
 }
 
+/// Has gemm read the sizes of the caches, once, while no fork happens. gemm blocks the other threads meanwhile, so a
+/// child that is forked in the middle would wait for ever at its first product.
+#[inline]
+fn read_caches() {
+    static READ: AtomicBool = AtomicBool::new(false);
+    if !READ.load(Ordering::Acquire) {
+        initialize_without_forks(|| {
+            let _ = gemm_common::cache::CACHE_INFO.len();
+        });
+        READ.store(true, Ordering::Release);
+    }
+}
+
 macro_rules! product_with_gemm {
     ($($float:ident),*) => {
         $(impl Product for $float {
@@ -86,6 +102,7 @@ macro_rules! product_with_gemm {
                 if !fits || right.rows != depth || step < columns {
                     return Ok(());
                 }
+                read_caches();
                 // SAFETY: `fits` has checked that every element of all matrices lies in its slice; rows of `out` do
                 // not overlap, as they are at least their length apart; `out` is borrowed exclusively, so nothing
                 // overlaps it. Steps of elements inside a slice fit an isize.
