@@ -174,9 +174,9 @@ def test_add_converts_alpha_to_the_common_dtype(left: str, right: str, alpha: An
 )
 def test_add_refuses_an_alpha_that_the_common_dtype_cannot_hold(left: str, right: str, alpha: Any) -> None:
     x, y = interlock.tensor(MIXED[left]), interlock.tensor(MIXED[right])
-    with pytest.raises(DTypeError, match="add: .*alpha must be"):
+    with pytest.raises(DTypeError, match=r"add: .*alpha must be"):
         x.add(y, alpha=alpha)
-    with pytest.raises(DTypeError, match="add_: .*alpha must be"):
+    with pytest.raises(DTypeError, match=r"add_: .*alpha must be"):
         x.add_(y, alpha=alpha)
     assert x.tolist() == MIXED[left]
 
