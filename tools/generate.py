@@ -144,14 +144,29 @@ def documentation() -> Iterator[str]:
 
 
 def differences() -> Iterator[str]:
-    """Yield the page that lists the recorded cases from which interlock departs."""
-    entries = json.loads((ROOT / "tests" / "conformance" / "differences.json").read_text())
+    """Yield the page that lists where interlock departs from PyTorch."""
     yield "# Differences from PyTorch"
     yield ""
-    yield "Recorded cases of PyTorch from which interlock departs on purpose. Made from"
-    yield "`tests/conformance/differences.json` by `make generate`. What no recorded case is about stands in"
-    yield "ARCHITECTURE.md."
+    yield "Where interlock departs from PyTorch on purpose. Made by `make generate`. ARCHITECTURE.md lists"
+    yield 'further departures under "Departures from the design".'
     yield ""
+    yield "## Behaviour"
+    yield ""
+    yield "Made from `docs/differences.json`."
+    for difference in json.loads((ROOT / "docs" / "differences.json").read_text()):
+        yield ""
+        yield f"### {', '.join(f'`{name}`' for name in difference['names'])}"
+        yield ""
+        yield f"- PyTorch: {difference['pytorch']}"
+        yield f"- interlock: {difference['interlock']}"
+        yield f"- Reason: {difference['reason']}"
+        yield f"- Test: `{difference['test']}`"
+    yield ""
+    yield "## Recorded cases"
+    yield ""
+    yield "Cases of `tests/conformance`, made from `tests/conformance/differences.json`."
+    yield ""
+    entries = json.loads((ROOT / "tests" / "conformance" / "differences.json").read_text())
     if not entries:
         yield "None."
     for entry in entries:

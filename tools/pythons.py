@@ -180,13 +180,15 @@ def prepare(interpreter: Interpreter, wheel: Path) -> None:
     subprocess.run([*pip, "--no-deps", "--force-reinstall", str(wheel)], check=True)
 
 
-def pytest(interpreter: Interpreter, arguments: list[str]) -> list[str]:
-    """Return the command of one suite, which runs in parallel if the environment has pytest-xdist."""
-    asked = [interpreter.python, "-c", "import xdist"]
-    parallel = subprocess.run(asked, stderr=subprocess.DEVNULL, check=False).returncode == 0
-    workers = ["-n", str(WORKERS)] if parallel else []
+def suite(interpreter: Interpreter, arguments: list[str]) -> list[list[str]]:
+    """Return the commands of the whole suite, or the one with the given arguments of pytest."""
     cache = ["-o", f"cache_dir={interpreter.environment / 'pytest-cache'}"]
-    return [interpreter.python, "-m", "pytest", *cache, *workers, *arguments]
+    pytest = [interpreter.python, "-m", "pytest", *cache]
+    if arguments:
+        return [[*pytest, *arguments]]
+    # Tests that compare durations run alone.
+    parallel = ["-n", str(WORKERS), "--dist", "worksteal"]
+    return [[*pytest, *parallel, "--full", "-m", "not timing"], [*pytest, "-m", "timing"]]
 
 
 def variables(interpreter: Interpreter) -> dict[str, str]:
@@ -227,11 +229,8 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def run(interpreter: Interpreter, arguments: list[str]) -> Outcome:
-    """Run one suite and show its output if it does not pass."""
-    started = time.monotonic()
-    log = interpreter.environment / "pytest.log"
-    command = pytest(interpreter, arguments)
+def start(interpreter: Interpreter, command: list[str], log: Path) -> tuple[bool, int]:
+    """Run one command, and return whether it ended by itself, and its status."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -243,21 +242,30 @@ def run(interpreter: Interpreter, arguments: list[str]) -> Outcome:
             start_new_session=True,
         )
         try:
-            ended = watch(process, log)
+            return watch(process, log), process.returncode
         except BaseException:
             kill(process)
             raise
-    printed = log.read_text(encoding="utf-8", errors="replace")
-    status = process.returncode
-    if status != 0:
-        print(f"\n{printed}\n$ {' '.join(command)}\nexit status {status}\n", flush=True)
-    if not ended:
-        verdict, detail = "HUNG", f"no output for {SECONDS_OF_SILENCE:.0f} s"
-    elif status < 0:
-        verdict, detail = "CRASHED", signal.Signals(-status).name
-    else:
-        verdict, detail = "ok" if status == 0 else "FAILED", counts(printed)
-    return Outcome(interpreter.release, verdict, detail, time.monotonic() - started)
+
+
+def run(interpreter: Interpreter, arguments: list[str]) -> Outcome:
+    """Run one suite, and show the output of each command that does not pass."""
+    started = time.monotonic()
+    log = interpreter.environment / "pytest.log"
+    verdict, detail, output = "ok", "", ""
+    for command in suite(interpreter, arguments):
+        ended, status = start(interpreter, command, log)
+        printed = log.read_text(encoding="utf-8", errors="replace")
+        output += printed
+        if status != 0:
+            print(f"\n{printed}\n$ {' '.join(command)}\nexit status {status}\n", flush=True)
+        if not ended:
+            verdict, detail = "HUNG", f"no output for {SECONDS_OF_SILENCE:.0f} s"
+        elif status < 0:
+            verdict, detail = "CRASHED", signal.Signals(-status).name
+        elif status > 0 and verdict == "ok":
+            verdict = "FAILED"
+    return Outcome(interpreter.release, verdict, detail or counts(output), time.monotonic() - started)
 
 
 def attempt(interpreter: Interpreter, wheel: Path, arguments: list[str]) -> Outcome:

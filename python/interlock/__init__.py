@@ -60,10 +60,10 @@ from interlock._tensor import (
 )
 from interlock._typename import typename
 from interlock.autograd.grad_mode import (
-    _enter_inference_mode,
-    _exit_inference_mode,
-    _force_original_view_tracking,
-    _unsafe_preserve_version_counter,
+    _enter_inference_mode as _enter_inference_mode,
+    _exit_inference_mode as _exit_inference_mode,
+    _force_original_view_tracking as _force_original_view_tracking,
+    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
@@ -73,7 +73,9 @@ from interlock.autograd.grad_mode import (
 )
 from interlock.backends._deterministic import (
     are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
     is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode,
     use_deterministic_algorithms,
 )
 from interlock.errors import AcceleratorError, OutOfMemoryError
@@ -87,10 +89,6 @@ __all__ = [
     "Tensor",
     "ThreadState",
     "__version__",
-    "_enter_inference_mode",
-    "_exit_inference_mode",
-    "_force_original_view_tracking",
-    "_unsafe_preserve_version_counter",
     "accelerator",
     "arange",
     "are_deterministic_algorithms_enabled",
@@ -114,6 +112,7 @@ __all__ = [
     "from_numpy",
     "full",
     "get_default_device",
+    "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
     "inference_mode",
     "int64",
@@ -134,6 +133,7 @@ __all__ = [
     "randn",
     "relu",
     "set_default_device",
+    "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_grad_enabled",
     "set_multithreading_enabled",

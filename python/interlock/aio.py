@@ -46,8 +46,13 @@ class _Steps(Coroutine[Any, Any, _T]):
             self._coroutine.close()
 
     def __del__(self) -> None:
+        try:
+            state = self._state
+        except AttributeError:
+            # The construction failed.
+            return
         # The cleanup of a coroutine that is not done belongs to the task as well.
-        with self._state:
+        with state:
             del self._coroutine
 
     def __reduce__(self) -> Never:

@@ -12,6 +12,42 @@ if TYPE_CHECKING:
     from interlock._core.accelerator import device
 
 
+__all__ = [
+    "AcceleratorEnvironmentWarning",
+    "AcceleratorError",
+    "ArgumentError",
+    "AttentionKernelError",
+    "AttentionKernelWarning",
+    "BufferClosedError",
+    "DTypeError",
+    "DeviceError",
+    "DeviceLostError",
+    "DriverInUseError",
+    "FlagDeprecationWarning",
+    "FlagEnvironmentWarning",
+    "FlagRegistrationError",
+    "FlagTypeError",
+    "FlagValueError",
+    "FlagsFrozenError",
+    "ForkedProcessError",
+    "GraphError",
+    "GraphFreedError",
+    "InterlockError",
+    "LibraryError",
+    "LibraryNotFoundError",
+    "LibraryPathError",
+    "NoAcceleratorError",
+    "OutOfMemoryError",
+    "ReadOnlyFlagError",
+    "ScopeWarning",
+    "ShapeError",
+    "TaskIsRunningError",
+    "UnknownFlagError",
+    "UnknownLibraryError",
+    "UnsupportedError",
+]
+
+
 class InterlockError(Exception):
     """Base of every exception class of interlock."""
 

@@ -163,6 +163,17 @@ def test_the_default_device_is_the_processor_until_another_is_chosen(two_devices
 
 
 @pytest.mark.usefixtures("memory_in_reach")
+def test_get_default_device_has_the_index_of_the_current_device(two_devices: tuple[str, str]) -> None:
+    kind = interlock.device(two_devices[0]).type
+    interlock.set_default_device(kind)
+    assert interlock.get_default_device() == interlock.device(two_devices[0])
+    with accelerator.device_index(1):
+        assert interlock.get_default_device() == interlock.device(two_devices[1])
+    interlock.set_default_device("meta")
+    assert interlock.get_default_device() == interlock.device("meta")
+    interlock.set_default_device(None)
+
+
 def test_tensors_are_made_on_the_default_device(two_devices: tuple[str, str]) -> None:
     interlock.set_default_device(two_devices[0])
     assert interlock.ones(2).device == interlock.device(two_devices[0])

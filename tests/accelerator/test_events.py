@@ -92,15 +92,20 @@ def test_two_events_tell_the_time_between() -> None:
     assert start.elapsed_time(start) == 0
 
 
+def test_an_unrecorded_event_has_no_device_index(driver: str) -> None:
+    assert interlock.Event().device == interlock.device(driver)
+    assert interlock.Event().device.index is None
+
+
 def test_time_needs_two_events_that_were_made_for_it_recorded_and_passed(latch: Latch) -> None:
     stream = Stream(exclusive=True)
     timed, untimed, unrecorded = Event(enable_timing=True), Event(), Event(enable_timing=True)
     timed.record(stream)
     untimed.record(stream)
-    with pytest.raises(errors.AcceleratorError, match="enable_timing"):
-        timed.elapsed_time(untimed)
-    with pytest.raises(errors.AcceleratorError, match="recorded"):
-        timed.elapsed_time(unrecorded)
+    for refused, needed in [(untimed, "enable_timing"), (unrecorded, "recorded")]:
+        for start, end in [(timed, refused), (refused, timed)]:
+            with pytest.raises(ValueError, match=f"elapsed_time takes .*{needed}"):
+                start.elapsed_time(end)
     accelerator.launch(stream, latch)
     unrecorded.record(stream)
     with pytest.raises(errors.AcceleratorError, match="elapsed_time"):

@@ -9,10 +9,10 @@ from tests import child
 SETUP = """
     import gc, threading
     import interlock
-    from interlock import accelerator, errors
+    from interlock import accelerator, errors, testing
     from interlock.accelerator.memory import Buffer, copy_, fill_
 
-    faults = accelerator.Faults()
+    faults = testing.Faults()
     accelerator.use("host", devices=2, faults=faults)
 
     def raised(call, *args):
@@ -175,8 +175,8 @@ def test_objects_that_have_gone_leave_nothing_behind() -> None:
 
 def test_a_handle_without_a_driver_says_so() -> None:
     code = """
-        from interlock import accelerator, errors
-        faults = accelerator.Faults()
+        from interlock import accelerator, errors, testing
+        faults = testing.Faults()
         try:
             faults.fail_next_copy("never")
         except errors.NoAcceleratorError as error:

@@ -227,9 +227,9 @@ def test_events_and_streams_that_threads_make_at_once_leave_nothing_behind() -> 
     code = """
         import gc, threading
         import interlock
-        from interlock import accelerator
+        from interlock import accelerator, testing
 
-        faults = accelerator.Faults()
+        faults = testing.Faults()
         accelerator.use("host", devices=2, faults=faults)
         stream = interlock.Stream(exclusive=True)
 

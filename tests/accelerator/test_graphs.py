@@ -14,7 +14,11 @@ from interlock.accelerator.memory import Buffer, copy_, fill_
 
 from tests.accelerator.latch import Latch
 
-pytestmark = pytest.mark.usefixtures("devices")
+pytestmark = [
+    pytest.mark.usefixtures("devices"),
+    # Most of these tests are not about what a graph contains.
+    pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning"),
+]
 
 
 def read(buffer: Buffer) -> bytes:
@@ -302,3 +306,17 @@ def test_a_graph_that_goes_while_it_is_replayed_or_captured_does_no_harm(latch: 
         half.capture_begin()
         del half
     assert not stream.is_capturing()
+
+
+@pytest.mark.parametrize("keep_graph", [False, True])
+def test_capture_end_warns_of_an_empty_graph(keep_graph: bool) -> None:
+    stream, graph = Stream(), Graph(keep_graph)
+    with pytest.warns(UserWarning, match="the graph is empty") as caught, stream, graph:
+        pass
+    assert caught[0].filename == __file__
+    graph.reset()
+    with stream:
+        graph.capture_begin()
+        with pytest.warns(UserWarning, match="the graph is empty") as caught:
+            graph.capture_end()
+    assert caught[0].filename == __file__

@@ -210,13 +210,13 @@ def test_a_stream_that_goes_takes_its_pieces_along() -> None:
 INTERRUPTED = """
     import os, signal, threading
     import interlock
-    from interlock import accelerator
+    from interlock import accelerator, testing
     from interlock.accelerator import memory
     from interlock.accelerator.memory import Buffer
 
     # What runs in the background may have been started without it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    faults = accelerator.Faults()
+    faults = testing.Faults()
     accelerator.use("host", memory=64 << 20, faults=faults)
     empty = faults.live_objects()["bytes"]
     own, other, opened = interlock.Stream(), interlock.Stream(exclusive=True), threading.Event()

@@ -98,6 +98,7 @@ def test_the_processor_has_one_too() -> None:
     assert caught.value.allocated is caught.value.stream is None
 
 
+@pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
 def test_it_names_the_pool_of_the_graph_that_is_captured() -> None:
     graph = Graph()
     with Stream(), graph:
@@ -247,10 +248,10 @@ def test_what_can_not_be_called_is_refused(wrong: Any) -> None:
 
 def test_an_injected_failure_leaves_the_allocator_whole() -> None:
     code = """
-        from interlock import accelerator
+        from interlock import accelerator, testing
         from interlock.accelerator.memory import Buffer
 
-        faults = accelerator.Faults()
+        faults = testing.Faults()
         accelerator.use("host", memory=256 << 20, faults=faults)
         answer, sizes = [], [100, 3 << 20, 700, 12 << 20, 2 << 20, 40 << 20, 512]
         for failing in range(1, 9):

@@ -181,6 +181,7 @@ def test_a_snapshot_of_one_device_has_nothing_of_others(
     del kept
 
 
+@pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
 def test_memory_of_a_graph_names_its_pool(devices: tuple[str, ...], recording: memory.Recording) -> None:
     graph = Graph()
     with Stream(devices[0], exclusive=True), graph:

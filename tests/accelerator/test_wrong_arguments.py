@@ -11,7 +11,8 @@ from typing import Any
 import interlock
 import pytest
 from interlock import Event, Stream, accelerator
-from interlock.accelerator import Faults, Graph, memory
+from interlock.accelerator import Graph, memory
+from interlock.testing import Faults
 
 pytestmark = pytest.mark.usefixtures("devices", "own_state")
 

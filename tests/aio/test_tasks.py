@@ -16,6 +16,8 @@ import pytest
 from interlock import aio, backends, inference_mode, is_grad_enabled, no_grad
 from interlock.backends import cudnn
 
+from tests import child
+
 Main = Callable[[], Coroutine[Any, Any, Any]]
 
 
@@ -378,3 +380,55 @@ def test_what_the_factory_hands_on_is_copied_as_little_as_a_coroutine() -> None:
     with pytest.raises(TypeError, match="neither copied nor pickled"):
         copy.copy(steps)
     steps.close()
+
+
+def test_steps_of_tasks_that_end_in_any_order_leave_the_thread_its_state() -> None:
+    from interlock._core.state import TaskState
+
+    with no_grad():
+        first = TaskState()
+    second = TaskState()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    assert is_grad_enabled(), "the state of the second is in force"
+    second.__exit__()
+    assert is_grad_enabled()
+    with first:
+        assert not is_grad_enabled()
+    with no_grad():
+        first.__enter__()
+        second.__enter__()
+        first.__exit__()
+        second.__exit__()
+        assert not is_grad_enabled()
+    assert is_grad_enabled()
+
+
+def test_a_task_state_dropped_in_its_step_leaves_the_thread_its_state() -> None:
+    from interlock._core.state import TaskState
+
+    with no_grad():
+        task = TaskState()
+    task.__enter__()
+    assert not is_grad_enabled()
+    del task
+    assert is_grad_enabled()
+
+
+def test_steps_without_a_coroutine_are_refused_and_finalized_silently() -> None:
+    code = """
+    import gc
+    from interlock import aio
+    for make in (aio._Steps, lambda: object.__new__(aio._Steps)):
+        try:
+            made = make()
+        except TypeError as error:
+            print(error)
+        else:
+            del made
+        gc.collect()
+    """
+    done = child.run(code)
+    assert (done.code, done.stderr) == (0, "")
+    assert "coroutine" in done.stdout

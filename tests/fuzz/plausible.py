@@ -10,7 +10,7 @@ from typing import Any
 
 import interlock
 import numpy as np
-from interlock import accelerator, backends
+from interlock import accelerator, backends, testing
 from interlock.accelerator.memory import Buffer
 
 from tests.fuzz.pool import OwnError, Pool
@@ -496,7 +496,7 @@ class Plausible:
             ("history()", accelerator.memory.history),
             ("on_oom(...)", lambda: accelerator.memory.on_oom(lambda _: False)),
             ("device_index(1)", lambda: accelerator.device_index(1)),
-            ("Faults()", accelerator.Faults),
+            ("Faults()", testing.Faults),
         )
         text, maker = self.random.choice(ways)
         return text, maker()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -45,6 +46,7 @@ NOT_OF_INTERLOCK = (
     "interlock._report",
     "interlock.aio",
     "interlock.backends.xeon",
+    "interlock.testing",
 )
 
 INSTALLED = sysconfig.get_path("platlib")
@@ -118,10 +120,26 @@ MILLISECONDS = 30.0
 ROUNDS = 40
 
 
+def copy_out_of_the_page_cache(folder: Path) -> None:
+    """Copy the package into `folder`, with no page of it in memory.
+
+    Linux keeps a file that was just written in large pieces, and a page fault then maps more of it.
+    """
+    shutil.copytree(Path(INSTALLED) / "interlock", folder / "interlock")
+    for path in (folder / "interlock").glob("*.so"):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 @pytest.mark.timing
-def test_the_import_stays_within_its_budget_of_memory() -> None:
-    bare = float(startup.run(sys.executable, startup.PEAK))
-    full = float(startup.run(sys.executable, "import interlock" + startup.PEAK))
+def test_the_import_stays_within_its_budget_of_memory(tmp_path: Path) -> None:
+    copy_out_of_the_page_cache(tmp_path)
+    find = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    check = f"assert interlock.__file__.startswith({str(tmp_path)!r})\n"
+    bare = float(startup.run(sys.executable, find + startup.PEAK))
+    full = float(startup.run(sys.executable, f"{find}import interlock\n{check}{startup.PEAK}"))
     assert (full - bare) / 1e6 <= MEGABYTES
 
 

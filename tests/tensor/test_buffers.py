@@ -5,13 +5,12 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+import interlock
 import numpy as np
 import pytest
 
-import interlock
-from interlock import accelerator
 from tests import child
 
 SIMPLE, WRITABLE, FORMAT, ND, STRIDES, INDIRECT = 0, 0x1, 0x4, 0x8, 0x18, 0x118
@@ -173,7 +172,7 @@ def test_array_subclass_is_an_index_by_its_buffer() -> None:
 def test_object_that_only_claims_to_be_an_array_is_refused() -> None:
     class Claims:
         __class__ = np.ndarray  # type: ignore[assignment]
-        __array_interface__ = {"typestr": "<f8", "data": (8, False), "shape": (3,), "version": 3}
+        __array_interface__: ClassVar = {"typestr": "<f8", "data": (8, False), "shape": (3,), "version": 3}
         shape, strides, dtype = (3,), (8,), np.dtype("f8")
 
     with pytest.raises(TypeError):

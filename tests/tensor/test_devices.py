@@ -170,9 +170,9 @@ def test_a_late_error_is_told_by_what_waits(devices: tuple[str, ...]) -> None:
 def test_what_a_device_does_not_do_is_told_and_changes_nothing() -> None:
     code = """
     import interlock
-    from interlock import accelerator, errors
+    from interlock import accelerator, errors, testing
 
-    faults = accelerator.Faults()
+    faults = testing.Faults()
     accelerator.use("host", devices=2, faults=faults)
     x = interlock.ones(2, device="host:0")
     here, told = interlock.ones(2), []

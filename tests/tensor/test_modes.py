@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Any
 
 import interlock
 import numpy as np
@@ -96,7 +97,8 @@ def test_numbers_of_a_tensor_that_requires_grad_can_be_read_without_grad(
     mode: Callable[[], AbstractContextManager[None]],
 ) -> None:
     with interlock.device("cpu"):
-        x = interlock.tensor([1.0, 2.0], requires_grad=True)
+        # The stubs declare the buffer protocol for Python 3.12 and later.
+        x: Any = interlock.tensor([1.0, 2.0], requires_grad=True)
         for each in (x, x * 1, x.detach()):
             with mode():
                 assert each.numpy().tolist() == [1.0, 2.0]

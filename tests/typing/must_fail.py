@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import interlock
 from interlock import accelerator, aio, backends, device, inference_mode, no_grad, set_grad_enabled
 from interlock.backends import cudnn, mkldnn
@@ -43,6 +45,16 @@ device("cuda", "0")  # error: arg-type
 text: str = interlock.is_grad_enabled()  # error: assignment
 index: int = device("cuda").index  # error: assignment
 nothing = backends.explain("cudnn.enabled").nothing  # error: attr-defined
+verbose = backends.register("must_fail.verbose", False, doc="x")
+verbose.value = "yes"  # error: assignment
+verbose.override(1.5)  # error: arg-type
+backends.override({"must_fail.verbose": True})  # error: dict-item
+color = backends.register("must_fail.color", "a", type=Literal["a", "b"], doc="x")
+color.value = "c"  # error: assignment
+backends.register("must_fail.nothing", None, doc="x")  # error: call-overload
+backends.register("must_fail.text", "a", doc="x", maximum=3)  # error: call-overload
+interlock.set_deterministic_debug_mode("quiet")  # error: arg-type
+cudnn.set_flags(_fp32_precision="half")  # error: arg-type
 
 
 @no_grad()

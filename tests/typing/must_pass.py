@@ -21,6 +21,7 @@ from interlock import (
     inference_mode,
     no_grad,
     set_grad_enabled,
+    testing,
 )
 from interlock.autograd.grad_mode import set_multithreading_enabled
 from interlock.backends import cudnn
@@ -156,6 +157,23 @@ def scopes() -> list[bool]:
     return seen
 
 
+def own_flags() -> str:
+    """Register flags of every type."""
+    verbose = backends.register("must_pass.verbose", False, doc="Whether it prints.")
+    color = backends.register("must_pass.color", "auto", type=Literal["auto", "never"], doc="Which colors.")
+    timeout = backends.register("must_pass.timeout", None, type=float, minimum=0, doc="Seconds.")
+    offset = backends.register(
+        "must_pass.offset", -1, minimum=-5, doc="Where it begins.", variable="PASS_OFFSET"
+    )
+    path = backends.register("must_pass.path", "", doc="Which file.", acts_on="the loader")
+    timeout.value = 2.5
+    by_flag = backends.override({color: "never", path: "a.bin", timeout: None})
+    with verbose.override(True), by_flag, backends.override(**{"must_pass.offset": 3}):
+        shown = f"{verbose.value} {color.value} {timeout.value} {offset.value} {path.value}"
+    del timeout.value
+    return shown
+
+
 def devices() -> list[str]:
     """Name devices."""
     made = [interlock.device("cuda", 1), interlock.device("cpu"), interlock.device(interlock.device("meta"))]
@@ -191,7 +209,7 @@ def on_threads() -> list[bool]:
     return seen
 
 
-def use_devices(faults: accelerator.Faults, numbers: array.array[float]) -> float:
+def use_devices(faults: testing.Faults, numbers: array.array[float]) -> float:
     """Use streams, events, graphs and memory of devices."""
     accelerator.use("host", devices=2, memory=64 << 20, faults=faults)
     buffer, back = accelerator.memory.Buffer(16, "host:1"), bytearray(16)
@@ -247,6 +265,7 @@ def configure_memory(limit: float) -> str:
 
 def main() -> None:
     """Do all of it."""
+    print(own_flags())
     before = backends.snapshot()
     set_up()
     print(report())
@@ -262,7 +281,7 @@ def main() -> None:
     print(next(sums), sums.send(2.5))
     print(asyncio.run(all_pauses()), aio.run(all_pauses()), on_threads(), scopes(), devices())
     print(configure_memory(0.5))
-    print(use_devices(accelerator.Faults(), array.array("f", [1.0, 2.0, 3.0, 4.0])) > 0)
+    print(use_devices(testing.Faults(), array.array("f", [1.0, 2.0, 3.0, 4.0])) > 0)
     changed = backends.snapshot() != before
     backends.restore(pickle.loads(pickle.dumps(before)))
     print(changed, backends.snapshot() == before)

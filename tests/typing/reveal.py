@@ -8,7 +8,7 @@ from typing import Any, Literal, assert_type
 
 import interlock
 from interlock import aio, backends, enable_grad, inference_mode, no_grad, set_grad_enabled
-from interlock.backends import cudnn, mkldnn
+from interlock.backends import Flag, cudnn, mkldnn
 
 
 def function(x: int, *, y: str = "") -> float:
@@ -92,8 +92,8 @@ assert_type(inference_mode(generator)(1), Generator[int, str, bytes])
 assert_type(set_grad_enabled(True)(generator)(1), Generator[int, str, bytes])
 assert_type(cudnn.flags()(generator)(1), Generator[int, str, bytes])
 assert_type(no_grad()(async_generator)(1), AsyncIterator[int])
-assert_type(interlock._unsafe_preserve_version_counter(interlock.ones(1))(function)(1, y="a"), float)
-assert_type(interlock._enter_inference_mode(False), inference_mode)
+assert_type(interlock._unsafe_preserve_version_counter(interlock.ones(1))(function)(1, y="a"), float)  # pyright: ignore[reportPrivateUsage]
+assert_type(interlock._enter_inference_mode(False), inference_mode)  # pyright: ignore[reportPrivateUsage]
 assert_type(Owner().method(1), Owner)
 assert_type(Owner().bare_method(1), Owner)
 assert_type(Owner().items(1), Generator[str, None, None])
@@ -142,6 +142,23 @@ assert_type(cudnn.version(), int | None)
 assert_type(cudnn.is_acceptable(interlock.ones(1)), bool)
 assert_type(cudnn.CUDNN_TENSOR_DTYPES, set[interlock.dtype])
 assert_type(backends.cusparselt.get_max_alg_id(), int | None)
+register = backends.register
+assert_type(register("reveal.switch", False, doc="x"), Flag[bool])
+assert_type(register("reveal.count", 1, doc="x", maximum=3), Flag[int])
+assert_type(register("reveal.float", 1.5, doc="x"), Flag[float])
+assert_type(register("reveal.int_as_float", 1, type=float, doc="x"), Flag[float])
+assert_type(register("reveal.text", "a", doc="x"), Flag[str])
+assert_type(register("reveal.maybe_bool", True, optional=True, doc="x"), Flag[bool | None])
+assert_type(register("reveal.maybe_int", None, type=int, doc="x"), Flag[int | None])
+assert_type(register("reveal.maybe_float", None, type=float, doc="x", minimum=0.5), Flag[float | None])
+assert_type(register("reveal.maybe_text", None, type=str, doc="x"), Flag[str | None])
+literal = register("reveal.literal", "a", type=Literal["a", "b"], doc="x")
+assert_type(literal, Flag[Literal["a", "b"]])
+assert_type(literal.value, Literal["a", "b"])
+maybe_literal = register("reveal.maybe_literal", None, type=Literal["a", "b"], doc="x")
+assert_type(maybe_literal, Flag[Literal["a", "b"] | None])
+declared: Flag[Literal["a", "b"]] = register("reveal.declared", "a", choices=["a", "b"], doc="x")
+assert_type(backends.override({literal: "a", declared: "b"})(function)(1), float)
 with mkldnn.verbose(mkldnn.VERBOSE_OFF) as scope:
     assert_type(scope, mkldnn.verbose)
     assert_type(scope.level, int)

@@ -20,6 +20,10 @@ COMMANDS = {
     "accelerators": "the devices and their memory, or why there are none",
 }
 _COMMON = ("--json", "--color", "--help")
+_OF_FLAGS = ("--import",)
+"""Options of the report and of the commands that show flags."""
+_WITHOUT_FLAGS = ("accelerators",)
+_VALUES_FOLLOW = ("--color", "--import")
 _OF_THE_REPORT = ("--load", "--version")
 
 
@@ -29,6 +33,8 @@ class Arguments:
 
     command: str | None
     names: tuple[str, ...]
+    imports: tuple[str, ...]
+    """The modules to import first, which may register flags."""
     load: bool
     json: bool
     color: Choice
@@ -48,7 +54,8 @@ def parse(given: Sequence[str]) -> Arguments | str:
     parsed, unknown = parser.parse_known_args(rest)
     for argument in unknown:
         if argument.startswith("-"):
-            options = _COMMON if command else (*_COMMON, *_OF_THE_REPORT)
+            options = _COMMON if command in _WITHOUT_FLAGS else (*_COMMON, *_OF_FLAGS)
+            options = options if command else (*options, *_OF_THE_REPORT)
             message = f'{command or "the report"} has no option "{argument}"'
             raise UnknownNameError(message, near(argument.partition("=")[0], options))
         raise WrongUseError(f'{command} has no use for "{argument}"')
@@ -58,6 +65,7 @@ def parse(given: Sequence[str]) -> Arguments | str:
     return Arguments(
         command=command,
         names=tuple([names] if isinstance(names, str) else names),
+        imports=tuple(getattr(parsed, "imports", None) or ()),
         load=getattr(parsed, "load", False),
         json=parsed.json,
         color=Choice(parsed.color),
@@ -67,7 +75,7 @@ def parse(given: Sequence[str]) -> Arguments | str:
 def _split(given: Sequence[str]) -> tuple[str | None, list[str]]:
     """Return the first argument that is no option and no option's value, and the others."""
     for place, argument in enumerate(given):
-        if not argument.startswith("-") and given[max(0, place - 1)] != "--color":
+        if not argument.startswith("-") and given[max(0, place - 1)] not in _VALUES_FOLLOW:
             return argument, [*given[:place], *given[place + 1 :]]
     return None, list(given)
 
@@ -105,6 +113,14 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
             "--load", action="store_true", help="load the libraries that are found, to ask for their version"
         )
         parser.add_argument("--version", action="store_true", help="the version of interlock alone")
+    if command not in _WITHOUT_FLAGS:
+        parser.add_argument(
+            "--import",
+            dest="imports",
+            metavar="MODULE",
+            action="append",
+            help="import a module first, for the flags that it registers; may be given several times",
+        )
     parser.add_argument("--json", action="store_true", help="the same as one JSON document")
     parser.add_argument(
         "--color", choices=[str(each) for each in Choice], default="auto", help="colours; auto: on a terminal"

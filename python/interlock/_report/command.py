@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from interlock import _console
-from interlock._report import colours, devices, flags, pages, report
+from interlock._report import colours, devices, flags, imports, pages, report
 from interlock._report.arguments import PROGRAM, Arguments, parse
 from interlock._report.document import document
 from interlock._report.layout import Layout, Section
@@ -13,15 +13,20 @@ from interlock._report.names import WrongUseError
 
 NOT_WRITTEN = 1
 WRONG_USE = 2
+NOT_IMPORTED = 3
 
 
 def main(given: Sequence[str]) -> int:
     """Print what the command line asks for, and return the exit status."""
     try:
         asked = parse(given)
+        if not isinstance(asked, str):
+            imports.import_all(asked.imports)
         _console.write(asked if isinstance(asked, str) else _text(asked))
     except WrongUseError as error:
         return _failed(str(error), WRONG_USE)
+    except imports.NotImportedError as error:
+        return _failed(str(error), NOT_IMPORTED)
     except _console.OutputError as error:
         return _failed(str(error), NOT_WRITTEN)
     return 0

@@ -23,6 +23,12 @@ def environment() -> tuple[Variable, ...]:
     """Return the variables that interlock reads, and those that look as if it did, where they are set."""
     problems = dict(_native.environment_problems())
     read = set(_native.environment_variables())
+    own = {row["name"] for row in _native.table()}
+    registered = [row for row in _native.table(registered=True) if row["name"] not in own]
+    for row in registered:
+        read.update(row["variables"])
+    for library in {row["name"].partition(".")[0] for row in registered}:
+        problems.update(_native.misspelt_variables(library))
     problem_of_allocator = _problem_of_allocator()
     for name in read:
         if problem_of_allocator is not None and name in problem_of_allocator:

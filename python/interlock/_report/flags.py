@@ -39,6 +39,8 @@ class ExplainedFlag(Flag):
     """What may be written, in words; None where it can only be read."""
     variables: tuple[str, ...]
     documentation: str
+    is_registered: bool
+    """Whether a library that was imported has registered it; else it is one of interlock's own."""
 
 
 def flags(names: Iterable[str] = ()) -> tuple[Flag, ...]:
@@ -74,6 +76,7 @@ def explained(name: str) -> ExplainedFlag:
         allowed=row["allowed"],
         variables=tuple(row["variables"]),
         documentation=" ".join(row["doc"].split()),
+        is_registered=all(own["name"] != name for own in _native.table()),
     )
 
 
@@ -91,8 +94,8 @@ def below_backends(name: str) -> str:
 
 
 def _declared() -> dict[str, _native.Flag]:
-    """Return what the table says of each flag, those of a module after each other."""
-    table = _native.table()
+    """Return what the table says of each flag, also registered ones, those of a module after each other."""
+    table = _native.table(registered=True)
     places: dict[str, int] = {}
     for row in table:
         for module in _modules(row["name"]):

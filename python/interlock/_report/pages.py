@@ -46,7 +46,8 @@ def explained(flag: ExplainedFlag) -> tuple[Section, ...]:
             ("variables", Cell(", ".join(flag.variables)) if flag.variables else NOTHING),
         )
     )
-    return (Section(f"backends.{flag.name}", (Cell(flag.documentation), fields)),)
+    name = flag.name if flag.is_registered else f"backends.{flag.name}"
+    return (Section(name, (Cell(flag.documentation), fields)),)
 
 
 def accelerators(collected: Accelerators) -> tuple[Section, ...]:

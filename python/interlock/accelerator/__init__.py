@@ -8,9 +8,7 @@ device is used first.
 from __future__ import annotations
 
 from interlock._core.accelerator import (
-    CopyHold,
     Event,
-    Faults,
     Stream,
     current_accelerator,
     current_device_index,
@@ -45,10 +43,8 @@ from interlock.errors import AcceleratorError, NoAcceleratorError
 
 __all__ = [
     "AcceleratorError",
-    "CopyHold",
     "DeviceProperties",
     "Event",
-    "Faults",
     "Graph",
     "NoAcceleratorError",
     "Stream",

@@ -24,8 +24,8 @@ def launch(stream: _CudaStream, function: Callable[P, object], /, *args: P.args,
     `AcceleratorError`, which names the function and what it raised. Where the stream records a graph, each
     replay calls the function; the graph keeps it, so a function that refers to its graph keeps that for good.
 
-    Raises TypeError for what is no stream or no function, RuntimeError while the interpreter is finalized: then no
-    thread can call the function any more, and what was queued before fails.
+    Raises TypeError for what is no stream or no function, RuntimeError while the interpreter is finalized:
+    then no thread can call the function any more, and what was queued before fails.
 
     >>> import interlock
     >>> from interlock import accelerator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
@@ -74,8 +75,19 @@ class Graph(_Graph):
         super()._capture_begin(self.graph_pool, self.capture_error_mode)
 
     def capture_end(self) -> None:
-        """Stop recording, and make what was recorded ready unless the graph was made with `keep_graph`."""
-        super().capture_end()
+        """Stop recording, and make what was recorded ready unless the graph was made with `keep_graph`.
+
+        Warns (UserWarning) if nothing was recorded: the work was probably queued on another device or stream.
+        """
+        self._end(stacklevel=3)
+
+    def _end(self, stacklevel: int) -> None:
+        if super()._capture_end():
+            message = (
+                "Graph.capture_end: the graph is empty; queue the work on the stream that captures, or on "
+                "streams that wait for it"
+            )
+            warnings.warn(message, UserWarning, stacklevel=stacklevel)
 
     def instantiate(self) -> None:
         """Make what was recorded ready for replays; only for a graph made with `keep_graph`."""
@@ -118,5 +130,7 @@ class Graph(_Graph):
         """Stop recording; after an exception nothing stays recorded."""
         if exc_info and exc_info[0] is not None:
             self._discard()
+        elif type(self).capture_end is Graph.capture_end:
+            self._end(stacklevel=3)
         else:
             self.capture_end()

@@ -11,10 +11,10 @@ from interlock._core.autograd import (
 from interlock._core.tensor import backward, grad
 from interlock.autograd import grad_mode
 from interlock.autograd.grad_mode import (
-    _enter_inference_mode,
-    _exit_inference_mode,
-    _force_original_view_tracking,
-    _unsafe_preserve_version_counter,
+    _enter_inference_mode as _enter_inference_mode,
+    _exit_inference_mode as _exit_inference_mode,
+    _force_original_view_tracking as _force_original_view_tracking,
+    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
@@ -24,10 +24,6 @@ from interlock.autograd.grad_mode import (
 )
 
 __all__ = [
-    "_enter_inference_mode",
-    "_exit_inference_mode",
-    "_force_original_view_tracking",
-    "_unsafe_preserve_version_counter",
     "backward",
     "enable_grad",
     "enforce_grad_layout_policy",

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Self
 
 from interlock._core.autograd import (
-    _force_original_view_tracking,
+    _force_original_view_tracking as _force_original_view_tracking,
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
@@ -22,10 +22,6 @@ from interlock._core.tensor import Tensor
 from interlock._decorate import decorate
 
 __all__ = [
-    "_enter_inference_mode",
-    "_exit_inference_mode",
-    "_force_original_view_tracking",
-    "_unsafe_preserve_version_counter",
     "enable_grad",
     "enforce_grad_layout_policy",
     "inference_mode",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, overload
 
 from interlock._core import backends as _native
 from interlock._core.backends import FlagScope, FreezeScope, disable_global_flags, epoch, flags_frozen
@@ -34,8 +35,8 @@ from interlock.backends import (
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 from interlock.backends._explain import Explanation, Level, explain
 from interlock.backends._flags import Flags
-from interlock.backends._precision import _FP32Precision
-from interlock.backends._register import Flag, register
+from interlock.backends._precision import _FP32Precision as _FP32Precision
+from interlock.backends._register import Flag, check_variables as _check_variables, register
 from interlock.backends._snapshot import Snapshot, SnapshotEntry, reset, restore, snapshot
 from interlock.backends._writes import Write, writes
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
@@ -51,7 +52,6 @@ __all__ = [
     "Snapshot",
     "SnapshotEntry",
     "Write",
-    "_FP32Precision",
     "cpu",
     "cuda",
     "cudnn",
@@ -90,13 +90,19 @@ fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 # </flags of backends>
 
 
-def flags(fp32_precision: Literal["none", "ieee", "tf32", "bf16"] = "none") -> _native.FlagScope:
-    """Decide the precision of every backend for this thread: a context manager and a decorator."""
-    return _native.FlagScope({"fp32_precision": fp32_precision})
+_scope = _native.FlagArguments("fp32_precision").scope
 
 
-def set_flags(_fp32_precision: Literal["none", "ieee", "tf32", "bf16"] = UNCHANGED) -> tuple[str]:
-    """Write the precision of every backend, and return it as it was.
+def flags(fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = "none") -> _native.FlagScope:
+    """Decide the precision of every backend for this thread: a context manager and a decorator.
+
+    None leaves it undecided.
+    """
+    return _scope(fp32_precision)
+
+
+def set_flags(_fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = UNCHANGED) -> tuple[str]:
+    """Write the precision of every backend unless it is None, and return it as it was.
 
     Raises `FlagTypeError` or `FlagValueError` for a value that does not fit, `FlagsFrozenError` while
     flags are frozen.
@@ -105,11 +111,20 @@ def set_flags(_fp32_precision: Literal["none", "ieee", "tf32", "bf16"] = UNCHANG
     return (before,)
 
 
-def override(flags: Flags | None = None, /, **named: object) -> _native.FlagScope:
+@overload
+def override(flags: Flags | None = None, /, **named: object) -> _native.FlagScope: ...
+@overload
+def override(flags: Mapping[Flag[Any], object], /, **named: object) -> _native.FlagScope: ...
+def override(
+    flags: Flags | Mapping[Flag[Any], object] | None = None, /, **named: object
+) -> _native.FlagScope:
     """Decide these flags for this thread and no others: a context manager and a decorator.
 
-    Flags are given by dotted name, in a dict (of which type checkers know the names and types) or as
-    named arguments. Raises `UnknownFlagError`, `FlagTypeError` or `FlagValueError` for what does not fit.
+    Flags are given by dotted name, in a dict (of which type checkers know the names and types of interlock's
+    own flags) or as named arguments. A flag of another library is given as its `Flag`, which is a key of the
+    dict, or by name as a named argument. At run time the dict takes its name, too, but type checkers refuse
+    names that they do not know. Raises `UnknownFlagError`, `FlagTypeError` or `FlagValueError` for what does
+    not fit.
 
     >>> from interlock import backends
     >>> with backends.override({"cudnn.deterministic": True}):
@@ -120,7 +135,9 @@ def override(flags: Flags | None = None, /, **named: object) -> _native.FlagScop
     """
     if flags is not None and not isinstance(flags, dict):
         raise FlagTypeError(f"override() takes a dict of flags, got a value of type {type(flags).__name__}")
-    return _native.FlagScope({**(flags or {}), **named})
+    _check_variables()
+    by_name = {key.name if isinstance(key, Flag) else key: value for key, value in (flags or {}).items()}
+    return _native.FlagScope(by_name | named)
 
 
 def frozen() -> _native.FreezeScope:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from interlock._core import backends as _native
+from interlock.errors import FlagTypeError, FlagValueError
 
 _MODE, _WARN_ONLY = "deterministic_algorithms", "deterministic_algorithms_warn_only"
 
@@ -32,3 +35,55 @@ def are_deterministic_algorithms_enabled() -> bool:
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Return whether an operation that has no deterministic algorithm would only warn."""
     return bool(_native.read(_WARN_ONLY))
+
+
+_DEBUG_MODES = ("default", "warn", "error")
+"""The names of the debug modes; the number of a mode is its position."""
+
+
+def set_deterministic_debug_mode(debug_mode: Literal[0, 1, 2, "default", "warn", "error"]) -> None:
+    """Set how operations without a deterministic algorithm are treated, as one number or name.
+
+    This is another spelling of `use_deterministic_algorithms`: it writes the same two flags, both or none.
+
+    Args:
+        debug_mode: 0 or "default": operations are not restricted. 1 or "warn": operations without a
+            deterministic algorithm warn. 2 or "error": they are refused.
+
+    Raises:
+        FlagTypeError: `debug_mode` is neither an int nor a str.
+        FlagValueError: `debug_mode` is another number or name.
+        FlagsFrozenError: Flags are frozen.
+
+    Example:
+        >>> import interlock
+        >>> interlock.set_deterministic_debug_mode("warn")
+        >>> interlock.get_deterministic_debug_mode()
+        1
+        >>> interlock.set_deterministic_debug_mode(0)
+
+    """
+    number = _number_of_debug_mode(debug_mode)
+    use_deterministic_algorithms(number != 0, warn_only=number == 1)
+
+
+def _number_of_debug_mode(given: Any) -> int:
+    expected = "set_deterministic_debug_mode: debug_mode must be 0, 1, 2, 'default', 'warn' or 'error'"
+    if not isinstance(given, int | str):
+        raise FlagTypeError(f"{expected}, got a value of type {type(given).__name__}")
+    allowed = _DEBUG_MODES if isinstance(given, str) else range(len(_DEBUG_MODES))
+    if given not in allowed:
+        raise FlagValueError(f"{expected}, got {repr(given)[:100]}")
+    return _DEBUG_MODES.index(given) if isinstance(given, str) else int(given)
+
+
+def get_deterministic_debug_mode() -> Literal[0, 1, 2]:
+    """Return how operations without a deterministic algorithm are treated on this thread.
+
+    Returns:
+        0: they run; 1: they warn; 2: they are refused. See `set_deterministic_debug_mode`.
+
+    """
+    if not are_deterministic_algorithms_enabled():
+        return 0
+    return 1 if is_deterministic_algorithms_warn_only_enabled() else 2

@@ -6,6 +6,7 @@ import enum
 from typing import Any, NamedTuple
 
 from interlock._core import backends as _native
+from interlock.backends._register import check_variables
 
 
 class Level(enum.StrEnum):
@@ -45,5 +46,6 @@ def explain(name: str) -> Explanation:
     >>> backends.explain("cudnn.benchmark_limit")[:3]
     ('cudnn.benchmark_limit', 10, <Level.DEFAULT: 'default'>)
     """
+    check_variables()
     value, level, set_by, effective, overruled_by, acts_on = _native.explain(name)
     return Explanation(name, value, Level(level), set_by, effective, overruled_by, acts_on)

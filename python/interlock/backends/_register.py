@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, overload
 
 from interlock._core import backends as _native
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
+
 _T = TypeVar("_T")
 _Text = TypeVar("_Text", bound=str)
+_Plain = TypeVar("_Plain", bool, int, float, str)
 
 
 class Flag(_native.FlagHandle, Generic[_T]):
@@ -49,51 +54,359 @@ class Flag(_native.FlagHandle, Generic[_T]):
 
 @overload
 def register(
-    name: str, default: bool, *, doc: str, choices: None = None, maximum: None = None
+    name: str,
+    default: bool,
+    *,
+    doc: str,
+    type: type[bool] | None = None,
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    acts_on: str | None = None,
 ) -> Flag[bool]: ...
 @overload
 def register(
-    name: str, default: int, *, doc: str, choices: None = None, maximum: int | None = None
+    name: str,
+    default: int,
+    *,
+    doc: str,
+    type: type[int] | None = None,
+    choices: None = None,
+    minimum: int | None = None,
+    maximum: int | None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    acts_on: str | None = None,
 ) -> Flag[int]: ...
 @overload
 def register(
-    name: str, default: _Text, *, doc: str, choices: Sequence[_Text], maximum: None = None
+    name: str,
+    default: float,
+    *,
+    doc: str,
+    type: type[float] | None = None,
+    choices: None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[float]: ...
+@overload
+def register(
+    name: str,
+    default: str,
+    *,
+    doc: str,
+    type: type[str] | None = None,
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[str]: ...
+@overload
+def register(
+    name: str,
+    default: bool,
+    *,
+    doc: str,
+    type: type[bool] | None = None,
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[bool | None]: ...
+@overload
+def register(
+    name: str,
+    default: int,
+    *,
+    doc: str,
+    type: type[int] | None = None,
+    choices: None = None,
+    minimum: int | None = None,
+    maximum: int | None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[int | None]: ...
+@overload
+def register(
+    name: str,
+    default: float,
+    *,
+    doc: str,
+    type: type[float] | None = None,
+    choices: None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[float | None]: ...
+@overload
+def register(
+    name: str,
+    default: str,
+    *,
+    doc: str,
+    type: type[str] | None = None,
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[str | None]: ...
+@overload
+def register(
+    name: str,
+    default: None,
+    *,
+    doc: str,
+    type: type[_Plain],
+    choices: None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: bool = True,
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[_Plain | None]: ...
+@overload
+def register(
+    name: str,
+    default: _Text,
+    *,
+    doc: str,
+    type: None = None,
+    choices: Sequence[_Text],
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    acts_on: str | None = None,
 ) -> Flag[_Text]: ...
+@overload
+def register(
+    name: str,
+    default: _Text,
+    *,
+    doc: str,
+    type: None = None,
+    choices: Sequence[_Text],
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[_Text | None]: ...
+@overload
+def register(
+    name: str,
+    default: None,
+    *,
+    doc: str,
+    type: None = None,
+    choices: Sequence[_Text],
+    minimum: None = None,
+    maximum: None = None,
+    optional: bool = True,
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[_Text | None]: ...
+@overload
+def register(
+    name: str,
+    default: _Text,
+    *,
+    doc: str,
+    type: TypeForm[_Text],
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[_Text]: ...
+@overload
+def register(
+    name: str,
+    default: _Text,
+    *,
+    doc: str,
+    type: TypeForm[_Text],
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[_Text | None]: ...
+@overload
+def register(
+    name: str,
+    default: None,
+    *,
+    doc: str,
+    type: TypeForm[_Text],
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: bool = True,
+    variable: str | None = None,
+    acts_on: str | None = None,
+) -> Flag[_Text | None]: ...
 def register(
     name: str,
     default: Any,
     *,
     doc: str,
+    type: Any = None,
     choices: Sequence[str] | None = None,
-    maximum: int | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: bool = False,
+    variable: str | None = None,
+    acts_on: str | None = None,
 ) -> Flag[Any]:
     """Add a flag of a library to the registry, with the levels, scopes and freeze of interlock's own.
 
-    `name` is dotted and begins with the library's: `mylib.verbose`, which the environment sets as
-    `MYLIB_VERBOSE`. The default says what the flag takes: a bool; an int from 0 to `maximum` (at most and by
-    default 2**60); or one of the strings `choices`. `override`, `explain`, `snapshot`, `restore` and `reset`
-    know the flag from then on. To register the same again gives an equal `Flag`. What `restore`
-    brought before the flag was registered is assigned now.
+    `override`, `explain`, `snapshot`, `restore` and `reset` know the flag from then on. What `restore`
+    brought before the flag was registered is assigned now. Registering a flag again with the same name,
+    type, values, default and variable returns an equal `Flag`; `doc` and `acts_on` of the first
+    registration stay.
 
-    Raises `FlagRegistrationError` (a ValueError) for a name or variable that is taken, interlock's own or no
-    dotted name, and for a default that is none of the values; `FlagTypeError` for another type. A
-    variable that does not fit is warned of (`FlagEnvironmentWarning`) and counts as unset.
+    A library registers its flags while it is imported. When one of them is first used,
+    `FlagEnvironmentWarning` warns of environment variables that are nearly those of its flags.
 
-    >>> from interlock import backends
-    >>> verbose = backends.register("mylib.verbose", False, doc="Whether mylib prints what it does.")
-    >>> with verbose.override(True):
-    ...     verbose.value, backends.explain("mylib.verbose").level
-    (True, <Level.SCOPE: 'scope'>)
-    >>> verbose.value
-    False
+    Args:
+        name: The dotted name, which begins with the library's: `mylib.verbose`.
+        default: The value where nothing else decides. Its type is that of the flag.
+        doc: What the flag does, in a sentence.
+        type: The type, where the default is not of it: `bool`, `int`, `float` or `str` where the default is
+            None, `float` where it is an int. `Literal["a", "b"]` stands for choices, and type checkers
+            infer it.
+        choices: The texts that a str flag takes; without them it takes any text of at most 65,536 bytes,
+            and each text that it is given stays in memory until the process ends.
+        minimum: The smallest number that the flag takes: 0 for an int flag and none for a float flag by
+            default, and at least -2**60 for an int.
+        maximum: The largest number that the flag takes: 2**60 for an int and none for a float by default.
+        optional: Whether the flag takes None, too. It does where the default is None.
+        variable: The environment variable that sets the flag: by default the name in capitals,
+            `MYLIB_VERBOSE`.
+        acts_on: What obeys the flag, for `explain`.
+
+    Returns:
+        The flag, typed by its values.
+
+    Raises:
+        FlagRegistrationError: The name or the variable is taken, interlock's own or not of the right form;
+            the default is not one of the values; or the flag is registered already, and differently.
+        FlagTypeError: An argument is of the wrong type.
+
+    Example:
+        >>> from interlock import backends
+        >>> verbose = backends.register("mylib.verbose", False, doc="Whether mylib prints what it does.")
+        >>> with verbose.override(True):
+        ...     verbose.value, backends.explain("mylib.verbose").level
+        (True, <Level.SCOPE: 'scope'>)
+        >>> verbose.value
+        False
+        >>> timeout = backends.register("mylib.timeout", None, type=float, doc="Seconds to wait at most.")
+        >>> with timeout.override(0.5):
+        ...     timeout.value
+        0.5
+
     """
-    for argument, given in (("name", name), ("doc", doc)):
-        if not isinstance(given, str):
+    for argument, given in (("name", name), ("doc", doc), ("variable", variable), ("acts_on", acts_on)):
+        if not isinstance(given, str) and (given is not None or argument in ("name", "doc")):
             raise FlagTypeError(
-                f"register() takes {argument}, a str, got a value of type {type(given).__name__}"
+                f"register: {argument} must be a str, got a value of type {given.__class__.__name__}"
             )
-    if isinstance(choices, str):
-        raise FlagTypeError("register() takes choices, a sequence of str, got one str")
-    for variable, problem in _native.register_flag(name, default, doc, choices, maximum):
-        warnings.warn(f"{variable} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
+    if not isinstance(optional, bool):
+        raise FlagTypeError(
+            f"register: optional must be a bool, got a value of type {optional.__class__.__name__}"
+        )
+    takes, values = _takes(default, type, choices)
+    if takes in ("int", "float"):
+        values = [minimum, maximum]
+    elif minimum is not None or maximum is not None:
+        raise FlagTypeError(f"register: minimum and maximum are for numbers, but {name} is a {takes}")
+    is_optional = optional or default is None
+    problems = _native.register_flag(name, default, doc, takes, values, is_optional, variable, acts_on)
+    for source, problem in problems:
+        warnings.warn(f"{source} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
+    library = name.partition(".")[0]
+    if library not in _unchecked:
+        check_variables()
+    if not _unchecked:
+        atexit.register(check_variables)
+    _unchecked[library] = None
+    _native.check_on_next_use()
     return Flag(name)
+
+
+_KINDS: dict[Any, str] = {bool: "bool", int: "int", float: "float", str: "str"}
+
+
+def _takes(default: Any, type: Any, choices: Any) -> tuple[str, list[Any]]:
+    """Return what a flag takes, as the extension module names it, and the choices."""
+    if isinstance(choices, str):
+        raise FlagTypeError("register: choices must be a sequence of str, got one str")
+    if get_origin(type) is Literal:
+        if choices is not None:
+            raise FlagTypeError("register: choices must be left out where type is a Literal")
+        choices = get_args(type)
+    elif choices is not None and type not in (None, str):
+        raise FlagTypeError("register: type must be str or left out where there are choices")
+    if choices is not None:
+        names = list(choices)
+        wrong = next((name for name in names if not isinstance(name, str)), None)
+        if wrong is not None:
+            raise FlagTypeError(
+                f"register: choices must be a sequence of str, got an item of type {wrong.__class__.__name__}"
+            )
+        return "choice", names
+    if type is not None:
+        kind = next((kind for known, kind in _KINDS.items() if known is type), None)
+        if kind is None:
+            raise FlagTypeError("register: type must be bool, int, float, str or a Literal of texts")
+        return kind, []
+    kind = next((kind for known, kind in _KINDS.items() if isinstance(default, known)), None)
+    if kind is None:
+        cure = ": a flag that starts as None needs a type" if default is None else ""
+        raise FlagTypeError(
+            "register: default must be a bool, an int, a float or a str, "
+            f"got a value of type {default.__class__.__name__}{cure}"
+        )
+    return kind, []
+
+
+_unchecked: dict[str, None] = {}
+"""The libraries whose flags nothing has used since the last one was registered."""
+
+
+def check_variables(stacklevel: int = 3) -> None:
+    """Warn of environment variables that are nearly those of the flags that were registered lately.
+
+    `stacklevel` is that of the code that uses a flag, as `warnings.warn` counts.
+    """
+    if not _unchecked:
+        return
+    libraries = list(_unchecked)
+    _unchecked.clear()
+    atexit.unregister(check_variables)
+    for library in libraries:
+        for variable, problem in _native.misspelt_variables(library):
+            if variable not in _warned:
+                _warned.add(variable)
+                warnings.warn(f"{variable} is ignored: {problem}", FlagEnvironmentWarning, stacklevel)
+
+
+_warned: set[str] = set()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from interlock._core import backends as _native
 from interlock.backends._explain import Level
+from interlock.backends._register import check_variables
 from interlock.errors import FlagTypeError, FlagValueError
 
 
@@ -38,6 +39,7 @@ class Snapshot(tuple[SnapshotEntry, ...]):
 
 def snapshot() -> Snapshot:
     """Take every flag of the process as it is at one moment. Scopes are not part of it."""
+    check_variables()
     return Snapshot(SnapshotEntry(*entry) for entry in _native.snapshot())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from interlock._core import backends as _native
 from interlock._core.tensor import float32 as _float32, float64 as _float64
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
-from interlock.backends._precision import _FP32Precision
+from interlock.backends._precision import _FP32Precision as _FP32Precision
 
 if TYPE_CHECKING:
     from interlock._core.tensor import Tensor, dtype
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CUDNN_TENSOR_DTYPES",
     "CudnnModule",
-    "_FP32Precision",
     "conv",
     "flags",
     "is_acceptable",
@@ -57,18 +56,18 @@ _scope = _native.FlagArguments(*_ARGUMENTS).scope
 
 
 def flags(
-    enabled: bool = False,
-    benchmark: bool = False,
-    benchmark_limit: int = 10,
-    deterministic: bool = False,
-    allow_tf32: bool = True,
-    fp32_precision: Literal["none", "ieee", "tf32"] = "none",
-    depthwise_kernel: Literal["auto", "cudnn", "native"] = "auto",
+    enabled: bool | None = False,
+    benchmark: bool | None = False,
+    benchmark_limit: int | None = 10,
+    deterministic: bool | None = False,
+    allow_tf32: bool | None = True,
+    fp32_precision: Literal["none", "ieee", "tf32"] | None = "none",
+    depthwise_kernel: Literal["auto", "cudnn", "native"] | None = "auto",
 ) -> _native.FlagScope:
     """Decide every flag of this module for this thread: a context manager and a decorator.
 
-    What is not given gets the default of this function, which for `enabled` is False.
-    `backends.override` decides only what is given.
+    An argument that is not given gets the default of this function, which for `enabled` is False. None
+    leaves a flag undecided. `backends.override` decides only what is given.
     """
     return _scope(
         enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel
@@ -81,10 +80,10 @@ def set_flags(
     _benchmark_limit: int | None = None,
     _deterministic: bool | None = None,
     _allow_tf32: bool | None = None,
-    _fp32_precision: Literal["none", "ieee", "tf32"] = UNCHANGED,
+    _fp32_precision: Literal["none", "ieee", "tf32"] | None = UNCHANGED,
     _depthwise_kernel: Literal["auto", "cudnn", "native"] | None = None,
 ) -> tuple[Any, ...]:
-    """Write the flags that are given, all or none, and return all seven as they were.
+    """Write the flags that are given and not None, all or none, and return all seven as they were.
 
     Raises `FlagTypeError` or `FlagValueError` for a value that does not fit, `FlagsFrozenError` while
     flags are frozen; then nothing has changed.

@@ -75,8 +75,8 @@ def load(name: str, path: str | PathLike[str] | None = None) -> Library:
     that was given can't be, or another one was loaded before, `UnknownLibraryError` for other names than
     those of `NAMES`.
 
-    Loading a file runs its constructors, and its functions are called as the vendor declares them. So `path` must
-    name a release of this library; another file can crash the process.
+    Loading a file runs its constructors, and its functions are called as the vendor declares them. So `path`
+    must name a release of this library; another file can crash the process.
     """
     return _described(_native.load_library(name, path))
 

@@ -18,8 +18,11 @@ MiopenModule = _native.MiopenModule
 _scope = _native.FlagArguments("miopen.immediate").scope
 
 
-def flags(immediate: bool = False) -> _native.FlagScope:
-    """Decide every flag of this module for this thread: a context manager and a decorator."""
+def flags(immediate: bool | None = False) -> _native.FlagScope:
+    """Decide the flag of this module for this thread: a context manager and a decorator.
+
+    None leaves it undecided.
+    """
     return _scope(immediate)
 
 

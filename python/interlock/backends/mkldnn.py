@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from interlock._core import backends as _native
 from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
-from interlock.backends._precision import _FP32Precision
+from interlock.backends._precision import _FP32Precision as _FP32Precision
 from interlock.backends._verbose import VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION, VerboseScope
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "VERBOSE_ON",
     "VERBOSE_ON_CREATION",
     "MkldnnModule",
-    "_FP32Precision",
     "conv",
     "flags",
     "is_acl_available",
@@ -48,15 +47,15 @@ _scope = _native.FlagArguments(*_ARGUMENTS).scope
 
 
 def flags(
-    enabled: bool = False,
-    deterministic: bool = False,
-    allow_tf32: bool = True,
-    fp32_precision: Literal["none", "ieee", "tf32", "bf16"] = "none",
+    enabled: bool | None = False,
+    deterministic: bool | None = False,
+    allow_tf32: bool | None = True,
+    fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = "none",
 ) -> _native.FlagScope:
     """Decide every flag of this module for this thread: a context manager and a decorator.
 
-    What is not given gets the default of this function, which for `enabled` is False.
-    `backends.override` decides only what is given.
+    An argument that is not given gets the default of this function, which for `enabled` is False. None
+    leaves a flag undecided. `backends.override` decides only what is given.
     """
     return _scope(enabled, deterministic, allow_tf32, fp32_precision)
 
@@ -65,9 +64,9 @@ def set_flags(
     _enabled: bool | None = None,
     _deterministic: bool | None = None,
     _allow_tf32: bool | None = None,
-    _fp32_precision: Literal["none", "ieee", "tf32", "bf16"] = UNCHANGED,
+    _fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = UNCHANGED,
 ) -> tuple[Any, ...]:
-    """Write the flags that are given, all or none, and return all four as they were.
+    """Write the flags that are given and not None, all or none, and return all four as they were.
 
     Raises `FlagTypeError` or `FlagValueError` for a value that does not fit, `FlagsFrozenError` while
     flags are frozen; then nothing has changed.

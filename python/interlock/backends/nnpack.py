@@ -12,8 +12,6 @@ __all__ = ["flags", "is_available", "set_flags"]
 enabled: bool
 # </flags of nnpack>
 
-_scope = _native.FlagArguments("nnpack.enabled").scope
-
 
 def is_available() -> bool:
     """Return False: nothing here runs on NNPACK."""
@@ -22,7 +20,8 @@ def is_available() -> bool:
 
 def flags(enabled: bool = False) -> _native.FlagScope:
     """Decide the flag of this module for this thread: a context manager and a decorator."""
-    return _scope(enabled)
+    # As in PyTorch, None is refused here: unlike the other modules, this one has no value for "leave it".
+    return _native.FlagScope({"nnpack.enabled": enabled})
 
 
 def set_flags(_enabled: bool) -> tuple[bool]:

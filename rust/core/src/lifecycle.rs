@@ -14,7 +14,7 @@ use crate::sync::{ForkLock, HeldAcrossFork, SharedBool, SharedWord};
 
 /// Every lock of the process, in the one order in which locks are taken: by a fork, and by whoever
 /// holds two.
-static LOCKS: [&dyn HeldAcrossFork; 11] = [
+static LOCKS: [&dyn HeldAcrossFork; 12] = [
     &backends::PROCESS,
     &state::INBOXES,
     &state::trace::TRACED,
@@ -25,6 +25,7 @@ static LOCKS: [&dyn HeldAcrossFork; 11] = [
     &accelerator::memory::ASKED,
     &accelerator::memory::CONFIGURED,
     &accelerator::memory::RECORDED,
+    &accelerator::memory::ACCESSES,
     &INITIALIZING,
 ];
 

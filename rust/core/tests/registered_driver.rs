@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use interlock::accelerator::driver::*;
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::memory::OutOfMemory;
+use interlock::accelerator::memory::{AllocatorConfig, DeviceMemory, OutOfMemory, empty_cache, set_config};
 use interlock::accelerator::{
     self, CaptureMode, Device, DeviceType, Event, Graph, KnownDevices, Stream, Work,
 };
@@ -25,8 +25,11 @@ static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdpar
 /// How often what the devices are made by has changed since the driver was started.
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 
+/// How many bytes the devices of [`overcommitting`] report.
+const TOTAL: u64 = 256 << 20;
+
 /// Devices of a type that this crate does not know. It leaves [`Driver::wait`] to the trait.
-struct ThirdParty(Arc<dyn Driver>);
+struct ThirdParty(Arc<dyn Driver>, u64);
 
 /// Errors name the devices of this driver.
 fn ours<T>(result: Result<T>) -> Result<T> {
@@ -73,7 +76,6 @@ unsafe impl Driver for ThirdParty {
     delegated! {
         start() -> ();
         properties(device: DeviceIndex) -> DeviceProperties;
-        memory_info(device: DeviceIndex) -> MemoryInfo;
         allocate(device: DeviceIndex, bytes: usize) -> Address;
         allocate_pinned(near: DeviceIndex, bytes: usize) -> Address;
         mapping_granularity(device: DeviceIndex) -> usize;
@@ -95,6 +97,13 @@ unsafe impl Driver for ThirdParty {
         instantiate(graph: GraphHandle) -> ExecutableHandle;
         replay(executable: ExecutableHandle, stream: StreamHandle) -> ();
         shape(graph: GraphHandle) -> GraphShape;
+    }
+
+    /// No more than the second field.
+    fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {
+        let MemoryInfo { free, total } = ours(self.0.memory_info(device))?;
+        let more = total.saturating_sub(self.1);
+        Ok(MemoryInfo { free: free.saturating_sub(more), total: total - more })
     }
 
     unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
@@ -153,16 +162,24 @@ unsafe impl Driver for ThirdParty {
     }
 }
 
+fn host() -> Arc<dyn Driver> {
+    HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap()
+}
+
 fn third_party() -> Arc<dyn Driver> {
-    let host = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
-    Arc::new(ThirdParty(host))
+    Arc::new(ThirdParty(host(), u64::MAX))
+}
+
+/// Its devices would give more memory than they report.
+fn overcommitting() -> Arc<dyn Driver> {
+    Arc::new(ThirdParty(host(), TOTAL))
 }
 
 driver_suite!(crate::third_party);
 
 #[test]
 fn the_whole_namespace_works_on_a_registered_driver() {
-    accelerator::register_driver(third_party()).unwrap();
+    accelerator::register_driver(overcommitting()).unwrap();
     let [first, second]: [Device; 2] = ["thirdparty:0", "thirdparty:1"].map(|name| name.parse().unwrap());
     assert_eq!(accelerator::current_accelerator(), Some(Device::of(*KIND)));
     assert_eq!((accelerator::device_count(), accelerator::is_available()), (2, true));
@@ -173,6 +190,7 @@ fn the_whole_namespace_works_on_a_registered_driver() {
     assert_eq!((accelerator::known_devices(), accelerator::current_index()), (Some(known), Some(0)));
     assert_eq!(accelerator::properties(None).unwrap().name, "host device");
 
+    memory_beyond_the_total_is_refused(first);
     streams_and_events(second);
     a_graph();
     late_errors(second);
@@ -180,6 +198,24 @@ fn the_whole_namespace_works_on_a_registered_driver() {
 
     let again = accelerator::use_driver(third_party());
     assert!(matches!(again, Err(Error::DriverInUse { .. })), "{again:?}");
+}
+
+/// The driver itself would give it.
+fn memory_beyond_the_total_is_refused(device: Device) {
+    for expandable_segments in [false, true] {
+        set_config(AllocatorConfig { expandable_segments, ..AllocatorConfig::default() }).unwrap();
+        for bytes in [TOTAL as usize + 1, 1 << 30, 1 << 40] {
+            let refused = DeviceMemory::new(Some(device), bytes);
+            assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{bytes} bytes: {refused:?}");
+        }
+        let parts: Vec<_> = (0..5).map(|_| DeviceMemory::new(Some(device), 60 << 20)).collect();
+        assert_eq!(parts.iter().filter(|part| part.is_ok()).count(), 4, "{expandable_segments}");
+        drop(parts);
+        // What is cached gives way to a request that fits.
+        drop(DeviceMemory::new(Some(device), 240 << 20).unwrap());
+        empty_cache().unwrap();
+    }
+    set_config(AllocatorConfig::default()).unwrap();
 }
 
 fn streams_and_events(second: Device) {

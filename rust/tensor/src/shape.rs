@@ -21,11 +21,11 @@ impl Layout {
     }
 
     pub fn is_contiguous(&self) -> bool {
+        if self.shape.contains(&0) {
+            return true;
+        }
         let mut expected = 1;
         for (&size, &stride) in self.shape.iter().zip(&self.strides).rev() {
-            if size == 0 {
-                return true;
-            }
             if size != 1 {
                 if stride != expected {
                     return false;
@@ -34,6 +34,123 @@ impl Layout {
             }
         }
         true
+    }
+
+    /// Whether the elements fill one piece of memory without gaps, in some order of the dimensions.
+    pub fn is_dense(&self) -> bool {
+        if self.is_contiguous() {
+            return true;
+        }
+        let mut dims: Vec<_> = pairs(self).into_iter().filter(|&(size, _)| size != 1).collect();
+        dims.sort_unstable_by_key(|&(_, stride)| stride);
+        let mut expected = 1;
+        dims.iter().all(|&(size, stride)| {
+            let fits = stride == expected;
+            expected = stride.saturating_mul(size);
+            fits
+        })
+    }
+
+    /// The layout of a copy that keeps the order of the dimensions in memory: PyTorch's `preserve_format`.
+    pub fn preserved(&self) -> Self {
+        if self.is_dense() {
+            Layout { offset: 0, ..self.clone() }
+        } else {
+            self.in_order_of(&[&self.strides], 1)
+        }
+    }
+
+    /// A layout of this shape without gaps, whose dimensions are in the order in which the operands have them. The
+    /// first operand that has an order of two dimensions decides about these, as in PyTorch's `TensorIterator`. A size
+    /// of 0 counts as `empty` in strides.
+    fn in_order_of(&self, operands: &[&[usize]], empty: usize) -> Self {
+        let size = |dim: usize| self.shape.get(dim).copied().unwrap_or(1);
+        // Whether `first` has to come after `second`, if that is known.
+        let after = |first: usize, second: usize| {
+            for strides in operands {
+                match (strides.get(first).copied().unwrap_or(0), strides.get(second).copied().unwrap_or(0)) {
+                    // A dimension that is repeated has no place.
+                    (0, _) | (_, 0) => {}
+                    (a, b) if a != b => return Some(a > b),
+                    _ if size(first) > size(second) => return Some(true),
+                    _ => {}
+                }
+            }
+            None
+        };
+        // The innermost dimension first. PyTorch's insertion sort: what is not known keeps its order.
+        let mut order: Vec<usize> = (0..self.shape.len()).rev().collect();
+        for next in 1..order.len() {
+            let mut moving = next;
+            for other in (0..next).rev() {
+                let (Some(&first), Some(&second)) = (order.get(other), order.get(moving)) else { break };
+                match after(first, second) {
+                    Some(true) => {
+                        order.swap(other, moving);
+                        moving = other;
+                    }
+                    Some(false) => break,
+                    None => {}
+                }
+            }
+        }
+        if order.iter().rev().copied().eq(0..self.shape.len()) {
+            return Layout::contiguous(&self.shape);
+        }
+        let mut strides = vec![1; self.shape.len()];
+        let mut step = 1usize;
+        for dim in order {
+            if let Some(stride) = strides.get_mut(dim) {
+                *stride = step;
+            }
+            step = step.saturating_mul(size(dim).max(empty));
+        }
+        Layout { shape: self.shape.clone(), strides, offset: 0 }
+    }
+
+    /// The layout of the result of an element-wise operation on operands that broadcast to `shape`: PyTorch's.
+    pub fn of_result(shape: &[usize], operands: &[&Layout]) -> Self {
+        let contiguous = Layout::contiguous(shape);
+        if operands.iter().all(|operand| operand.shape == shape) {
+            if operands.iter().all(|operand| operand.is_contiguous()) {
+                return contiguous;
+            }
+            if let Some(channels_last) = channels_last(shape)
+                && operands.iter().all(|operand| operand.lies_as(&channels_last))
+            {
+                return channels_last;
+            }
+            let [first, others @ ..] = operands else { return contiguous };
+            if first.is_dense()
+                && others.iter().all(|other| other.is_dense() && other.strides == first.strides)
+            {
+                return Layout { offset: 0, ..(*first).clone() };
+            }
+        }
+        let strides: Vec<Vec<usize>> = operands.iter().map(|operand| operand.strides_in(shape)).collect();
+        contiguous.in_order_of(&strides.iter().map(Vec::as_slice).collect::<Vec<_>>(), 0)
+    }
+
+    /// Whether the elements lie where those of another layout of the same shape do.
+    fn lies_as(&self, other: &Layout) -> bool {
+        let strides = self.strides.iter().zip(&other.strides);
+        self.shape.iter().zip(strides).all(|(&size, (a, b))| size == 1 || a == b)
+    }
+
+    /// The strides to read this layout as if it had `shape`; 0 where a size of 1 is repeated.
+    fn strides_in(&self, shape: &[usize]) -> Vec<usize> {
+        let missing = shape.len().saturating_sub(self.shape.len());
+        let own = pairs(self).into_iter().zip(shape.iter().skip(missing));
+        std::iter::repeat_n(0, missing)
+            .chain(own.map(|((size, stride), &wanted)| if size == 1 && wanted != 1 { 0 } else { stride }))
+            .collect()
+    }
+
+    /// The dimensions from the outermost to the innermost one in memory.
+    pub fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.shape.len()).collect();
+        order.sort_by_key(|&dim| std::cmp::Reverse(self.strides.get(dim)));
+        order
     }
 
     /// Whether two elements lie in the same place, as far as strides of zero tell.
@@ -62,6 +179,17 @@ impl Layout {
             .chain(own.map(|(&size, &stride)| if size == 1 { 0 } else { stride }))
             .collect()
     }
+}
+
+/// The layout of images with their channels last, which has four dimensions.
+fn channels_last(shape: &[usize]) -> Option<Layout> {
+    let &[_, channels, height, width] = shape else { return None };
+    let row = channels.saturating_mul(width);
+    Some(Layout {
+        shape: shape.to_vec(),
+        strides: vec![row.saturating_mul(height), 1, row, channels],
+        offset: 0,
+    })
 }
 
 /// The strides of a row-major tensor. As in PyTorch a size of 0 counts as 1.
@@ -169,36 +297,40 @@ pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Re
     Ok(sizes.iter().map(|&size| usize::try_from(size).unwrap_or(inferred)).collect())
 }
 
-/// The strides with which memory of `layout` can be read as `shape` (as many elements), if it can.
+/// The strides with which memory of `layout` can be read as `shape` (as many elements), if it can: PyTorch's, also for
+/// sizes of 1.
 pub(crate) fn view_strides(layout: &Layout, shape: &[usize]) -> Option<Vec<usize>> {
+    if layout.shape.is_empty() {
+        return Some(vec![1; shape.len()]);
+    }
     if layout.numel() == 0 {
-        return Some(contiguous_strides(shape));
+        return Some(if layout.shape == shape { layout.strides.clone() } else { contiguous_strides(shape) });
     }
-    // Runs of dimensions that lie in memory as if they were one: (size, stride of the last).
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    for (size, stride) in pairs(layout) {
-        if size == 1 {
-            continue;
-        }
-        match runs.last_mut() {
-            Some(run) if run.1 == stride.saturating_mul(size) => *run = (run.0.saturating_mul(size), stride),
-            _ => runs.push((size, stride)),
-        }
-    }
-    let mut strides = vec![0; shape.len()];
-    let mut run = runs.pop().unwrap_or((1, 1));
-    for (stride, &size) in strides.iter_mut().zip(shape).rev() {
-        if run.0 == 1 && size != 1 {
-            run = runs.pop()?;
-        }
-        *stride = run.1;
-        if size != 1 {
-            if !run.0.is_multiple_of(size) {
-                return None;
+    let mut own = pairs(layout).into_iter().rev().peekable();
+    let mut wanted = shape.iter().rev().copied().peekable();
+    let mut strides = Vec::with_capacity(shape.len());
+    // From the innermost dimension on, runs of dimensions that lie in memory as if they were one.
+    while let Some((mut count, step)) = own.next() {
+        while let Some(&(size, stride)) = own.peek() {
+            if size != 1 && count.checked_mul(step) != Some(stride) {
+                break;
             }
-            run = (run.0 / size, run.1.saturating_mul(size));
+            count = count.saturating_mul(size);
+            own.next();
+        }
+        let mut viewed = 1usize;
+        while let Some(size) = wanted.next_if(|&size| viewed < count || size == 1) {
+            strides.push(viewed.saturating_mul(step));
+            viewed = viewed.saturating_mul(size);
+        }
+        if viewed != count {
+            return None;
         }
     }
+    if wanted.next().is_some() {
+        return None;
+    }
+    strides.reverse();
     Some(strides)
 }
 

@@ -66,14 +66,19 @@ class FreezeScope:
 def assign(values: dict[str, Any]) -> None: ...
 def read(name: str) -> Any: ...
 def explain(name: str) -> tuple[Any, str, str | None, Any, str | None, str]: ...
-def table() -> list[Flag]: ...
+def table(registered: bool = False) -> list[Flag]: ...
 def register_flag(
     name: str,
     default: object,
     doc: str,
-    choices: Sequence[str] | None = None,
-    maximum: object = None,
+    takes: str,
+    values: Sequence[object],
+    optional: bool,
+    variable: str | None,
+    acts_on: str | None,
 ) -> list[tuple[str, str]]: ...
+def check_on_next_use() -> None: ...
+def misspelt_variables(library: str) -> list[tuple[str, str]]: ...
 def drop_assigned(name: str) -> None: ...
 def written() -> list[tuple[str, Any, bool, str]]: ...
 def snapshot() -> list[tuple[str, Any, str]]: ...
@@ -283,6 +288,7 @@ __all__ = [
     "VerboseScope",
     "XnnpackModule",
     "assign",
+    "check_on_next_use",
     "clear_plan_cache",
     "current_plan_cache_index",
     "disable_global_flags",
@@ -301,6 +307,7 @@ __all__ = [
     "library_names",
     "library_version",
     "load_library",
+    "misspelt_variables",
     "openmp_runtimes",
     "plan_cache_index",
     "plan_cache_max_size",

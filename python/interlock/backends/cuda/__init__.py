@@ -21,9 +21,9 @@ from interlock.backends.cuda._attention import (
 )
 from interlock.backends.cuda._kernels import SDPBackend, sdp_kernel, sdpa_kernel
 from interlock.backends.cuda._libraries import (
-    _BlasBackend,
-    _LinalgBackend,
-    _ROCmFABackend,
+    _BlasBackend as _BlasBackend,
+    _LinalgBackend as _LinalgBackend,
+    _ROCmFABackend as _ROCmFABackend,
     preferred_blas_library,
     preferred_linalg_library,
     preferred_rocm_fa_library,
@@ -54,9 +54,6 @@ from interlock.backends.cuda._workspaces import (
 __all__ = [
     "SDPAParams",
     "SDPBackend",
-    "_BlasBackend",
-    "_LinalgBackend",
-    "_ROCmFABackend",
     "allow_fp16_bf16_reduction_math_sdp",
     "blas_workspace_size",
     "can_use_cudnn_attention",

@@ -2,3 +2,5 @@
 
 `python -m interlock.backends.xeon.run_cpu` runs it. It has nothing to do with flags, and nothing imports it.
 """
+
+__all__: list[str] = []

@@ -126,16 +126,22 @@ impl Event {
         self.waiting()?.map_or(Ok(()), |waiting| waiting.to_the_end())
     }
 
-    /// Milliseconds from this mark to that of `end`. Both must have been made with `timing`, and been reached.
+    /// Milliseconds from this mark to that of `end`. Fails with [`Error::Argument`] unless both were made with `timing`
+    /// and recorded, and with [`Error::Device`] before both are reached.
     pub fn elapsed(&self, end: &Event) -> Result<f64> {
         const OPERATION: &str = "Event.elapsed_time";
         let driver = self.driver()?;
         end.driver()?;
+        let refused = |given: &str, allowed: &str| Error::Argument {
+            name: OPERATION,
+            given: given.to_owned(),
+            allowed: allowed.to_owned(),
+        };
         if !(self.options.timing && end.options.timing) {
-            return Err(self.misused(OPERATION, "both events must be made with enable_timing"));
+            return Err(refused("an event made without timing", "events made with enable_timing=True"));
         }
         let (Some(start), Some(stop)) = (self.made.get(), end.made.get()) else {
-            return Err(self.misused(OPERATION, "both events must be recorded"));
+            return Err(refused("an event that was never recorded", "recorded events"));
         };
         if start.device != stop.device {
             let reason = format!("the events are of {} and {}", self.device(), end.device());

@@ -29,6 +29,8 @@ struct State {
     replayed_on: Vec<Stream>,
     /// Whether the shape is kept for [`Graph::dot`].
     debug: bool,
+    /// Whether the last capture recorded nothing.
+    empty: bool,
     phase: Phase,
     shape: Option<GraphShape>,
 }
@@ -58,8 +60,14 @@ impl Graph {
     pub fn new(keep: bool) -> Result<Self> {
         let home = registry::in_use("accelerator.Graph")?;
         let own_pool = new_pool();
-        let state =
-            State { pool: None, replayed_on: Vec::new(), debug: false, phase: Phase::Empty, shape: None };
+        let state = State {
+            pool: None,
+            replayed_on: Vec::new(),
+            debug: false,
+            empty: false,
+            phase: Phase::Empty,
+            shape: None,
+        };
         Ok(Graph { home, keep, own_pool, state: Mutex::new(state) })
     }
 
@@ -134,6 +142,8 @@ impl Graph {
             }
         };
         state.phase = Phase::Recorded { graph: Some(graph), executable: None };
+        // It is for a warning alone, so that a driver which cannot say is no error.
+        state.empty = driver.is_graph_empty(graph).unwrap_or(false);
         if state.debug {
             state.shape = Some(driver.shape(graph)?);
         }
@@ -146,6 +156,12 @@ impl Graph {
             }
         }
         Ok(())
+    }
+
+    /// Whether the last capture that ended recorded nothing, probably because the work was queued on another stream.
+    pub fn is_empty(&self) -> Result<bool> {
+        self.driver()?;
+        Ok(self.state().empty)
     }
 
     fn make_ready(&self, state: &mut State, operation: &'static str) -> Result<ExecutableHandle> {

@@ -18,6 +18,8 @@ pub struct Attribute {
     pub(super) name: &'static str,
     pub(super) target: Target,
     pub(super) effect: &'static Effect,
+    /// The name of its own variable where a library has chosen another than that of the flag in capitals.
+    pub(super) own_variable: Option<&'static str>,
     /// Variables that PyTorch and the vendors read for it, besides our own.
     pub(super) variables: &'static [Variable],
     pub(super) doc: &'static str,
@@ -127,9 +129,15 @@ impl Attribute {
         std::iter::once(own).chain(others).collect()
     }
 
-    /// The variable that is called like the flag.
+    /// The variable that sets the flag and no other.
     pub(super) fn own_variable(&self) -> String {
-        if self.is_registered() { env::in_capitals(self.name) } else { env::variable_of_flag(self.name) }
+        if let Some(chosen) = self.own_variable {
+            chosen.to_owned()
+        } else if self.is_registered() {
+            env::in_capitals(self.name)
+        } else {
+            env::variable_of_flag(self.name)
+        }
     }
 
     /// Whether another library has registered it.

@@ -9,12 +9,18 @@ pub struct Effect {
     pub(super) what: &'static str,
     /// The libraries that run them; one of them must be there for the flag to matter.
     pub(super) libraries: &'static [&'static Library],
+    /// Whether a library that is not interlock's has registered the flag, and so is in the process.
+    pub(super) is_registered: bool,
 }
 
 impl Effect {
-    /// Obeyed by what interlock knows nothing of.
-    pub(super) const fn elsewhere(what: &'static str) -> Self {
-        Effect { what, libraries: &[] }
+    /// Obeyed by the library that registered the flag.
+    pub(super) const fn of_another_library(what: &'static str) -> Self {
+        Effect { what, libraries: &[], is_registered: true }
+    }
+
+    const fn through(what: &'static str, libraries: &'static [&'static Library]) -> Self {
+        Effect { what, libraries, is_registered: false }
     }
 
     /// The operations that obey the flag.
@@ -24,6 +30,9 @@ impl Effect {
 
     /// What obeys the flag in this process, in words.
     pub fn in_this_process(&self) -> String {
+        if self.is_registered {
+            return self.what.to_owned();
+        }
         if self.libraries.is_empty() {
             return format!("{}: no effect here", self.what);
         }
@@ -49,28 +58,26 @@ pub(super) mod consumers {
     use super::Effect;
     use crate::libraries::{CUBLAS, CUDNN, CUSOLVER, ONEDNN};
 
-    pub(in super::super) static CUDNN_OPERATIONS: Effect = Effect {
-        what: "convolutions, recurrent layers and batch normalisation on cuda",
-        libraries: &[&CUDNN],
-    };
+    pub(in super::super) static CUDNN_OPERATIONS: Effect =
+        Effect::through("convolutions, recurrent layers and batch normalisation on cuda", &[&CUDNN]);
     pub(in super::super) static CUDNN_CONVOLUTIONS: Effect =
-        Effect { what: "convolutions on cuda", libraries: &[&CUDNN] };
+        Effect::through("convolutions on cuda", &[&CUDNN]);
     pub(in super::super) static CUDNN_RECURRENT: Effect =
-        Effect { what: "recurrent layers on cuda", libraries: &[&CUDNN] };
+        Effect::through("recurrent layers on cuda", &[&CUDNN]);
     pub(in super::super) static CUBLAS_PRODUCTS: Effect =
-        Effect { what: "matrix products on cuda", libraries: &[&CUBLAS] };
+        Effect::through("matrix products on cuda", &[&CUBLAS]);
     pub(in super::super) static ONEDNN_OPERATIONS: Effect =
-        Effect { what: "matrix products, convolutions and recurrent layers on cpu", libraries: &[&ONEDNN] };
+        Effect::through("matrix products, convolutions and recurrent layers on cpu", &[&ONEDNN]);
     pub(in super::super) static FLOAT32_OF_CUDA: Effect =
-        Effect { what: "float32 operations on cuda", libraries: &[&CUBLAS, &CUDNN] };
+        Effect::through("float32 operations on cuda", &[&CUBLAS, &CUDNN]);
     pub(in super::super) static FLOAT32_OF_ALL: Effect =
-        Effect { what: "float32 operations of every backend", libraries: &[&CUBLAS, &CUDNN, &ONEDNN] };
+        Effect::through("float32 operations of every backend", &[&CUBLAS, &CUDNN, &ONEDNN]);
     pub(in super::super) static CUDNN_ATTENTION: Effect =
-        Effect { what: "scaled-dot-product attention on cuda", libraries: &[&CUDNN] };
+        Effect::through("scaled-dot-product attention on cuda", &[&CUDNN]);
     pub(in super::super) static CUDA_ATTENTION: Effect = unknown("scaled-dot-product attention on cuda");
     pub(in super::super) static ROCM_ATTENTION: Effect = unknown("scaled-dot-product attention on ROCm");
     pub(in super::super) static CUDA_LINEAR_ALGEBRA: Effect =
-        Effect { what: "decompositions and solvers on cuda", libraries: &[&CUSOLVER] };
+        Effect::through("decompositions and solvers on cuda", &[&CUSOLVER]);
     pub(in super::super) static MIOPEN_CONVOLUTIONS: Effect = unknown("convolutions on ROCm");
     pub(in super::super) static ATTENTION_LAYERS: Effect = unknown("layers of multi-head attention");
     pub(in super::super) static CPU_CONVOLUTIONS: Effect = unknown("convolutions on cpu");
@@ -82,6 +89,6 @@ pub(super) mod consumers {
 
     /// Nothing of it is here yet.
     const fn unknown(what: &'static str) -> Effect {
-        Effect { what, libraries: &[] }
+        Effect::through(what, &[])
     }
 }

@@ -16,11 +16,8 @@ use crate::{Error, Result};
 /// ```
 /// use interlock::backends::{Declaration, FlagHandle, Takes, register};
 ///
-/// let declaration = Declaration {
-///     name: "mylib.verbose".to_owned(),
-///     takes: Takes::Switch { default: false },
-///     doc: "Whether mylib prints what it does.".to_owned(),
-/// };
+/// let takes = Takes::Switch { default: false };
+/// let declaration = Declaration::new("mylib.verbose", takes, "Whether mylib prints what it does.");
 /// let (attribute, _) = register(declaration)?;
 /// let verbose: FlagHandle<bool> = attribute.handle()?;
 /// assert!(!verbose.get());
@@ -74,7 +71,7 @@ impl<T: FlagValue> FlagHandle<T> {
 
 impl Attribute {
     /// Returns a typed handle of a registered flag: `bool` for a switch, `u64` for a count (`u32` where the maximum
-    /// fits), and an enum that implements [`FlagValue`] for a choice.
+    /// fits), `i64` for an integer that may be negative, `f64` for a float, and an enum that implements [`FlagValue`] for a choice.
     ///
     /// Fails with [`Error::FlagType`] for another type, and for an attribute that is not a registered flag.
     pub fn handle<T: FlagValue>(&'static self) -> Result<FlagHandle<T>> {
@@ -117,8 +114,7 @@ mod tests {
     }
 
     fn registered(name: &str, takes: Takes) -> &'static Attribute {
-        let declaration = Declaration { name: name.to_owned(), takes, doc: "A flag of a test.".to_owned() };
-        register(declaration).unwrap().0
+        register(Declaration::new(name, takes, "A flag of a test.")).unwrap().0
     }
 
     #[test]
@@ -152,6 +148,26 @@ mod tests {
         assert_eq!(color.get(), Color::Never);
         color.set(Color::Auto).unwrap();
         assert_eq!(color.get(), Color::Auto);
+    }
+
+    #[test]
+    fn handle_of_a_float_and_of_a_negative_integer_reads_all_values() {
+        let takes = Takes::Float { default: 0.5, minimum: -f64::INFINITY, maximum: f64::INFINITY };
+        let float = registered("handle_test.float", takes).handle::<f64>().unwrap();
+        for number in [0.0, -1e300, 1.0 / 3.0, f64::INFINITY] {
+            float.set(number).unwrap();
+            assert_eq!(float.get(), number);
+        }
+        assert!(matches!(float.set(f64::NAN), Err(Error::FlagValue { .. })));
+        let takes = Takes::Integer { default: -1, minimum: -5, maximum: 5 };
+        let offset = registered("handle_test.offset", takes).handle::<i64>().unwrap();
+        assert_eq!(offset.get(), -1);
+        let guard = offset.scope(-5).unwrap();
+        let _guard = guard.guard();
+        assert_eq!(offset.get(), -5);
+        for wrong in [-6, 6, i64::MIN, i64::MAX] {
+            assert!(matches!(offset.set(wrong), Err(Error::FlagValue { .. })), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! What a flag's word may hold, and how it is written in a word of 62 bits (the payload).
 
+use super::float;
+use super::interned::Interned;
 use super::ranking::Ranking;
-use super::registry::Takes;
-use super::value::{Given, Value};
+use super::takes::Takes;
+use super::value::{Float, Given, Value};
 use crate::env::{SWITCH_WORDS, parse_switch};
 
 /// The kind of value that a flag takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// On or off.
     Switch { default: bool },
@@ -20,6 +22,14 @@ pub(crate) enum Kind {
     Ranking { names: &'static [&'static str], default: Ranking },
     /// Whether a sum may be reduced in lower precision, and in split parts.
     Reduction,
+    /// A whole number from `min` to `max`, both within `LARGEST_COUNT` of 0.
+    Integer { default: i64, min: i64, max: i64 },
+    /// A float from `min` to `max`; never NaN. The default is a payload.
+    Float { default: u64, min: f64, max: f64 },
+    /// Any text of at most `LONGEST_TEXT` bytes. The default is a payload.
+    Text { default: u64 },
+    /// None, or what another kind takes. The default is a payload.
+    Optional { of: &'static Kind, default: u64 },
 }
 
 /// Further names of a choice, each with the name that it stands for.
@@ -34,6 +44,23 @@ pub(crate) enum Refusal {
 
 const UNSAID: u64 = 2;
 
+/// The payload of None for a flag of the kind `Optional`; no other kind has it for a value.
+pub(super) const NOTHING: u64 = (1 << 62) - 1;
+
+/// What is added to a whole number for its payload, so that negative ones have one.
+const INTEGER_SHIFT: i64 = 1 << 60;
+
+/// The bytes of the longest text that a flag takes: every text stays stored until the process ends.
+pub const LONGEST_TEXT: usize = 1 << 16;
+
+static TEXTS: Interned<String, { 1 << 16 }> = Interned::new();
+
+/// Returns the payload of a text, which is stored for good. Returns None for one that is too long, and where 65,536
+/// different ones are stored.
+pub(super) fn payload_of_text(text: &str) -> Option<u64> {
+    if text.len() > LONGEST_TEXT { None } else { TEXTS.index_of(text) }
+}
+
 impl Kind {
     pub(super) const fn default(self) -> u64 {
         match self {
@@ -42,6 +69,8 @@ impl Kind {
             Kind::Count { default, .. } | Kind::Choice { default, .. } => default,
             Kind::Ranking { default, .. } => default.payload(),
             Kind::Reduction => Reduction::ALLOWED.payload(),
+            Kind::Integer { default, .. } => default.wrapping_add(INTEGER_SHIFT) as u64,
+            Kind::Float { default, .. } | Kind::Text { default } | Kind::Optional { default, .. } => default,
         }
     }
 
@@ -65,8 +94,21 @@ impl Kind {
                 Ranking::of(names, items).map(Ranking::payload).ok_or(Refusal::Value)
             }
             (Kind::Reduction, given) => Reduction::of(given).map(Reduction::payload),
+            (Kind::Integer { .. } | Kind::Float { .. }, Given::HugeInteger(_)) => Err(Refusal::Value),
+            (Kind::Integer { .. }, Given::Integer(number)) => {
+                self.admitted(Some(FlagValue::payload(*number)))
+            }
+            (Kind::Float { .. }, Given::Integer(number)) => self.admitted(float::encode(*number as f64)),
+            (Kind::Float { .. }, Given::Float(number)) => self.admitted(float::encode(*number)),
+            (Kind::Text { .. }, Given::Text(text)) => self.admitted(payload_of_text(text)),
+            (Kind::Optional { .. }, Given::None) => Ok(NOTHING),
+            (Kind::Optional { of, .. }, given) => of.encode(given),
             _ => Err(Refusal::Type),
         }
+    }
+
+    fn admitted(self, payload: Option<u64>) -> Result<u64, Refusal> {
+        payload.filter(|payload| self.admits(*payload)).ok_or(Refusal::Value)
     }
 
     /// The value that a payload stands for.
@@ -84,6 +126,11 @@ impl Kind {
                 let reduction = Reduction::decode(payload);
                 Value::Pair(reduction.allowed, reduction.split)
             }
+            Kind::Integer { .. } => Value::Integer(FlagValue::decode(payload)),
+            Kind::Float { .. } => Value::Float(Float::new(float::decode(payload))),
+            Kind::Text { .. } => TEXTS.get(payload).map_or(Value::None, |text| Value::Text(text)),
+            Kind::Optional { .. } if payload == NOTHING => Value::None,
+            Kind::Optional { of, .. } => of.decode(payload),
         }
     }
 
@@ -96,6 +143,12 @@ impl Kind {
             Kind::Choice { names, .. } => payload < names.len() as u64,
             Kind::Ranking { names, .. } => Ranking::decode(payload).is_of(names.len()),
             Kind::Reduction => Reduction::decode(payload).is_allowed(),
+            Kind::Integer { min, max, .. } => (min..=max).contains(&FlagValue::decode(payload)),
+            Kind::Float { min, max, .. } => {
+                payload != NOTHING && (min..=max).contains(&float::decode(payload))
+            }
+            Kind::Text { .. } => TEXTS.get(payload).is_some(),
+            Kind::Optional { of, .. } => payload == NOTHING || of.admits(payload),
         }
     }
 
@@ -110,6 +163,15 @@ impl Kind {
             Kind::Reduction => "a bool, or one or two bools in a tuple or list, of which the second \
                                 (split reductions) is not False when the first is True"
                 .to_owned(),
+            Kind::Integer { min, max, .. } => format!("an int from {min} to {max}"),
+            Kind::Float { min, max, .. } => match (min.is_finite(), max.is_finite()) {
+                (true, true) => format!("a float from {min:?} to {max:?}"),
+                (true, false) => format!("a float from {min:?}"),
+                (false, true) => format!("a float up to {max:?}"),
+                (false, false) => "a float that is not NaN".to_owned(),
+            },
+            Kind::Text { .. } => format!("a str of at most {LONGEST_TEXT} bytes"),
+            Kind::Optional { of, .. } => format!("{} or None", of.allowed().replace("' or '", "', '")),
         }
     }
 
@@ -118,7 +180,10 @@ impl Kind {
         match self {
             Kind::Switch { .. } => "bool".to_owned(),
             Kind::OptionalSwitch => "bool | None".to_owned(),
-            Kind::Count { .. } => "int".to_owned(),
+            Kind::Count { .. } | Kind::Integer { .. } => "int".to_owned(),
+            Kind::Float { .. } => "float".to_owned(),
+            Kind::Text { .. } => "str".to_owned(),
+            Kind::Optional { of, .. } => format!("{} | None", of.annotation()),
             Kind::Choice { names, .. } => literal(names),
             Kind::Ranking { names, .. } => format!("tuple[{}, ...]", literal(names)),
             Kind::Reduction => "tuple[bool, bool]".to_owned(),
@@ -143,7 +208,14 @@ impl Kind {
         let unread = || Given::Text(text.into());
         match self {
             Kind::Switch { .. } | Kind::OptionalSwitch => parse_switch(text).map_or_else(unread, Given::Bool),
-            Kind::Count { .. } => text.trim().parse().map_or_else(|_| unread(), Given::Integer),
+            Kind::Count { .. } | Kind::Integer { .. } => {
+                text.trim().parse().map_or_else(|_| unread(), Given::Integer)
+            }
+            Kind::Float { .. } => text.trim().parse().map_or_else(|_| unread(), Given::Float),
+            Kind::Text { .. } => unread(),
+            // Of any text, "none" is one.
+            Kind::Optional { of, .. } if !matches!(of, Kind::Text { .. }) && is_none(text) => Given::None,
+            Kind::Optional { of, .. } => of.parse(text),
             Kind::Choice { names, aliases, .. } => {
                 let text = text.trim();
                 let known = all_names(names, aliases);
@@ -171,9 +243,16 @@ impl Kind {
                 format!("{SWITCH_WORDS}, or two with a comma between, not the first on and the second off")
             }
             Kind::Ranking { names, .. } => format!("{} with commas between, each once", all_of(names)),
+            Kind::Optional { of: Kind::Text { .. }, .. } => Kind::Text { default: 0 }.allowed_text(),
+            Kind::Optional { of, .. } => format!("{} or none", of.allowed_text()),
             _ => self.allowed(),
         }
     }
+}
+
+/// Whether the text of a variable stands for None.
+fn is_none(text: &str) -> bool {
+    text.trim().eq_ignore_ascii_case("none")
 }
 
 fn all_names(names: &[&'static str], aliases: Aliases) -> Vec<&'static str> {
@@ -264,6 +343,46 @@ impl FlagValue for u64 {
     #[inline]
     fn decode(payload: u64) -> Self {
         payload
+    }
+}
+
+/// A whole number; the flag says from which to which.
+impl FlagValue for i64 {
+    fn is_held_by(takes: &Takes) -> bool {
+        matches!(takes, Takes::Integer { .. })
+    }
+
+    fn payload(self) -> u64 {
+        self.wrapping_add(INTEGER_SHIFT) as u64
+    }
+
+    #[inline]
+    fn decode(payload: u64) -> Self {
+        (payload as i64).wrapping_sub(INTEGER_SHIFT)
+    }
+
+    fn shown(self) -> String {
+        self.to_string()
+    }
+}
+
+/// A float. One that is not a number is refused.
+impl FlagValue for f64 {
+    fn is_held_by(takes: &Takes) -> bool {
+        matches!(takes, Takes::Float { .. })
+    }
+
+    fn payload(self) -> u64 {
+        float::encode(self).unwrap_or(NOTHING)
+    }
+
+    #[inline]
+    fn decode(payload: u64) -> Self {
+        float::decode(payload)
+    }
+
+    fn shown(self) -> String {
+        format!("{self:?}")
     }
 }
 

@@ -8,54 +8,37 @@ use super::effect::Effect;
 use super::flag::{FlagWord, FromEnvironment};
 use super::kind::Kind;
 use super::process::PROCESS;
+use super::takes::Takes;
 use super::write::Held;
-use super::{Given, table};
+use super::{Given, environment, table};
 use crate::{Error, Result, env};
 
 /// A flag to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Declaration {
     /// The dotted name: that of the library first.
     pub name: String,
     /// What it takes.
     pub takes: Takes,
-    /// What it does, in a sentence.
+    /// What it does, in a sentence. Of several declarations of a flag, that of the first counts.
     pub doc: String,
+    /// The environment variable that sets it, where that is not the name in capitals.
+    pub variable: Option<String>,
+    /// What obeys it, for `explain`. Of several declarations of a flag, that of the first counts.
+    pub acts_on: Option<String>,
 }
 
-/// What a registered flag takes, and its default.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Takes {
-    /// On or off.
-    Switch {
-        /// While nobody has said anything.
-        default: bool,
-    },
-    /// A whole number from 0 on.
-    Count {
-        /// While nobody has said anything.
-        default: u64,
-        /// The largest one.
-        maximum: u64,
-    },
-    /// One of some names.
-    Choice {
-        /// While nobody has said anything.
-        default: String,
-        /// All of them.
-        names: Vec<String>,
-    },
+impl Declaration {
+    /// Declares a flag that the variable of its name sets and its library obeys.
+    pub fn new(name: impl Into<String>, takes: Takes, doc: impl Into<String>) -> Self {
+        Declaration { name: name.into(), takes, doc: doc.into(), variable: None, acts_on: None }
+    }
 }
-
-/// The largest number that a registered flag may hold.
-pub const LARGEST_COUNT: u64 = 1 << 60;
 
 const AT_MOST: usize = 1024;
 
 /// Filled from the front, under the process's lock; read without it.
 static REGISTERED: [OnceRef<'static, Registered>; AT_MOST] = [const { OnceRef::new() }; AT_MOST];
-
-static OTHER_LIBRARY: Effect = Effect::elsewhere("the library that registered it");
 
 #[derive(Debug)]
 struct Registered {
@@ -109,7 +92,8 @@ fn library_of(name: &str) -> Option<&str> {
     (!is_ours).then_some(library)
 }
 
-/// Adds a flag. To register the same again does nothing, so that a library may be loaded again.
+/// Adds a flag. To register the same again does nothing, so that a library may be loaded again; the documentation
+/// and `acts_on` may differ.
 ///
 /// Fails where the name is no dotted name, begins like one of ours, or belongs to another declaration, and
 /// where the default is none of the values. The second result names the environment variables that were not
@@ -119,11 +103,14 @@ pub fn register(declaration: Declaration) -> Result<(&'static Attribute, Vec<(St
     if let Some(known) = declaration.known()? {
         return Ok((known, Vec::new()));
     }
-    let kind = declaration.takes.kind();
+    let kind = declaration.takes.kind().map_err(|reason| declaration.refused(reason))?;
     // Made and leaked before the lock is taken, which is for a few stores.
     let name: &'static str = declaration.name.clone().leak();
     let doc: &'static str = declaration.doc.clone().leak();
-    let (said, mut problems) = from_environment(name, kind);
+    let own_variable = declaration.variable.clone().map(|variable| &*variable.leak());
+    let effect: &'static Effect =
+        Box::leak(Box::new(Effect::of_another_library(declaration.consumer().leak())));
+    let (said, mut problems) = from_environment(name, declaration.own_variable(), kind);
     let mut process = PROCESS.lock();
     if let Some(known) = declaration.known()? {
         return Ok((known, problems));
@@ -137,7 +124,8 @@ pub fn register(declaration: Declaration) -> Result<(&'static Attribute, Vec<(St
     let attribute = Attribute {
         name,
         target: Target::Word(word, Part::Whole),
-        effect: &OTHER_LIBRARY,
+        effect,
+        own_variable,
         variables: &[],
         doc,
     };
@@ -159,8 +147,11 @@ pub fn register(declaration: Declaration) -> Result<(&'static Attribute, Vec<(St
 }
 
 /// What the environment says of a flag that is being registered, and what of that is not understood.
-fn from_environment(name: &str, kind: Kind) -> (Option<FromEnvironment>, Vec<(String, Error)>) {
-    let variable = env::in_capitals(name);
+fn from_environment(
+    name: &str,
+    variable: String,
+    kind: Kind,
+) -> (Option<FromEnvironment>, Vec<(String, Error)>) {
     let Some(value) = env::value(&variable) else { return (None, Vec::new()) };
     let text = value.to_string_lossy();
     match kind.encode(&kind.parse(&text)) {
@@ -173,13 +164,65 @@ fn from_environment(name: &str, kind: Kind) -> (Option<FromEnvironment>, Vec<(St
     }
 }
 
+/// The variables of the environment that are set and nearly those of a library's flags, each with the variable that
+/// may be meant and what that takes. Ask when the library has registered all its flags.
+pub fn misspelt_variables(library: &str) -> Vec<(String, Error)> {
+    let prefix = format!("{}_", env::in_capitals(library));
+    let known: Vec<(String, String)> = attributes()
+        .map(|attribute| (attribute.own_variable(), attribute.allowed_text()))
+        .filter(|(variable, _)| variable.starts_with(&prefix))
+        .collect();
+    let is_known = |name: &str| known.iter().any(|(variable, _)| variable == name);
+    let misspelt = |name: String| {
+        // Other variables with this prefix are the library's own business, so only a slip counts.
+        let slips = |(variable, _): &&(String, String)| {
+            let (meant, given) = (variable.strip_prefix(&prefix)?, name.strip_prefix(&prefix)?);
+            let edits = strsim::damerau_levenshtein(meant, given);
+            (edits <= 1 + usize::from(meant.len() > 5)).then_some(edits)
+        };
+        let meant = known.iter().filter(|known| slips(known).is_some()).min_by_key(slips)?.clone();
+        Some((name.clone(), Error::UnknownVariable { name, meant: Some(meant) }))
+    };
+    let set = env::all().into_keys().filter(|name| name.starts_with(&prefix) && !is_known(name));
+    set.filter_map(misspelt).collect()
+}
+
 impl Declaration {
     /// The same flag, if it is registered already.
     fn known(&self) -> Result<Option<&'static Attribute>> {
-        match registered().find(|registered| registered.attribute.name == self.name) {
-            Some(known) if known.declaration == *self => Ok(Some(&known.attribute)),
-            Some(_) => Err(self.refused("it is registered already, and differently".to_owned())),
-            None => Ok(None),
+        let Some(known) = registered().find(|registered| registered.attribute.name == self.name) else {
+            return Ok(None);
+        };
+        let differences = self.differences(&known.declaration);
+        if differences.is_empty() {
+            return Ok(Some(&known.attribute));
+        }
+        let reason = format!("it is registered already, and differently: {}", differences.join("; "));
+        Err(self.refused(reason))
+    }
+
+    /// Where another declaration is not that of the same flag, in words.
+    fn differences(&self, registered: &Declaration) -> Vec<String> {
+        let parts = self.takes.parts().into_iter().zip(registered.takes.parts());
+        let variables = (("variable", self.own_variable()), ("variable", registered.own_variable()));
+        parts
+            .chain([variables])
+            .filter(|(given, known)| given != known)
+            .map(|((part, given), (_, known))| format!("the {part} is {known}, not {given}"))
+            .collect()
+    }
+
+    /// The environment variable that sets the flag.
+    fn own_variable(&self) -> String {
+        self.variable.clone().unwrap_or_else(|| env::in_capitals(&self.name))
+    }
+
+    /// What obeys the flag, in words.
+    fn consumer(&self) -> String {
+        let library = library_of(&self.name).unwrap_or(&self.name);
+        match &self.acts_on {
+            Some(acts_on) => format!("{acts_on} in {library}"),
+            None => format!("{library}, which registered it"),
         }
     }
 
@@ -189,13 +232,26 @@ impl Declaration {
                           none of interlock's own";
             return Err(self.refused(wanted.to_owned()));
         }
-        let variable = env::in_capitals(&self.name);
-        let other =
-            table::attributes().find(|other| other.name != self.name && other.own_variable() == variable);
-        if let Some(other) = other {
-            return Err(self.refused(format!("its variable {variable} is that of {}", other.name)));
-        }
+        self.check_variable().map_err(|reason| self.refused(reason))?;
         self.takes.check().map_err(|reason| self.refused(reason))
+    }
+
+    fn check_variable(&self) -> Result<(), String> {
+        let variable = self.own_variable();
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let is_name =
+            variable.chars().all(is_word) && !variable.starts_with(|first: char| first.is_ascii_digit());
+        if variable.is_empty() || !is_name {
+            return Err(format!(
+                "its variable must be a name of letters, digits and underscores, got {}",
+                Given::Text(variable.into())
+            ));
+        }
+        if variable.starts_with(env::PREFIX) || environment::variables().contains(&variable) {
+            return Err(format!("its variable {variable} is one that interlock reads itself"));
+        }
+        let other = attributes().find(|other| other.name != self.name && other.own_variable() == variable);
+        other.map_or(Ok(()), |other| Err(format!("its variable {variable} is that of {}", other.name)))
     }
 
     fn refused(&self, reason: String) -> Error {
@@ -203,52 +259,14 @@ impl Declaration {
     }
 }
 
-impl Takes {
-    fn check(&self) -> Result<(), String> {
-        match self {
-            Takes::Switch { .. } => Ok(()),
-            Takes::Count { maximum, .. } if *maximum > LARGEST_COUNT => {
-                Err(format!("the maximum {maximum} is above {LARGEST_COUNT}"))
-            }
-            Takes::Count { default, maximum } if default > maximum => {
-                Err(format!("the default {default} is above the maximum {maximum}"))
-            }
-            Takes::Count { .. } => Ok(()),
-            Takes::Choice { default, names } if !names.contains(default) => {
-                Err(format!("the default '{default}' is none of the choices {names:?}"))
-            }
-            Takes::Choice { names, .. } => {
-                let is_there_before =
-                    |(index, name)| names.iter().take(index).any(|other: &String| other == name);
-                match names.iter().enumerate().any(is_there_before) {
-                    true => Err(format!("a choice is there twice in {names:?}")),
-                    false => Ok(()),
-                }
-            }
-        }
-    }
-
-    /// What is leaked here stays with the flag.
-    fn kind(&self) -> Kind {
-        match self {
-            Takes::Switch { default } => Kind::Switch { default: *default },
-            Takes::Count { default, maximum } => Kind::Count { default: *default, max: *maximum },
-            Takes::Choice { default, names } => {
-                let default = names.iter().position(|name| name == default).unwrap_or(0) as u64;
-                let names: Vec<&'static str> = names.iter().map(|name| &*name.clone().leak()).collect();
-                Kind::Choice { names: names.leak(), aliases: &[], default }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{FlagScope, Given, Level, Value, assign, find};
+    use super::super::{FlagScope, Float, Given, Level, Value, assign, find};
+    use super::super::{LARGEST_COUNT, LONGEST_TEXT};
     use super::*;
 
     fn declared(name: &str, takes: Takes) -> Declaration {
-        Declaration { name: name.to_owned(), takes, doc: "A flag of a test.".to_owned() }
+        Declaration::new(name, takes, "A flag of a test.")
     }
 
     fn switch(name: &str) -> Declaration {
@@ -318,5 +336,107 @@ mod tests {
         let takes = Takes::Choice { default: "two".to_owned(), names: names() };
         let (flag, _) = register(declared("registry_test.choice", takes)).unwrap();
         assert_eq!(flag.read(), Value::Name("two"));
+    }
+
+    fn optional(takes: Takes) -> Takes {
+        Takes::Optional { takes: Box::new(takes), default_is_none: true }
+    }
+
+    #[test]
+    fn every_kind_holds_its_values_in_the_process_and_in_scopes() {
+        const LARGEST: i64 = LARGEST_COUNT as i64;
+        let integer = Takes::Integer { default: -3, minimum: -LARGEST, maximum: LARGEST };
+        let float = Takes::Float { default: 0.1, minimum: -f64::INFINITY, maximum: f64::INFINITY };
+        let text = Takes::Text { default: "é".to_owned() };
+        let integers =
+            [-LARGEST, -1, 0, LARGEST].map(|number| (Given::Integer(number), Value::Integer(number)));
+        let numbers = [0.0, -0.0, 1e-300, -1e300, f64::INFINITY, f64::MIN_POSITIVE / 8.0, 1.0 / 3.0];
+        let floats = numbers.map(|number| (Given::Float(number), Value::Float(Float::new(number))));
+        let texts = ["", "none", "a\0b", "日本"].map(|text| (Given::Text(text.into()), Value::Text(text)));
+        for (name, takes, default, values) in [
+            ("integer", integer, Value::Integer(-3), integers.to_vec()),
+            ("float", float, Value::Float(Float::new(0.1)), floats.to_vec()),
+            ("text", text, Value::Text("é"), texts.to_vec()),
+        ] {
+            let (flag, _) = register(declared(&format!("registry_kinds.{name}"), takes.clone())).unwrap();
+            let (maybe, _) =
+                register(declared(&format!("registry_kinds.maybe_{name}"), optional(takes))).unwrap();
+            assert_eq!((flag.read(), flag.default(), maybe.read()), (default, default, Value::None));
+            for (given, read) in &values {
+                for flag in [flag, maybe] {
+                    assign(&[(flag, Some(given.clone()))], None).unwrap();
+                    assert_eq!(flag.read(), *read);
+                    assign(&[(flag, None)], None).unwrap();
+                    let _scope = FlagScope::new([(flag, given.clone())], None).unwrap().guard();
+                    assert_eq!(flag.read(), *read);
+                }
+            }
+            assert_eq!(flag.read(), default);
+            assert!(assign(&[(flag, Some(Given::None))], None).is_err());
+            assign(&[(maybe, Some(Given::None))], None).unwrap();
+            assert_eq!((maybe.read(), maybe.explain().level), (Value::None, Level::Process));
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        let integer = Takes::Integer { default: 0, minimum: -2, maximum: 2 };
+        let float = Takes::Float { default: 0.5, minimum: 0.0, maximum: 1.0 };
+        let wrong = [
+            ("integer", integer, vec![Given::Integer(3), Given::Integer(-3), Given::Integer(i64::MIN)]),
+            ("float", float, vec![Given::Float(1.1), Given::Float(f64::NAN), Given::Integer(-1)]),
+            (
+                "text",
+                Takes::Text { default: String::new() },
+                vec![Given::Text("x".repeat(LONGEST_TEXT + 1).into())],
+            ),
+        ];
+        for (name, takes, values) in wrong {
+            let (flag, _) = register(declared(&format!("registry_range.{name}"), takes)).unwrap();
+            for given in values {
+                let error = assign(&[(flag, Some(given))], None).unwrap_err();
+                assert!(matches!(error, Error::FlagValue { .. }), "{error}");
+            }
+            assert_eq!((flag.read(), flag.explain().level), (flag.default(), Level::Default));
+        }
+    }
+
+    #[test]
+    fn another_documentation_is_the_same_flag_and_a_difference_is_named() {
+        let mut first =
+            declared("registry_test.same", Takes::Integer { default: 1, minimum: -1, maximum: 9 });
+        first.acts_on = Some("retries".to_owned());
+        let (flag, _) = register(first.clone()).unwrap();
+        let other = Declaration { doc: "Another text.".to_owned(), acts_on: None, ..first.clone() };
+        assert!(std::ptr::eq(register(other).unwrap().0, flag));
+        assert_eq!(
+            (flag.doc(), flag.explain().acts_on.as_str()),
+            ("A flag of a test.", "retries in registry_test")
+        );
+        let takes = Takes::Integer { default: 2, minimum: -1, maximum: 9 };
+        let other = Declaration { takes, variable: Some("REGISTRY_OTHER".to_owned()), ..first };
+        let error = register(other).unwrap_err().to_string();
+        assert!(
+            error.contains("the default is 1, not 2; the variable is REGISTRY_TEST_SAME, not REGISTRY_OTHER"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_variable_of_another_name_is_checked() {
+        for (variable, reason) in [
+            ("", "letters, digits and underscores"),
+            ("1A", "letters, digits and underscores"),
+            ("A=B", "letters, digits and underscores"),
+            ("INTERLOCK_MINE", "interlock reads itself"),
+            ("CUBLAS_WORKSPACE_CONFIG", "interlock reads itself"),
+            ("REGISTRY_TEST_VARIABLE_TAKEN", "is that of registry_test.variable.taken"),
+        ] {
+            register(switch("registry_test.variable.taken")).unwrap();
+            let mut declaration = switch("registry_test.variable.other");
+            declaration.variable = Some(variable.to_owned());
+            let error = register(declaration).unwrap_err().to_string();
+            assert!(error.contains(reason), "{variable}: {error}");
+        }
     }
 }

@@ -41,6 +41,7 @@ macro_rules! flags {
                 name: $name,
                 target: Target::Word(&words::$word.word, Part::$part),
                 effect: &$effect,
+                own_variable: None,
                 variables: &[$(
                     Variable { name: $variable, reading: Reading::$reading $(($asked))? }
                 )?],

@@ -16,6 +16,8 @@ pub enum Given<'a> {
     Integer(i64),
     /// A whole number that 64 bits can't hold, in digits.
     HugeInteger(String),
+    /// A float.
+    Float(f64),
     /// Text.
     Text(Cow<'a, str>),
     /// A tuple or list.
@@ -32,6 +34,7 @@ impl Given<'_> {
             Given::Bool(value) => Given::Bool(value),
             Given::Integer(number) => Given::Integer(number),
             Given::HugeInteger(digits) => Given::HugeInteger(digits),
+            Given::Float(number) => Given::Float(number),
             Given::Text(text) => Given::Text(text.into_owned().into()),
             Given::List(items) => Given::List(items.into_iter().map(Given::into_owned).collect()),
             Given::Other(shown) => Given::Other(shown),
@@ -46,6 +49,7 @@ impl fmt::Display for Given<'_> {
             Given::Bool(true) => f.write_str("True"),
             Given::Bool(false) => f.write_str("False"),
             Given::Integer(number) => write!(f, "{number}"),
+            Given::Float(number) => write!(f, "{number:?} (float)"),
             Given::Text(text) => write!(f, "'{}'", shortened(text).escape_debug()),
             Given::List(items) => {
                 f.write_str("[")?;
@@ -71,6 +75,24 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A float as a flag holds it: equal where all bits are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Float {
+    bits: u64,
+}
+
+impl Float {
+    /// Returns the number as a value of a flag.
+    pub const fn new(number: f64) -> Self {
+        Float { bits: number.to_bits() }
+    }
+
+    /// Returns the number.
+    pub const fn get(self) -> f64 {
+        f64::from_bits(self.bits)
+    }
+}
+
 /// What a flag holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
@@ -80,8 +102,12 @@ pub enum Value {
     Bool(bool),
     /// A whole number.
     Integer(i64),
+    /// A float.
+    Float(Float),
     /// One of the names that the flag allows.
     Name(&'static str),
+    /// Text of any kind.
+    Text(&'static str),
     /// Two truth values.
     Pair(bool, bool),
     /// Some names.
@@ -96,7 +122,8 @@ impl fmt::Display for Value {
             Value::None => f.write_str("None"),
             Value::Bool(value) => Given::Bool(*value).fmt(f),
             Value::Integer(number) => write!(f, "{number}"),
-            Value::Name(name) => f.write_str(name),
+            Value::Float(number) => write!(f, "{:?}", number.get()),
+            Value::Name(name) | Value::Text(name) => f.write_str(name),
             Value::Names(names) => write!(f, "{names:?}"),
             Value::Ranking(names, ranking) => ranking.show(names, f),
             Value::Pair(first, second) => write!(f, "({}, {})", Given::Bool(*first), Given::Bool(*second)),

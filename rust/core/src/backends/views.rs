@@ -37,6 +37,7 @@ pub(super) static VIEWS: [Attribute; 15] = [
         name: "cudnn.allow_tf32",
         target: Target::Tf32(&[Node::CudaConv, Node::CudaRnn]),
         effect: &CUDNN_OPERATIONS,
+        own_variable: None,
         variables: &[],
         doc: "Whether convolutions and recurrent layers on cuda use TensorFloat-32: a view of their fp32_precision.",
     },
@@ -44,6 +45,7 @@ pub(super) static VIEWS: [Attribute; 15] = [
         name: "cuda.matmul.allow_tf32",
         target: Target::Tf32(&[Node::CudaMatmul]),
         effect: &CUBLAS_PRODUCTS,
+        own_variable: None,
         variables: &[Variable { name: "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", reading: Reading::AsksForOn }],
         doc: "Whether matrix products on cuda use TensorFloat-32: a view of their fp32_precision.",
     },
@@ -72,11 +74,18 @@ pub(super) static VIEWS: [Attribute; 15] = [
 ];
 
 const fn constant(name: &'static str, value: Value, effect: &'static Effect, doc: &'static str) -> Attribute {
-    Attribute { name, target: Target::Constant(value), effect, variables: &[], doc }
+    Attribute { name, target: Target::Constant(value), effect, own_variable: None, variables: &[], doc }
 }
 
 const fn node(node: Node, effect: &'static Effect, doc: &'static str) -> Attribute {
-    Attribute { name: node.name(), target: Target::Node(node), effect, variables: &[], doc }
+    Attribute {
+        name: node.name(),
+        target: Target::Node(node),
+        effect,
+        own_variable: None,
+        variables: &[],
+        doc,
+    }
 }
 
 const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -> Attribute {
@@ -84,6 +93,7 @@ const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -
         name,
         target: Target::Word(word, Part::Second),
         effect: &CUBLAS_PRODUCTS,
+        own_variable: None,
         variables: &[],
         doc,
     }

@@ -49,9 +49,30 @@ pub(super) struct Current {
 pub(super) struct Owned {
     /// In force: the thread's own, or that of the task which runs.
     pub(super) state: LiveState,
+    /// The steps of tasks that have begun on this thread and not ended, in that order.
+    pub(super) steps: Vec<Step>,
     pub(super) ids: LayerIds,
     /// Whether the thread has begun to end: from then on nothing is pushed, removed or written.
     pub(super) ended: bool,
+}
+
+/// A step of a task that runs on this thread.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) task: TaskNumber,
+    /// The state that was in force when the step began: the thread's own, or that of the step before this one.
+    pub(super) displaced: LiveState,
+}
+
+/// Identifies a task for the steps of a thread; unique in the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TaskNumber(u64);
+
+impl TaskNumber {
+    pub(super) fn next() -> Self {
+        static TASKS: SharedWord = SharedWord::new(0);
+        TaskNumber(TASKS.add(1))
+    }
 }
 
 /// A state that can be in force: a thread has one, and each task that has one of its own.
@@ -91,6 +112,7 @@ thread_local! {
             thread: Cell::new(ThreadNumber::NONE),
             owned: RefCell::new(ManuallyDrop::new(Owned {
                 state: LiveState::new(),
+                steps: Vec::new(),
                 ids: LayerIds::new(),
                 ended: false,
             })),
@@ -129,9 +151,11 @@ impl Drop for Janitor {
             current.changes.set(current.changes.get().wrapping_add(1));
             current.places.set(PlaceSummary::NONE);
             if env::debug() {
-                trace::forget(owned.state.inbox_number());
+                let displaced = owned.steps.iter().map(|step| &step.displaced);
+                displaced.chain([&owned.state]).for_each(|state| trace::forget(state.inbox_number()));
             }
-            let ended = Owned { state: LiveState::new(), ids: LayerIds::new(), ended: true };
+            let ended =
+                Owned { state: LiveState::new(), steps: Vec::new(), ids: LayerIds::new(), ended: true };
             let last = std::mem::replace(&mut *owned, ManuallyDrop::new(ended));
             // Before the layers: with the last clone of a stream a driver is called, which may come back here.
             drop(owned);

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use pin_project_lite::pin_project;
 
 use super::captured::ThreadState;
-use super::current::LiveState;
+use super::current::{LiveState, TaskNumber};
 use super::{thread, trace};
 use crate::sync::{SharedWord, TryLock};
 use crate::{Error, Result, env};
@@ -15,28 +15,11 @@ use crate::{Error, Result, env};
 /// it; nothing flows back to the thread, or to the task that made it.
 #[derive(Debug)]
 pub struct TaskState {
+    number: TaskNumber,
     /// The number of the thread on which a step runs, else 0. Only that thread takes the lock.
     runs_on: SharedWord,
-    parked: TryLock<Parked>,
-}
-
-#[derive(Debug)]
-struct Parked {
-    /// The task's state, or during a step the state that it takes the place of.
-    state: LiveState,
-    swapped: bool,
-}
-
-impl Parked {
-    fn begin(&mut self) {
-        self.swapped = thread::swap(&mut self.state);
-    }
-
-    fn end(&mut self) {
-        if std::mem::take(&mut self.swapped) {
-            thread::swap(&mut self.state);
-        }
-    }
+    /// The task's state between steps. During a step the thread has it, and this one is empty.
+    parked: TryLock<LiveState>,
 }
 
 impl TaskState {
@@ -44,7 +27,7 @@ impl TaskState {
     pub fn new(start: &ThreadState) -> Self {
         let mut state = LiveState::new();
         state.layers.start_from(start.modes, start.slots.clone());
-        TaskState { runs_on: SharedWord::new(0), parked: TryLock::new(Parked { state, swapped: false }) }
+        TaskState { number: TaskNumber::next(), runs_on: SharedWord::new(0), parked: TryLock::new(state) }
     }
 
     /// Calls `action` with this state in force. Fails while another step of the task runs.
@@ -56,39 +39,49 @@ impl TaskState {
 
     /// Puts this state in force until [`end_step`](TaskState::end_step). Fails while a step of the task runs.
     ///
-    /// For who can't keep a guard, because what runs in the step may be ended without a return to here.
-    /// Steps of several tasks on one thread must end in the reverse order.
+    /// For callers that can't keep a guard, because what runs in the step may be ended without a return to here.
+    /// Steps of several tasks on one thread may end in any order.
     pub fn begin_step(&self) -> Result<()> {
         let here = super::this_thread().as_word();
         // A step inside of a step finds its own number.
         if self.runs_on.get() == here || self.runs_on.set_if(0, here) != here {
             return Err(Error::TaskIsRunning);
         }
-        if !self.do_parked(Parked::begin) {
+        let number = self.number;
+        // Where the thread has begun to end, the step runs without the task's state.
+        if !self.do_parked(|parked| _ = thread::begin_step(number, parked)) {
             self.runs_on.set(0);
             return Err(Error::TaskIsRunning);
         }
         Ok(())
     }
 
-    /// Puts back the state in whose place this one was put; nothing happens where this thread runs no step.
+    /// Takes this state out of force; the one that it displaced is in force again, or is displaced by the step that
+    /// began next. Nothing happens where this thread runs no step of the task.
     pub fn end_step(&self) {
         if self.runs_on.get() == super::this_thread().as_word() {
-            self.do_parked(Parked::end);
+            self.do_parked(|parked| park(self.number, parked));
             self.runs_on.set(0);
         }
     }
 
-    fn do_parked(&self, action: impl FnOnce(&mut Parked)) -> bool {
+    fn do_parked(&self, action: impl FnOnce(&mut LiveState)) -> bool {
         self.parked.try_lock().map(|mut parked| action(&mut parked)).is_some()
     }
 
     /// A step for who alone has the task.
     fn only_step<R>(&mut self, action: impl FnOnce() -> R) -> R {
-        let parked = self.parked.get_mut();
-        parked.begin();
-        let _end = Finally(|| parked.end());
+        let (number, parked) = (self.number, self.parked.get_mut());
+        thread::begin_step(number, parked);
+        let _end = Finally(|| park(number, parked));
         action()
+    }
+}
+
+/// Ends a task's step on this thread, and puts the task's state where it is kept between steps.
+fn park(number: TaskNumber, parked: &mut LiveState) {
+    if let Some(state) = thread::end_step(number) {
+        *parked = state;
     }
 }
 
@@ -103,8 +96,10 @@ impl<F: FnMut()> Drop for Finally<F> {
 
 impl Drop for TaskState {
     fn drop(&mut self) {
+        // In the middle of a step: the thread gets its state back.
+        self.end_step();
         if env::debug() {
-            trace::forget(self.parked.get_mut().state.inbox_number());
+            trace::forget(self.parked.get_mut().inbox_number());
         }
     }
 }
@@ -222,6 +217,40 @@ mod tests {
         }));
         assert!(panicked.is_err() && is_grad_enabled());
         task.step(|| assert!(!is_grad_enabled())).unwrap();
+    }
+
+    #[test]
+    fn steps_that_end_in_any_order_give_each_task_and_the_thread_their_states_back() {
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        for order in orders {
+            let tasks = [task(), task(), task()];
+            // Each task has one mode of its own, which shows whose state is in force.
+            tasks[0].step(|| ModeManager::new(Manager::NoGrad).enter()).unwrap();
+            tasks[1].step(|| ModeManager::new(Manager::InferenceMode).enter()).unwrap();
+            let seen = || (is_grad_enabled(), is_inference_mode_enabled());
+            let own = [(false, false), (false, true), (true, false)];
+            tasks.iter().for_each(|task| task.begin_step().unwrap());
+            let mut running = vec![0, 1, 2];
+            for index in order {
+                tasks[index].end_step();
+                running.retain(|other| *other != index);
+                assert_eq!(seen(), running.last().map_or((true, false), |last| own[*last]), "{order:?}");
+            }
+            for (task, own) in tasks.iter().zip(own) {
+                task.step(|| assert_eq!(seen(), own)).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_dropped_in_its_step_gives_the_thread_its_state_back() {
+        let _here = no_grad();
+        let task = task();
+        task.begin_step().unwrap();
+        ModeManager::new(Manager::EnableGrad).enter();
+        assert!(is_grad_enabled());
+        drop(task);
+        assert!(!is_grad_enabled());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use super::captured::ThreadState;
-use super::current::{Current, LiveState, Owned, with_current};
+use super::current::{Current, LiveState, Owned, Step, TaskNumber, with_current};
 use super::inbox::{self, Inbox, InboxNumber};
 use super::layers::{LayerId, Left, Removed};
 use super::scope::ScopeNumber;
@@ -230,31 +230,59 @@ pub(super) fn start_from(captured: &ThreadState) {
     });
 }
 
-/// Puts another state in force and leaves the one that was in `other`; false where the thread has begun
-/// to end, and nothing was done.
-pub(super) fn swap(other: &mut LiveState) -> bool {
+/// Puts a task's state in force, which is moved out of `own`. Returns false where the thread has begun to end,
+/// and then does nothing.
+pub(super) fn begin_step(task: TaskNumber, own: &mut LiveState) -> bool {
     let mut gone = Vec::new();
-    let swapped = with_layers(|current, owned| {
+    let begun = with_layers(|current, owned| {
         if !owned.is_looked_after() {
             return false;
         }
-        let name_flags = owned.state.layers.name_flags() || other.layers.name_flags();
-        let name_places = owned.state.layers.name_places() || other.layers.name_places();
-        std::mem::swap(&mut owned.state, other);
-        current.inbox.set(owned.state.inbox_number());
-        current.modes.set(owned.state.layers.modes());
-        if name_flags {
-            publish_flags(current, owned);
-        }
-        if name_places {
-            publish_places(current, owned);
-        }
-        if owned.state.others_left() {
-            drop_what_others_left(current, owned, &mut gone);
-        }
+        let displaced = put_in_force(current, owned, std::mem::replace(own, LiveState::new()), &mut gone);
+        owned.steps.push(Step { task, displaced });
         true
     });
-    swapped.unwrap_or(false)
+    begun.unwrap_or(false)
+}
+
+/// Ends the innermost step of a task on this thread, wherever it is among the steps, and returns the task's state.
+/// Returns None where this thread runs no step of the task.
+pub(super) fn end_step(task: TaskNumber) -> Option<LiveState> {
+    let mut gone = Vec::new();
+    with_layers(|current, owned| {
+        let index = owned.steps.iter().rposition(|step| step.task == task)?;
+        let ended = owned.steps.remove(index);
+        match owned.steps.get_mut(index) {
+            // The step that began next has displaced the state of this one, and now displaces what this one did.
+            Some(next) => Some(std::mem::replace(&mut next.displaced, ended.displaced)),
+            None => Some(put_in_force(current, owned, ended.displaced, &mut gone)),
+        }
+    })
+    .flatten()
+}
+
+/// Puts a state in force and returns the one that was.
+fn put_in_force(
+    current: &Current,
+    owned: &mut Owned,
+    state: LiveState,
+    gone: &mut Vec<Removed>,
+) -> LiveState {
+    let name_flags = owned.state.layers.name_flags() || state.layers.name_flags();
+    let name_places = owned.state.layers.name_places() || state.layers.name_places();
+    let displaced = std::mem::replace(&mut owned.state, state);
+    current.inbox.set(owned.state.inbox_number());
+    current.modes.set(owned.state.layers.modes());
+    if name_flags {
+        publish_flags(current, owned);
+    }
+    if name_places {
+        publish_places(current, owned);
+    }
+    if owned.state.others_left() {
+        drop_what_others_left(current, owned, gone);
+    }
+    displaced
 }
 
 /// Writes a mode without a scope; returns where it went and what was there.

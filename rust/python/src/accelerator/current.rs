@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::{self, PlaceScope};
+use interlock::accelerator::{self, DeviceType, PlaceScope};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -216,10 +216,16 @@ fn get_memory_info(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> P
     Ok((info.free, info.total))
 }
 
-/// The device on which tensors are made that are given none: the processor until another is chosen.
+/// The device on which tensors are made that are given none: the processor until another is chosen. One that was chosen
+/// without an index has that of the current device of its type.
 #[pyfunction]
-fn get_default_device() -> Device {
-    Device::of(accelerator::default_device())
+fn get_default_device(py: Python<'_>) -> Device {
+    let chosen = accelerator::default_device();
+    if chosen.index().is_some() || chosen.kind() == DeviceType::Cpu {
+        return Device::of(chosen);
+    }
+    let current = detached_with_environment(py, accelerator::current_device);
+    Device::of(current.ok().filter(|current| current.kind() == chosen.kind()).unwrap_or(chosen))
 }
 
 /// Chooses the device on which tensors are made that are given none, for this thread and until the innermost open

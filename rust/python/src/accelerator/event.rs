@@ -129,8 +129,8 @@ impl Event {
         wait(py, || self.0.waiting())
     }
 
-    /// Milliseconds from this mark to that of `end_event`. Both must have been made with `enable_timing`, and
-    /// been passed; else AcceleratorError is raised.
+    /// Milliseconds from this mark to that of `end_event`. Raises `ArgumentError`, a ValueError, unless both were made
+    /// with `enable_timing` and recorded; `AcceleratorError` before both have been passed.
     #[pyo3(signature = (end_event))]
     fn elapsed_time(&self, py: Python<'_>, end_event: &Event) -> PyResult<f64> {
         detached(py, || self.0.elapsed(&end_event.0)).into_python(py)

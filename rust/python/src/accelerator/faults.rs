@@ -20,7 +20,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///
 /// Methods raise `NoAcceleratorError` where no host driver was made with it in this process. A forked child's driver
 /// is another one, which is made when a device is used there and begins without faults.
-#[pyclass(frozen, module = "interlock.accelerator", name = "Faults")]
+#[pyclass(frozen, module = "interlock.testing", name = "Faults")]
 pub(super) struct Faults(pub(super) host::Faults);
 
 #[pymethods]
@@ -111,7 +111,7 @@ impl Faults {
 }
 
 /// Copies that have not begun do not begin until it is released.
-#[pyclass(frozen, module = "interlock.accelerator", name = "CopyHold")]
+#[pyclass(frozen, module = "interlock.testing", name = "CopyHold")]
 struct CopyHold(Mutex<Option<host::Hold>>);
 
 impl CopyHold {

@@ -53,9 +53,13 @@ impl Graph {
         detached(py, || self.0.capture_begin(pool, mode)).into_python(py)
     }
 
-    /// Ends the recording.
-    fn capture_end(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.0.capture_end()).into_python(py)
+    /// Ends the recording. Returns whether nothing was recorded.
+    fn _capture_end(&self, py: Python<'_>) -> PyResult<bool> {
+        let end = || {
+            self.0.capture_end()?;
+            self.0.is_empty()
+        };
+        detached(py, end).into_python(py)
     }
 
     /// Ends the recording, if it goes on, and keeps nothing.

@@ -203,8 +203,12 @@ impl Stream {
             StreamKind::Exclusive => "exclusive",
             StreamKind::External => "external",
         };
-        let (device, id, priority) = (self.core.device(), self.core.id(), self.core.priority());
-        format!("interlock.Stream(device='{device}', stream_id={id}, priority={priority}, {kind})")
+        let (device, index) = (self.core.device().kind(), self.core.device_index());
+        let (id, priority) = (self.core.id(), self.core.priority());
+        format!(
+            "interlock.Stream(device_type={device}, device_index={index}, stream_id={id}, \
+             priority={priority}, {kind})"
+        )
     }
 }
 

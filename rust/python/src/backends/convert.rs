@@ -6,7 +6,7 @@ use interlock::backends::{self, Attribute, Given, Value};
 use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::IntoPython;
 use crate::object::{hot_or_minus_one, or_null};
@@ -35,6 +35,8 @@ fn plain<'a>(value: &'a Bound<'_, PyAny>) -> Option<Given<'a>> {
         Some(Given::None)
     } else if let Ok(number) = value.cast::<PyInt>() {
         Some(number.extract().map_or_else(|_| Given::HugeInteger(type_of(value)), Given::Integer))
+    } else if let Ok(number) = value.cast_exact::<PyFloat>() {
+        Some(Given::Float(number.value()))
     } else {
         value.cast::<PyString>().ok()?.to_str().ok().map(|text| Given::Text(text.into()))
     }
@@ -51,6 +53,8 @@ fn unusual<'a>(value: &Bound<'_, PyAny>) -> PyResult<Given<'a>> {
         Ok(Given::List(list.iter().map(item).collect()))
     } else if let Some(number) = whole_number(value) {
         Ok(number)
+    } else if let Ok(number) = value.cast::<PyFloat>() {
+        Ok(Given::Float(number.value()))
     } else {
         Ok(Given::Other(shown(value)?))
     }
@@ -133,7 +137,8 @@ pub(super) fn new_reference(value: Value) -> *mut ffi::PyObject {
             Value::Bool(false) => ffi::Py_NewRef(ffi::Py_False()),
             Value::None => ffi::Py_NewRef(ffi::Py_None()),
             Value::Integer(number) => ffi::PyLong_FromLongLong(number),
-            Value::Name(name) => {
+            Value::Float(number) => ffi::PyFloat_FromDouble(number.get()),
+            Value::Name(name) | Value::Text(name) => {
                 ffi::PyUnicode_FromStringAndSize(name.as_ptr().cast(), name.len() as ffi::Py_ssize_t)
             }
             Value::Pair(first, second) => ffi::PyTuple_Pack(2, switch(first), switch(second)),

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::convert::{given, named, named_values, object, texts_and_values};
-use super::libraries;
+use super::{libraries, unchecked};
 use crate::errors::IntoPython;
 use crate::site;
 
@@ -17,6 +17,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(table, module)?)?;
     module.add_function(wrap_pyfunction!(register_flag, module)?)?;
+    module.add_function(wrap_pyfunction!(misspelt_variables, module)?)?;
+    module.add_function(wrap_pyfunction!(unchecked::check_on_next_use, module)?)?;
     module.add_function(wrap_pyfunction!(written, module)?)?;
     module.add_function(wrap_pyfunction!(snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(restore, module)?)?;
@@ -73,10 +75,12 @@ type Explained<'py> =
 
 /// What the table says of every flag: `name`; `reads` and `takes`, the types as a stub writes them; `allowed`, what
 /// may be written in words (None, as `takes` is, for what can only be read); `default`; `variables` of the
-/// environment; `acts_on`; `doc`.
+/// environment; `acts_on`; `doc`. Flags of other libraries are left out unless `registered` is set.
 #[pyfunction]
-fn table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    backends::own_attributes()
+#[pyo3(signature = (registered=false))]
+fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    backends::attributes()
+        .filter(|attribute| registered || !attribute.is_registered())
         .map(|attribute| {
             let row = PyDict::new(py);
             row.set_item("name", attribute.name())?;
@@ -93,48 +97,145 @@ fn table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         .collect()
 }
 
-/// Adds a flag of another library: dotted name, default, documentation, and the choices of a text or the largest
-/// of a number. Returns the environment variables that were not understood, each with the reason.
+/// Adds a flag of another library. `takes` is a type (`"bool"`, `"int"`, `"float"`, `"str"`, `"choice"`) with the
+/// choices or the smallest and largest value; `optional` says whether None is allowed, too. Returns the environment
+/// variables that were not understood, each with the reason.
 #[pyfunction]
-#[pyo3(signature = (name, default, doc, choices=None, maximum=None))]
+#[pyo3(signature = (name, default, doc, takes, values, optional, variable, acts_on))]
+#[expect(clippy::too_many_arguments, reason = "the parts of one declaration")]
 fn register_flag(
     py: Python<'_>,
     name: &Bound<'_, PyString>,
     default: &Bound<'_, PyAny>,
     doc: &Bound<'_, PyString>,
-    choices: Option<Vec<Bound<'_, PyString>>>,
-    maximum: Option<Bound<'_, PyAny>>,
+    takes: &str,
+    values: Vec<Bound<'_, PyAny>>,
+    optional: bool,
+    variable: Option<Bound<'_, PyString>>,
+    acts_on: Option<Bound<'_, PyString>>,
 ) -> PyResult<Vec<(String, String)>> {
     let text = |text: &Bound<'_, PyString>| text.to_string_lossy().into_owned();
     let name = text(name);
-    let maximum = maximum.as_ref().map(given).transpose()?;
-    let refused = |reason: String| Error::FlagRegistration { name: name.clone(), reason };
-    let takes = match (given(default)?, choices, maximum) {
-        (Given::Bool(default), None, None) => Ok(Takes::Switch { default }),
-        (Given::Integer(default), None, maximum) => counted(default, maximum).map_err(refused),
-        (Given::HugeInteger(default), None, _) => Err(refused(format!("the default {default} is too large"))),
-        (Given::Text(default), Some(names), None) => {
-            Ok(Takes::Choice { default: default.into_owned(), names: names.iter().map(text).collect() })
-        }
-        (default, ..) => Err(Error::FlagType {
-            name: format!("the default of {name}"),
-            given: default.to_string(),
-            allowed: "a bool, an int (perhaps with a maximum), or a str with choices".to_owned(),
-        }),
+    let values: Vec<Given<'_>> = values.iter().map(given).collect::<PyResult<_>>()?;
+    let takes = takes_of(&name, given(default)?, takes, &values, optional).into_python(py)?;
+    let declaration = Declaration {
+        name,
+        takes,
+        doc: text(doc),
+        variable: variable.as_ref().map(text),
+        acts_on: acts_on.as_ref().map(text),
     };
-    let declaration = Declaration { name: name.clone(), takes: takes.into_python(py)?, doc: text(doc) };
     let (_, problems) = backends::register(declaration).into_python(py)?;
     Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
 }
 
-fn counted(default: i64, maximum: Option<Given>) -> Result<Takes, String> {
-    let maximum = match maximum {
-        None => backends::LARGEST_COUNT,
-        Some(Given::Integer(maximum)) if maximum >= 0 => maximum.unsigned_abs(),
-        Some(other) => return Err(format!("the maximum is an int from 0 on, got {other}")),
+/// What a declaration takes, with its default; None is the default where the flag is `optional`.
+fn takes_of(
+    name: &str,
+    default: Given<'_>,
+    takes: &str,
+    values: &[Given<'_>],
+    optional: bool,
+) -> Result<Takes, Error> {
+    if optional {
+        let default_is_none = default == Given::None;
+        // The other kind must have a default that it takes.
+        let of = if default_is_none { any_value(takes, values) } else { default };
+        let takes = Box::new(takes_of(name, of, takes, values, false)?);
+        return Ok(Takes::Optional { takes, default_is_none });
+    }
+    let refused = |reason: String| Error::FlagRegistration { name: name.to_owned(), reason };
+    match (takes, default) {
+        ("bool", Given::Bool(default)) => Ok(Takes::Switch { default }),
+        ("int", Given::HugeInteger(default)) => Err(refused(format!("the default {default} is too large"))),
+        ("int", Given::Integer(default)) => {
+            let [minimum, maximum] = range(values, [Given::Integer(0), Given::Integer(LARGEST)]);
+            let bound = |which, bound| match bound {
+                Given::Integer(number) => Ok(number),
+                other => Err(refused(format!("the {which} must be an int of at most 2**60, got {other}"))),
+            };
+            let (minimum, maximum) = (bound("minimum", minimum)?, bound("maximum", maximum)?);
+            // The kind of those that count, which Rust reads as `u64`.
+            match (u64::try_from(default), u64::try_from(maximum)) {
+                (Ok(default), Ok(maximum)) if minimum == 0 => Ok(Takes::Count { default, maximum }),
+                _ => Ok(Takes::Integer { default, minimum, maximum }),
+            }
+        }
+        ("float", default @ (Given::Float(_) | Given::Integer(_))) => {
+            let [minimum, maximum] = range(values, [-f64::INFINITY, f64::INFINITY].map(Given::Float));
+            let number = |which, number| match number {
+                Given::Float(number) => Ok(number),
+                Given::Integer(number) => Ok(number as f64),
+                other => Err(refused(format!("the {which} must be a float, got {other}"))),
+            };
+            Ok(Takes::Float {
+                default: number("default", default)?,
+                minimum: number("minimum", minimum)?,
+                maximum: number("maximum", maximum)?,
+            })
+        }
+        ("choice", Given::Text(default)) => {
+            let names = values.iter().map(|name| match name {
+                Given::Text(name) => Ok(name.clone().into_owned()),
+                other => Err(Error::FlagType {
+                    name: format!("a choice of {name}"),
+                    given: other.to_string(),
+                    allowed: "a str".to_owned(),
+                }),
+            });
+            Ok(Takes::Choice { default: default.into_owned(), names: names.collect::<Result<_, _>>()? })
+        }
+        ("str", Given::Text(default)) => Ok(Takes::Text { default: default.into_owned() }),
+        (takes, default) => Err(Error::FlagType {
+            name: format!("the default of {name}"),
+            given: default.to_string(),
+            allowed: match takes {
+                "int" => "an int".to_owned(),
+                "choice" => "one of its choices, a str".to_owned(),
+                other => format!("a {other}"),
+            },
+        }),
+    }
+}
+
+const LARGEST: i64 = backends::LARGEST_COUNT as i64;
+
+/// The smallest and the largest value, where these are given.
+fn range<'a>(given: &[Given<'a>], [minimum, maximum]: [Given<'a>; 2]) -> [Given<'a>; 2] {
+    let or = |index: usize, otherwise| match given.get(index) {
+        None | Some(Given::None) => otherwise,
+        Some(given) => given.clone(),
     };
-    let default = u64::try_from(default).map_err(|_| format!("the default {default} is below 0"))?;
-    Ok(Takes::Count { default, maximum })
+    [or(0, minimum), or(1, maximum)]
+}
+
+/// A value that a flag takes.
+fn any_value<'a>(takes: &str, values: &[Given<'a>]) -> Given<'a> {
+    match takes {
+        "bool" => Given::Bool(false),
+        "int" | "float" => {
+            let [minimum, maximum] = range(values, [Given::None, Given::None]);
+            match (minimum, maximum) {
+                (Given::None, Given::None) => Given::Integer(0),
+                (Given::None, maximum) => match maximum {
+                    // From 0 on where no minimum is given.
+                    Given::Integer(_) if takes == "int" => Given::Integer(0),
+                    maximum => maximum,
+                },
+                (minimum, _) => minimum,
+            }
+        }
+        "choice" => values.first().cloned().unwrap_or(Given::Text("".into())),
+        _ => Given::Text("".into()),
+    }
+}
+
+/// The variables of the environment that are set and nearly those of a library's registered flags, each with the
+/// reason why it counts for nothing.
+#[pyfunction]
+fn misspelt_variables(library: &str) -> Vec<(String, String)> {
+    let misspelt = backends::misspelt_variables(library).into_iter();
+    misspelt.map(|(variable, error)| (variable, error.to_string())).collect()
 }
 
 type Written<'py> = (&'static str, Bound<'py, PyAny>, bool, String);

@@ -9,6 +9,7 @@ mod names;
 mod namespace;
 mod plan_cache;
 mod scopes;
+mod unchecked;
 
 use pyo3::prelude::*;
 

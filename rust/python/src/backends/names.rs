@@ -59,17 +59,3 @@ impl Names {
 pub(super) fn knows(class: *mut ffi::PyTypeObject, name: *mut ffi::PyObject) -> bool {
     NAMES.get().is_some_and(|names| names.has((class as usize, name as usize)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_hold_every_entry_and_no_other() {
-        let mut names = Names { places: vec![None; 16].into_boxed_slice() };
-        let entries = [(0x1000, 0x2000), (0x1000, 0x2010), (0x1010, 0x2010), (0x1000, 0x12000), (0x10, 0x20)];
-        entries.into_iter().for_each(|entry| names.add(entry));
-        assert!(entries.into_iter().all(|entry| names.has(entry)));
-        assert!(!names.has((0x1010, 0x2000)) && !names.has((0x2000, 0x1000)) && !names.has((0, 0)));
-    }
-}

@@ -82,7 +82,7 @@ impl FlagArguments {
         Ok(FlagArguments(attributes.into_python(py)?))
     }
 
-    /// A scope of these values, one for each flag.
+    /// Returns a scope of these values, one for each flag; None leaves a flag undecided.
     #[pyo3(signature = (*values))]
     fn scope(&self, values: &Bound<'_, PyTuple>) -> PyResult<FlagScope> {
         let py = values.py();
@@ -91,7 +91,7 @@ impl FlagArguments {
             return Err(PyTypeError::new_err(message));
         }
         let mut scope = FlagScopeBuilder::new(Purpose::WholeModule, self.0.len());
-        for (attribute, value) in self.0.iter().zip(values) {
+        for (attribute, value) in self.0.iter().zip(values).filter(|(_, value)| !value.is_none()) {
             scope.add(attribute, &given(&value)?).into_python(py)?;
         }
         Ok(FlagScope(scope.build(site::if_traced(py))))

@@ -231,7 +231,7 @@ fn zeros_like(
     pin_memory: bool,
 ) -> PyResult<Tensor> {
     let (other, options) = like(input, dtype, device, pin_memory)?;
-    made(input.py(), requires_grad, || CoreTensor::zeros(other.shape(), options))
+    made(input.py(), requires_grad, || other.zeros_like(options))
 }
 
 /// Ones of the shape and, without `dtype` and `device`, of the type and on the device of another tensor.
@@ -245,7 +245,7 @@ fn ones_like(
     pin_memory: bool,
 ) -> PyResult<Tensor> {
     let (other, options) = like(input, dtype, device, pin_memory)?;
-    made(input.py(), requires_grad, || CoreTensor::ones(other.shape(), options))
+    made(input.py(), requires_grad, || other.ones_like(options))
 }
 
 /// Numbers spread evenly from 0 up to but without 1; see `manual_seed`.

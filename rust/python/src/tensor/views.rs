@@ -25,9 +25,9 @@ impl Tensor {
         run(shape.py(), weight(&self.0), || self.0.reshape(&sizes))
     }
 
-    /// All elements in one dimension.
-    fn flatten(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, weight(&self.0), || self.0.flatten())
+    /// All elements in one dimension: a view where possible, and a tensor of one dimension itself.
+    fn flatten(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        same_or_new(slf, 0, CoreTensor::flatten)
     }
 
     /// Two dimensions exchanged, as a view.

@@ -1,7 +1,7 @@
 //! One result for each element.
 
 use super::Plan;
-use super::launch::{beside, build, build_from, change, place_of};
+use super::launch::{Nothing, beside, build_as, build_from, change, place_of};
 use crate::dtype::dispatch;
 use crate::shape::Layout;
 use crate::{DType, Element, Result, Tensor};
@@ -57,27 +57,60 @@ fn zip_row<A: Element, B: Element, U: Element>(
     }
 }
 
-/// `f` of each element, as a new contiguous tensor.
+/// A walk over operands in the order in which the elements of a dense layout are in memory.
+fn in_memory_order<const N: usize>(out: &Layout, operands: [(&[usize], usize); N]) -> Plan<N> {
+    if out.is_contiguous() {
+        return Plan::new(&out.shape, operands);
+    }
+    let order = out.order();
+    let ordered = |values: &[usize]| -> Vec<usize> {
+        order.iter().map(|&dim| values.get(dim).copied().unwrap_or(0)).collect()
+    };
+    let strides = operands.map(|(strides, _)| ordered(strides));
+    let mut starts = operands.map(|(_, start)| start).into_iter();
+    Plan::new(
+        &ordered(&out.shape),
+        strides.each_ref().map(|strides| (strides.as_slice(), starts.next().unwrap_or(0))),
+    )
+}
+
+/// `f` of each element, as a new tensor with the order of dimensions that the source has.
 pub(crate) fn map<T: Element, U: Element>(
     op: &'static str,
     source: &Tensor,
     f: impl Fn(T) -> U + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    let layout = source.layout();
-    let plan = Plan::new(&layout.shape, [(&layout.strides, layout.offset)]);
-    build_from(op, &layout.shape, source, move |out: &mut [U], data: &[T]| {
-        let mut rows = out.chunks_mut(plan.length.max(1));
-        let [step] = plan.steps;
-        plan.rows(|[start]| {
-            if let Some(row) = rows.next() {
-                map_row(row, &Run::new(data, start, step, plan.length), &f);
-            }
-        });
-        Ok(())
-    })
+    map_as(op, source, Layout::of_result(source.shape(), &[source.layout()]), f)
 }
 
-/// `f` of each pair of elements, both operands broadcast to `shape`, as a new contiguous tensor.
+/// `f` of each element, as a new tensor of a dense layout.
+pub(crate) fn map_as<T: Element, U: Element>(
+    op: &'static str,
+    source: &Tensor,
+    layout: Layout,
+    f: impl Fn(T) -> U + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let plan = in_memory_order(&layout, [(source.strides(), source.storage_offset())]);
+    build_as(
+        op,
+        source.place(),
+        layout,
+        [Some(source), None],
+        move |out: &mut [U], data: &[T], _: &[Nothing]| {
+            let mut rows = out.chunks_mut(plan.length.max(1));
+            let [step] = plan.steps;
+            plan.rows(|[start]| {
+                if let Some(row) = rows.next() {
+                    map_row(row, &Run::new(data, start, step, plan.length), &f);
+                }
+            });
+            Ok(())
+        },
+    )
+}
+
+/// `f` of each pair of elements, both operands broadcast to `shape`, as a new tensor with the order of dimensions that
+/// the operands have.
 pub(crate) fn zip<A: Element, B: Element, U: Element>(
     op: &'static str,
     shape: &[usize],
@@ -87,9 +120,10 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
 ) -> Result<Tensor> {
     let place = place_of(a, b);
     let (a, b) = (beside(op, place, a)?, beside(op, place, b)?);
+    let layout = Layout::of_result(shape, &[a.layout(), b.layout()]);
     let strides = (a.layout().strides_as(shape), b.layout().strides_as(shape));
-    let plan = Plan::new(shape, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
-    build(op, place, shape, [Some(&a), Some(&b)], move |out: &mut [U], data_a: &[A], data_b: &[B]| {
+    let plan = in_memory_order(&layout, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
+    build_as(op, place, layout, [Some(&a), Some(&b)], move |out: &mut [U], data_a: &[A], data_b: &[B]| {
         let mut rows = out.chunks_mut(plan.length.max(1));
         let [step_a, step_b] = plan.steps;
         plan.rows(|[start_a, start_b]| {
@@ -145,7 +179,7 @@ pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype {
         return Ok(source.clone());
     }
-    dispatch!(source.dtype(), T => dispatch!(dtype, U => map("to", source, |value: T| value.cast::<U>())))
+    dispatch!(source.dtype(), T => dispatch!(dtype, U => map_as("to", source, source.layout().preserved(), |value: T| value.cast::<U>())))
 }
 
 /// The elements of `source` added up in a new tensor of `room` elements, at the places that `layout` gives them.

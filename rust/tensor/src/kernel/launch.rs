@@ -121,10 +121,21 @@ pub(crate) fn build<T: Element, A: Element, B: Element>(
     sources: [Option<&Tensor>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    let count = checked_numel(shape, size_of::<T>())?;
+    build_as(op, place, Layout::contiguous(shape), sources, kernel)
+}
+
+/// As [`build`], for a tensor of a dense layout. The kernel writes the elements in the order in which they are in memory.
+pub(crate) fn build_as<T: Element, A: Element, B: Element>(
+    op: &'static str,
+    place: Place,
+    layout: Layout,
+    sources: [Option<&Tensor>; 2],
+    kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let count = checked_numel(&layout.shape, size_of::<T>())?;
     let storage = Storage::new(place, count.saturating_mul(size_of::<T>()))?;
     run(op, Target { storage: &storage, fresh: true }, sources, kernel)?;
-    Ok(Tensor::new(storage, T::DTYPE, Layout::contiguous(shape)))
+    Ok(Tensor::new(storage, T::DTYPE, layout))
 }
 
 /// Long work on the elements of a new tensor, in parts between which an interrupt of the host can end it.

@@ -46,8 +46,7 @@ pub(crate) trait Product: Element {
     /// Into which tiles a product of so many rows, columns and depth is divided.
     fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3];
 
-    /// Adds the product of `a` and `b` to rows of `out` that are `step` apart. Where the depth is not divided into
-    /// tiles `out` is zero, and may be overwritten.
+    /// Adds the product of `a` and `b` to rows of `out` that are `step` apart.
     fn add_product(out: &mut [Self], step: usize, a: (&[Self], Matrix), b: (&[Self], Matrix)) -> Result<()>;
 }
 
@@ -84,6 +83,7 @@ macro_rules! product_with_gemm {
             fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3] {
                 /// Fewer rows or columns at once would be slow.
                 const LEAST: usize = 64;
+                let depth = depth.min(Self::WORK / (LEAST * LEAST));
                 let most = |other: usize| (Self::WORK / other.saturating_mul(depth).max(1)).max(LEAST);
                 let rows = rows.min(most(columns));
                 [rows, columns.min(most(rows)), depth]
@@ -109,10 +109,10 @@ macro_rules! product_with_gemm {
                 unsafe {
                     gemm::gemm(
                         rows, columns, depth,
-                        out.as_mut_ptr(), 1, step as isize, false,
+                        out.as_mut_ptr(), 1, step as isize, true,
                         a.as_ptr().add(left.start), left.column_step as isize, left.row_step as isize,
                         b.as_ptr().add(right.start), right.column_step as isize, right.row_step as isize,
-                        0.0, 1.0, false, false, false, Parallelism::None,
+                        1.0, 1.0, false, false, false, Parallelism::None,
                     );
                 }
                 Ok(())

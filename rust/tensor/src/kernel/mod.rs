@@ -8,7 +8,7 @@ mod plan;
 mod reduce;
 mod rows;
 
-pub(crate) use elementwise::{cast, map, scatter_add, update, zip};
+pub(crate) use elementwise::{cast, map, map_as, scatter_add, update, zip};
 pub(crate) use launch::make;
 pub(crate) use matmul::{Matrix, Pairs, product};
 pub(crate) use plan::Plan;

@@ -159,7 +159,12 @@ pub(super) enum Scaled<'a> {
 ///
 /// # Errors
 /// `alpha` may be a bool only where that type is bool, and a floating-point number only where it is one.
-pub(super) fn scaled<'a>(op: &'static str, own: &Tensor, other: Operand<'a>, alpha: Scalar) -> Result<Scaled<'a>> {
+pub(super) fn scaled<'a>(
+    op: &'static str,
+    own: &Tensor,
+    other: Operand<'a>,
+    alpha: Scalar,
+) -> Result<Scaled<'a>> {
     let common = result_type(&[own.into(), other]);
     let is_bool = matches!(alpha, Scalar::Bool(_));
     if is_bool && common != DType::Bool || !alpha.dtype().fits_into(common.max(DType::Int64)) {

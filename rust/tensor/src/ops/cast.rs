@@ -23,20 +23,18 @@ impl Tensor {
 
     /// A tensor of its own with the same elements, in row-major order.
     pub fn contiguous_copy(&self) -> Result<Tensor> {
-        let out = dispatch!(self.dtype(), T => kernel::map("clone", self, |value: T| value))?;
+        let out = dispatch!(self.dtype(), T => {
+            kernel::map_as("clone", self, Layout::contiguous(self.shape()), |value: T| value)
+        })?;
         if let Some(record) = Record::new("CloneBackward0", &[self])? {
             record.finish(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
         }
         Ok(out)
     }
 
-    /// A tensor of its own with the same elements and, if they leave no gaps, the same strides.
+    /// A tensor of its own with the same elements, without gaps, and with the same order of the dimensions in memory.
     pub fn copy(&self) -> Result<Tensor> {
-        let out = if is_dense(self.layout()) {
-            copy_with_layout(self, self.layout())?
-        } else {
-            self.contiguous_copy()?
-        };
+        let out = copy_with_layout(self, &self.layout().preserved())?;
         if self.is_inference() && !out.is_inference() {
             // PyTorch makes this copy by an in-place operation, and its version tells so.
             out.storage_handle().bump_version();
@@ -50,27 +48,17 @@ impl Tensor {
     }
 }
 
-/// Whether the elements fill a piece of memory in some order of the dimensions.
-pub(super) fn is_dense(layout: &Layout) -> bool {
-    let mut dims: Vec<_> = crate::shape::pairs(layout).into_iter().filter(|&(size, _)| size != 1).collect();
-    dims.sort_unstable_by_key(|&(_, stride)| stride);
-    let mut expected = 1;
-    dims.iter().all(|&(size, stride)| {
-        let fits = stride == expected;
-        expected = stride.saturating_mul(size);
-        fits
-    })
-}
-
 /// A copy whose elements lie as `layout` says, from position 0.
 pub(crate) fn copy_with_layout(source: &Tensor, layout: &Layout) -> Result<Tensor> {
     let layout = Layout { offset: 0, ..layout.clone() };
-    if layout.is_contiguous() {
-        return source.contiguous_copy();
-    }
-    let room = layout.end().unwrap_or(usize::MAX);
-    let out = Tensor::zeros(&[room], source.options())?.alias(layout);
-    dispatch!(source.dtype(), T => kernel::update("clone", &out, source, |_: T, value: T| value))?;
+    let out = if layout.is_dense() {
+        dispatch!(source.dtype(), T => kernel::map_as("clone", source, layout, |value: T| value))?
+    } else {
+        let room = layout.end().unwrap_or(usize::MAX);
+        let out = Tensor::zeros(&[room], source.options())?.alias(layout);
+        dispatch!(source.dtype(), T => kernel::update("clone", &out, source, |_: T, value: T| value))?;
+        out
+    };
     if let Some(record) = Record::new("CloneBackward0", &[source])? {
         record.finish(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
     }

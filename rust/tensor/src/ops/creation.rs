@@ -38,6 +38,16 @@ impl Tensor {
         Ok(Tensor::new(Storage::new(options.place, bytes)?, options.dtype, Layout::contiguous(shape)))
     }
 
+    /// Zeros of the shape of this tensor, with the order that its dimensions have in memory.
+    pub fn zeros_like(&self, options: impl Into<Options>) -> Result<Self> {
+        Ok(Tensor::zeros(self.shape(), options)?.alias(self.layout().preserved()))
+    }
+
+    /// As [`zeros_like`](Tensor::zeros_like), of ones.
+    pub fn ones_like(&self, options: impl Into<Options>) -> Result<Self> {
+        Ok(Tensor::ones(self.shape(), options)?.alias(self.layout().preserved()))
+    }
+
     /// All elements 1.
     pub fn ones(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
         Tensor::full(shape, Scalar::Int(1), options)

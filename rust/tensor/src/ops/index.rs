@@ -74,6 +74,7 @@ impl Tensor {
         if indices.iter().filter(|index| matches!(index, Index::Rest)).count() > 1 {
             return Err(Error::Indexing { message: "an index can have only one ellipsis".to_owned() });
         }
+        let apart = || Error::Indexing { message: "tensors in an index must stand side by side".to_owned() };
         // A view even where nothing is named: the result is never the tensor itself.
         let mut view = self.alias_view()?;
         let mut dim = 0usize;
@@ -92,17 +93,21 @@ impl Tensor {
                     dim += 1;
                 }
                 Index::Rest => dim += rest,
-                // A single truth value is a new dimension that has its one element or none.
+                // A single truth value is a new dimension, of which position 0 is taken or none.
                 Index::Tensor(truth) if truth.ndim() == 0 && truth.dtype() == DType::Bool => {
+                    let start = *first.get_or_insert(dim);
+                    if start + positions.len() != dim {
+                        return Err(apart());
+                    }
                     let size: i64 = truth.item()?.cast();
-                    view = view.unsqueeze(at)?.slice(at, None, Some(size), 1)?;
+                    view = view.unsqueeze(at)?;
+                    positions.push(Tensor::zeros(&[usize::try_from(size).unwrap_or(0)], DType::Int64)?);
                     dim += 1;
                 }
                 Index::Tensor(tensor) => {
                     let start = *first.get_or_insert(dim);
                     if start + positions.len() != dim {
-                        let message = "tensors in an index must stand side by side".to_owned();
-                        return Err(Error::Indexing { message });
+                        return Err(apart());
                     }
                     let sizes = view.shape().get(dim..).unwrap_or_default();
                     let found = positions_of(tensor, sizes)?;

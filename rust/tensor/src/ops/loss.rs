@@ -2,7 +2,7 @@
 
 use crate::autograd::Record;
 use crate::dtype::dispatch_float;
-use crate::shape::dimension;
+use crate::shape::{Layout, dimension};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// How the losses of a batch become one.
@@ -36,8 +36,9 @@ impl Tensor {
                 let largest = lane.iter().copied().fold(T::NEG_INFINITY, T::max);
                 // Where all are minus infinity their differences are not numbers, as they should be.
                 let sum: f64 = lane.iter().map(|&value| (value - largest).exp().to_f64()).sum();
-                let shift = largest + T::from_f64(sum.ln());
-                out.iter_mut().zip(lane).for_each(|(out, &value)| *out = value - shift);
+                // The difference first: the logarithm would be lost in the rounding of a large maximum.
+                let logarithm = T::from_f64(sum.ln());
+                out.iter_mut().zip(lane).for_each(|(out, &value)| *out = (value - largest) - logarithm);
             }))
         })?;
         if let Some(mut record) = Record::new("LogSoftmaxBackward0", &[self])? {
@@ -56,7 +57,14 @@ impl Tensor {
         let op = "softmax";
         floating(op, self)?;
         dimension(op, dim, self.ndim())?;
-        let out = self.detached().log_softmax(dim)?.exp()?;
+        let out = along(self, dim, |lanes, length| {
+            dispatch_float!(lanes.dtype(), T => kernel::lanes(op, lanes, length, lanes.shape(), length, |lane: &[T], out: &mut [T]| {
+                let largest = lane.iter().copied().fold(T::NEG_INFINITY, T::max);
+                out.iter_mut().zip(lane).for_each(|(out, &value)| *out = (value - largest).exp());
+                let sum: f64 = out.iter().map(|value| value.to_f64()).sum();
+                out.iter_mut().for_each(|out| *out = T::from_f64(out.to_f64() / sum));
+            }))
+        })?;
         if let Some(mut record) = Record::new("SoftmaxBackward0", &[self])? {
             let slot = record.save_output(&out)?;
             record.finish(&out, move |context, gradient| {
@@ -140,7 +148,9 @@ fn scatter_rows(gradient: &Tensor, targets: &Tensor, classes: usize) -> Result<T
 fn along(tensor: &Tensor, dim: i64, f: impl FnOnce(&Tensor, usize) -> Result<Tensor>) -> Result<Tensor> {
     let lanes = tensor.detached().transpose(dim, -1)?.contiguous()?;
     let length = lanes.shape().last().copied().unwrap_or(1);
-    Ok(f(&lanes, length)?.transpose(dim, -1)?.contiguous()?.detached())
+    let out = f(&lanes, length)?.transpose(dim, -1)?.contiguous()?;
+    // Where a size is 1, strides of the transposed lanes may be others.
+    Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use interlock::accelerator::memory::{self, End, HostMemory};
 use interlock::accelerator::{Device, Stream, current_stream};
 
-use super::cast::is_dense;
 use crate::autograd::Record;
 use crate::dtype::dispatch;
 use crate::shape::Layout;
@@ -75,7 +74,7 @@ fn resolved(place: Place) -> Result<Place> {
 
 /// The elements of a tensor without history in another place, with the same strides if they leave no gaps.
 fn moved(source: Tensor, place: Place, non_blocking: bool) -> Result<Tensor> {
-    let source = if is_dense(source.layout()) { source } else { source.contiguous_copy()? };
+    let source = if source.layout().is_dense() { source } else { source.detached().copy()? };
     let place = match place {
         // Only what lies in pinned memory comes without waiting.
         Place::Cpu if non_blocking => Place::Pinned,
@@ -108,13 +107,17 @@ fn staged(source: Tensor) -> Result<Tensor> {
 /// device. A copy from or to the processor is waited for, unless it is `non_blocking`.
 fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_blocking: bool) -> Result<()> {
     let (from, to) = (source.storage_handle().of_this_process()?, target.of_this_process()?);
+    let bytes = source.numel().saturating_mul(source.dtype().size());
+    if bytes == 0 {
+        // A view without elements may start beyond the memory.
+        return Ok(());
+    }
     let (device, one_is_here) = match (from, to) {
         (Memory::Device(from), Memory::Device(_)) => (from.device(), false),
         (Memory::Device(one), _) | (_, Memory::Device(one)) => (one.device(), true),
         _ => (target.device(), true),
     };
     let stream = current_stream(Some(device))?;
-    let bytes = source.numel().saturating_mul(source.dtype().size());
     let from = end(source.storage_handle(), source.byte_offset(), bytes, &stream)?;
     let to = end(target, start, bytes, &stream)?;
     let awaited = one_is_here && !non_blocking;

@@ -159,15 +159,23 @@ impl Tensor {
             allowed: format!("it does not expand to {sizes:?}: only sizes of 1 can grow"),
         };
         let new = sizes.len().checked_sub(self.ndim()).ok_or_else(misfit)?;
-        let own = std::iter::repeat_n(None, new).chain(pairs(self.layout()).into_iter().map(Some));
-        let dims = sizes.iter().zip(own).map(|(&size, own)| match (usize::try_from(size), own) {
-            (Ok(size), None) => Ok((size, 0)),
-            (Ok(size), Some((before, stride))) if size == before => Ok((size, stride)),
-            (Ok(size), Some((1, _))) => Ok((size, 0)),
-            (Err(_), Some(own)) if size == -1 => Ok(own),
-            _ => Err(misfit()),
+        let own: Vec<_> =
+            std::iter::repeat_n(None, new).chain(pairs(self.layout()).into_iter().map(Some)).collect();
+        // From the last dimension on: a new one of size 1 has the stride that it would have without gaps.
+        let mut inner = (1usize, 1usize);
+        let dims = sizes.iter().zip(own).rev().map(|(&size, own)| {
+            let before = own.unwrap_or((1, inner.0.saturating_mul(inner.1)));
+            inner = match usize::try_from(size) {
+                Ok(size) if size == before.0 => before,
+                Ok(size) if before.0 == 1 => (size, 0),
+                Err(_) if size == -1 && own.is_some() => before,
+                _ => return Err(misfit()),
+            };
+            Ok(inner)
         });
-        let layout = layout(self.storage_offset(), dims.collect::<Result<_>>()?);
+        let mut dims = dims.collect::<Result<Vec<_>>>()?;
+        dims.reverse();
+        let layout = layout(self.storage_offset(), dims);
         crate::shape::checked_numel(&layout.shape, self.dtype().size())?;
         let before = self.shape().to_vec();
         view(self, "ExpandBackward0", layout, move |gradient| super::sum_to(gradient, &before))
@@ -191,7 +199,7 @@ impl Tensor {
         let place = counted.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < size);
         let place = place.ok_or_else(wrong)?;
         dims.remove(at);
-        let layout = layout(self.storage_offset() + place * stride, dims);
+        let layout = layout(self.storage_offset().saturating_add(place.saturating_mul(stride)), dims);
         let before = self.shape().to_vec();
         view(self, "SelectBackward0", layout, move |gradient| {
             spread(&before, gradient, |whole| whole.select(dim, index))
@@ -215,7 +223,7 @@ impl Tensor {
             usize::try_from(bound.clamp(0, length)).unwrap_or(0)
         };
         let (first, last) = (clamp(start.unwrap_or(0)), clamp(end.unwrap_or(length)));
-        let offset = self.storage_offset() + first * *stride;
+        let offset = self.storage_offset().saturating_add(first.saturating_mul(*stride));
         *size = last.saturating_sub(first).div_ceil(step_size);
         *stride = stride.saturating_mul(step_size);
         let (layout, before) = (layout(offset, dims), self.shape().to_vec());
@@ -224,8 +232,11 @@ impl Tensor {
         })
     }
 
-    /// All elements in one dimension: a view where possible.
+    /// All elements in one dimension: a view where possible, and a tensor of one dimension itself.
     pub fn flatten(&self) -> Result<Tensor> {
+        if self.ndim() == 1 {
+            return Ok(self.clone());
+        }
         self.reshape(&[-1]).or_else(|_| self.reshaped(&[self.numel()]))
     }
 }

@@ -137,7 +137,10 @@ impl Storage {
     pub(crate) fn span(&self) -> Option<Span<'_>> {
         // SAFETY: the memory is borrowed for as long as the lock. It is initialised, because whoever makes a
         // storage writes all of it first.
-        (!self.is_on_device()).then(|| unsafe { Span::new(self.pointer(), self.bytes(), &self.lock) })
+        let span =
+            (!self.is_on_device()).then(|| unsafe { Span::new(self.pointer(), self.bytes(), &self.lock) })?;
+        let is_pinned = matches!(&*self.memory, Memory::Pinned(_));
+        Some(if is_pinned { span.streamed() } else { span })
     }
 
     fn access(&self) -> &Access {

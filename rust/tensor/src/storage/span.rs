@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use interlock::accelerator::driver::Keeper;
+use interlock::accelerator::memory::{self, ByteRange};
 
 use super::Storage;
 use crate::Element;
@@ -20,17 +21,29 @@ pub(crate) struct Span<'a> {
     pointer: *mut u8,
     bytes: usize,
     lock: Option<&'a Access>,
+    /// Whether copies and fills of streams may use the bytes as well, which do not take the lock.
+    streamed: bool,
 }
 
 impl<'a> Span<'a> {
     /// No bytes.
     pub const EMPTY: Span<'static> =
-        Span { pointer: NonNull::<u64>::dangling().as_ptr().cast(), bytes: 0, lock: None };
+        Span { pointer: NonNull::<u64>::dangling().as_ptr().cast(), bytes: 0, lock: None, streamed: false };
 
     /// # Safety
     /// As the type says.
     pub unsafe fn new(pointer: *mut u8, bytes: usize, lock: &'a Access) -> Self {
-        if bytes == 0 { Span::EMPTY } else { Span { pointer, bytes, lock: Some(lock) } }
+        if bytes == 0 { Span::EMPTY } else { Span { pointer, bytes, lock: Some(lock), streamed: false } }
+    }
+
+    /// The same bytes, which copies and fills of streams may use as well.
+    pub fn streamed(self) -> Self {
+        Span { streamed: true, ..self }
+    }
+
+    fn range(&self, written: bool) -> Option<ByteRange> {
+        let range = if written { ByteRange::written } else { ByteRange::read };
+        self.streamed.then(|| range(self.pointer, self.bytes))
     }
 
     /// The same bytes without their lock.
@@ -69,7 +82,8 @@ impl<'a> Span<'a> {
     /// Reads all bytes.
     pub fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
         let _guard = self.lock.map(Access::read);
-        // SAFETY: the guard outlives the slice.
+        let _access = self.range(false).map(|range| memory::Access::new(&[range]));
+        // SAFETY: the guards outlive the slice.
         read(unsafe { self.slice() })
     }
 
@@ -109,6 +123,12 @@ impl<'a> Span<'a> {
             (_first, _second) = (reads(first), reads(second));
             _target = self.lock.map(Access::write);
         }
+        // All at once, and after the locks: work that holds an access waits for nothing.
+        let ranges = [self.range(true), a.range(false), b.range(false)];
+        let _access = ranges.iter().any(Option::is_some).then(|| {
+            let [target, a, b] = ranges.map(|range| range.unwrap_or(ByteRange::read(std::ptr::null(), 0)));
+            memory::Access::new(&[target, a, b])
+        });
         if fresh {
             // SAFETY: the bytes are there, and the lock is held for writing.
             unsafe { self.pointer.write_bytes(0, self.bytes) };
@@ -159,6 +179,7 @@ impl Reach {
         };
         // SAFETY: whoever made this vouched for the bytes, or the storage owns them. Bytes that a driver gave and
         // nobody has written yet have some value, though nobody knows which.
-        unsafe { Span::new(self.pointer, self.bytes, lock) }
+        let span = unsafe { Span::new(self.pointer, self.bytes, lock) };
+        span.streamed()
     }
 }

@@ -26,11 +26,8 @@ fn scope_of(name: &str, value: bool) -> FlagScope {
 }
 
 fn registered() -> FlagHandle<bool> {
-    let declaration = Declaration {
-        name: "benchmarks.flag".to_owned(),
-        takes: Takes::Switch { default: true },
-        doc: "A flag to measure.".to_owned(),
-    };
+    let takes = Takes::Switch { default: true };
+    let declaration = Declaration::new("benchmarks.flag", takes, "A flag to measure.");
     let (attribute, _) = register(declaration).expect("a name that is free");
     attribute.handle().expect("a switch")
 }

@@ -5,7 +5,7 @@ use once_cell::race::OnceBox;
 use super::counting;
 use super::device::CudaDevice;
 use super::graphs;
-use super::shape::shape;
+use super::shape::{is_empty, shape};
 use super::started::Started;
 use super::streams::{self, capture_of};
 use crate::accelerator::DeviceType;
@@ -260,6 +260,12 @@ unsafe impl Driver for CudaDriver {
         let started = self.started()?;
         let graph = started.graphs.find(graph, "Graph.debug_dump")?;
         shape(started.device(graph.device)?, &graph)
+    }
+
+    fn is_graph_empty(&self, graph: GraphHandle) -> Result<bool> {
+        let started = self.started()?;
+        let graph = started.graphs.find(graph, "Graph.debug_dump")?;
+        is_empty(started.device(graph.device)?, &graph)
     }
 
     fn release_graph(&self, graph: GraphHandle) {

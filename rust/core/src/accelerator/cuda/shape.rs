@@ -39,11 +39,21 @@ pub(super) fn shape(device: &CudaDevice, graph: &Graph) -> Result<GraphShape> {
     Ok(GraphShape { nodes: nodes?, edges: without_implied(edges) })
 }
 
-fn nodes(device: &CudaDevice, graph: &Graph) -> Result<Vec<CUgraphNode>> {
+/// How many nodes a graph has.
+fn count(device: &CudaDevice, graph: &Graph) -> Result<usize> {
     let mut count = 0;
     // SAFETY: without a place for nodes the driver tells how many there are.
     let counted = unsafe { api::cuGraphGetNodes(graph.pointer(), ptr::null_mut(), &raw mut count) };
-    device.check(OPERATION, counted)?;
+    device.check(OPERATION, counted).map(|()| count)
+}
+
+pub(super) fn is_empty(device: &CudaDevice, graph: &Graph) -> Result<bool> {
+    let _bound = device.bind(OPERATION)?;
+    Ok(count(device, graph)? == 0)
+}
+
+fn nodes(device: &CudaDevice, graph: &Graph) -> Result<Vec<CUgraphNode>> {
+    let mut count = count(device, graph)?;
     let mut nodes = vec![ptr::null_mut(); count];
     // SAFETY: there is a place for so many nodes.
     let told = unsafe { api::cuGraphGetNodes(graph.pointer(), nodes.as_mut_ptr(), &raw mut count) };

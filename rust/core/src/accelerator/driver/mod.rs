@@ -75,10 +75,19 @@ pub unsafe trait Driver: Send + Sync {
     /// What a device is.
     fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties>;
 
-    /// How much of its memory is free.
+    /// How much of its memory is free, and how much it has. What this crate has taken never exceeds `total`: a request
+    /// beyond it fails with [`Error::OutOfMemory`] and the driver is not asked. A total of 0, or an error, means that
+    /// the total is not known.
     fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo>;
 
     /// Memory of a device, aligned to 512 bytes; its content is undefined. `bytes` is not 0.
+    ///
+    /// A driver without room returns [`Error::OutOfMemory`], which
+    /// [`OutOfMemory::error`](crate::accelerator::memory::OutOfMemory::error) makes. Then everything cached that is
+    /// unused is released and the driver is asked once more; if it refuses again, the callbacks of
+    /// [`on_oom`](crate::accelerator::memory::on_oom) run, and the program gets the error. Every other error is passed
+    /// on at once, without a retry. The same holds for [`map`](Driver::map) and, with the cache of pinned memory, for
+    /// [`allocate_pinned`](Driver::allocate_pinned).
     fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;
 
     /// Gives memory back.
@@ -257,6 +266,11 @@ pub unsafe trait Driver: Send + Sync {
 
     /// What a graph consists of.
     fn shape(&self, graph: GraphHandle) -> Result<GraphShape>;
+
+    /// Whether a graph has no nodes.
+    fn is_graph_empty(&self, graph: GraphHandle) -> Result<bool> {
+        Ok(self.shape(graph)?.nodes.is_empty())
+    }
 
     /// Lets a graph go.
     fn release_graph(&self, graph: GraphHandle);

@@ -6,6 +6,7 @@ use super::device;
 use super::stream::Mark;
 use crate::accelerator::Device;
 use crate::accelerator::driver::{Address, Copy, DeviceIndex, Fill, Place, Work};
+use crate::accelerator::memory::{Access, ByteRange};
 
 /// Work: what takes time, what may fail, and what graphs repeat.
 #[derive(Clone)]
@@ -45,15 +46,18 @@ impl Task {
             Task::Launch(work) => work.call(),
             Task::Copy(copy) => {
                 let (from, to) = (pointer(copy.from.address()), pointer(copy.to.address()));
-                // SAFETY: whoever queued it vouched that both ends are valid for so many bytes as long as the
-                // keeper lives, which `copy` holds; that nobody else uses them now follows from the order
-                // that the program gave its streams.
+                let _access =
+                    Access::new(&[ByteRange::written(to, copy.bytes), ByteRange::read(from, copy.bytes)]);
+                // SAFETY: the caller that queued it vouched that both ends are valid for so many bytes as long as the
+                // keeper lives, which `copy` holds. The access excludes other work on the same bytes.
                 unsafe { ptr::copy(from, to, copy.bytes) };
                 Ok(())
             }
             Task::Fill(fill) => {
+                let to = pointer(fill.address);
+                let _access = Access::new(&[ByteRange::written(to, fill.bytes)]);
                 // SAFETY: as for a copy.
-                unsafe { ptr::write_bytes(pointer(fill.address), fill.value, fill.bytes) };
+                unsafe { ptr::write_bytes(to, fill.value, fill.bytes) };
                 Ok(())
             }
         }

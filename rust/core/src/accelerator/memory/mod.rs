@@ -6,6 +6,7 @@ mod buffer;
 mod cache;
 pub mod config;
 mod cpu;
+mod exclusion;
 mod history;
 mod limits;
 mod out_of_memory;
@@ -29,6 +30,8 @@ pub use cache::ScopeStatistics;
 pub(crate) use config::CONFIGURED;
 pub use config::{AllocatorConfig, config, config_report, config_source, set_config};
 pub use cpu::CpuAllocator;
+pub(crate) use exclusion::ACCESSES;
+pub use exclusion::{Access, ByteRange};
 pub(crate) use history::RECORDED;
 pub(super) use history::apply as apply_history;
 pub use history::{

@@ -91,7 +91,8 @@ impl Cache {
         Ok(Some(granularity).filter(|granularity| *granularity > 0))
     }
 
-    /// Whether the driver may be asked for so many bytes, which are counted as asked for then.
+    /// Whether the driver may be asked for so many bytes, which are counted as asked for then. A device cannot have more
+    /// than the total that its driver reports, even if the driver would promise it.
     pub(super) fn may_ask_for(&self, context: &Context, bytes: usize) -> bool {
         let refuses = self.locked(|state| state.books.rules.refuses_early);
         let lacks = |bytes| context.driver.memory_info(context.device).is_ok_and(|info| info.free < bytes);
@@ -100,8 +101,7 @@ impl Cache {
             return false;
         }
         self.locked(|state| {
-            let reserved = state.books.statistics.reserved_bytes.all.current + state.asked_for;
-            let fits = state.limit.is_none_or(|limit| reserved.saturating_add(bytes as u64) <= limit);
+            let fits = state.has_room_for(bytes as u64);
             if fits {
                 state.asked_for += bytes as u64;
             }

@@ -18,6 +18,8 @@ pub(super) struct State {
     pub(super) waits: Waits,
     /// The number of the configuration, and the part of the device's memory that it leaves.
     pub(super) configured: (u64, f64),
+    /// How many bytes the device has; 0 where that is not known.
+    total: u64,
     /// How many bytes may be taken from the driver.
     pub(super) limit: Option<u64>,
     /// How many of them may be kept while nobody uses them.
@@ -37,6 +39,7 @@ pub(super) struct State {
 impl Default for State {
     fn default() -> Self {
         State {
+            total: 0,
             books: Books::default(),
             waits: Waits::default(),
             configured: (0, 1.0),
@@ -61,6 +64,7 @@ impl State {
     /// the program made it unless the configuration says something new about it.
     pub(super) fn configure(&mut self, number: u64, config: &AllocatorConfig, total: u64) {
         let (before, fraction) = self.configured;
+        self.total = total;
         if number <= before {
             return;
         }
@@ -70,6 +74,14 @@ impl State {
             self.limit = (wanted < 1.0).then_some((wanted * total as f64) as u64);
         }
         self.configured = (number, wanted);
+    }
+
+    /// Whether so many bytes more stay within the memory of the device and the limit of the process.
+    pub(super) fn has_room_for(&self, bytes: u64) -> bool {
+        let reserved = self.books.statistics.reserved_bytes.all.current.saturating_add(self.asked_for);
+        let wanted = reserved.saturating_add(bytes);
+        let is_there = self.total == 0 || wanted <= self.total;
+        is_there && self.limit.is_none_or(|limit| wanted <= limit)
     }
 
     /// What to ask for; `None` for more than can be counted.

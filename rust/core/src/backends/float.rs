@@ -1,0 +1,101 @@
+//! Floats in the 62 bits of a flag's payload.
+//!
+//! A payload has the sign and the significand of a float and nine bits of exponent, which is every number from about
+//! 1e-76 to 1e76 by magnitude. Zeros and infinities have codes of their own. Other numbers are rare, so these are
+//! stored in a table and the payload has the index.
+
+use super::interned::Interned;
+
+const SIGNIFICAND_BITS: u32 = 52;
+const SIGNIFICAND: u64 = (1 << SIGNIFICAND_BITS) - 1;
+const EXPONENT_BITS: u32 = 9;
+/// The largest exponent that stands for a number, so that no number has the payload of `NOTHING`.
+const LARGEST_EXPONENT: u64 = (1 << EXPONENT_BITS) - 2;
+/// What is added to an exponent of a payload for that of an `f64`: both halves of the range have the same size.
+const EXPONENT_SHIFT: u64 = 1023 - 255;
+const SIGN_SHIFT: u32 = SIGNIFICAND_BITS + EXPONENT_BITS;
+
+/// Codes in place of a significand, with an exponent of zero.
+const ZERO: u64 = 0;
+const INFINITY: u64 = 1;
+const FIRST_INDEX: u64 = 2;
+
+static OTHERS: Interned<u64, 4096> = Interned::new();
+
+/// Returns the payload of a number. Returns None for NaN, and for a number out of range where the table is full.
+pub(super) fn encode(number: f64) -> Option<u64> {
+    let bits = number.to_bits();
+    let sign = bits >> 63 << SIGN_SHIFT;
+    let exponent = bits >> SIGNIFICAND_BITS & 0x7ff;
+    let payload = match exponent.checked_sub(EXPONENT_SHIFT) {
+        _ if number.is_nan() => return None,
+        _ if number == 0.0 => ZERO,
+        _ if number.is_infinite() => INFINITY,
+        Some(exponent @ 1..=LARGEST_EXPONENT) => exponent << SIGNIFICAND_BITS | bits & SIGNIFICAND,
+        _ => OTHERS.index_of(&number.abs().to_bits())? + FIRST_INDEX,
+    };
+    Some(sign | payload)
+}
+
+/// Returns the number that a payload stands for.
+pub(super) fn decode(payload: u64) -> f64 {
+    let exponent = payload >> SIGNIFICAND_BITS & ((1 << EXPONENT_BITS) - 1);
+    let significand = payload & SIGNIFICAND;
+    let magnitude = match (exponent, significand) {
+        (0, ZERO) => 0.0,
+        (0, INFINITY) => f64::INFINITY,
+        (0, index) => OTHERS.get(index - FIRST_INDEX).map_or(f64::NAN, |bits| f64::from_bits(*bits)),
+        _ => f64::from_bits((exponent + EXPONENT_SHIFT) << SIGNIFICAND_BITS | significand),
+    };
+    if payload >> SIGN_SHIFT & 1 == 1 { -magnitude } else { magnitude }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind::NOTHING;
+    use super::*;
+
+    #[test]
+    fn every_number_comes_back_with_all_its_bits() {
+        let mut numbers = vec![
+            0.0,
+            1.0,
+            0.1,
+            f64::MIN_POSITIVE,
+            f64::from_bits(1),
+            f64::MAX,
+            f64::EPSILON,
+            f64::INFINITY,
+            1e76,
+            1e77,
+            1e-76,
+            1e-77,
+            std::f64::consts::PI,
+        ];
+        // The generator is Knuth's linear congruential one.
+        let mut state = 7u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state
+        };
+        numbers.extend((0..100_000).map(|_| {
+            let exponent = 1023 - 255 + (random() >> 32) % 510;
+            f64::from_bits(exponent << SIGNIFICAND_BITS | random() >> 12)
+        }));
+        let mut stored = 0;
+        for number in numbers.into_iter().flat_map(|number| [number, -number]) {
+            // The table of other numbers is small.
+            let Some(payload) = encode(number) else { continue };
+            stored += 1;
+            assert_eq!(decode(payload).to_bits(), number.to_bits(), "{number:e}");
+            assert!(payload < NOTHING, "{number:e}");
+        }
+        assert!(stored > 190_000, "{stored}");
+    }
+
+    #[test]
+    fn what_is_not_a_number_has_no_payload() {
+        assert_eq!(encode(f64::NAN), None);
+        assert_eq!(encode(-f64::NAN), None);
+    }
+}

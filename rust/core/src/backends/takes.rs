@@ -1,0 +1,168 @@
+//! What a registered flag takes.
+
+use super::float;
+use super::kind::{Kind, LONGEST_TEXT, NOTHING, payload_of_text};
+use super::value::Given;
+
+/// What a registered flag takes, and its default.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Takes {
+    /// On or off.
+    Switch {
+        /// While nobody has said anything.
+        default: bool,
+    },
+    /// A whole number from 0 on.
+    Count {
+        /// While nobody has said anything.
+        default: u64,
+        /// The largest one.
+        maximum: u64,
+    },
+    /// A whole number that may be negative.
+    Integer {
+        /// The value where nothing else decides.
+        default: i64,
+        /// The smallest one.
+        minimum: i64,
+        /// The largest one.
+        maximum: i64,
+    },
+    /// A float, but not NaN.
+    Float {
+        /// The value where nothing else decides.
+        default: f64,
+        /// The smallest one; `-f64::INFINITY` for none.
+        minimum: f64,
+        /// The largest one; `f64::INFINITY` for none.
+        maximum: f64,
+    },
+    /// One of some names.
+    Choice {
+        /// While nobody has said anything.
+        default: String,
+        /// All of them.
+        names: Vec<String>,
+    },
+    /// Any text. Every text that the flag has ever been given stays in memory until the process ends.
+    Text {
+        /// The value where nothing else decides.
+        default: String,
+    },
+    /// None, or what another kind takes.
+    Optional {
+        /// The other kind.
+        takes: Box<Takes>,
+        /// Whether the default is None, and not that of `takes`.
+        default_is_none: bool,
+    },
+}
+
+/// The largest number that a registered flag may hold; the smallest one is its negative.
+pub const LARGEST_COUNT: u64 = 1 << 60;
+
+impl Takes {
+    pub(super) fn check(&self) -> Result<(), String> {
+        const LARGEST: i64 = LARGEST_COUNT as i64;
+        match self {
+            Takes::Switch { .. } => Ok(()),
+            Takes::Count { maximum, .. } if *maximum > LARGEST_COUNT => {
+                Err(format!("the maximum {maximum} is above {LARGEST_COUNT}"))
+            }
+            Takes::Integer { maximum, .. } if *maximum > LARGEST => {
+                Err(format!("the maximum {maximum} is above {LARGEST}"))
+            }
+            Takes::Integer { minimum, .. } if *minimum < -LARGEST => {
+                Err(format!("the minimum {minimum} is below -{LARGEST}"))
+            }
+            Takes::Float { default, minimum, maximum }
+                if default.is_nan() || minimum.is_nan() || maximum.is_nan() =>
+            {
+                Err("the default, the minimum and the maximum must be numbers, got nan".to_owned())
+            }
+            Takes::Count { default, maximum } => in_range(*default, 0, *maximum),
+            Takes::Integer { default, minimum, maximum } => in_range(*default, *minimum, *maximum),
+            Takes::Float { default, minimum, maximum } => in_range(*default, *minimum, *maximum),
+            Takes::Choice { default, names } if !names.contains(default) => {
+                Err(format!("the default '{default}' is none of the choices {names:?}"))
+            }
+            Takes::Choice { names, .. } => {
+                let is_there_before =
+                    |(index, name)| names.iter().take(index).any(|other: &String| other == name);
+                match names.iter().enumerate().any(is_there_before) {
+                    true => Err(format!("a choice is there twice in {names:?}")),
+                    false => Ok(()),
+                }
+            }
+            Takes::Text { default } if default.len() > LONGEST_TEXT => {
+                Err(format!("the default is longer than {LONGEST_TEXT} bytes"))
+            }
+            Takes::Text { .. } => Ok(()),
+            Takes::Optional { takes, .. } if matches!(**takes, Takes::Optional { .. }) => {
+                Err("what may be None must be of another kind than that".to_owned())
+            }
+            Takes::Optional { takes, .. } => takes.check(),
+        }
+    }
+
+    /// The kind, whose default is checked already. What is leaked here stays with the flag.
+    pub(super) fn kind(&self) -> Result<Kind, String> {
+        let stored = |payload: Option<u64>| {
+            payload.ok_or_else(|| "no further default can be stored in this process".to_owned())
+        };
+        Ok(match self {
+            Takes::Switch { default } => Kind::Switch { default: *default },
+            Takes::Count { default, maximum } => Kind::Count { default: *default, max: *maximum },
+            Takes::Integer { default, minimum, maximum } => {
+                Kind::Integer { default: *default, min: *minimum, max: *maximum }
+            }
+            Takes::Float { default, minimum, maximum } => {
+                Kind::Float { default: stored(float::encode(*default))?, min: *minimum, max: *maximum }
+            }
+            Takes::Choice { default, names } => {
+                let default = names.iter().position(|name| name == default).unwrap_or(0) as u64;
+                let names: Vec<&'static str> = names.iter().map(|name| &*name.clone().leak()).collect();
+                Kind::Choice { names: names.leak(), aliases: &[], default }
+            }
+            Takes::Text { default } => Kind::Text { default: stored(payload_of_text(default))? },
+            Takes::Optional { takes, default_is_none } => {
+                let of: &'static Kind = Box::leak(Box::new(takes.kind()?));
+                Kind::Optional { of, default: if *default_is_none { NOTHING } else { of.default() } }
+            }
+        })
+    }
+
+    /// The type, the default and the values, in words.
+    pub(super) fn parts(&self) -> [(&'static str, String); 3] {
+        let (kind, default, values) = match self {
+            Takes::Switch { default } => ("bool", Given::Bool(*default).to_string(), String::new()),
+            Takes::Count { default, maximum } => ("int", default.to_string(), format!("0 to {maximum}")),
+            Takes::Integer { default, minimum, maximum } => {
+                ("int", default.to_string(), format!("{minimum} to {maximum}"))
+            }
+            Takes::Float { default, minimum, maximum } => {
+                ("float", format!("{default:?}"), format!("{minimum:?} to {maximum:?}"))
+            }
+            Takes::Choice { default, names } => ("choice", format!("{default:?}"), format!("{names:?}")),
+            Takes::Text { default } => {
+                ("str", Given::Text(default.as_str().into()).to_string(), String::new())
+            }
+            Takes::Optional { takes, default_is_none } => {
+                let [(_, kind), (_, default), values] = takes.parts();
+                let default = if *default_is_none { Given::None.to_string() } else { default };
+                return [("type", format!("{kind} or None")), ("default", default), values];
+            }
+        };
+        [("type", kind.to_owned()), ("default", default), ("range of values", values)]
+    }
+}
+
+fn in_range<T: PartialOrd + std::fmt::Debug>(default: T, minimum: T, maximum: T) -> Result<(), String> {
+    if default > maximum {
+        Err(format!("the default {default:?} is above the maximum {maximum:?}"))
+    } else if default < minimum {
+        Err(format!("the default {default:?} is below the minimum {minimum:?}"))
+    } else {
+        Ok(())
+    }
+}

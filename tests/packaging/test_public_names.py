@@ -1,0 +1,58 @@
+"""What the public modules offer: `__all__` and the names behind it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+import interlock
+import pytest
+from interlock import accelerator, testing
+
+PROGRAMS = ("interlock.__main__", "interlock.backends.xeon.run_cpu")
+"""Modules that are run, and offer nothing to import."""
+
+
+def public_modules() -> list[str]:
+    """The dotted names of all modules without a private part."""
+    found = pkgutil.walk_packages(interlock.__path__, "interlock.")
+    names = (module.name for module in found)
+    public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
+    return ["interlock", *sorted(set(public) - set(PROGRAMS))]
+
+
+MODULES = public_modules()
+
+
+@pytest.fixture
+def module(request: pytest.FixtureRequest) -> ModuleType:
+    return importlib.import_module(request.param)
+
+
+EACH = pytest.mark.parametrize("module", MODULES, indirect=True)
+
+
+def test_public_modules_are_found() -> None:
+    assert {"interlock.testing", "interlock.backends.cudnn", "interlock.autograd.grad_mode"} <= set(MODULES)
+
+
+@EACH
+def test_all_names_only_what_is_public_and_there(module: ModuleType) -> None:
+    names = module.__all__
+    assert [name for name in names if name.startswith("_") and name != "__version__"] == []
+    assert [name for name in names if not hasattr(module, name)] == []
+    assert len(names) == len(set(names))
+
+
+@EACH
+def test_a_public_module_says_what_it_is_for(module: ModuleType) -> None:
+    assert module.__doc__
+    assert module.__doc__.strip().partition("\n")[0].endswith(".")
+
+
+def test_testing_has_the_tools_that_make_devices_fail() -> None:
+    assert testing.__all__ == ["CopyHold", "Faults"]
+    for name in testing.__all__:
+        assert getattr(testing, name).__module__ == "interlock.testing"
+        assert not hasattr(accelerator, name)
