@@ -7,17 +7,17 @@ from __future__ import annotations
 
 try:
     from interlock._core import __version__
-except ImportError as error:
+except ImportError as _refusal:
     # CPython 3.12 and later refuse the extension module themselves in an interpreter with a GIL of its own.
     # In one that shares the GIL, the module refuses, with the same sentence.
-    if "subinterpreter" not in str(error):
+    if "subinterpreter" not in str(_refusal):
         raise
     raise ImportError(
         "interlock keeps its state once per process and can't be imported in a sub-interpreter; "
         "import it in the main interpreter",
-        name=error.name,
-        path=error.path,
-    ) from error
+        name=_refusal.name,
+        path=_refusal.path,
+    ) from _refusal
 
 from interlock import accelerator, autograd, backends, errors, state
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device

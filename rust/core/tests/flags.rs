@@ -172,7 +172,8 @@ fn given(value: Value) -> Given<'static> {
     match value {
         Value::Bool(value) => Given::Bool(value),
         Value::Integer(number) => Given::Integer(number),
-        Value::Name(name) => Given::Text(name.into()),
+        Value::Float(number) => Given::Float(number.get()),
+        Value::Name(name) | Value::Text(name) => Given::Text(name.into()),
         Value::Pair(one, other) => Given::List(vec![Given::Bool(one), Given::Bool(other)]),
         Value::Ranking(names, ranking) => {
             Given::List(ranking.names(names).map(|name| Given::Text(name.into())).collect())

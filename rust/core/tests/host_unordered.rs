@@ -23,7 +23,9 @@ fn fills_and_copies_of_unordered_streams_do_not_interleave() {
         rig.fill(first, &target, 1);
         rig.fill(second, &target, 2);
         rig.copy(third, &target, &source);
-        [first, second, third].map(|stream| rig.finish(stream));
+        for stream in [first, second, third] {
+            rig.finish(stream);
+        }
         let content = rig.read(first, &target);
         assert!(content.iter().all(|byte| *byte == content[0]), "of two pieces of work");
     }

@@ -4,7 +4,7 @@ use super::select::zero_where;
 use crate::autograd::Record;
 use crate::dtype::dispatch;
 use crate::element::Truth;
-use crate::shape::dimension;
+use crate::shape::{Layout, dimension};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// Which dimensions of a tensor are reduced, and the shapes without and with them as size 1.
@@ -221,7 +221,9 @@ impl Tensor {
             Some(dim) => found.transpose(dim, -1)?,
             None => found,
         };
-        moved.contiguous()?.reshaped(over.shape(keepdim)).map(|out| out.detached())
+        let out = moved.contiguous()?.reshaped(over.shape(keepdim))?;
+        // Where a size is 1, strides of the moved dimension may be others.
+        Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
     }
 }
 

@@ -162,7 +162,7 @@ impl Tensor {
         let own: Vec<_> =
             std::iter::repeat_n(None, new).chain(pairs(self.layout()).into_iter().map(Some)).collect();
         // From the last dimension on: a new one of size 1 has the stride that it would have without gaps.
-        let mut inner = (1usize, 1usize);
+        let mut inner = (1usize, usize::from(self.ndim() > 0));
         let dims = sizes.iter().zip(own).rev().map(|(&size, own)| {
             let before = own.unwrap_or((1, inner.0.saturating_mul(inner.1)));
             inner = match usize::try_from(size) {
