@@ -60,7 +60,7 @@ def is_undefined(step: Step, got: Result | None, told: str) -> bool:
 def reads_what_it_writes(step: Step, tensors: list[Any]) -> bool:
     """Return whether an in-place operation has another view of its target as operand.
 
-    Where PyTorch does not notice it, it reads elements that it has written; interlock copies the operand first.
+    Where PyTorch does not notice, it reads elements that it has written; interlock copies the operand first.
     """
     numbers = [each["t"] for each in step.arguments if isinstance(each, dict) and "t" in each]
     if step.name not in IN_PLACE or len(numbers) < 2:
