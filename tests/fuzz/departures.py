@@ -57,6 +57,12 @@ DEPARTURES = (
         "a negative power of an integer is no integer; PyTorch returns 0 where the exponent is a tensor",
     ),
     Departure(
+        ("getitem", "setitem"),
+        "must stand side by side",
+        "^no error",
+        "lists and tensors of an index that a slice or None separates are refused",
+    ),
+    Departure(
         ("setitem",),
         "^no error",
         "requires the source and destination dtypes match",

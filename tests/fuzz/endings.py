@@ -32,6 +32,8 @@ import interlock
 from interlock import accelerator, aio, backends, errors, state
 from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer, copy_, fill_
+# Before the end no object may be destroyed: what it waits for may never happen while the process runs.
+gc.disable()
 kept, never = [], threading.Event()
 streams = [interlock.Stream(index % 2, exclusive=bool(index & 2)) for index in range(4)]
 stream, event, timed = streams[0], interlock.Event(), interlock.Event(enable_timing=True)
@@ -140,11 +142,23 @@ PLACES = (
     "accelerator.last{n} = Last(lambda {names}: {words})",
     "cycle = [Last(lambda {names}: {words})]; cycle.append(cycle); del cycle",
     "kept.append(Last(lambda {names}: {words}))",
-    "threading.local().last = Last(lambda {names}: {words})",
+    "kept.append(threading.local()); kept[-1].last = Last(lambda {names}: {words})",
     "accelerator.launch(streams[2], never.wait, Last(lambda {names}: {words}))",
     "atexit.register(lambda {names}: {words})",
     "weakref.finalize(Last, lambda {names}: {words})",
-    "interlock.no_grad()(lambda: None).last = Last(lambda {names}: {words})",
+    "kept.append(interlock.no_grad()(lambda: None)); kept[-1].last = Last(lambda {names}: {words})",
+)
+# Words that may wait for a stream. Handlers of exits run while the streams still do, and would wait for ever.
+WAITS = (
+    "synchronize",
+    "copy_",
+    "bytes(",
+    "item()",
+    "backward()",
+    ".to(",
+    "capture_begin",
+    "close()",
+    "collect()",
 )
 BOUND = (
     "interlock accelerator aio asyncio backends state threading memory Buffer copy_ fill_ stream streams "
@@ -272,6 +286,7 @@ class Program:
 
     def __init__(self, drawn: random.Random, fault: str) -> None:
         self.random = drawn
+        self.number = 0
         parts = [PREAMBLE, f"random.seed({drawn.randrange(1 << 30)})"]
         parts += self.middle()
         if drawn.random() < 0.25:
@@ -292,13 +307,16 @@ class Program:
     def middle(self, most: int = 8) -> list[str]:
         """Return work that is left open, and objects with last words."""
         lines = []
-        for number in range(self.random.randrange(most)):
+        for _ in range(self.random.randrange(most)):
+            self.number += 1
             if self.random.random() < 0.6:
                 lines.append(guarded(self.random.choice(SETUPS)))
             else:
                 words = self.random.choice(WORDS)
                 place = self.random.choice(PLACES)
-                lines.append(guarded(place.format(n=number, names=bound(), words=words)))
+                if place.startswith(("atexit", "weakref")) and any(word in words for word in WAITS):
+                    words = "accelerator.device_count()"
+                lines.append(guarded(place.format(n=self.number, names=bound(), words=words)))
         return lines
 
     def fork(self) -> list[str]:

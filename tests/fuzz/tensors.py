@@ -513,6 +513,9 @@ class Program:
         """Return how a result differs from NumPy's."""
         if len(made) != 1 or made[0] is None or (step.name == "getitem" and mixes(step.arguments[1])):
             return None
+        if step.name.endswith("alpha") and made[0].dtype is interlock.bool:
+            # NumPy computes in integers, and the conversion of a negative one is True.
+            return None
         got = values_of(made[0])
         try:
             want = numpy_side.answer(step, operands)
