@@ -22,7 +22,15 @@ RUNTIME = TARGET_DIR / "libasan_runtime.so"
 ENVIRONMENT = str(ROOT / ".venv-sanitized")
 # Python releases little at exit, so leaks can't be told apart. A failed allocation must reach the code under
 # test. A report must end the process with a signal, not with a status that a test could expect.
-OPTIONS = "detect_leaks=0:allocator_may_return_null=1:abort_on_error=1:allow_user_segv_handler=1"
+OPTIONS = ":".join(
+    (
+        "detect_leaks=0",
+        "allocator_may_return_null=1",
+        "max_allocation_size_mb=2048",
+        "abort_on_error=1",
+        "allow_user_segv_handler=1",
+    )
+)
 COMPILER = {
     "RUSTC_BOOTSTRAP": "1",
     # Libraries that a test program opens use the runtime of the program.

@@ -21,6 +21,7 @@ import interlock
 import numpy as np
 from interlock import accelerator, backends
 
+from tests import sanitizer
 from tests.fuzz.actions import Actions
 from tests.fuzz.names import Target, targets
 from tests.fuzz.pool import OwnBaseError, OwnError, Pool
@@ -298,8 +299,10 @@ def run(actions: Actions) -> None:
     every = targets(np)
     weights = [weight(target) for target in every]
     accelerator.synchronize()
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE, resource.RLIM_INFINITY))
+    # The sanitizer has a limit of its own, in ASAN_OPTIONS.
+    if not sanitizer.IS_PRELOADED:
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE, resource.RLIM_INFINITY))
     numbers = iter(actions)
     left = actions.count
     while left:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.flag_functions import NAMES_WHAT_IS_GIVEN
+from tests.flag_functions import NAMES_WHAT_IS_GIVEN, none_means_left_out
 from tests.flag_kinds import Flag
 from tests.flag_table import FLAGS
 from tests.state.model_loader import load
@@ -207,12 +207,18 @@ class Scope:
 
 
 def flags_slots(module: str, given: Mapping[str, object]) -> dict[str, object]:
-    """The slots of `module.flags(**given)`: every one of the module, if it is not one that takes None."""
+    """Return the slots of `module.flags(**given)`: all of the module, but those for which None is given.
+
+    `nnpack` refuses None. A module of `NAMES_WHAT_IS_GIVEN` has None as the default of every argument.
+    """
     prefix = f"{module}." if module else ""
     if module in NAMES_WHAT_IS_GIVEN:
         return given_slots({prefix + name: value for name, value in given.items() if value is not None})
     slots: dict[str, object] = {}
+    leaves_none = none_means_left_out(module)
     for name in ORDER[module]:
+        if leaves_none and name in given and given[name] is None:
+            continue
         slots |= checked(prefix + name, given.get(name, base.SCOPE_DEFAULT[name]))
     if given.get("allow_tf32", True):
         slots |= dict.fromkeys(VIEWS.get(f"{prefix}allow_tf32", ()), base.UNSET)

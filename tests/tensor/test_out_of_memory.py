@@ -6,9 +6,12 @@ import sys
 
 import pytest
 
-from tests import child
+from tests import child, sanitizer
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS limits memory on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS limits memory on Linux"),
+    pytest.mark.skipif(sanitizer.IS_PRELOADED, reason="AddressSanitizer needs unlimited address space"),
+]
 
 # Memory that an operation may use beyond what the process has: less than any of the operations below needs.
 ROOM = 24 << 20

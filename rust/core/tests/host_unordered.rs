@@ -10,7 +10,7 @@ use std::sync::Arc;
 use interlock::accelerator::memory::{Access, ByteRange};
 use rig::host::two_devices;
 
-const BYTES: usize = 1 << 20;
+const BYTES: usize = 1 << 18;
 
 #[test]
 fn fills_and_copies_of_unordered_streams_do_not_interleave() {

@@ -107,13 +107,13 @@ impl Model {
         Served { taken, retried }
     }
 
-    /// Asks the driver.
+    /// Asks the driver, unless the device cannot have so much.
     fn grow(&mut self, number: u64, requested: usize, stream: StreamKey, pool: Option<PoolId>) -> bool {
         let bytes = segment_for(rounded(requested)) as u64;
         let capacity = self.capacity;
         let device = &mut self.devices[usize::from(stream.0)];
         let reserved = device.reserved() + bytes;
-        if device.limit.is_some_and(|limit| reserved > limit) {
+        if reserved > capacity || device.limit.is_some_and(|limit| reserved > limit) {
             return false;
         }
         self.failing = self.failing.map(|left| left - 1);
@@ -121,10 +121,10 @@ impl Model {
         if fails {
             self.failing = None;
         }
-        if !fails && reserved <= capacity {
+        if !fails {
             device.take_new(number, requested, stream, pool);
         }
-        !fails && reserved <= capacity
+        !fails
     }
 
     pub fn release(&mut self, device: DeviceIndex, number: u64) {
