@@ -63,12 +63,6 @@ DEPARTURES = (
         "lists and tensors of an index that a slice or None separates are refused",
     ),
     Departure(
-        ("setitem",),
-        "^no error",
-        "requires the source and destination dtypes match",
-        "a tensor that is assigned is converted, with every kind of index; PyTorch refuses it with some",
-    ),
-    Departure(
         ("sum", "mean"),
         "^no error",
         "Autograd not support dtype",
@@ -76,8 +70,8 @@ DEPARTURES = (
     ),
 )
 
-# Operations that convert floating-point numbers to integers. The conversion of NaN, infinities and numbers
-# out of range is undefined in C and differs between the processors that PyTorch runs on.
+# Operations that convert the elements of floating-point tensors to integers. The conversion of NaN, infinities
+# and numbers out of range is undefined in C and differs between the processors that PyTorch runs on.
 CONVERSIONS = ("long", "to", "copy_", "setitem", "sum", "mean", "fill_")
 
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Element;
+use crate::{Element, Error, Result};
 
 /// The type of a tensor's elements, from the narrowest to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,12 +90,45 @@ impl Scalar {
         }
     }
 
+    /// Whether a tensor of `dtype` can hold the value: NaN, infinity and numbers out of range are no integers, and
+    /// only a finite number can be out of range of float32. A fraction is truncated and a number rounded.
+    pub fn fits(self, dtype: DType) -> bool {
+        // The least int64 and the number after the greatest one are doubles, the greatest is not.
+        const LEAST: f64 = i64::MIN as f64;
+        match (self, dtype) {
+            (Scalar::Float(value), DType::Int64) => (LEAST..-LEAST).contains(&value),
+            (Scalar::Float(value), DType::Float32) => {
+                !value.is_finite() || value.abs() <= f64::from(f32::MAX)
+            }
+            _ => true,
+        }
+    }
+
+    /// This value if a tensor of `dtype` can hold it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] with the names of the function and its argument.
+    pub(crate) fn within(self, dtype: DType, op: &'static str, argument: &'static str) -> Result<Self> {
+        if self.fits(dtype) { Ok(self) } else { Err(Error::OutOfBounds { op, argument, value: self, dtype }) }
+    }
+
     /// The value as an element.
     pub fn cast<T: Element>(self) -> T {
         match self {
             Scalar::Bool(value) => T::from_i64(i64::from(value)),
             Scalar::Int(value) => T::from_i64(value),
             Scalar::Float(value) => T::from_f64(value),
+        }
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Bool(value) => value.fmt(f),
+            Scalar::Int(value) => value.fmt(f),
+            Scalar::Float(value) if value.is_nan() => f.write_str("nan"),
+            Scalar::Float(value) => write!(f, "{value:?}"),
         }
     }
 }
@@ -163,6 +196,19 @@ pub(crate) use {dispatch, dispatch_float};
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_fits_where_the_conversion_is_defined() {
+        let fits = |value: f64, dtype| Scalar::Float(value).fits(dtype);
+        let limit = 2f64.powi(63);
+        assert!(fits(-limit, DType::Int64) && fits(limit - 1024.0, DType::Int64) && fits(0.5, DType::Int64));
+        assert!(!fits(limit, DType::Int64) && !fits(-limit - 2048.0, DType::Int64));
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(!fits(value, DType::Int64) && fits(value, DType::Float32) && fits(value, DType::Bool));
+        }
+        assert!(fits(f32::MAX.into(), DType::Float32) && !fits(f64::from(f32::MAX) * 1.001, DType::Float32));
+        assert!(fits(1e300, DType::Float64) && Scalar::Int(i64::MAX).fits(DType::Float32));
+    }
 
     #[test]
     fn a_result_fits_where_its_category_is_kept() {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use interlock::accelerator::Device;
 
-use crate::DType;
+use crate::{DType, Scalar};
 
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -82,6 +82,24 @@ pub enum Error {
         op: &'static str,
         /// What is wrong with it.
         message: String,
+    },
+    /// A number that a tensor of an element type cannot hold.
+    OutOfBounds {
+        /// The operation.
+        op: &'static str,
+        /// The name of the argument.
+        argument: &'static str,
+        /// The number given.
+        value: Scalar,
+        /// The element type.
+        dtype: DType,
+    },
+    /// A tensor of another element type where an index with tensors is assigned.
+    AssignedType {
+        /// The element type given.
+        given: DType,
+        /// The element type of the target.
+        target: DType,
     },
     /// More elements than memory can hold.
     TooLarge {
@@ -221,6 +239,13 @@ impl fmt::Display for Error {
             }
             Error::Indexing { message } => f.write_str(message),
             Error::Value { op, message } => write!(f, "{op}: {message}"),
+            Error::OutOfBounds { op, argument, value, dtype } => {
+                write!(f, "{op}: {argument} must be a number that {dtype} can hold, got {value}")
+            }
+            Error::AssignedType { given, target } => write!(
+                f,
+                "__setitem__: value must be of dtype {target} where tensors or lists are indices, got {given}"
+            ),
             Error::TooLarge { shape } => write!(f, "shape {shape:?} has more elements than memory can hold"),
             Error::TooManyDimensions { given, limit } => {
                 write!(f, "a tensor has at most {limit} dimensions, not {given}")

@@ -159,6 +159,13 @@ impl Layout {
             && self.shape.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
     }
 
+    /// The same places without those dimensions that repeat them, as far as strides of zero tell.
+    pub fn without_repeats(&self) -> Layout {
+        let repeats = |(size, stride): (&usize, &usize)| if *size > 1 && *stride == 0 { 1 } else { *size };
+        let shape = self.shape.iter().zip(&self.strides).map(repeats).collect();
+        Layout { shape, ..self.clone() }
+    }
+
     /// One past the largest position used, or `None` beyond what can be addressed.
     pub fn end(&self) -> Option<usize> {
         if self.shape.contains(&0) {

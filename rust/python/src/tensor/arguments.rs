@@ -1,13 +1,14 @@
 //! Arguments: numbers, operands, sizes, dimensions, devices.
 
 use interlock_tensor::{DType as CoreDType, Operand, Place, Scalar, Tensor as CoreTensor};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
 use super::dtype::DType;
 use super::{Tensor, numpy, room};
 use crate::accelerator;
+use crate::errors::raised;
 
 pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
     given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
@@ -18,8 +19,24 @@ pub(super) fn wrong_type(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> 
     PyTypeError::new_err(format!("{what} must be {wanted}, not {}", type_name(given)))
 }
 
-/// A number of Python or NumPy, or `None` for anything else. Integers beyond 64 bits raise RuntimeError.
-pub(super) fn number(given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+/// The exception for an int that int64 cannot hold.
+fn too_large(what: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    let message = format!("{what} must be an int that int64 can hold, got {}", int_text(given));
+    raised(given.py(), "ArgumentError", message)
+}
+
+/// An int in a message: Python refuses to write ints of many digits.
+pub(super) fn int_text(given: &Bound<'_, PyAny>) -> String {
+    given
+        .extract::<i128>()
+        .map_or_else(|_| "an int of more than 128 bits".to_owned(), |value| value.to_string())
+}
+
+/// A number of Python or NumPy, or `None` for anything else.
+///
+/// As in PyTorch, ints that 64 bits cannot hold raise OverflowError. Those that are only too large for a sign raise
+/// ArgumentError.
+pub(super) fn number(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     if let Ok(value) = given.cast::<PyBool>() {
         return Ok(Some(Scalar::Bool(value.is_true())));
     }
@@ -27,8 +44,14 @@ pub(super) fn number(given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
         return Ok(Some(Scalar::Float(value.value())));
     }
     if let Ok(value) = given.cast::<PyInt>() {
-        let too_large = |_| PyRuntimeError::new_err(format!("{given} does not fit into int64"));
-        return value.extract().map(Scalar::Int).map_err(too_large).map(Some);
+        if let Ok(value) = value.extract() {
+            return Ok(Some(Scalar::Int(value)));
+        }
+        let error = too_large(what, given);
+        if value.extract::<u64>().is_ok() {
+            return Err(error);
+        }
+        return Err(PyOverflowError::new_err(error.value(given.py()).to_string()));
     }
     // NumPy's scalars are numbers to Python's tower, and arrays and tensors are not.
     if given.hasattr("dtype")? && given.hasattr("item")? && given.hasattr("__array_priority__")? {
@@ -39,7 +62,7 @@ pub(super) fn number(given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
             let plain = item.is_instance_of::<PyBool>()
                 || item.is_instance_of::<PyInt>()
                 || item.is_instance_of::<PyFloat>();
-            return if plain { number(&item) } else { Ok(None) };
+            return if plain { number(what, &item) } else { Ok(None) };
         }
     }
     Ok(None)
@@ -50,7 +73,7 @@ pub(super) fn scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     if let Ok(tensor) = given.cast::<Tensor>() {
         return super::numbers::item(given.py(), &tensor.get().0);
     }
-    number(given)?.ok_or_else(|| wrong_type(what, "a number", given))
+    number(what, given)?.ok_or_else(|| wrong_type(what, "a number", given))
 }
 
 /// A tensor or a number.
@@ -63,21 +86,21 @@ impl Other {
     /// The other operand of an operator: an array counts as the tensor that `from_numpy` makes of it. `None` for
     /// anything that operators leave to the other operand.
     pub fn of_operator(given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        match Self::find(given)? {
+        match Self::find("other", given)? {
             None if numpy::is_array(given)? => numpy::share(given).map(Self::Tensor).map(Some),
             found => Ok(found),
         }
     }
 
-    fn find(given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    fn find(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Ok(tensor) = given.cast::<Tensor>() {
             return Ok(Some(Other::Tensor(tensor.get().0.clone())));
         }
-        Ok(number(given)?.map(Other::Number))
+        Ok(number(what, given)?.map(Other::Number))
     }
 
     pub fn require(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Self::find(given)?.ok_or_else(|| wrong_type(what, "a Tensor or a number", given))
+        Self::find(what, given)?.ok_or_else(|| wrong_type(what, "a Tensor or a number", given))
     }
 
     pub fn operand(&self) -> Operand<'_> {
@@ -100,12 +123,11 @@ pub(super) fn integer(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64> {
     if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
         return Err(wrong_type(what, "an int", given));
     }
-    let too_large = |_| PyRuntimeError::new_err(format!("{what}: {given} does not fit into int64"));
     if given.is_instance_of::<PyInt>() {
-        return given.extract().map_err(too_large);
+        return given.extract().map_err(|_| too_large(what, given));
     }
     match given.call_method0("__index__") {
-        Ok(index) => index.extract().map_err(too_large),
+        Ok(index) => index.extract().map_err(|_| too_large(what, &index)),
         Err(_) => Err(wrong_type(what, "an int", given)),
     }
 }

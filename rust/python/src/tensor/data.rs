@@ -1,17 +1,18 @@
 //! Tensors from numbers, nested sequences and arrays.
 
-use interlock_tensor::{DType as CoreDType, Element, Result, Scalar, Tensor as CoreTensor};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use interlock_tensor::{DType as CoreDType, Element, Error, Result, Scalar, Tensor as CoreTensor};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::detached::detached;
-use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyInt, PyList, PyString, PyTuple};
 
-use super::arguments::{number, type_name};
-use super::errors::OrRaise;
+use super::arguments::{int_text, number, type_name};
+use super::errors::{OrRaise, exception};
 use super::numbers::item;
 use super::numpy;
 use super::{Tensor, call, room, weight};
+use crate::errors::raised;
 
 /// Lists nested deeper than this are taken for endless.
 const MAX_DEPTH: usize = 64;
@@ -37,16 +38,19 @@ pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> Py
         });
         return copy.or_raise(py);
     }
-    let mut nested = Nested { values: Vec::new(), shape: Vec::new(), kind: CoreDType::Bool };
+    let mut nested =
+        Nested { values: Vec::new(), shape: Vec::new(), kind: CoreDType::Bool, large: [const { None }; 2] };
     nested.read(data, 0)?;
     let inferred = if nested.values.is_empty() { CoreDType::DEFAULT_FLOAT } else { nested.kind };
-    nested.tensor(dtype.unwrap_or(inferred)).or_raise(py)
+    nested.tensor(py, dtype.unwrap_or(inferred))
 }
 
 struct Nested {
     values: Vec<Scalar>,
     shape: Vec<usize>,
     kind: CoreDType,
+    /// The first ints that int64 and float64 cannot hold. Among the values they are floats.
+    large: [Option<String>; 2],
 }
 
 impl Nested {
@@ -54,7 +58,7 @@ impl Nested {
         if depth > MAX_DEPTH {
             return Err(PyValueError::new_err(format!("lists are nested more than {MAX_DEPTH} deep")));
         }
-        if let Some(value) = leaf(data)? {
+        if let Some(value) = self.leaf(data)? {
             if self.shape.len() > depth {
                 return Err(ragged(depth));
             }
@@ -82,7 +86,44 @@ impl Nested {
         Ok(())
     }
 
-    fn tensor(&self, dtype: CoreDType) -> Result<CoreTensor> {
+    /// A number and the type that it makes, or `None` for a sequence.
+    fn leaf(&mut self, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
+        if !data.is_instance_of::<PyInt>() || data.extract::<i64>().is_ok() {
+            return leaf(data);
+        }
+        let [beyond_int64, beyond_float64] = &mut self.large;
+        beyond_int64.get_or_insert_with(|| int_text(data));
+        let value = data.extract::<f64>().unwrap_or_else(|_| {
+            beyond_float64.get_or_insert_with(|| int_text(data));
+            f64::INFINITY
+        });
+        Ok(Some((Scalar::Float(value), CoreDType::Int64)))
+    }
+
+    /// As PyTorch: integers must be in range, while floats round to infinity and bools are "not zero".
+    fn tensor(&self, py: Python<'_>, dtype: CoreDType) -> PyResult<CoreTensor> {
+        let op = "tensor";
+        let [beyond_int64, beyond_float64] = &self.large;
+        match (dtype, beyond_int64, beyond_float64) {
+            (CoreDType::Int64, Some(value), _) => {
+                let message = format!("{op}: data must be ints that int64 can hold, got {value}");
+                return Err(raised(py, "ArgumentError", message));
+            }
+            (CoreDType::Float32 | CoreDType::Float64, _, Some(value)) => {
+                let message = format!("{op}: data must be ints that float64 can hold, got {value}");
+                return Err(PyOverflowError::new_err(message));
+            }
+            _ => {}
+        }
+        if dtype == CoreDType::Int64
+            && let Some(&value) = self.values.iter().find(|value| !value.fits(dtype))
+        {
+            return Err(exception(py, &Error::OutOfBounds { op, argument: "data", value, dtype }));
+        }
+        self.converted(dtype).or_raise(py)
+    }
+
+    fn converted(&self, dtype: CoreDType) -> Result<CoreTensor> {
         fn cast<T: Element>(values: &[Scalar], shape: &[usize]) -> Result<CoreTensor> {
             CoreTensor::from_values(values.iter().map(|value| value.cast::<T>()), shape)
         }
@@ -90,7 +131,7 @@ impl Nested {
             CoreDType::Float32 => cast::<f32>(&self.values, &self.shape),
             CoreDType::Float64 => cast::<f64>(&self.values, &self.shape),
             CoreDType::Int64 => cast::<i64>(&self.values, &self.shape),
-            CoreDType::Bool => cast::<i64>(&self.values, &self.shape)?.not_equal(0i64),
+            CoreDType::Bool => cast::<f64>(&self.values, &self.shape)?.not_equal(0i64),
         }
     }
 }
@@ -109,7 +150,7 @@ fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         return Ok(Some((item(data.py(), tensor)?, tensor.dtype())));
     }
     if let Some(value) =
-        number(data).map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))?
+        number("data", data).map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))?
     {
         // NumPy's double is a Python float too, but it says how wide it is.
         let double = value.dtype().is_floating_point()

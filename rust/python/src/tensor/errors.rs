@@ -14,7 +14,10 @@ pub(super) fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Error::Shapes { .. } | Error::Shape { .. } | Error::TooLarge { .. } => {
             raised(py, "ShapeError", message)
         }
-        Error::DType { .. } | Error::ResultType { .. } => raised(py, "DTypeError", message),
+        Error::DType { .. } | Error::ResultType { .. } | Error::AssignedType { .. } => {
+            raised(py, "DTypeError", message)
+        }
+        Error::OutOfBounds { .. } => raised(py, "ArgumentError", message),
         Error::GraphFreed { .. } => raised(py, "GraphFreedError", message),
         Error::Dimension { .. } | Error::OutOfRange { .. } | Error::Indexing { .. } => {
             PyIndexError::new_err(message)

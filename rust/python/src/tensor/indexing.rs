@@ -1,14 +1,15 @@
 //! Indexing as Python writes it.
 
-use interlock_tensor::{DType as CoreDType, Index, Scalar, Tensor as CoreTensor};
-use pyo3::exceptions::PyIndexError;
+use interlock_tensor::{DType as CoreDType, Error, Index, Scalar, Tensor as CoreTensor};
+use pyo3::exceptions::{PyIndexError, PyOverflowError};
 use pyo3::prelude::*;
 
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use super::arguments::{integer, number, type_name, wrong_type};
-use super::errors::OrRaise;
+use super::errors::{OrRaise, exception};
 use super::{Tensor, call, data, numbers, room, run, weight};
+use crate::errors::raised;
 
 /// A bound of a slice; beyond 64 bits it is clamped, as Python does.
 fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
@@ -99,6 +100,24 @@ fn is_index_of_dimensions(list: &Bound<'_, PyList>) -> PyResult<bool> {
     Ok(false)
 }
 
+/// A number that is assigned to elements of a type, as a tensor.
+fn assigned(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> {
+    let (py, op) = (value.py(), "__setitem__");
+    let number = number("value", value).map_err(|error| {
+        // PyTorch raises ValueError here and OverflowError elsewhere.
+        if error.is_instance_of::<PyOverflowError>(py) {
+            raised(py, "ArgumentError", format!("{op}: {}", error.value(py)))
+        } else {
+            error
+        }
+    })?;
+    let number = number.ok_or_else(|| wrong_type("value", "a Tensor or a number", value))?;
+    if !number.fits(dtype) {
+        return Err(exception(py, &Error::OutOfBounds { op, argument: "value", value: number, dtype }));
+    }
+    CoreTensor::full(&[], number, dtype).or_raise(py)
+}
+
 #[pymethods]
 impl Tensor {
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
@@ -111,13 +130,14 @@ impl Tensor {
         let py = index.py();
         let value = match value.cast::<Tensor>() {
             Ok(tensor) => tensor.get().0.clone(),
-            Err(_) => {
-                let number =
-                    number(value)?.ok_or_else(|| wrong_type("value", "a Tensor or a number", value))?;
-                CoreTensor::full(&[], number, self.0.dtype()).or_raise(py)?
-            }
+            Err(_) => assigned(value, self.0.dtype())?,
         };
-        let indices = parts(index)?;
+        let indices = match index.cast::<PyBool>() {
+            // Alone, True is no index of a tensor but a new dimension, and False assigns nothing.
+            Ok(truth) if truth.is_true() => vec![Index::New],
+            Ok(_) => return Ok(()),
+            Err(_) => parts(index)?,
+        };
         let weight = weight(&self.0).max(weight(&value));
         call(py, weight, || self.0.set_index(&indices, &value))
     }

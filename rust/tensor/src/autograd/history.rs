@@ -72,9 +72,6 @@ pub(crate) fn check_in_place(op: &'static str, target: &Tensor, inputs: &[&Tenso
     if target.is_inference() && !is_inference_mode_enabled() {
         return Err(Error::Inference { action: "in-place changes" });
     }
-    if target.layout().overlaps() {
-        return Err(Error::Overlap { op });
-    }
     let requires_grad = target.requires_grad();
     if !is_recording() || !(requires_grad || inputs.iter().any(|input| input.requires_grad())) {
         return Ok(());
@@ -99,7 +96,8 @@ pub(crate) fn rebase(target: &Tensor, node: Arc<Node>) -> Result<()> {
         replace(target, node);
         return Ok(());
     };
-    let layout = target.layout().clone();
+    // Elements that share a place were given the same number, and the place has one gradient.
+    let layout = target.layout().without_repeats();
     let node = copy_slices(&view.base, layout, node)?;
     replace(&view.base, node);
     // The view's own node is made from the base's when it is next asked for.

@@ -158,7 +158,8 @@ pub(super) enum Scaled<'a> {
 /// `alpha * other` in the type in which `own` and `other` meet, without work where alpha is 1.
 ///
 /// # Errors
-/// `alpha` may be a bool only where that type is bool, and a floating-point number only where it is one.
+/// `alpha` may be a bool only where that type is bool, and a floating-point number only where it is one, and that type
+/// must be able to hold it.
 pub(super) fn scaled<'a>(
     op: &'static str,
     own: &Tensor,
@@ -174,6 +175,7 @@ pub(super) fn scaled<'a>(
         };
         return Err(Error::DType { op, given: common, allowed });
     }
+    let alpha = alpha.within(common, op, "alpha")?;
     if alpha == Scalar::Int(1) {
         return Ok(Scaled::Operand(other));
     }

@@ -3,7 +3,7 @@
 use crate::dtype::dispatch;
 use crate::shape::{Layout, checked_numel};
 use crate::storage::{Place, Storage};
-use crate::{Element, Error, Options, Result, Scalar, Tensor, kernel};
+use crate::{DType, Element, Error, Options, Result, Scalar, Tensor, kernel};
 
 impl Tensor {
     /// A contiguous tensor of the elements of `values` in row-major order.
@@ -53,18 +53,27 @@ impl Tensor {
         Tensor::full(shape, Scalar::Int(1), options)
     }
 
-    /// All elements `value`.
+    /// All elements `value`, which the element type must be able to hold.
     pub fn full(shape: &[usize], value: Scalar, options: impl Into<Options>) -> Result<Self> {
-        let options = options.into();
+        let (op, options) = ("full", options.into());
+        let value = value.within(options.dtype, op, "fill_value")?;
         dispatch!(options.dtype, T => {
-            kernel::make("full", options, shape, move |out: &mut [T]| out.fill(value.cast()))
+            kernel::make(op, options, shape, move |out: &mut [T]| out.fill(value.cast()))
         })
     }
 
-    /// The numbers from `start` up to but without `end`, `step` apart.
+    /// The numbers from `start` up to but without `end`, `step` apart. For integers each of the three is truncated.
     pub fn arange(start: Scalar, end: Scalar, step: Scalar, options: impl Into<Options>) -> Result<Self> {
         let (op, options) = ("arange", options.into());
         let wrong = |message: String| Error::Value { op, message };
+        let converted = |given: Scalar, argument| -> Result<Scalar> {
+            Ok(match options.dtype {
+                DType::Int64 => Scalar::Int(given.within(DType::Int64, op, argument)?.cast()),
+                _ => given,
+            })
+        };
+        let (start, end, step) =
+            (converted(start, "start")?, converted(end, "end")?, converted(step, "step")?);
         let [first, last, stride] = [start, end, step].map(Scalar::cast::<f64>);
         if stride == 0.0 || stride.is_nan() {
             return Err(wrong("the step must not be zero".to_owned()));
@@ -99,7 +108,6 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DType;
 
     #[test]
     fn a_range_leaves_out_its_end() {

@@ -42,12 +42,22 @@ impl Tensor {
         if at.positions.is_empty() { Ok(at.view) } else { at.view.gather(at.dim, &at.positions) }
     }
 
-    /// Writes `value`, which broadcasts, to the part that `indices` name.
+    /// Writes `value`, which broadcasts, to the part that `indices` name. Where a tensor is among them the types must
+    /// be the same, except for a single element that a mask assigns.
     pub fn set_index(&self, indices: &[Index], value: &Tensor) -> Result<()> {
         let at = self.resolve(indices)?;
         if at.positions.is_empty() {
             let value = trim(value, at.view.ndim())?;
             return at.view.copy_(&value).map(drop);
+        }
+        // As PyTorch: only a mask alone converts, and only a single element.
+        let mut tensors = indices.iter().filter(|index| matches!(index, Index::Tensor(_)));
+        let is_mask = matches!(
+            (tensors.next(), tensors.next()),
+            (Some(Index::Tensor(mask)), None) if mask.dtype() == DType::Bool && mask.ndim() > 0
+        );
+        if value.dtype() != self.dtype() && !(is_mask && value.numel() == 1) {
+            return Err(Error::AssignedType { given: value.dtype(), target: self.dtype() });
         }
         at.view.scatter(at.dim, &at.positions, value)
     }

@@ -19,6 +19,21 @@ impl Tensor {
         work: impl FnOnce(Option<&mut Record>) -> Result<()>,
         backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Result<&Tensor> {
+        if self.layout().overlaps() {
+            return Err(Error::Overlap { op });
+        }
+        self.change_shared(op, node, inputs, work, backward)
+    }
+
+    /// As [`change`](Tensor::change), also where elements share a place in memory: `work` gives those the same value.
+    fn change_shared(
+        &self,
+        op: &'static str,
+        node: &'static str,
+        inputs: &[&Tensor],
+        work: impl FnOnce(Option<&mut Record>) -> Result<()>,
+        backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+    ) -> Result<&Tensor> {
         let differentiable = self.dtype().is_floating_point();
         check_in_place(op, self, if differentiable { inputs } else { &[] })?;
         let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
@@ -155,15 +170,24 @@ impl Tensor {
 
     /// All elements 0.
     pub fn zero_(&self) -> Result<&Tensor> {
-        self.overwrite("zero_", "ZeroBackward0", Scalar::Int(0), &[])
+        self.overwrite("zero_", "ZeroBackward0", Scalar::Int(0))
     }
 
-    /// All elements `value`, a number or a tensor without dimensions. The gradient of a tensor is the sum of all.
+    /// All elements `value`: a number, which the element type must be able to hold, or a tensor without dimensions,
+    /// which is converted as a cast converts it. The gradient of a tensor is the sum of all. Elements that share
+    /// memory are only filled with a number.
     pub fn fill_<'a>(&self, value: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let (op, node) = ("fill_", "FillBackward0");
         match value.into() {
-            Operand::Scalar(value) => self.overwrite(op, node, value, &[]),
-            Operand::Tensor(value) if value.ndim() == 0 => self.overwrite(op, node, value.item()?, &[value]),
+            Operand::Scalar(value) => self.overwrite(op, node, value.within(self.dtype(), op, "value")?),
+            Operand::Tensor(value) if value.ndim() == 0 => {
+                let source = Operand::Scalar(value.item()?).tensor(self.dtype())?;
+                let work = |_: Option<&mut Record>| write_all(op, self, &source);
+                self.change(op, node, &[value], work, |context, gradient| {
+                    let of_value = context.gradient(1, || gradient.sum(None, false))?;
+                    Ok(vec![overwritten(context, gradient)?, of_value])
+                })
+            }
             Operand::Tensor(value) => {
                 let allowed = "the value must be a number or a tensor without dimensions".to_owned();
                 Err(Error::Shape { op, given: value.shape().to_vec(), allowed })
@@ -171,18 +195,12 @@ impl Tensor {
         }
     }
 
-    fn overwrite(
-        &self,
-        op: &'static str,
-        node: &'static str,
-        value: Scalar,
-        inputs: &[&Tensor],
-    ) -> Result<&Tensor> {
+    fn overwrite(&self, op: &'static str, node: &'static str, value: Scalar) -> Result<&Tensor> {
         let source = Operand::Scalar(value).tensor(self.dtype())?;
-        let work = |_: Option<&mut Record>| dispatch!(self.dtype(), T => kernel::update(op, self, &source, |_: T, value: T| value));
-        self.change(op, node, inputs, work, |context, gradient| {
-            Ok(vec![overwritten(context, gradient)?, context.gradient(1, || gradient.sum(None, false))?])
-        })
+        // Each place is written once, however many elements share it.
+        let places = self.alias(self.layout().without_repeats());
+        let work = |_: Option<&mut Record>| write_all(op, &places, &source);
+        self.change_shared(op, node, &[], work, |context, gradient| Ok(vec![overwritten(context, gradient)?]))
     }
 
     /// All elements those of `source`, which broadcasts, is converted and may be on another device.
@@ -208,6 +226,11 @@ impl Tensor {
             Ok(vec![overwritten(context, gradient)?, Some(gradient.clone())])
         })
     }
+}
+
+/// Writes a tensor without dimensions, of the same type, to all elements. Raises no version.
+fn write_all(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
+    dispatch!(target.dtype(), T => kernel::update(op, target, value, |_: T, value: T| value))
 }
 
 /// The gradient of a value that was replaced: zeros, because the tensor it came from was used all the same.
@@ -280,11 +303,23 @@ mod tests {
         assert!(matches!(x.add_(0.5), Err(Error::ResultType { .. })));
         assert!(matches!(x.div_(2i64), Err(Error::ResultType { .. })));
         assert!(matches!(x.mul_(&Tensor::ones(&[3, 2], DType::Int64).unwrap()), Err(Error::Shapes { .. })));
-        assert!(matches!(
-            x.unsqueeze(0).unwrap().expand(&[3, 2]).unwrap().zero_(),
-            Err(Error::Overlap { .. })
-        ));
+        let expanded = x.unsqueeze(0).unwrap().expand(&[3, 2]).unwrap();
+        assert!(matches!(expanded.add_(1i64), Err(Error::Overlap { .. })));
+        assert!(matches!(expanded.fill_(&doubles(&[2.0], &[])), Err(Error::Overlap { .. })));
+        assert!(matches!(x.fill_(f64::NAN), Err(Error::OutOfBounds { op: "fill_", .. })));
         assert_eq!((x.to_vec::<i64>().unwrap(), x.version()), (vec![1, 1], Ok(0)));
+    }
+
+    #[test]
+    fn a_fill_writes_each_place_of_an_expanded_tensor_once() {
+        let x = Tensor::ones(&[2, 1], DType::Int64).unwrap();
+        let expanded = x.expand(&[1 << 40, 2, 3]).unwrap();
+        expanded.fill_(7i64).unwrap();
+        assert_eq!(x.to_vec::<i64>().unwrap(), [7, 7]);
+        expanded.select(1, 0).unwrap().zero_().unwrap();
+        assert_eq!((x.to_vec::<i64>().unwrap(), x.version()), (vec![0, 7], Ok(2)));
+        x.expand(&[0, 2, 1]).unwrap().fill_(5i64).unwrap();
+        assert_eq!(x.to_vec::<i64>().unwrap(), [0, 7]);
     }
 
     #[test]

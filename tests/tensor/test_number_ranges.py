@@ -1,0 +1,279 @@
+"""Numbers that the dtype of a tensor cannot hold, in each way in which a number enters a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+import numpy as np
+import pytest
+from interlock.errors import ArgumentError, DTypeError
+
+INF, NAN = float("inf"), float("nan")
+NO_INTEGERS = [INF, -INF, NAN, 1e300, -1e300, 2.0**63, -(2.0**64)]
+NO_SINGLES = [1e300, -1e300, 3.4028235e38]
+
+
+def name_of(dtype: interlock.dtype) -> str:
+    return str(dtype).rpartition(".")[2]
+
+
+def target(dtype: interlock.dtype) -> interlock.Tensor:
+    return interlock.ones(2, dtype=dtype)
+
+
+def assign(index: Any) -> Callable[[interlock.Tensor, Any], object]:
+    return lambda tensor, value: tensor.__setitem__(index, value)
+
+
+WRITES: dict[str, Callable[[interlock.Tensor, Any], object]] = {
+    "fill_": interlock.Tensor.fill_,
+    "integer": assign(0),
+    "slice": assign(slice(None)),
+    "empty slice": assign(slice(0, 0)),
+    "list": assign([0]),
+    "mask": assign(interlock.tensor([True, False])),
+    "True": assign(True),
+    "False": assign(False),
+}
+# The greatest and least numbers of each dtype, and those without a range.
+HELD = {
+    interlock.int64: [2**63 - 1, -(2**63), -(2.0**63), 1.5, True],
+    interlock.float32: [INF, -INF, NAN, 3.4028234663852886e38, 2**62],
+    interlock.float64: [INF, NAN, 1e300],
+    interlock.bool: [INF, NAN, 1e300, 0.5],
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [(interlock.int64, value) for value in NO_INTEGERS]
+    + [(interlock.float32, value) for value in NO_SINGLES],
+)
+def test_a_write_refuses_a_number_out_of_range(
+    write: Callable[[interlock.Tensor, Any], object], dtype: interlock.dtype, value: float
+) -> None:
+    tensor = target(dtype)
+    with pytest.raises(ArgumentError, match=f"value must be a number that {name_of(dtype)} can hold, got"):
+        write(tensor, value)
+    assert (tensor.tolist(), tensor._version) == ([1, 1], 0)
+
+
+@pytest.mark.parametrize("dtype", HELD)
+def test_a_write_takes_every_number_that_the_dtype_holds(dtype: interlock.dtype) -> None:
+    kinds = {interlock.int64: np.int64, interlock.float32: np.float32, interlock.float64: np.float64}
+    for value in HELD[dtype]:
+        expected = np.array([value]).astype(kinds.get(dtype, np.bool_))
+        one = target(dtype)
+        one[0] = value
+        for tensor in (target(dtype).fill_(value), interlock.full((2,), value, dtype=dtype), one):
+            assert tensor.dtype is dtype
+            np.testing.assert_array_equal(tensor[:1].numpy(), expected)
+
+
+def test_a_message_names_the_function_and_the_number() -> None:
+    with pytest.raises(ArgumentError, match=r"^fill_: value must be a number that int64 can hold, got nan$"):
+        target(interlock.int64).fill_(NAN)
+    with pytest.raises(ArgumentError, match=r"^full: fill_value must be .* float32 can hold, got 1e300$"):
+        interlock.full((1,), 1e300)
+    with pytest.raises(ArgumentError, match=r"^__setitem__: value must be .* int64 can hold, got -inf$"):
+        target(interlock.int64)[0] = -INF
+    with pytest.raises(ArgumentError, match=r"^tensor: data must be .* int64 can hold, got inf$"):
+        interlock.tensor([[1.0, INF]], dtype=interlock.int64)
+
+
+@pytest.mark.parametrize("value", NO_INTEGERS)
+@pytest.mark.parametrize("shape", [(2,), (0,)])
+def test_full_and_tensor_refuse_what_int64_cannot_hold(value: float, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ArgumentError, match="full: fill_value must be a number that int64 can hold"):
+        interlock.full(shape, value, dtype=interlock.int64)
+    with pytest.raises(ArgumentError, match="full: fill_value must be a number that int64 can hold"):
+        interlock.full(shape, interlock.tensor(value, dtype=interlock.float64), dtype=interlock.int64)
+    for make in (interlock.tensor, interlock.as_tensor):
+        with pytest.raises(ArgumentError, match="data must be a number that int64 can hold"):
+            make([1, value], dtype=interlock.int64)
+        with pytest.raises(ArgumentError, match="data must be a number that int64 can hold"):
+            make(np.float64(value), dtype=interlock.int64)
+
+
+@pytest.mark.parametrize("value", NO_SINGLES)
+def test_full_refuses_what_float32_cannot_hold(value: float) -> None:
+    for named in ({"dtype": interlock.float32}, {}):
+        with pytest.raises(ArgumentError, match="full: fill_value must be a number that float32 can hold"):
+            interlock.full((0,), value, **named)
+    assert interlock.full((1,), value, dtype=interlock.float64).item() == value
+
+
+def test_tensor_rounds_numbers_beyond_float32_to_infinity() -> None:
+    assert interlock.tensor([1e300, -1e300]).tolist() == [INF, -INF]
+
+
+def test_tensor_makes_true_of_every_number_but_zero() -> None:
+    made = interlock.tensor([NAN, INF, 0.5, 0.0, 2**70, 10**400], dtype=interlock.bool)
+    assert made.tolist() == [True, True, True, False, True, True]
+
+
+def test_tensor_takes_integers_beyond_64_bits_as_floats() -> None:
+    assert interlock.tensor([1.5, 2**70, -(2**63) - 1]).tolist() == [1.5, 2.0**70, -(2.0**63)]
+    assert interlock.tensor(2**63, dtype=interlock.float64).item() == 2.0**63
+    for given in ([2**63], -(2**63) - 1, [1, 10**5000]):
+        with pytest.raises(ArgumentError, match="tensor: data must be ints that int64 can hold, got"):
+            interlock.tensor(given)
+    with pytest.raises(OverflowError, match="tensor: data must be ints that float64 can hold"):
+        interlock.tensor([1.5, 10**400])
+
+
+def test_an_integer_beyond_64_bits_is_an_overflow_error() -> None:
+    x = target(interlock.int64)
+    calls: tuple[Callable[[Any], object], ...] = (
+        x.fill_,
+        x.add,
+        x.add_,
+        lambda value: x + value,
+        lambda value: value * x,
+        lambda value: x == value,
+        lambda value: x**value,
+        lambda value: x.add(x, alpha=value),
+        lambda value: interlock.full((1,), value),
+        interlock.arange,
+    )
+    for call in calls:
+        for value in (2**64, 10**5000, -(2**63) - 1):
+            with pytest.raises(OverflowError, match="must be an int that int64 can hold, got"):
+                call(value)
+        with pytest.raises(ArgumentError, match=f"must be an int that int64 can hold, got {2**63}"):
+            call(2**63)
+    assert (x.tolist(), x._version) == ([1, 1], 0)
+
+
+def test_an_assigned_integer_beyond_64_bits_is_an_argument_error() -> None:
+    for value in (2**63, 2**70, -(2**63) - 1):
+        with pytest.raises(ArgumentError, match="must be an int that int64 can hold, got"):
+            target(interlock.float32)[0] = value
+
+
+def test_alpha_must_be_a_number_that_the_result_holds() -> None:
+    x = target(interlock.float32)
+    for operate in (x.add, x.add_, x.sub, x.sub_):
+        for other in (x, 2):
+            with pytest.raises(
+                ArgumentError, match="alpha must be a number that float32 can hold, got 1e300"
+            ):
+                operate(other, alpha=1e300)
+    assert (x.tolist(), x._version) == ([1, 1], 0)
+    assert x.add(x, alpha=INF).tolist() == [INF, INF]
+    assert x.double().add(1, alpha=1e300).tolist() == [1e300, 1e300]
+
+
+def test_arithmetic_with_a_number_beyond_float32_gives_infinity() -> None:
+    x = target(interlock.float32)
+    assert (x + 1e300).tolist() == [INF, INF]
+    assert x.mul_(-1e300).tolist() == [-INF, -INF]
+    assert (target(interlock.int64) * 1e300).tolist() == [INF, INF]
+    assert (target(interlock.float32) < 1e39).tolist() == [True, True]
+
+
+def test_arange_of_integers_converts_each_argument() -> None:
+    whole = interlock.int64
+    assert interlock.arange(1.9, 5.9, 1.9, dtype=whole).tolist() == [1, 2, 3, 4]
+    assert interlock.arange(1.5, dtype=whole).tolist() == [0]
+    assert interlock.arange(5.5, 1, -1.5, dtype=whole).tolist() == [5, 4, 3, 2]
+    with pytest.raises(RuntimeError, match="step must not be zero"):
+        interlock.arange(0, 5, 0.5, dtype=whole)
+    for arguments, name in (((1e300, 1e300), "start"), ((0, 1e19), "end"), ((0, 5, INF), "step")):
+        with pytest.raises(ArgumentError, match=f"arange: {name} must be a number that int64 can hold"):
+            interlock.arange(*arguments, dtype=whole)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (2, 3), (1 << 40, 3)])
+def test_a_fill_of_an_expanded_tensor_writes_its_elements(shape: tuple[int, ...]) -> None:
+    base = interlock.ones(1, 1)
+    for view in (base.expand(*shape), base.expand(*shape).t()):
+        view.fill_(2)
+        assert base.item() == 2
+        view.zero_()
+        assert base.item() == 0
+    assert base._version == 4
+
+
+def test_a_fill_of_an_expanded_tensor_is_recorded() -> None:
+    leaf = interlock.ones(2, 1, requires_grad=True)
+    base = leaf * 3
+    row = base.expand(2, 3)[0]
+    row.fill_(7)
+    assert base.tolist() == [[7.0], [3.0]]
+    (base.sum() + row.sum()).backward()
+    assert leaf.grad is not None
+    assert leaf.grad.tolist() == [[0.0], [3.0]]
+    with pytest.raises(RuntimeError, match="leaf tensor that requires grad"):
+        leaf.expand(2, 3).zero_()
+
+
+def test_other_writes_into_an_expanded_tensor_are_refused() -> None:
+    x = interlock.ones(1).expand(3)
+    writes: tuple[Callable[[], object], ...] = (
+        lambda: x.fill_(interlock.tensor(2.0)),
+        lambda: x.add_(1),
+        lambda: x.copy_(interlock.tensor(2.0)),
+        lambda: x.__setitem__(slice(None), 2),
+    )
+    for write in writes:
+        with pytest.raises(RuntimeError, match="share one place in memory"):
+            write()
+    assert (x.tolist(), x._version) == ([1, 1, 1], 0)
+
+
+def test_fill_takes_a_tensor_without_dimensions_only() -> None:
+    x = interlock.zeros(3)
+    with pytest.raises(RuntimeError, match="without dimensions"):
+        x.fill_(interlock.tensor([2.0]))
+    assert (x.tolist(), x._version) == ([0, 0, 0], 0)
+    # The elements of a tensor are converted as a cast converts them.
+    wide = interlock.tensor(1e300, dtype=interlock.float64)
+    assert x.fill_(wide).tolist() == [INF, INF, INF]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        [0, 1],
+        [],
+        interlock.tensor([1]),
+        interlock.tensor(True),
+        (True, 0),
+        (interlock.tensor([True, False]), None),
+    ],
+)
+@pytest.mark.parametrize("dtype", [interlock.float32, interlock.bool, interlock.float64])
+def test_an_assignment_by_tensors_takes_a_tensor_of_its_dtype(index: Any, dtype: interlock.dtype) -> None:
+    x = interlock.tensor([1, 2])
+    for value in (interlock.ones((), dtype=dtype), interlock.ones(1, dtype=dtype)):
+        if isinstance(index, tuple) and isinstance(index[0], interlock.Tensor):
+            continue
+        with pytest.raises(DTypeError, match=f"value must be of dtype int64 .*, got {name_of(dtype)}"):
+            x[index] = value
+    assert (x.tolist(), x._version) == ([1, 2], 0)
+    x[[0]] = 1.5
+    assert x.tolist() == [1, 2]
+
+
+def test_an_assignment_by_a_mask_converts_a_single_element() -> None:
+    x = interlock.tensor([1, 2])
+    mask = interlock.tensor([True, True])
+    x[mask] = interlock.tensor(3.5)
+    x[mask] = interlock.tensor([4.5])
+    assert x.tolist() == [4, 4]
+    with pytest.raises(DTypeError, match="value must be of dtype int64"):
+        x[mask] = interlock.tensor([1.5, 2.5])
+    assert x.tolist() == [4, 4]
+
+
+def test_an_assignment_by_true_writes_all_and_by_false_nothing() -> None:
+    x = interlock.tensor([1, 2])
+    x[True] = interlock.tensor([3.5, 4.5])
+    x[False] = interlock.ones(5)
+    assert x.tolist() == [3, 4]
+    with pytest.raises(TypeError, match="value must be"):
+        x[False] = "x"  # type: ignore[call-overload,unused-ignore]
