@@ -70,8 +70,9 @@ DEPARTURES = (
     ),
 )
 
-# Operations that convert the elements of floating-point tensors to integers. The conversion of NaN, infinities
-# and numbers out of range is undefined in C and differs between the processors that PyTorch runs on.
+# Operations that convert the elements of floating-point tensors to integers. The conversion of NaN,
+# infinities and numbers out of range is undefined in C and differs between the
+# processors that PyTorch runs on.
 CONVERSIONS = ("long", "to", "copy_", "setitem", "sum", "mean", "fill_")
 
 

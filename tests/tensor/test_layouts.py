@@ -57,7 +57,16 @@ def test_binary_result_has_the_order_of_the_first_operand_that_has_one() -> None
 
 def test_results_that_are_contiguous_whatever_their_operands() -> None:
     x = interlock.arange(6).float().reshape(2, 3).t()
-    for result in (x.softmax(0), x.log_softmax(0), x.log_softmax(1), x @ x.t(), x.contiguous(), x.sum(0)):
+    powers = (2**x, 1**x, 2 ** x.long())
+    for result in (
+        *powers,
+        x.softmax(0),
+        x.log_softmax(0),
+        x.log_softmax(1),
+        x @ x.t(),
+        x.contiguous(),
+        x.sum(0),
+    ):
         assert result.is_contiguous()
     assert interlock.zeros(2, 0, 3).permute(2, 0, 1).is_contiguous()
 

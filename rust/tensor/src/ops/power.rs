@@ -24,7 +24,11 @@ fn integer_power(mut base: i64, mut exponent: i64) -> i64 {
 pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
     let op = "pow";
     let (base, exponent) = (base.into(), exponent.into());
-    let at = meet(op, base, exponent, |dtype| dtype)?;
+    let mut at = meet(op, base, exponent, |dtype| dtype)?;
+    if let Operand::Scalar(_) = base {
+        // As PyTorch: the powers of a number are contiguous, whatever the order of the exponent's dimensions.
+        at.b = at.b.detached().contiguous()?;
+    }
     let out = match at.dtype {
         DType::Bool => match exponent {
             Operand::Scalar(exponent) if exponent.cast::<i64>() == 1 => at.a.copy()?,
