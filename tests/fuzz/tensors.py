@@ -160,7 +160,8 @@ class Program:
 
     def number(self) -> Any:
         """Return a number as an operand."""
-        return self.random.choice((2, 0, 1, -1, 3, 0.5, -2.0, True, 1.5, 0.0, float("inf"), float("nan")))
+        numbers = (2, 0, 1, -1, 3, 0.5, -2.0, True, 1.5, 0.0, 1e300, float("inf"), float("nan"))
+        return self.random.choice(numbers)
 
     def like(self, number: int) -> int:
         """Return another tensor, which fits more often than not."""

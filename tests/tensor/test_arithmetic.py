@@ -184,3 +184,11 @@ def test_add_refuses_an_alpha_that_the_common_dtype_cannot_hold(left: str, right
 def test_sub_with_alpha_refuses_bool_operands() -> None:
     with pytest.raises(DTypeError, match="sub: not for bool"):
         interlock.tensor([1]).sub(interlock.tensor([True]), alpha=2)
+
+
+@pytest.mark.parametrize("dtype", [interlock.float32, interlock.float64])
+def test_a_power_of_a_half_is_a_root(dtype: interlock.dtype) -> None:
+    infinity = float("inf")
+    x = interlock.tensor([-infinity, -0.0, 4.0, infinity, -1.0], dtype=dtype)
+    assert str((x**0.5).tolist()) == "[nan, -0.0, 2.0, inf, nan]"
+    assert str((x**-0.5).tolist()) == "[nan, -inf, 0.5, 0.0, nan]"

@@ -48,7 +48,7 @@ fn made(
 /// A tensor with the numbers of `data`: a number, nested sequences, an array or a tensor. Always a copy.
 ///
 /// Without `dtype` bools make a bool tensor, ints int64, and floats among them float32. Raises
-/// ValueError for ragged sequences and TypeError for what is no number.
+/// ValueError for ragged sequences and for a number that int64 cannot hold, and TypeError for what is no number.
 #[pyfunction]
 #[pyo3(signature = (data, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn tensor(
@@ -152,7 +152,8 @@ fn empty(
     made(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
 }
 
-/// A tensor of one number; without `dtype` of the number's type.
+/// A tensor of one number; without `dtype` of the number's type. Raises ArgumentError for a number that the dtype
+/// cannot hold.
 #[pyfunction]
 #[pyo3(signature = (size, fill_value, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn full(
@@ -170,8 +171,9 @@ fn full(
 
 /// The numbers from `start` up to but without `end`, `step` apart; `arange(end)` starts from 0.
 ///
-/// Without `dtype` int64, or float32 if any argument is a float. Raises RuntimeError for a step of 0 or
-/// one that leads away from the end.
+/// Without `dtype` int64, or float32 if any argument is a float. With int64 each argument is truncated first. Raises
+/// RuntimeError for a step of 0 or one that leads away from the end, and ArgumentError for an argument that int64
+/// cannot hold.
 #[pyfunction]
 #[pyo3(signature = (start, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn arange(

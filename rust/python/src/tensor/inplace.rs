@@ -81,6 +81,8 @@ impl Tensor {
     }
 
     /// Set all elements to `value`, a number or a tensor without dimensions, which receives the sum of the gradients.
+    ///
+    /// Raises ArgumentError for a number that the dtype cannot hold. A number also fills an expanded tensor.
     fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> Itself<'py> {
         let value = Other::require("value", value)?;
         let target = &slf.get().0;

@@ -49,6 +49,9 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
         dtype => dispatch_float!(dtype, T => match exponent {
             // A product is faster than powf, and exact.
             Operand::Scalar(Scalar::Int(2)) => kernel::map(op, &at.a, |x: T| x * x),
+            // As PyTorch: the root of -infinity is NaN and that of -0 is -0, which powf says otherwise.
+            Operand::Scalar(Scalar::Float(0.5)) => kernel::map(op, &at.a, |x: T| x.sqrt()),
+            Operand::Scalar(Scalar::Float(-0.5)) => kernel::map(op, &at.a, |x: T| x.sqrt().recip()),
             _ => kernel::zip(op, &at.shape, &at.a, &at.b, T::powf),
         })?,
     };
