@@ -17,7 +17,7 @@ CHANGES: dict[str, Callable[[Tensor, Tensor], object]] = {
     "zero_": lambda target, _: target.zero_(),
     "an element": lambda target, x: target.__setitem__(0, x[0]),
     "a slice": lambda target, x: target.__setitem__(slice(None), x),
-    "positions": lambda target, x: target.__setitem__([0], x[:1]),
+    "all": lambda target, x: target.__setitem__(True, x),
     "a mask": lambda target, x: target.__setitem__(target == 0, x[0]),
 }
 

@@ -155,7 +155,7 @@ def test_in_place_results_must_fit() -> None:
     with pytest.raises(ShapeError, match="add_"):
         x.add_(interlock.ones(2, 2, dtype=interlock.int64))
     with pytest.raises(RuntimeError, match="share"):
-        x.expand(2, 2).zero_()
+        x.expand(2, 2).add_(1)
     assert x.tolist() == [1, 2]
     assert x._version == 0
 
