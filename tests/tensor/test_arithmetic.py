@@ -184,3 +184,15 @@ def test_add_refuses_an_alpha_that_the_common_dtype_cannot_hold(left: str, right
 def test_sub_with_alpha_refuses_bool_operands() -> None:
     with pytest.raises(DTypeError, match="sub: not for bool"):
         interlock.tensor([1]).sub(interlock.tensor([True]), alpha=2)
+
+
+def test_pow_of_integers_rounds_negative_powers_towards_zero() -> None:
+    base = interlock.tensor([0, 1, -1, 2, -3])
+    assert base.pow(interlock.tensor(-1)).tolist() == [0, 1, -1, 0, 0]
+    assert (base ** interlock.tensor([-2] * 5)).tolist() == [0, 1, 1, 0, 0]
+    assert (2 ** interlock.tensor([-1])).tolist() == [0]
+
+
+def test_pow_of_integers_refuses_a_negative_number_as_exponent() -> None:
+    with pytest.raises(RuntimeError, match="pow: a negative exponent"):
+        interlock.tensor([1]).pow(-1)
