@@ -51,12 +51,6 @@ DEPARTURES = (
         "PyTorch passes over empty tensors of one dimension before it looks at the dimension and the shapes",
     ),
     Departure(
-        ("pow", "rpow"),
-        "no negative powers",
-        "^no error",
-        "a negative power of an integer is no integer; PyTorch returns 0 where the exponent is a tensor",
-    ),
-    Departure(
         ("getitem", "setitem"),
         "must stand side by side",
         "^no error",

@@ -192,3 +192,15 @@ def test_a_power_of_a_half_is_a_root(dtype: interlock.dtype) -> None:
     x = interlock.tensor([-infinity, -0.0, 4.0, infinity, -1.0], dtype=dtype)
     assert str((x**0.5).tolist()) == "[nan, -0.0, 2.0, inf, nan]"
     assert str((x**-0.5).tolist()) == "[nan, -inf, 0.5, 0.0, nan]"
+
+
+def test_pow_of_integers_rounds_negative_powers_towards_zero() -> None:
+    base = interlock.tensor([0, 1, -1, 2, -3])
+    assert base.pow(interlock.tensor(-1)).tolist() == [0, 1, -1, 0, 0]
+    assert (base ** interlock.tensor([-2] * 5)).tolist() == [0, 1, 1, 0, 0]
+    assert (2 ** interlock.tensor([-1])).tolist() == [0]
+
+
+def test_pow_of_integers_refuses_a_negative_number_as_exponent() -> None:
+    with pytest.raises(RuntimeError, match="pow: a negative exponent"):
+        interlock.tensor([1]).pow(-1)

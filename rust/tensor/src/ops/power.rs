@@ -7,8 +7,15 @@ use crate::autograd::Record;
 use crate::dtype::dispatch_float;
 use crate::{DType, Error, Result, Scalar, Tensor, kernel};
 
-/// A power of integers, wrapping.
+/// A power of integers, wrapping; one with a negative exponent is rounded towards 0, and 0 for base 0, as in PyTorch.
 fn integer_power(mut base: i64, mut exponent: i64) -> i64 {
+    if exponent < 0 {
+        return match base {
+            1 => 1,
+            -1 => 1 - 2 * (exponent & 1),
+            _ => 0,
+        };
+    }
     let mut power = 1i64;
     while exponent > 0 {
         if exponent & 1 == 1 {
@@ -39,9 +46,10 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
             }
         },
         DType::Int64 => {
-            let negative = at.b.to_vec::<i64>()?.into_iter().any(|exponent| exponent < 0);
-            if negative {
-                let message = "integers have no negative powers; make the base floating point".to_owned();
+            if matches!(exponent, Operand::Scalar(exponent) if exponent.cast::<i64>() < 0) {
+                let message =
+                    "a negative exponent of integers must be a tensor; make the base floating point";
+                let message = message.to_owned();
                 return Err(Error::Value { op, message });
             }
             kernel::zip(op, &at.shape, &at.a, &at.b, integer_power)?
