@@ -36,5 +36,5 @@ def check(
     statement, status, ends_well = LEAVES[leave]
     for number in range(5 * group, 5 * group + 5):
         done = child.run(program.format(number=number, leave=statement), env=env, options=options)
-        assert (done.code, done.stderr) == (status, "")
+        assert (done.code, done.stderr) == (status, ""), f"program {number}: {done}"
         assert done.stdout == f"not flushed {handlers if ends_well else ''}"

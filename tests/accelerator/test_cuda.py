@@ -71,10 +71,18 @@ BUSY = """
         # Most never return.
         stream.synchronize() if chance.random() < 0.7 else None
 
+    def use_until_exit(chance, device, everything):
+        try:
+            use(chance, device, everything)
+        except RuntimeError as error:
+            # A function cannot be launched while the interpreter is finalized.
+            if "finalized" not in str(error):
+                raise
+
     everything = [recorded(index % 2) for index in range(3)]
     for index in range(2):
         own = random.Random({number} + 1000 * index)
-        threading.Thread(target=use, args=(own, index, everything[index]), daemon=True).start()
+        threading.Thread(target=use_until_exit, args=(own, index, everything[index]), daemon=True).start()
     kept.append(everything)
     stream = everything[2][0]
     for step in range(chance.randrange(10)):

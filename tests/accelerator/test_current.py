@@ -174,6 +174,7 @@ def test_get_default_device_has_the_index_of_the_current_device(two_devices: tup
     interlock.set_default_device(None)
 
 
+@pytest.mark.usefixtures("memory_in_reach")
 def test_tensors_are_made_on_the_default_device(two_devices: tuple[str, str]) -> None:
     interlock.set_default_device(two_devices[0])
     assert interlock.ones(2).device == interlock.device(two_devices[0])

@@ -93,5 +93,7 @@ PROGRAM = """
 
 @pytest.mark.parametrize("seed", range(4))
 def test_signals_forks_and_the_exit_end_well_among_threads_that_use_streams(seed: int) -> None:
-    done = child.run(PROGRAM.format(seed=seed), env=HOST)
+    # CPython 3.12 and later warn of a fork in a process with threads.
+    options = ("-W", "ignore:This process:DeprecationWarning")
+    done = child.run(PROGRAM.format(seed=seed), env=HOST, options=options)
     assert (done.code, done.stdout, done.stderr) == (0, "end", "")

@@ -31,6 +31,9 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 thread_local! {
     /// On the thread that ends the interpreter, which is attached to the last.
     static ENDS_IT: Cell<bool> = const { Cell::new(false) };
+
+    /// Whether this thread has waited for the end of the interpreter before.
+    static HAS_WAITED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Has the interpreter say when it is about to end.
@@ -117,10 +120,13 @@ impl Drop for Returning {
 /// Returns only if the interpreter does not end within a moment, because handlers of `atexit` go on, which may
 /// wait for this thread, or because somebody only called them.
 fn wait_for_the_end() {
-    /// Handlers that were registered before ours mostly take less.
-    const MOMENT: Duration = Duration::from_millis(50);
+    /// Handlers that were registered before ours mostly take less, also on a busy machine.
+    const FIRST_MOMENT: Duration = Duration::from_millis(500);
+    /// A handler may wait for a thread that returns often.
+    const LATER_MOMENT: Duration = Duration::from_millis(50);
+    let moment = if HAS_WAITED.replace(true) { LATER_MOMENT } else { FIRST_MOMENT };
     let began = Instant::now();
-    while began.elapsed() < MOMENT {
+    while began.elapsed() < moment {
         // Where it cannot be asked, a thread that comes back now is better parked.
         if is_finalizing().unwrap_or(true) {
             loop {

@@ -83,6 +83,16 @@ impl Exchange {
         }
     }
 
+    /// Returns the number of the next function to be queued, or `None` once functions are refused.
+    pub(super) fn next_function(&self) -> Option<u64> {
+        let mut calls = locked(&self.calls);
+        if calls.closed {
+            return None;
+        }
+        calls.last_function += 1;
+        Some(calls.last_function)
+    }
+
     fn replace(found: *mut Exchange) {
         // SAFETY: an exchange is never freed.
         let made = Box::into_raw(Box::new(Exchange::new(unsafe { found.as_ref() })));

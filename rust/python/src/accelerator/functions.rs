@@ -64,14 +64,11 @@ impl Launch {
     /// while the interpreter is finalized.
     fn queue(&self, py: Python<'_>) -> PyResult<()> {
         let exchange = Exchange::current();
-        let function = {
-            let mut calls = locked(&exchange.calls);
-            if calls.closed {
-                let message = "accelerator.launch: a Python function cannot be queued while the interpreter is finalized";
-                return Err(PyRuntimeError::new_err(message));
-            }
-            calls.last_function += 1;
-            calls.last_function
+        let Some(function) = exchange.next_function() else {
+            // A daemon thread of an interpreter that ends stops here: it would only print a traceback.
+            detached(py, || ());
+            let message = "accelerator.launch: a Python function cannot be queued while the interpreter is finalized";
+            return Err(PyRuntimeError::new_err(message));
         };
         locked(&exchange.functions).insert(function, self.function.clone());
         let (kept, stream) = (Kept { exchange, function }, self.stream.handle().into_python(py)?);
