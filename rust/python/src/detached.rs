@@ -137,6 +137,14 @@ fn wait_for_the_end() {
     }
 }
 
+/// Stops a thread that the interpreter is about to stop, unless it finalizes the interpreter itself. Returns if the
+/// interpreter does not end within a moment.
+pub(crate) fn stop_if_ending(py: Python<'_>) {
+    if !ENDS_IT.get() {
+        detached(py, wait_for_the_end);
+    }
+}
+
 /// Whether the interpreter has begun to stop threads; `None` where it has no function for that. It may be asked without
 /// being attached.
 fn is_finalizing() -> Option<bool> {

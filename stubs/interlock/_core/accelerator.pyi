@@ -77,6 +77,7 @@ __all__ = [
     "set_limit",
     "set_stream",
     "snapshot",
+    "stop_if_ending",
     "stream_priority_range",
     "synchronize",
     "use",
@@ -354,6 +355,7 @@ def get_memory_info(device_index: _DeviceLike | None = None, /) -> tuple[int, in
 def get_default_device() -> device: ...
 def set_default_device(device: _DeviceLike | None) -> None: ...
 def server_if_needed() -> Server | None: ...
+def stop_if_ending() -> None: ...
 def copy_(
     destination: _Bytes,
     source: _Bytes,

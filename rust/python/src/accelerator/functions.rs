@@ -24,6 +24,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Launch>()?;
     module.add_class::<Server>()?;
     module.add_class::<Call>()?;
+    module.add_function(wrap_pyfunction!(stop_if_ending, module)?)?;
     module.add_function(wrap_pyfunction!(server_if_needed, module)?)
 }
 
@@ -82,6 +83,12 @@ impl Launch {
 struct Server {
     exchange: &'static Exchange,
     came: AtomicBool,
+}
+
+/// Stops this thread if the interpreter, which starts no threads any more, ends within a moment.
+#[pyfunction]
+fn stop_if_ending(py: Python<'_>) {
+    crate::detached::stop_if_ending(py);
 }
 
 /// A server to be given a thread, where none is idle.
