@@ -13,11 +13,15 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LIMIT_SECONDS = 600  # It may have to be compiled first.
 
+LIBRARY = Path(
+    str(sysconfig.get_config_var("LIBDIR")), str(sysconfig.get_config_var("LDLIBRARY") or "libpython")
+)
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not sysconfig.get_config_var("Py_ENABLE_SHARED"),
-        reason="this Python has no shared library that a program could embed",
+        not sysconfig.get_config_var("Py_ENABLE_SHARED") or not LIBRARY.exists(),
+        reason="this Python has no shared library that a program could be linked with",
     ),
 ]
 

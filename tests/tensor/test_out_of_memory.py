@@ -130,7 +130,6 @@ OBJECTS = {
     "tolist of rows": "zeros(1).expand(2**19, 1).tolist()",
     "tolist of lists without elements": "zeros(1, 0).expand(2**40, 0).tolist()",
     "list": "list(huge)",
-    "tuple": "tuple(huge)",
 }
 
 

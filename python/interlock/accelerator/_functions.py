@@ -40,8 +40,8 @@ def launch(stream: _CudaStream, function: Callable[P, object], /, *args: P.args,
     try:
         _start_a_server_if_needed()
     except RuntimeError as error:
-        # CPython 3.12 and later start no threads once the main thread has ended. A daemon thread would only print
-        # a traceback, which can abort an interpreter that flushes the same stream.
+        # CPython 3.12 and later start no threads once the main thread has ended. A daemon thread would only
+        # print a traceback, which can abort an interpreter that flushes the same stream.
         if "shutdown" in str(error):
             _native.stop_if_ending()
         raise
