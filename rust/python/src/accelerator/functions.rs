@@ -68,7 +68,8 @@ impl Launch {
         let Some(function) = exchange.next_function() else {
             // A daemon thread of an interpreter that ends stops here: it would only print a traceback.
             detached(py, || ());
-            let message = "accelerator.launch: a Python function cannot be queued while the interpreter is finalized";
+            let message =
+                "accelerator.launch: a Python function cannot be queued while the interpreter is finalized";
             return Err(PyRuntimeError::new_err(message));
         };
         locked(&exchange.functions).insert(function, self.function.clone());
