@@ -287,7 +287,7 @@ def register(
 
     Args:
         name: The dotted name, which begins with the library's: `mylib.verbose`.
-        default: The value where nothing else decides. Its type is that of the flag.
+        default: The value where nothing else decides. It also gives the flag its type.
         doc: What the flag does, in a sentence.
         type: The type, where the default is not of it: `bool`, `int`, `float` or `str` where the default is
             None, `float` where it is an int. `Literal["a", "b"]` stands for choices, and type checkers
@@ -395,7 +395,7 @@ _unchecked: dict[str, None] = {}
 def check_variables(stacklevel: int = 3) -> None:
     """Warn of environment variables that are nearly those of the flags that were registered lately.
 
-    `stacklevel` is that of the code that uses a flag, as `warnings.warn` counts.
+    `stacklevel` names the frame that uses a flag, as in `warnings.warn`.
     """
     if not _unchecked:
         return

@@ -137,7 +137,7 @@ fn wait_for_the_end() {
     }
 }
 
-/// Stops a thread that the interpreter is about to stop, unless it finalizes the interpreter itself. Returns if the
+/// Parks this thread until the process has exited, unless it finalizes the interpreter itself. Returns if the
 /// interpreter does not end within a moment.
 pub(crate) fn stop_if_ending(py: Python<'_>) {
     if !ENDS_IT.get() {

@@ -126,7 +126,7 @@ impl Event {
         self.waiting()?.map_or(Ok(()), |waiting| waiting.to_the_end())
     }
 
-    /// Milliseconds from this mark to that of `end`. Fails with [`Error::Argument`] unless both were made with `timing`
+    /// Returns the milliseconds from this event to `end`. Fails with [`Error::Argument`] unless both were made with `timing`
     /// and recorded, and with [`Error::Device`] before both are reached.
     pub fn elapsed(&self, end: &Event) -> Result<f64> {
         const OPERATION: &str = "Event.elapsed_time";

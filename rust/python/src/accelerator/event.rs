@@ -129,7 +129,7 @@ impl Event {
         wait(py, || self.0.waiting())
     }
 
-    /// Milliseconds from this mark to that of `end_event`. Raises `ArgumentError`, a ValueError, unless both were made
+    /// Return the milliseconds from this event to `end_event`. Raises `ArgumentError`, a ValueError, unless both were made
     /// with `enable_timing` and recorded; `AcceleratorError` before both have been passed.
     #[pyo3(signature = (end_event))]
     fn elapsed_time(&self, py: Python<'_>, end_event: &Event) -> PyResult<f64> {

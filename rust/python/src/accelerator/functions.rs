@@ -61,8 +61,8 @@ impl Launch {
         Ok(Launch { stream, name, function: Arc::new(function) })
     }
 
-    /// Queues it. What the function raises is told late: by whatever next waits for the stream. Raises RuntimeError
-    /// while the interpreter is finalized.
+    /// Queues the call. The next wait for the stream reports what the function raises. Raises RuntimeError while the
+    /// interpreter is finalized.
     fn queue(&self, py: Python<'_>) -> PyResult<()> {
         let exchange = Exchange::current();
         let Some(function) = exchange.next_function() else {
@@ -86,7 +86,7 @@ struct Server {
     came: AtomicBool,
 }
 
-/// Stops this thread if the interpreter, which starts no threads any more, ends within a moment.
+/// Parks this thread if the interpreter, which no longer starts threads, ends within a moment.
 #[pyfunction]
 fn stop_if_ending(py: Python<'_>) {
     crate::detached::stop_if_ending(py);

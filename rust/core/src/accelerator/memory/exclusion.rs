@@ -56,7 +56,7 @@ pub(crate) static ACCESSES: ForkLock<Accesses> = ForkLock::new(Accesses { held: 
 pub struct Access(u64);
 
 impl Access {
-    /// Waits until no other access excludes one of the ranges. All of them are taken at once; whoever holds an access
+    /// Waits until no other access excludes one of the ranges. All of them are taken at once; a thread that holds an access
     /// must not wait for another one.
     pub fn new(ranges: &[ByteRange]) -> Self {
         let generation = fork_generation();
