@@ -28,8 +28,15 @@ def library(package: str) -> Path:
         pytest.skip("the stand-ins for NVIDIA's libraries are built with cargo, which is not installed")
     manifest = str(ROOT / "Cargo.toml")
     command = [cargo, "build", "--quiet", "--manifest-path", manifest, "--package", package]
+    # A sanitizer that is preloaded into Python (`make test-sanitized`) can block cargo.
+    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     built = subprocess.run(
-        [*command, "--message-format=json"], check=True, capture_output=True, text=True, timeout=LIMIT_SECONDS
+        [*command, "--message-format=json"],
+        env=variables,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
     )
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     files = [

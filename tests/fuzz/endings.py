@@ -32,6 +32,9 @@ import interlock
 from interlock import accelerator, aio, backends, errors, state
 from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer, copy_, fill_
+# CPython does not release the lock of a stream's buffer in a forked child: a thread that prints a traceback
+# at the time of a fork would block the child when it flushes.
+threading.excepthook = lambda *_: None
 # Before the end no object may be destroyed: what it waits for may never happen while the process runs.
 gc.disable()
 kept, never = [], threading.Event()
