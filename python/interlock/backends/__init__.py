@@ -36,7 +36,7 @@ from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
 from interlock.backends._explain import Explanation, Level, explain
 from interlock.backends._flags import Flags
 from interlock.backends._precision import _FP32Precision as _FP32Precision
-from interlock.backends._register import Flag, check_variables as _check_variables, register
+from interlock.backends._register import Flag, check_variables, register
 from interlock.backends._snapshot import Snapshot, SnapshotEntry, reset, restore, snapshot
 from interlock.backends._writes import Write, writes
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
@@ -52,6 +52,7 @@ __all__ = [
     "Snapshot",
     "SnapshotEntry",
     "Write",
+    "check_variables",
     "cpu",
     "cuda",
     "cudnn",
@@ -135,7 +136,6 @@ def override(
     """
     if flags is not None and not isinstance(flags, dict):
         raise FlagTypeError(f"override() takes a dict of flags, got a value of type {type(flags).__name__}")
-    _check_variables()
     by_name = {key.name if isinstance(key, Flag) else key: value for key, value in (flags or {}).items()}
     return _native.FlagScope(by_name | named)
 

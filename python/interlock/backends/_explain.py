@@ -6,7 +6,7 @@ import enum
 from typing import Any, NamedTuple
 
 from interlock._core import backends as _native
-from interlock.backends._register import check_variables
+from interlock.backends._register import Flag, warn_of_variables
 
 
 class Level(enum.StrEnum):
@@ -37,15 +37,17 @@ class Explanation(NamedTuple):
     """What obeys the flag, and whether that is in this process."""
 
 
-def explain(name: str) -> Explanation:
-    """Explain the value of the flag with this dotted name, such as `cudnn.enabled`.
+def explain(name: str | Flag[Any]) -> Explanation:
+    """Explain the value of a flag, given by its dotted name, such as `cudnn.enabled`, or as a `Flag`.
 
-    Raises `UnknownFlagError` for other names.
+    Raises `UnknownFlagError` for other names, and warns with `FlagEnvironmentWarning` of environment variables
+    that are nearly those of the flags of its library.
 
     >>> from interlock import backends
     >>> backends.explain("cudnn.benchmark_limit")[:3]
     ('cudnn.benchmark_limit', 10, <Level.DEFAULT: 'default'>)
     """
-    check_variables()
+    name = name.name if isinstance(name, Flag) else name
     value, level, set_by, effective, overruled_by, acts_on = _native.explain(name)
+    warn_of_variables(name.partition(".")[0], stacklevel=3)
     return Explanation(name, value, Level(level), set_by, effective, overruled_by, acts_on)

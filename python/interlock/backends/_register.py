@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, overload
@@ -282,8 +281,8 @@ def register(
     type, values, default and variable returns an equal `Flag`; `doc` and `acts_on` of the first
     registration stay.
 
-    A library registers its flags while it is imported. When one of them is first used,
-    `FlagEnvironmentWarning` warns of environment variables that are nearly those of its flags.
+    A library registers its flags while it is imported. `check_variables` warns of environment variables that
+    are nearly those of its flags.
 
     Args:
         name: The dotted name, which begins with the library's: `mylib.verbose`.
@@ -342,13 +341,6 @@ def register(
     problems = _native.register_flag(name, default, doc, takes, values, is_optional, variable, acts_on)
     for source, problem in problems:
         warnings.warn(f"{source} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
-    library = name.partition(".")[0]
-    if library not in _unchecked:
-        check_variables()
-    if not _unchecked:
-        atexit.register(check_variables)
-    _unchecked[library] = None
-    _native.check_on_next_use()
     return Flag(name)
 
 
@@ -388,25 +380,40 @@ def _takes(default: Any, type: Any, choices: Any) -> tuple[str, list[Any]]:
     return kind, []
 
 
-_unchecked: dict[str, None] = {}
-"""The libraries whose flags nothing has used since the last one was registered."""
+def check_variables(library: str) -> None:
+    """Warn of environment variables that are nearly those of a library's flags.
 
+    A variable is warned of once in a process, with `FlagEnvironmentWarning`, if it begins with the library's
+    prefix, no registered flag reads it and it is nearly the variable of one that does. A flag that is
+    registered later may read it, so a library calls this after its last registration, and not at all if
+    modules that are imported on demand register more flags. `explain` and the report of
+    `python -m interlock` check the variables, too.
 
-def check_variables(stacklevel: int = 3) -> None:
-    """Warn of environment variables that are nearly those of the flags that were registered lately.
+    Args:
+        library: The first part of the names of the flags, such as `mylib`.
 
-    `stacklevel` names the frame that uses a flag, as in `warnings.warn`.
+    Raises:
+        FlagTypeError: `library` is not a str.
+
+    Example:
+        >>> from interlock import backends
+        >>> verbose = backends.register("mylib.verbose", False, doc="Whether mylib prints what it does.")
+        >>> backends.check_variables("mylib")
+
     """
-    if not _unchecked:
-        return
-    libraries = list(_unchecked)
-    _unchecked.clear()
-    atexit.unregister(check_variables)
-    for library in libraries:
-        for variable, problem in _native.misspelt_variables(library):
-            if variable not in _warned:
-                _warned.add(variable)
-                warnings.warn(f"{variable} is ignored: {problem}", FlagEnvironmentWarning, stacklevel)
+    if not isinstance(library, str):
+        raise FlagTypeError(
+            f"check_variables: library must be a str, got a value of type {library.__class__.__name__}"
+        )
+    warn_of_variables(library, stacklevel=3)
+
+
+def warn_of_variables(library: str, stacklevel: int) -> None:
+    """Warn of the variables that resemble those of a library's flags, each once in a process."""
+    for variable, problem in _native.misspelt_variables(library):
+        if variable not in _warned:
+            _warned.add(variable)
+            warnings.warn(f"{variable} is ignored: {problem}", FlagEnvironmentWarning, stacklevel)
 
 
 _warned: set[str] = set()

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from interlock._core import backends as _native
 from interlock.backends._explain import Level
-from interlock.backends._register import check_variables
 from interlock.errors import FlagTypeError, FlagValueError
 
 
@@ -39,7 +38,6 @@ class Snapshot(tuple[SnapshotEntry, ...]):
 
 def snapshot() -> Snapshot:
     """Take every flag of the process as it is at one moment. Scopes are not part of it."""
-    check_variables()
     return Snapshot(SnapshotEntry(*entry) for entry in _native.snapshot())
 
 

@@ -32,6 +32,15 @@ pub enum Error {
         /// What the flag takes.
         allowed: String,
     },
+    /// A flag was given a value that it takes, but the process-wide table that has to store it is full.
+    FlagTableFull {
+        /// What was written, as a program names it.
+        name: String,
+        /// The value, as a message shows it.
+        given: String,
+        /// The table and its size, in words.
+        table: String,
+    },
     /// A flag was to be written while flags are frozen.
     FlagsFrozen {
         /// What was written, or the operation, as a program names it.
@@ -59,6 +68,13 @@ pub enum Error {
         name: String,
         /// The variable that was probably meant, and what it takes.
         meant: Option<(String, String)>,
+    },
+    /// An environment variable is nearly that of a registered flag, and no registered flag reads it.
+    UnreadVariable {
+        /// The name.
+        name: String,
+        /// The variable that was probably meant, and what it takes.
+        meant: (String, String),
     },
     /// The name can only be read.
     ReadOnlyFlag {
@@ -199,6 +215,16 @@ pub enum Error {
     OutOfMemory(Box<OutOfMemory>),
 }
 
+impl Error {
+    /// Names the operation of the caller where a device was lost: the call of the driver that noticed it is internal.
+    pub(crate) fn during(mut self, caller: &str) -> Self {
+        if let Error::DeviceLost { operation, .. } = &mut self {
+            caller.clone_into(operation);
+        }
+        self
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -207,6 +233,7 @@ impl fmt::Display for Error {
             | Error::NoSuchDevice { name, given, allowed } => {
                 write!(f, "{name} takes {allowed}, got {given}")
             }
+            Error::FlagTableFull { name, given, table } => write!(f, "{name} cannot hold {given}: {table}"),
             Error::FlagsFrozen { name, by } => {
                 write!(f, "{name} is refused: flags were frozen at {by}")
             }
@@ -222,6 +249,9 @@ impl fmt::Display for Error {
             }
             Error::UnknownVariable { name, meant: None } => {
                 write!(f, "there is no variable {name}, and the prefix is interlock's own")
+            }
+            Error::UnreadVariable { name, meant: (near, allowed) } => {
+                write!(f, "no flag registered so far reads {name}; did you mean {near}, which takes {allowed}?")
             }
             Error::ReadOnlyFlag { name } => write!(f, "{name} can only be read"),
             Error::UnknownDeviceType { given } => {

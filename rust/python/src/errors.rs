@@ -12,7 +12,7 @@ use crate::kept;
 fn class_name(error: &Error) -> &'static str {
     match error {
         Error::FlagType { .. } => "FlagTypeError",
-        Error::FlagValue { .. } => "FlagValueError",
+        Error::FlagValue { .. } | Error::FlagTableFull { .. } => "FlagValueError",
         Error::FlagsFrozen { .. } => "FlagsFrozenError",
         Error::FlagRegistration { .. } => "FlagRegistrationError",
         Error::UnknownFlag { .. } => "UnknownFlagError",

@@ -258,7 +258,8 @@ impl Accelerator {
     }
 
     fn checked_priority(&self, index: DeviceIndex, priority: i32) -> Result<i32> {
-        let PriorityRange { least, greatest } = self.driver.priority_range(index)?;
+        let range = self.driver.priority_range(index).map_err(|error| error.during("Stream"));
+        let PriorityRange { least, greatest } = range?;
         if priority > least {
             return Err(Error::Argument {
                 name: "the priority of a Stream",

@@ -271,11 +271,7 @@ impl Attribute {
     }
 
     fn refusal(&self, refusal: Refusal, given: &Given, allowed: String) -> Error {
-        let (name, given) = (qualified(self.name), given.to_string());
-        match refusal {
-            Refusal::Type => Error::FlagType { name, given, allowed },
-            Refusal::Value => Error::FlagValue { name, given, allowed },
-        }
+        refusal.error(qualified(self.name), given.to_string(), allowed)
     }
 
     /// Adds what an environment variable stands for, whose value is `None` where it is no text; false where it

@@ -4,12 +4,12 @@ use std::marker::PhantomData;
 
 use super::attribute::qualified;
 use super::environment;
-use super::kind::{FlagValue, Kind};
+use super::kind::{FlagValue, Kind, Refusal, Table};
 use super::write::{Held, write_one};
 use super::{Level, Site, Value};
 use crate::state::{self, FlagId, Slot};
 use crate::sync::SharedWord;
-use crate::{Error, Result};
+use crate::Result;
 
 /// The word: in its two upper bits where the value comes from, below them the value's payload.
 /// All zero until it is first read or written.
@@ -120,11 +120,9 @@ impl FlagWord {
         if self.kind.admits(payload) {
             return Ok(payload);
         }
-        Err(Error::FlagValue {
-            name: qualified(self.name),
-            given: value.shown(),
-            allowed: self.kind.allowed(),
-        })
+        // Of the values that Rust gives by type, only floats are stored in a table.
+        let refusal = if value.is_without_room() { Refusal::Full(Table::Floats) } else { Refusal::Value };
+        Err(refusal.error(qualified(self.name), value.shown(), self.kind.allowed()))
     }
 
     /// Writes for the process; only under the process's lock.

@@ -5,6 +5,7 @@
 //! stored in a table and the payload has the index.
 
 use super::interned::Interned;
+use super::kind::{Refusal, Table};
 
 const SIGNIFICAND_BITS: u32 = 52;
 const SIGNIFICAND: u64 = (1 << SIGNIFICAND_BITS) - 1;
@@ -20,21 +21,27 @@ const ZERO: u64 = 0;
 const INFINITY: u64 = 1;
 const FIRST_INDEX: u64 = 2;
 
-static OTHERS: Interned<u64, 4096> = Interned::new();
+/// The number of different magnitudes out of range that a process stores.
+pub(super) const MOST_OTHERS: usize = 4096;
 
-/// Returns the payload of a number. Returns None for NaN, and for a number out of range where the table is full.
-pub(super) fn encode(number: f64) -> Option<u64> {
+static OTHERS: Interned<u64, MOST_OTHERS> = Interned::new();
+
+/// Returns the payload of a number. Refuses NaN, and a number out of range where the table is full.
+pub(super) fn encode(number: f64) -> Result<u64, Refusal> {
     let bits = number.to_bits();
     let sign = bits >> 63 << SIGN_SHIFT;
     let exponent = bits >> SIGNIFICAND_BITS & 0x7ff;
     let payload = match exponent.checked_sub(EXPONENT_SHIFT) {
-        _ if number.is_nan() => return None,
+        _ if number.is_nan() => return Err(Refusal::Value),
         _ if number == 0.0 => ZERO,
         _ if number.is_infinite() => INFINITY,
         Some(exponent @ 1..=LARGEST_EXPONENT) => exponent << SIGNIFICAND_BITS | bits & SIGNIFICAND,
-        _ => OTHERS.index_of(&number.abs().to_bits())? + FIRST_INDEX,
+        _ => {
+            let index = OTHERS.index_of(&number.abs().to_bits());
+            index.ok_or(Refusal::Full(Table::Floats))? + FIRST_INDEX
+        }
     };
-    Some(sign | payload)
+    Ok(sign | payload)
 }
 
 /// Returns the number that a payload stands for.
@@ -85,7 +92,7 @@ mod tests {
         let mut stored = 0;
         for number in numbers.into_iter().flat_map(|number| [number, -number]) {
             // The table of other numbers is small.
-            let Some(payload) = encode(number) else { continue };
+            let Ok(payload) = encode(number) else { continue };
             stored += 1;
             assert_eq!(decode(payload).to_bits(), number.to_bits(), "{number:e}");
             assert!(payload < NOTHING, "{number:e}");
@@ -95,7 +102,7 @@ mod tests {
 
     #[test]
     fn what_is_not_a_number_has_no_payload() {
-        assert_eq!(encode(f64::NAN), None);
-        assert_eq!(encode(-f64::NAN), None);
+        assert_eq!(encode(f64::NAN), Err(Refusal::Value));
+        assert_eq!(encode(-f64::NAN), Err(Refusal::Value));
     }
 }

@@ -1,10 +1,13 @@
 //! What a flag's word may hold, and how it is written in a word of 62 bits (the payload).
 
+use std::fmt;
+
 use super::float;
 use super::interned::Interned;
 use super::ranking::Ranking;
 use super::takes::Takes;
 use super::value::{Float, Given, Value};
+use crate::Error;
 use crate::env::{SWITCH_WORDS, parse_switch};
 
 /// The kind of value that a flag takes.
@@ -40,6 +43,46 @@ pub(super) type Aliases = &'static [(&'static str, &'static str)];
 pub(crate) enum Refusal {
     Type,
     Value,
+    /// The table that would have to store the value is full.
+    Full(Table),
+}
+
+/// A process-wide table of the values that do not fit a flag's word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Table {
+    Texts,
+    Floats,
+}
+
+impl Table {
+    const fn size(self) -> usize {
+        match self {
+            Table::Texts => MOST_TEXTS,
+            Table::Floats => float::MOST_OTHERS,
+        }
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values = match self {
+            Table::Texts => "str values",
+            Table::Floats => "floats below 1e-76 or above 1e76 in magnitude",
+        };
+        let size = self.size();
+        write!(f, "the process-wide table of distinct {values} is full ({size} values, shared by all flags)")
+    }
+}
+
+impl Refusal {
+    /// The error for a refused value.
+    pub(super) fn error(self, name: String, given: String, allowed: String) -> Error {
+        match self {
+            Refusal::Type => Error::FlagType { name, given, allowed },
+            Refusal::Value => Error::FlagValue { name, given, allowed },
+            Refusal::Full(table) => Error::FlagTableFull { name, given, table: table.to_string() },
+        }
+    }
 }
 
 const UNSAID: u64 = 2;
@@ -53,12 +96,18 @@ const INTEGER_SHIFT: i64 = 1 << 60;
 /// The bytes of the longest text that a flag takes: every text stays stored until the process ends.
 pub const LONGEST_TEXT: usize = 1 << 16;
 
-static TEXTS: Interned<String, { 1 << 16 }> = Interned::new();
+/// The number of different texts that a process stores.
+const MOST_TEXTS: usize = 1 << 16;
 
-/// Returns the payload of a text, which is stored for good. Returns None for one that is too long, and where 65,536
-/// different ones are stored.
-pub(super) fn payload_of_text(text: &str) -> Option<u64> {
-    if text.len() > LONGEST_TEXT { None } else { TEXTS.index_of(text) }
+static TEXTS: Interned<String, MOST_TEXTS> = Interned::new();
+
+/// Returns the payload of a text, which is stored for good. Refuses one that is too long, and a new one where the table
+/// is full.
+pub(super) fn payload_of_text(text: &str) -> Result<u64, Refusal> {
+    if text.len() > LONGEST_TEXT {
+        return Err(Refusal::Value);
+    }
+    TEXTS.index_of(text).ok_or(Refusal::Full(Table::Texts))
 }
 
 impl Kind {
@@ -79,7 +128,7 @@ impl Kind {
         match (self, given) {
             (Kind::Switch { .. } | Kind::OptionalSwitch, Given::Bool(value)) => Ok(u64::from(*value)),
             (Kind::OptionalSwitch, Given::None) => Ok(UNSAID),
-            (Kind::Count { .. }, Given::HugeInteger(_)) => Err(Refusal::Value),
+            (Kind::Count { .. } | Kind::Integer { .. }, Given::HugeInteger { .. }) => Err(Refusal::Value),
             (Kind::Count { max, .. }, Given::Integer(number)) => {
                 u64::try_from(*number).ok().filter(|number| *number <= max).ok_or(Refusal::Value)
             }
@@ -89,26 +138,24 @@ impl Kind {
                 names.iter().position(|name| *name == wanted).map(|index| index as u64).ok_or(Refusal::Value)
             }
             // Where names stand for numbers elsewhere, a number is a wrong one of them.
-            (Kind::Choice { .. }, Given::Integer(_) | Given::HugeInteger(_)) => Err(Refusal::Value),
+            (Kind::Choice { .. }, Given::Integer(_) | Given::HugeInteger { .. }) => Err(Refusal::Value),
             (Kind::Ranking { names, .. }, Given::List(items)) => {
                 Ranking::of(names, items).map(Ranking::payload).ok_or(Refusal::Value)
             }
             (Kind::Reduction, given) => Reduction::of(given).map(Reduction::payload),
-            (Kind::Integer { .. } | Kind::Float { .. }, Given::HugeInteger(_)) => Err(Refusal::Value),
-            (Kind::Integer { .. }, Given::Integer(number)) => {
-                self.admitted(Some(FlagValue::payload(*number)))
+            (Kind::Integer { min, max, .. }, Given::Integer(number)) => {
+                if (min..=max).contains(number) { Ok(number.payload()) } else { Err(Refusal::Value) }
             }
-            (Kind::Float { .. }, Given::Integer(number)) => self.admitted(float::encode(*number as f64)),
-            (Kind::Float { .. }, Given::Float(number)) => self.admitted(float::encode(*number)),
-            (Kind::Text { .. }, Given::Text(text)) => self.admitted(payload_of_text(text)),
+            (Kind::Float { min, max, .. }, Given::Integer(_) | Given::Float(_) | Given::HugeInteger { .. }) => {
+                // A float that the flag does not take must not fill the table.
+                let number = given.as_float().filter(|number| (min..=max).contains(number));
+                float::encode(number.ok_or(Refusal::Value)?)
+            }
+            (Kind::Text { .. }, Given::Text(text)) => payload_of_text(text),
             (Kind::Optional { .. }, Given::None) => Ok(NOTHING),
             (Kind::Optional { of, .. }, given) => of.encode(given),
             _ => Err(Refusal::Type),
         }
-    }
-
-    fn admitted(self, payload: Option<u64>) -> Result<u64, Refusal> {
-        payload.filter(|payload| self.admits(*payload)).ok_or(Refusal::Value)
     }
 
     /// The value that a payload stands for.
@@ -293,6 +340,10 @@ pub trait FlagValue: Copy {
     fn shown(self) -> String {
         self.payload().to_string()
     }
+    /// Returns whether the value has no payload because the process-wide table for such values is full.
+    fn is_without_room(self) -> bool {
+        false
+    }
     /// Returns whether a registered flag with this declaration holds values of this type. A [`FlagHandle`] of the type
     /// is refused where it does not.
     ///
@@ -374,6 +425,10 @@ impl FlagValue for f64 {
 
     fn payload(self) -> u64 {
         float::encode(self).unwrap_or(NOTHING)
+    }
+
+    fn is_without_room(self) -> bool {
+        matches!(float::encode(self), Err(Refusal::Full(_)))
     }
 
     #[inline]

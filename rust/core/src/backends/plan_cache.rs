@@ -3,7 +3,7 @@
 
 use super::Given;
 use super::attribute::qualified;
-use super::kind::{Kind, Refusal};
+use super::kind::Kind;
 use super::process::PROCESS;
 use crate::accelerator::{self, Device, DeviceType};
 use crate::sync::SharedWord;
@@ -77,11 +77,7 @@ impl PlanCache {
     pub fn set_max_size(&self, given: &Given) -> Result<()> {
         let name = format!("{NAME}[{}].max_size", self.index);
         let size = PLANS.encode(given).map_err(|refusal| {
-            let (name, given, allowed) = (qualified(&name), given.to_string(), PLANS.allowed());
-            match refusal {
-                Refusal::Type => Error::FlagType { name, given, allowed },
-                Refusal::Value => Error::FlagValue { name, given, allowed },
-            }
+            refusal.error(qualified(&name), given.to_string(), PLANS.allowed())
         })?;
         let process = PROCESS.lock();
         process.freeze.admit(&name)?;
@@ -149,7 +145,7 @@ mod tests {
         let cache = PlanCache::among(4, 3).unwrap();
         for (wrong, is_type) in [
             (Given::Integer(-1), false),
-            (Given::HugeInteger("int".into()), false),
+            (Given::HugeInteger { shown: "an int".into(), nearest: Some(1e30) }, false),
             (Given::Bool(true), true),
         ] {
             let error = cache.set_max_size(&wrong).unwrap_err();

@@ -136,9 +136,9 @@ pub fn register(declaration: Declaration) -> Result<(&'static Attribute, Vec<(St
     if let Some((_, given)) = held_back.map(|index| process.held_back.remove(index)) {
         match kind.encode(&given) {
             Ok(payload) => word.set_in_process(Held::Value(payload)),
-            Err(_) => problems.push((
+            Err(refusal) => problems.push((
                 "the value that was restored".to_owned(),
-                Error::FlagValue { name: name.to_owned(), given: given.to_string(), allowed: kind.allowed() },
+                refusal.error(name.to_owned(), given.to_string(), kind.allowed()),
             )),
         }
         process.note_change();
@@ -156,23 +156,24 @@ fn from_environment(
     let text = value.to_string_lossy();
     match kind.encode(&kind.parse(&text)) {
         Ok(payload) => (Some(FromEnvironment { payload, variable: variable.leak() }), Vec::new()),
-        Err(_) => {
+        Err(refusal) => {
             let given = Given::Text(text).to_string();
-            let error = Error::FlagValue { name: name.to_owned(), given, allowed: kind.allowed_text() };
+            let error = refusal.error(name.to_owned(), given, kind.allowed_text());
             (None, vec![(variable, error)])
         }
     }
 }
 
-/// The variables of the environment that are set and nearly those of a library's flags, each with the variable that
-/// may be meant and what that takes. Ask when the library has registered all its flags.
+/// The environment variables that are set, that no registered flag reads and that are nearly those of a library's flags,
+/// each with the variable that may be meant and what that takes. A flag that is registered later may read one of them,
+/// so call this after the last registration of the library.
 pub fn misspelt_variables(library: &str) -> Vec<(String, Error)> {
     let prefix = format!("{}_", env::in_capitals(library));
     let known: Vec<(String, String)> = attributes()
         .map(|attribute| (attribute.own_variable(), attribute.allowed_text()))
         .filter(|(variable, _)| variable.starts_with(&prefix))
         .collect();
-    let is_known = |name: &str| known.iter().any(|(variable, _)| variable == name);
+    let is_known = |name: &str| attributes().any(|attribute| attribute.own_variable() == name);
     let misspelt = |name: String| {
         // Other variables with this prefix are the library's own business, so only a slip counts.
         let slips = |(variable, _): &&(String, String)| {
@@ -181,7 +182,7 @@ pub fn misspelt_variables(library: &str) -> Vec<(String, Error)> {
             (edits <= 1 + usize::from(meant.len() > 5)).then_some(edits)
         };
         let meant = known.iter().filter(|known| slips(known).is_some()).min_by_key(slips)?.clone();
-        Some((name.clone(), Error::UnknownVariable { name, meant: Some(meant) }))
+        Some((name.clone(), Error::UnreadVariable { name, meant }))
     };
     let set = env::all().into_keys().filter(|name| name.starts_with(&prefix) && !is_known(name));
     set.filter_map(misspelt).collect()

@@ -1,7 +1,7 @@
 //! What a registered flag takes.
 
 use super::float;
-use super::kind::{Kind, LONGEST_TEXT, NOTHING, payload_of_text};
+use super::kind::{Kind, LONGEST_TEXT, NOTHING, Refusal, payload_of_text};
 use super::value::Given;
 
 /// What a registered flag takes, and its default.
@@ -107,8 +107,11 @@ impl Takes {
 
     /// The kind, whose default is checked already. What is leaked here stays with the flag.
     pub(super) fn kind(&self) -> Result<Kind, String> {
-        let stored = |payload: Option<u64>| {
-            payload.ok_or_else(|| "no further default can be stored in this process".to_owned())
+        let stored = |payload: Result<u64, Refusal>| {
+            payload.map_err(|refusal| match refusal {
+                Refusal::Full(table) => format!("its default cannot be stored: {table}"),
+                Refusal::Type | Refusal::Value => "its default is not one of its values".to_owned(),
+            })
         };
         Ok(match self {
             Takes::Switch { default } => Kind::Switch { default: *default },

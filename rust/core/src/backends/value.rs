@@ -14,8 +14,13 @@ pub enum Given<'a> {
     Bool(bool),
     /// A whole number.
     Integer(i64),
-    /// A whole number that 64 bits can't hold, in digits.
-    HugeInteger(String),
+    /// A whole number that 64 bits can't hold.
+    HugeInteger {
+        /// The number as a message shows it.
+        shown: String,
+        /// The float nearest to it; None where it is beyond the largest float.
+        nearest: Option<f64>,
+    },
     /// A float.
     Float(f64),
     /// Text.
@@ -27,13 +32,23 @@ pub enum Given<'a> {
 }
 
 impl Given<'_> {
+    /// Returns the number as the nearest float; None for what is not a number, and for a number beyond the largest float.
+    pub fn as_float(&self) -> Option<f64> {
+        match self {
+            Given::Integer(number) => Some(*number as f64),
+            Given::HugeInteger { nearest, .. } => *nearest,
+            Given::Float(number) => Some(*number),
+            _ => None,
+        }
+    }
+
     /// The same, borrowing nothing.
     pub fn into_owned(self) -> Given<'static> {
         match self {
             Given::None => Given::None,
             Given::Bool(value) => Given::Bool(value),
             Given::Integer(number) => Given::Integer(number),
-            Given::HugeInteger(digits) => Given::HugeInteger(digits),
+            Given::HugeInteger { shown, nearest } => Given::HugeInteger { shown, nearest },
             Given::Float(number) => Given::Float(number),
             Given::Text(text) => Given::Text(text.into_owned().into()),
             Given::List(items) => Given::List(items.into_iter().map(Given::into_owned).collect()),
@@ -58,7 +73,7 @@ impl fmt::Display for Given<'_> {
                 }
                 f.write_str(if items.len() > MOST_ITEMS_SHOWN { ", ...]" } else { "]" })
             }
-            Given::HugeInteger(text) | Given::Other(text) => f.write_str(text),
+            Given::HugeInteger { shown: text, .. } | Given::Other(text) => f.write_str(text),
         }
     }
 }

@@ -94,6 +94,11 @@ impl LiveState {
         self.inbox.as_ref().is_some_and(|inbox| !inbox.is_empty())
     }
 
+    /// Opens the inbox if need be, and returns its number. The caller makes sure that the state is dropped.
+    pub(super) fn open_inbox(&mut self) -> InboxNumber {
+        self.inbox.get_or_insert_with(Inbox::open).number()
+    }
+
     /// The number of its inbox if it is open.
     pub(super) fn inbox_number(&self) -> InboxNumber {
         self.inbox.as_ref().map_or(InboxNumber::NONE, Inbox::number)
@@ -180,7 +185,7 @@ impl Owned {
     /// The number of the inbox, which is opened if need be; none where the thread has begun to end.
     pub(super) fn open_inbox(&mut self) -> InboxNumber {
         if self.state.inbox.is_none() && self.is_looked_after() {
-            self.state.inbox = Some(Inbox::open());
+            self.state.open_inbox();
         }
         self.state.inbox_number()
     }

@@ -1,5 +1,7 @@
 //! Leaves that happened on another thread or task than the enter: whoever entered is asked to drop the layer.
 //!
+//! A task that is dropped on another thread during its step has the step ended in the same way.
+//!
 //! Whoever is asked looks into its inbox before it next enters, leaves, writes a mode or flag, takes such a
 //! write back, explains a flag, captures or installs; and at both ends of a step of a task, into that of the
 //! state that goes and that of the state that comes. A read does not look, because it is one load: until then
@@ -29,9 +31,19 @@ pub(crate) static INBOXES: ForkLock<Option<HashMap<u64, Letters>>> = ForkLock::n
 /// and over.
 pub(super) type Leaves = BTreeMap<Left, u32>;
 
+/// The contents of an inbox.
+pub(super) enum Asked {
+    /// Drop these layers of the state.
+    DropLayers(Leaves),
+    /// End the step of the task whose state this is: the task itself no longer exists.
+    EndStep,
+}
+
 /// What waits for one thread or task.
 pub(crate) struct Letters {
     left: Leaves,
+    /// Set once the task has been dropped on another thread during its step.
+    abandoned: bool,
     /// Written under the lock; who finds it set takes the lock before looking into the letters.
     waiting: Arc<SharedBool>,
 }
@@ -46,7 +58,7 @@ pub(super) struct Inbox {
 impl Inbox {
     pub(super) fn open() -> Self {
         let inbox = Inbox { number: InboxNumber(OPENED.add(1)), waiting: Arc::default() };
-        let letters = Letters { left: Leaves::new(), waiting: inbox.waiting.clone() };
+        let letters = Letters { left: Leaves::new(), abandoned: false, waiting: inbox.waiting.clone() };
         INBOXES.lock().get_or_insert_default().insert(inbox.number.0, letters);
         inbox
     }
@@ -60,11 +72,15 @@ impl Inbox {
         !self.waiting.get()
     }
 
-    pub(super) fn take(&self) -> Leaves {
+    pub(super) fn take(&self) -> Asked {
         let mut inboxes = INBOXES.lock();
         self.waiting.set(false);
         let letters = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&self.number.0));
-        letters.map(|letters| std::mem::take(&mut letters.left)).unwrap_or_default()
+        match letters {
+            Some(letters) if letters.abandoned => Asked::EndStep,
+            Some(letters) => Asked::DropLayers(std::mem::take(&mut letters.left)),
+            None => Asked::DropLayers(Leaves::new()),
+        }
     }
 }
 
@@ -81,6 +97,16 @@ pub(super) fn ask(asked: InboxNumber, left: Left) {
     if let Some(letters) = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&asked.0)) {
         let times = letters.left.entry(left).or_default();
         *times = times.saturating_add(1);
+        letters.waiting.set(true);
+    }
+}
+
+/// Asks the thread that runs a step of a task to end the step, because the task was dropped on another thread. Nothing
+/// happens if the thread has ended.
+pub(super) fn abandon(task: InboxNumber) {
+    let mut inboxes = INBOXES.lock();
+    if let Some(letters) = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&task.0)) {
+        letters.abandoned = true;
         letters.waiting.set(true);
     }
 }

@@ -7,6 +7,7 @@ use pin_project_lite::pin_project;
 
 use super::captured::ThreadState;
 use super::current::{LiveState, TaskNumber};
+use super::inbox::{self, InboxNumber};
 use super::{thread, trace};
 use crate::sync::{SharedWord, TryLock};
 use crate::{Error, Result, env};
@@ -18,6 +19,8 @@ pub struct TaskState {
     number: TaskNumber,
     /// The number of the thread on which a step runs, else 0. Only that thread takes the lock.
     runs_on: SharedWord,
+    /// The number of the state's inbox, which the first `begin_step` opens; 0 before.
+    inbox: SharedWord,
     /// The task's state between steps. During a step the thread has it, and this one is empty.
     parked: TryLock<LiveState>,
 }
@@ -27,12 +30,18 @@ impl TaskState {
     pub fn new(start: &ThreadState) -> Self {
         let mut state = LiveState::new();
         state.layers.start_from(start.modes, start.slots.clone());
-        TaskState { number: TaskNumber::next(), runs_on: SharedWord::new(0), parked: TryLock::new(state) }
+        TaskState {
+            number: TaskNumber::next(),
+            runs_on: SharedWord::new(0),
+            inbox: SharedWord::new(0),
+            parked: TryLock::new(state),
+        }
     }
 
     /// Calls `action` with this state in force. Fails while another step of the task runs.
     pub fn step<R>(&self, action: impl FnOnce() -> R) -> Result<R> {
-        self.begin_step()?;
+        // The task is borrowed until the step ends, so it cannot be dropped during it.
+        self.begin_step_with(|_| ())?;
         let _end = Finally(|| self.end_step());
         Ok(action())
     }
@@ -40,8 +49,14 @@ impl TaskState {
     /// Puts this state in force until [`end_step`](TaskState::end_step). Fails while a step of the task runs.
     ///
     /// For callers that can't keep a guard, because what runs in the step may be ended without a return to here.
-    /// Steps of several tasks on one thread may end in any order.
+    /// Steps of several tasks on one thread may end in any order. If the task is dropped on another thread, the step ends
+    /// when this thread next enters or leaves a scope, or writes a mode or flag.
     pub fn begin_step(&self) -> Result<()> {
+        self.begin_step_with(|state| self.inbox.set(state.open_inbox().0))
+    }
+
+    /// Begins a step with the state that `prepare` has been called with.
+    fn begin_step_with(&self, prepare: impl FnOnce(&mut LiveState)) -> Result<()> {
         let here = super::this_thread().as_word();
         // A step inside of a step finds its own number.
         if self.runs_on.get() == here || self.runs_on.set_if(0, here) != here {
@@ -49,7 +64,11 @@ impl TaskState {
         }
         let number = self.number;
         // Where the thread has begun to end, the step runs without the task's state.
-        if !self.do_parked(|parked| _ = thread::begin_step(number, parked)) {
+        let begin = |parked: &mut LiveState| {
+            prepare(parked);
+            _ = thread::begin_step(number, parked);
+        };
+        if !self.do_parked(begin) {
             self.runs_on.set(0);
             return Err(Error::TaskIsRunning);
         }
@@ -96,8 +115,11 @@ impl<F: FnMut()> Drop for Finally<F> {
 
 impl Drop for TaskState {
     fn drop(&mut self) {
-        // In the middle of a step: the thread gets its state back.
+        // During a step: the thread gets its state back, at once if it is this one.
         self.end_step();
+        if self.runs_on.get() != 0 {
+            inbox::abandon(InboxNumber(self.inbox.get()));
+        }
         if env::debug() {
             trace::forget(self.parked.get_mut().inbox_number());
         }
@@ -251,6 +273,26 @@ mod tests {
         assert!(is_grad_enabled());
         drop(task);
         assert!(!is_grad_enabled());
+    }
+
+    #[test]
+    fn a_task_dropped_on_another_thread_in_its_step_gives_the_thread_its_state_back() {
+        let _here = no_grad();
+        let tasks = [task(), task()];
+        tasks.iter().for_each(|task| task.begin_step().unwrap());
+        ModeManager::new(Manager::EnableGrad).enter();
+        let [outer, inner] = tasks;
+        std::thread::scope(|threads| {
+            threads.spawn(|| drop(outer));
+        });
+        // The state in force is that of the other task.
+        assert!(settled(is_grad_enabled));
+        std::thread::scope(|threads| {
+            threads.spawn(|| drop(inner));
+        });
+        assert!(!settled(is_grad_enabled));
+        let task = task();
+        task.step(|| assert!(!is_grad_enabled())).unwrap();
     }
 
     #[test]

@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use super::captured::ThreadState;
 use super::current::{Current, LiveState, Owned, Step, TaskNumber, with_current};
-use super::inbox::{self, Inbox, InboxNumber};
+use super::inbox::{self, Asked, Inbox, InboxNumber, Leaves};
 use super::layers::{LayerId, Left, Removed};
 use super::scope::ScopeNumber;
-use super::{FlagId, FlagSlots, Masked, Slot, Slots};
+use super::{FlagId, FlagSlots, Masked, Slot, Slots, trace};
 use crate::autograd::Mode;
 use crate::backends::Site;
+use crate::env;
 
 /// This thread's state while nobody else can look at it.
 type Borrowed<'a> = RefMut<'a, ManuallyDrop<Owned>>;
@@ -39,7 +40,7 @@ fn with_borrowed<R>(
     borrowed: Borrowed,
     action: impl FnOnce(&Current, &mut Owned) -> R,
 ) -> Option<R> {
-    let mut gone = Vec::new();
+    let mut gone = Gone::default();
     // Made after `gone`, and so dropped before it.
     let mut owned = borrowed;
     if owned.ended {
@@ -51,14 +52,44 @@ fn with_borrowed<R>(
     Some(action(current, &mut owned))
 }
 
+/// Removed layers and states, to be dropped once the thread's state is no longer borrowed.
+#[derive(Default)]
+struct Gone {
+    layers: Vec<Removed>,
+    states: Vec<LiveState>,
+}
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        if !self.states.is_empty() && env::debug() {
+            self.states.iter().for_each(|state| trace::forget(state.inbox_number()));
+        }
+    }
+}
+
 #[cold]
-fn drop_what_others_left(current: &Current, owned: &mut Owned, gone: &mut Vec<Removed>) {
-    for (left, times) in owned.state.inbox.as_ref().map(Inbox::take).unwrap_or_default() {
+fn drop_what_others_left(current: &Current, owned: &mut Owned, gone: &mut Gone) {
+    // The state that an ended step had displaced has an inbox of its own.
+    while owned.state.others_left() {
+        match owned.state.inbox.as_ref().map(Inbox::take) {
+            Some(Asked::DropLayers(leaves)) => drop_layers(current, owned, leaves, gone),
+            Some(Asked::EndStep) => {
+                // The state in force is that of the last step.
+                let Some(step) = owned.steps.pop() else { return };
+                gone.states.push(replace_in_force(current, owned, step.displaced));
+            }
+            None => return,
+        }
+    }
+}
+
+fn drop_layers(current: &Current, owned: &mut Owned, leaves: Leaves, gone: &mut Gone) {
+    for (left, times) in leaves {
         for _ in 0..times {
             // There may have been more leaves than enters.
             let Some(removed) = owned.state.layers.remove(left) else { break };
             publish_removal(current, owned, &removed);
-            gone.push(removed);
+            gone.layers.push(removed);
         }
     }
 }
@@ -233,7 +264,7 @@ pub(super) fn start_from(captured: &ThreadState) {
 /// Puts a task's state in force, which is moved out of `own`. Returns false where the thread has begun to end,
 /// and then does nothing.
 pub(super) fn begin_step(task: TaskNumber, own: &mut LiveState) -> bool {
-    let mut gone = Vec::new();
+    let mut gone = Gone::default();
     let begun = with_layers(|current, owned| {
         if !owned.is_looked_after() {
             return false;
@@ -248,7 +279,7 @@ pub(super) fn begin_step(task: TaskNumber, own: &mut LiveState) -> bool {
 /// Ends the innermost step of a task on this thread, wherever it is among the steps, and returns the task's state.
 /// Returns None where this thread runs no step of the task.
 pub(super) fn end_step(task: TaskNumber) -> Option<LiveState> {
-    let mut gone = Vec::new();
+    let mut gone = Gone::default();
     with_layers(|current, owned| {
         let index = owned.steps.iter().rposition(|step| step.task == task)?;
         let ended = owned.steps.remove(index);
@@ -262,12 +293,16 @@ pub(super) fn end_step(task: TaskNumber) -> Option<LiveState> {
 }
 
 /// Puts a state in force and returns the one that was.
-fn put_in_force(
-    current: &Current,
-    owned: &mut Owned,
-    state: LiveState,
-    gone: &mut Vec<Removed>,
-) -> LiveState {
+fn put_in_force(current: &Current, owned: &mut Owned, state: LiveState, gone: &mut Gone) -> LiveState {
+    let displaced = replace_in_force(current, owned, state);
+    if owned.state.others_left() {
+        drop_what_others_left(current, owned, gone);
+    }
+    displaced
+}
+
+/// Puts a state in force without a look into its inbox, and returns the one that was.
+fn replace_in_force(current: &Current, owned: &mut Owned, state: LiveState) -> LiveState {
     let name_flags = owned.state.layers.name_flags() || state.layers.name_flags();
     let name_places = owned.state.layers.name_places() || state.layers.name_places();
     let displaced = std::mem::replace(&mut owned.state, state);
@@ -278,9 +313,6 @@ fn put_in_force(
     }
     if name_places {
         publish_places(current, owned);
-    }
-    if owned.state.others_left() {
-        drop_what_others_left(current, owned, gone);
     }
     displaced
 }

@@ -34,12 +34,22 @@ fn plain<'a>(value: &'a Bound<'_, PyAny>) -> Option<Given<'a>> {
     } else if value.is_none() {
         Some(Given::None)
     } else if let Ok(number) = value.cast::<PyInt>() {
-        Some(number.extract().map_or_else(|_| Given::HugeInteger(type_of(value)), Given::Integer))
+        Some(number.extract().map_or_else(|_| huge_integer(number), Given::Integer))
     } else if let Ok(number) = value.cast_exact::<PyFloat>() {
         Some(Given::Float(number.value()))
     } else {
         value.cast::<PyString>().ok()?.to_str().ok().map(|text| Given::Text(text.into()))
     }
+}
+
+#[cold]
+fn huge_integer(number: &Bound<'_, PyInt>) -> Given<'static> {
+    // SAFETY: an int; -1.0 with `OverflowError` set where it is beyond the largest float, which is taken off again.
+    let nearest = unsafe { ffi::PyLong_AsDouble(number.as_ptr()) };
+    if PyErr::take(number.py()).is_some() {
+        return Given::HugeInteger { shown: "an int that is too large for a float".to_owned(), nearest: None };
+    }
+    Given::HugeInteger { shown: format!("an int of about {nearest:.3e}"), nearest: Some(nearest) }
 }
 
 #[cold]

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::scopes::FlagScope;
-use super::{convert, unchecked};
+use super::convert;
 use crate::errors::IntoPython;
 use crate::object::{HeapType, Method, hot, or_null};
 use crate::site;
@@ -118,12 +118,6 @@ unsafe extern "C" fn name(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ff
 unsafe extern "C" fn value(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of the class.
     let attribute = unsafe { attribute_of(object) };
-    if unchecked::is_waiting() {
-        return or_null(|py| {
-            unchecked::check(py)?;
-            Ok(convert::new_reference(attribute.read()))
-        });
-    }
     hot(|| convert::new_reference(attribute.read()))
 }
 
@@ -161,9 +155,6 @@ unsafe extern "C" fn override_value(
         }
         // SAFETY: the interpreter lends one argument, by position or by name.
         let value = unsafe { Bound::<PyAny>::from_borrowed_ptr(py, *arguments) };
-        if unchecked::is_waiting() {
-            unchecked::check(py)?;
-        }
         let mut scope = FlagScopeBuilder::new(Purpose::Named, 1);
         scope.add(attribute, &convert::given(&value)?).into_python(py)?;
         Ok(Bound::new(py, FlagScope(scope.build(site::if_traced(py))))?.into_any().into_ptr())

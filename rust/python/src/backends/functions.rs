@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::convert::{given, named, named_values, object, texts_and_values};
-use super::{libraries, unchecked};
+use super::libraries;
 use crate::errors::IntoPython;
 use crate::site;
 
@@ -18,7 +18,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table, module)?)?;
     module.add_function(wrap_pyfunction!(register_flag, module)?)?;
     module.add_function(wrap_pyfunction!(misspelt_variables, module)?)?;
-    module.add_function(wrap_pyfunction!(unchecked::check_on_next_use, module)?)?;
     module.add_function(wrap_pyfunction!(written, module)?)?;
     module.add_function(wrap_pyfunction!(snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(restore, module)?)?;
@@ -147,7 +146,7 @@ fn takes_of(
     let refused = |reason: String| Error::FlagRegistration { name: name.to_owned(), reason };
     match (takes, default) {
         ("bool", Given::Bool(default)) => Ok(Takes::Switch { default }),
-        ("int", Given::HugeInteger(default)) => Err(refused(format!("the default {default} is too large"))),
+        ("int", Given::HugeInteger { shown, .. }) => Err(refused(format!("the default is too large, got {shown}"))),
         ("int", Given::Integer(default)) => {
             let [minimum, maximum] = range(values, [Given::Integer(0), Given::Integer(LARGEST)]);
             let bound = |which, bound| match bound {
@@ -161,12 +160,11 @@ fn takes_of(
                 _ => Ok(Takes::Integer { default, minimum, maximum }),
             }
         }
-        ("float", default @ (Given::Float(_) | Given::Integer(_))) => {
+        ("float", default @ (Given::Float(_) | Given::Integer(_) | Given::HugeInteger { .. })) => {
             let [minimum, maximum] = range(values, [-f64::INFINITY, f64::INFINITY].map(Given::Float));
-            let number = |which, number| match number {
-                Given::Float(number) => Ok(number),
-                Given::Integer(number) => Ok(number as f64),
-                other => Err(refused(format!("the {which} must be a float, got {other}"))),
+            let number = |which, number: Given<'_>| {
+                let wrong = || refused(format!("the {which} must be a float, got {number}"));
+                number.as_float().ok_or_else(wrong)
             };
             Ok(Takes::Float {
                 default: number("default", default)?,

@@ -9,7 +9,6 @@ mod names;
 mod namespace;
 mod plan_cache;
 mod scopes;
-mod unchecked;
 
 use pyo3::prelude::*;
 

@@ -237,8 +237,10 @@ unsafe extern "C" fn imported(module: *mut ffi::PyObject, _: *mut ffi::PyObject)
     })
 }
 
-/// Refuses names that are not there, so that a misspelt flag is not lost. Names that exist, names with
-/// a leading underscore, and submodules (which the import system sets) are let through.
+/// Refuses names that do not exist, so that an assignment to a misspelt flag is not lost, and values that would replace a
+/// namespace or, unless they are callable, a function. Names with a leading underscore, constants and submodules
+/// (which the import system sets) are let through, and so are callables in place of functions: `mock.patch`
+/// and `monkeypatch` assign those.
 unsafe extern "C" fn strict_set(
     owner: *mut ffi::PyObject,
     name: *mut ffi::PyObject,
@@ -261,10 +263,13 @@ unsafe extern "C" fn strict_set(
             )
         };
         let text = name.to_string_lossy();
-        if text.starts_with('_') || owner.hasattr(&name)? || is_submodule(&owner, &text, value.as_ref())? {
+        if text.starts_with('_') || is_submodule(&owner, &text, value.as_ref())? {
             return Ok(());
         }
-        Err(unknown(&owner, &text)?)
+        match owner.getattr_opt(&name)? {
+            Some(replaced) => refuse_to_replace(&owner, &text, &replaced, value.as_ref()),
+            None => Err(unknown(&owner, &text)?),
+        }
     });
     if allowed == 0 {
         // SAFETY: the interpreter's own arguments; a data descriptor of the class is found first.
@@ -272,6 +277,58 @@ unsafe extern "C" fn strict_set(
     } else {
         allowed
     }
+}
+
+/// Fails where an assignment of `value`, or a deletion where there is none, would remove a namespace or a function of
+/// `owner`.
+fn refuse_to_replace(
+    owner: &Bound<'_, PyAny>,
+    name: &str,
+    replaced: &Bound<'_, PyAny>,
+    value: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    // What is put back is no replacement.
+    if value.is_some_and(|value| value.is(replaced)) {
+        return Ok(());
+    }
+    let full_name = format!("{}.{name}", place(owner)?);
+    let shown = full_name.strip_prefix("interlock.").unwrap_or(&full_name);
+    let verb = if value.is_some() { "assigned" } else { "deleted" };
+    let (what, cure) = if is_namespace(replaced)? {
+        ("a namespace", cure_for_namespace(shown, replaced)?)
+    } else if replaced.is_callable() && !value.is_some_and(|value| value.is_callable()) {
+        ("callable", format!("; call it: {shown}(...)"))
+    } else {
+        return Ok(());
+    };
+    let message = format!("{shown} is {what} and cannot be {verb}{cure}");
+    Err(raised(owner.py(), "UnknownFlagError", message))
+}
+
+/// Whether an object of a module of flags is itself a module or object of flags, or the cache of cuFFT's plans.
+fn is_namespace(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(!object.is_callable() && object.get_type().module()?.to_string().starts_with("interlock"))
+}
+
+/// The flags of a namespace, or where it has none its functions, as the end of a message.
+fn cure_for_namespace(shown: &str, namespace: &Bound<'_, PyAny>) -> PyResult<String> {
+    const MOST: usize = 8;
+    let owner = shown.strip_prefix("backends.").unwrap_or(shown);
+    let flags = backends::own_attributes().map(Attribute::owner_and_leaf).filter(|(of, _)| *of == owner);
+    let mut names: Vec<String> = flags.map(|(_, leaf)| leaf.to_owned()).collect();
+    let mut advice = "assign one of its flags";
+    if names.is_empty() {
+        advice = "it has no flags, only";
+        for name in namespace.dir()?.iter() {
+            let name: String = name.extract()?;
+            if !name.starts_with('_') {
+                names.push(name);
+            }
+        }
+    }
+    let more = if names.len() > MOST { ", ..." } else { "" };
+    names.truncate(MOST);
+    Ok(format!("; {advice}: {}{more}", names.join(", ")))
 }
 
 /// Whether `value` is what the import system has under the name that it would get.

@@ -14,6 +14,7 @@ use super::reclaim;
 use crate::{Error, Result};
 
 const WHAT: &str = "a Buffer";
+const ALLOCATING: &str = "an allocation";
 
 /// Memory of a device, free again when it is dropped.
 #[derive(Debug)]
@@ -32,13 +33,13 @@ impl Allocation {
     pub(super) fn new(stream: &Stream, bytes: usize) -> Result<Self> {
         let (home, device) = (stream.home(), stream.device_index());
         let cache = home.cache_for(device, "a Stream")?;
-        let mut pool = home.pool_for(stream)?;
+        let mut pool = home.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
         let taken = match bytes {
             0 => None,
             _ => match cache.allocate(stream, bytes, pool.map(|pool| pool.id)) {
                 Err(Error::OutOfMemory(told)) if reclaim::ask_for_another_try(&told) => {
                     // Who was asked may have ended the capture.
-                    pool = home.pool_for(stream)?;
+                    pool = home.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
                     Some(cache.allocate(stream, bytes, pool.map(|pool| pool.id))?)
                 }
                 taken => Some(taken?),
@@ -90,9 +91,15 @@ impl Allocation {
     /// What work on a stream has to own that uses it: nothing, as it is given back to the driver only after all that
     /// was queued. A graph repeats what it has captured, and has to own what does not come from its own pool.
     pub(super) fn keeper_on(self: &Arc<Self>, stream: &Stream) -> Result<Keeper> {
-        let captured =
-            stream.is_capturing()? && (self.pool.is_none() || self.home.pool_for(stream)? != self.pool);
-        Ok(if captured { self.clone() } else { nothing() })
+        let captured = || -> Result<bool> {
+            Ok(stream.is_capturing()? && (self.pool.is_none() || self.home.pool_for(stream)? != self.pool))
+        };
+        match captured() {
+            Ok(true) => Ok(self.clone()),
+            // On a lost device the work itself fails, with an error that names it.
+            Ok(false) | Err(Error::DeviceLost { .. }) => Ok(nothing()),
+            Err(error) => Err(error),
+        }
     }
 }
 

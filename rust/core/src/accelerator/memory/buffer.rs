@@ -276,7 +276,7 @@ pub fn copy(to: &End, from: &End, stream: Option<&Stream>, awaited: bool) -> Res
             allowed: "a stream of the device of a buffer".to_owned(),
         });
     }
-    if awaited && queued_on.is_capturing()? {
+    if awaited && queued_on.is_capturing().map_err(|error| error.during(OPERATION))? {
         let reason = "a copy that is recorded into a graph can't be waited for; make it non_blocking";
         return Err(Error::Graph { operation: OPERATION, reason: reason.to_owned() });
     }

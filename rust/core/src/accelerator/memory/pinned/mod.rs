@@ -73,14 +73,14 @@ impl PinnedMemory {
     /// been done. While the stream captures, nobody gets them any more at all, because a replay may use them at any
     /// time; [`used_on`](PinnedMemory::used_on) knows better.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
-        let captures = stream.is_capturing()?;
+        let captures = stream.is_capturing().map_err(|error| error.during("PinnedMemory.record_stream"))?;
         self.0.record(stream, captures)
     }
 
     /// Says that what is queued on `stream` next uses the bytes; what is queued has to own what this returns. While
     /// the stream captures that is the memory itself, because a replay uses it again.
     pub fn used_on(&self, stream: &Stream) -> Result<Keeper> {
-        if stream.is_capturing()? {
+        if stream.is_capturing().map_err(|error| error.during("a copy of pinned memory"))? {
             return Ok(self.0.clone());
         }
         self.0.record(stream, false)?;
