@@ -104,6 +104,29 @@ def test_a_device_that_is_lost_wakes_who_waits_and_stays_lost() -> None:
     assert (stream, memory) == (None, None), "the other device is as it was"
 
 
+def test_the_error_of_a_lost_device_names_the_operation_of_the_program() -> None:
+    code = """
+    stream, other, buffer = interlock.Stream(1), interlock.Stream(0), Buffer(8, 1)
+    tensor = interlock.ones(2, device="host:1")
+    faults.lose_device(1, "x")
+    calls = [
+        lambda: fill_(buffer, 1),
+        lambda: copy_(buffer, bytearray(8)),
+        lambda: interlock.Stream(1),
+        lambda: other.wait_stream(stream),
+        stream.record_event,
+        lambda: interlock.Event().record(stream),
+        stream.is_capturing,
+        lambda: tensor.mul(tensor),
+    ]
+    answer = [raised(call) for call in calls]
+    """
+    names = ["a fill", "accelerator.memory.copy_", "Stream", "Stream.wait_stream", "Stream.record_event"]
+    names += ["Event.record", "Stream.is_capturing", "mul"]
+    wanted = [["DeviceLostError", f"{name} is impossible: host:1 was lost: x"] for name in names]
+    assert told(code) == wanted
+
+
 def test_a_copy_that_is_slow_holds_up_its_stream_alone() -> None:
     code = """
     slow, quick, buffer = interlock.Stream(exclusive=True), interlock.Stream(exclusive=True), Buffer(4)

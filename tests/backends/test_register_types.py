@@ -335,22 +335,22 @@ with warnings.catch_warnings(record=True) as caught:
     level_b = backends.register("mylib.level_b", 1, doc="x")
     level_a = backends.register("mylib.level_a", 1, doc="x")
     verbose = backends.register("mylib.verbose", False, doc="x")
+    with verbose.override(True), backends.override({{verbose: True}}):
+        verbose.value, backends.snapshot()
+    backends.register("other.verbose", False, doc="x")
     assert not caught, "the library may not have registered all its flags yet"
     {use}
 print(*[warning.message for warning in caught], sep="\\n")
 """
 USES = {
-    "read": "verbose.value",
-    "scope": "verbose.override(True)",
-    "override": "backends.override({verbose: True})",
+    "check_variables": "backends.check_variables('mylib')",
     "explain": "backends.explain('mylib.verbose')",
-    "snapshot": "backends.snapshot()",
-    "another library": "backends.register('other.verbose', False, doc='x')",
+    "explain of a Flag": "backends.explain(verbose)",
 }
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_a_misspelt_variable_of_a_library_is_warned_of_once_when_its_flags_are_used(use: str) -> None:
+def test_a_misspelt_variable_of_a_library_is_warned_of_once_when_asked(use: str) -> None:
     env = {"MYLIB_VERBOS": "1", "MYLIB_LEVEL_A": "2", "MYLIB_HOME": "/x", "OTHER_X": "1"}
     done = child.run(MISSPELT.format(use=f"{use}; {use}"), env=env)
     assert done.code == 0, done.stderr
@@ -360,13 +360,117 @@ def test_a_misspelt_variable_of_a_library_is_warned_of_once_when_its_flags_are_u
     assert done.stderr == ""
 
 
-def test_a_misspelt_variable_of_flags_that_nothing_uses_is_warned_of_at_the_end() -> None:
+def test_register_after_a_use_reads_its_variable_and_warns_of_nothing() -> None:
     done = child.run(
-        "from interlock import backends; backends.register('mylib.verbose', False, doc='x')",
-        env={"MYLIB_VERBSOE": "1"},
+        """
+        from interlock import backends
+        x = backends.register("q.x", 1.0, doc="x", optional=True)
+        assert x.value == 1.0
+        y = backends.register("q.y", None, type=float, doc="x")
+        z = backends.register("q.z", None, type=float, doc="x")
+        w = backends.register("q.w", 1.0, doc="x")
+        backends.check_variables("q")
+        print(y.value, z.value, w.value, backends.explain(w).set_by)
+        """,
+        env={"QY": "none", "Q_Z": "NONE", "Q_W": "2.5"},
     )
-    assert (done.code, done.stdout) == (0, "")
-    assert "did you mean MYLIB_VERBOSE" in done.stderr
+    assert (done.code, done.stdout, done.stderr) == (0, "None None 2.5 Q_W\n", "")
+
+
+def test_check_variables_ignores_a_variable_of_another_library() -> None:
+    done = child.run(
+        """
+        from interlock import backends
+        backends.register("mylib.verbose", False, doc="x")
+        backends.register("other.level", 1, doc="x", variable="MYLIB_VERBOS")
+        backends.check_variables("mylib")
+        """,
+        env={"MYLIB_VERBOS": "1"},
+    )
+    assert (done.code, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_check_variables_refuses_what_is_no_name() -> None:
+    with pytest.raises(errors.FlagTypeError, match=r"^check_variables: library must be a str, .* type int$"):
+        backends.check_variables(3)  # type: ignore[arg-type]
+
+
+def test_explain_takes_a_flag_as_override_does() -> None:
+    flag = register("register_types.explained", 1, doc="x")
+    assert backends.explain(flag) == backends.explain(flag.name)
+    with flag.override(2):
+        assert backends.explain(flag).value == 2
+    with pytest.raises(errors.FlagTypeError, match="takes a str"):
+        backends.explain(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("default", "value", "table"),
+    [
+        ("''", "str(n)", "str values is full (65536 values"),
+        ("0.5", "1e200 + n * 1e190", "magnitude is full (4096 values"),
+    ],
+)
+def test_a_full_table_of_values_is_named_by_the_error(default: str, value: str, table: str) -> None:
+    done = child.run(
+        f"""
+        from interlock import backends, errors
+        flag = backends.register("mylib.flag", {default}, doc="x")
+        last = None
+        try:
+            for n in range(70_000):
+                flag.value = {value}
+                last = flag.value
+        except errors.FlagValueError as error:
+            print(error)
+        assert flag.value == last
+        try:
+            backends.register("mylib.other", {value}, doc="x")
+        except errors.FlagRegistrationError as error:
+            print(error)
+        """
+    )
+    assert done.code == 0, done.stderr
+    assigned, registered = done.stdout.splitlines()
+    assert assigned.startswith("mylib.flag cannot hold ")
+    assert "process-wide table" in assigned
+    assert table in assigned
+    assert table in registered
+
+
+def test_a_float_out_of_range_of_its_flag_takes_no_place_in_the_table() -> None:
+    done = child.run(
+        """
+        from interlock import backends, errors
+        small = backends.register("mylib.small", 0.5, doc="x", maximum=1.0)
+        large = backends.register("mylib.large", 0.5, doc="x")
+        for n in range(5_000):
+            try:
+                small.value = 1e200 + n * 1e190
+            except errors.FlagValueError:
+                pass
+        large.value = 1e300
+        print(large.value)
+        """
+    )
+    assert (done.code, done.stdout) == (0, "1e+300\n"), done.stderr
+
+
+@pytest.mark.parametrize("number", [2**63, 2**70, -(2**70), 10**30, int(sys.float_info.max)])
+def test_a_float_flag_takes_an_int_beyond_64_bits(number: int) -> None:
+    flag = register(f"register_types.huge{next(NUMBERS)}", 0.5, doc="x")
+    with flag.override(number):
+        assert flag.value == float(number)
+    other = register(f"register_types.huge{next(NUMBERS)}", number, type=float, doc="x", minimum=number)
+    assert other.value == float(number)
+
+
+def test_a_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
+    flag = register("register_types.overflow", 0.5, doc="x")
+    with pytest.raises(errors.FlagValueError, match="got an int that is too large for a float$"):
+        flag.override(10**400)
+    with pytest.raises(errors.FlagRegistrationError, match="got an int that is too large for a float$"):
+        register("register_types.overflows", 10**400, type=float, doc="x")
 
 
 def test_a_library_without_misspelt_variables_warns_of_nothing() -> None:

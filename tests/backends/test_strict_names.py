@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from interlock import backends
 
+from tests import child
 from tests.flag_table import FLAGS
 
 pytestmark = pytest.mark.usefixtures("restored")
@@ -68,6 +69,55 @@ def test_an_existing_function_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -
     assert backends.flags_frozen() == "replaced"
     monkeypatch.undo()
     assert backends.flags_frozen is original
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "cure"),
+    [
+        (backends, "mkldnn", "assign one of its flags: enabled, "),
+        (backends, "mha", "assign one of its flags: fastpath"),
+        (backends, "cudnn", "assign one of its flags: enabled, "),
+        (backends, "openmp", "only: Runtime, is_available, runtimes"),
+        (backends.cudnn, "conv", "assign one of its flags: fp32_precision"),
+        (backends.cuda, "matmul", "assign one of its flags: "),
+        (backends.cuda, "cufft_plan_cache", "max_size"),
+        (backends.cuda, "enable_flash_sdp", "call it: backends.cuda.enable_flash_sdp(...)"),
+        (backends, "flags_frozen", "call it: backends.flags_frozen(...)"),
+    ],
+)
+def test_a_namespace_or_function_is_not_assigned_or_deleted(owner: Any, name: str, cure: str) -> None:
+    original = getattr(owner, name)
+    for value in (False, "ieee", None):
+        with pytest.raises(AttributeError, match=f"{name} is .* cannot be assigned; .*{re.escape(cure)}"):
+            setattr(owner, name, value)
+    with pytest.raises(AttributeError, match=f"{name} is .* cannot be deleted"):
+        delattr(owner, name)
+    assert getattr(owner, name) is original
+    setattr(owner, name, original)
+    assert getattr(owner, name) is original
+
+
+def test_a_module_that_is_imported_again_replaces_the_one_before() -> None:
+    done = child.run(
+        """
+        import importlib, pickle, sys
+        from unittest import mock
+        from interlock import backends
+
+        assert importlib.reload(backends.mha) is backends.mha
+        assert importlib.reload(backends) is backends
+        first = sys.modules.pop("interlock.backends.nnpack")
+        second = importlib.import_module("interlock.backends.nnpack")
+        assert backends.nnpack is second is not first
+        assert pickle.loads(pickle.dumps(backends.explain("cudnn.enabled"))).value is True
+        with mock.patch("interlock.backends.cuda.enable_flash_sdp") as patched:
+            backends.cuda.enable_flash_sdp(False)
+            patched.assert_called_once_with(False)
+        backends.cuda.enable_flash_sdp(False)
+        print(backends.cuda.flash_sdp_enabled())
+        """
+    )
+    assert (done.code, done.stdout) == (0, "False\n"), done.stderr
 
 
 def test_the_import_system_may_set_a_submodule_and_nobody_else_under_its_name(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import interlock
 import pytest
 from interlock import backends
+from interlock._core import state
 
 from tests.autograd.modes_table import word
 from tests.flag_table import read_all
@@ -184,3 +185,15 @@ def test_a_thread_that_has_ended_takes_its_scope_along_and_leaving_it_later_does
     before = word()
     running.close()
     assert word() == before
+
+
+def test_a_task_state_dropped_on_another_thread_in_its_step_ends_the_step() -> None:
+    tasks = [state.TaskState()]
+    tasks[0].__enter__()
+    interlock.no_grad().__enter__()
+    clearer = threading.Thread(target=tasks.clear)
+    clearer.start()
+    clearer.join()
+    with interlock.enable_grad():
+        assert interlock.is_grad_enabled()
+    assert interlock.is_grad_enabled()

@@ -217,7 +217,8 @@ pub enum Error {
 
 impl Error {
     /// Names the operation of the caller where a device was lost: the call of the driver that noticed it is internal.
-    pub(crate) fn during(mut self, caller: &str) -> Self {
+    #[must_use]
+    pub fn during(mut self, caller: &str) -> Self {
         if let Error::DeviceLost { operation, .. } = &mut self {
             caller.clone_into(operation);
         }
@@ -251,7 +252,10 @@ impl fmt::Display for Error {
                 write!(f, "there is no variable {name}, and the prefix is interlock's own")
             }
             Error::UnreadVariable { name, meant: (near, allowed) } => {
-                write!(f, "no flag registered so far reads {name}; did you mean {near}, which takes {allowed}?")
+                write!(
+                    f,
+                    "no flag registered so far reads {name}; did you mean {near}, which takes {allowed}?"
+                )
             }
             Error::ReadOnlyFlag { name } => write!(f, "{name} can only be read"),
             Error::UnknownDeviceType { given } => {

@@ -86,7 +86,7 @@ impl Event {
     /// must be of the device of the event.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         let driver = stream.driver()?;
-        let handle = self.handle_on(stream.device_index())?;
+        let handle = self.handle_on(stream.device_index()).map_err(|error| error.during("Event.record"))?;
         if handle.device != stream.device_index() {
             let reason = format!("the stream is of {}, and the event of {}", stream.device(), self.device());
             return Err(self.misused("Event.record", &reason));

@@ -9,8 +9,8 @@ use super::event::Event;
 use super::in_use::Accelerator;
 use super::waiting::{Serving, Waiting};
 use super::{Device, current};
-use crate::Result;
 use crate::state::{ScopeGuard, ThreadState};
+use crate::{Error, Result};
 
 /// A stream of the accelerator: a queue of work for one device. Clones are the same stream.
 ///
@@ -160,7 +160,7 @@ impl Stream {
 
     /// Marks the place after all that is queued with an event.
     pub fn record_event(&self, event: &Event) -> Result<()> {
-        event.record(self)
+        event.record(self).map_err(|error| error.during("Stream.record_event"))
     }
 
     /// What is queued here from now on waits for what the event marks now.
@@ -170,9 +170,12 @@ impl Stream {
 
     /// What is queued here from now on waits for all that is queued on the other stream now.
     pub fn wait_stream(&self, other: &Stream) -> Result<()> {
-        let event = Event::new(Some(other.device()), Default::default())?;
-        event.record(other)?;
-        event.hold_back(self)
+        let wait = || {
+            let event = Event::new(Some(other.device()), Default::default())?;
+            event.record(other)?;
+            event.hold_back(self)
+        };
+        wait().map_err(|error: Error| error.during("Stream.wait_stream"))
     }
 
     /// Whether what is queued is recorded into a graph.

@@ -7,9 +7,9 @@ use super::environment;
 use super::kind::{FlagValue, Kind, Refusal, Table};
 use super::write::{Held, write_one};
 use super::{Level, Site, Value};
+use crate::Result;
 use crate::state::{self, FlagId, Slot};
 use crate::sync::SharedWord;
-use crate::Result;
 
 /// The word: in its two upper bits where the value comes from, below them the value's payload.
 /// All zero until it is first read or written.

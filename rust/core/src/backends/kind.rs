@@ -144,9 +144,16 @@ impl Kind {
             }
             (Kind::Reduction, given) => Reduction::of(given).map(Reduction::payload),
             (Kind::Integer { min, max, .. }, Given::Integer(number)) => {
-                if (min..=max).contains(number) { Ok(number.payload()) } else { Err(Refusal::Value) }
+                if (min..=max).contains(number) {
+                    Ok(number.payload())
+                } else {
+                    Err(Refusal::Value)
+                }
             }
-            (Kind::Float { min, max, .. }, Given::Integer(_) | Given::Float(_) | Given::HugeInteger { .. }) => {
+            (
+                Kind::Float { min, max, .. },
+                Given::Integer(_) | Given::Float(_) | Given::HugeInteger { .. },
+            ) => {
                 // A float that the flag does not take must not fill the table.
                 let number = given.as_float().filter(|number| (min..=max).contains(number));
                 float::encode(number.ok_or(Refusal::Value)?)

@@ -76,9 +76,9 @@ impl PlanCache {
     /// Says how many plans it keeps at most. Fails for what is no such number, and while flags are frozen.
     pub fn set_max_size(&self, given: &Given) -> Result<()> {
         let name = format!("{NAME}[{}].max_size", self.index);
-        let size = PLANS.encode(given).map_err(|refusal| {
-            refusal.error(qualified(&name), given.to_string(), PLANS.allowed())
-        })?;
+        let size = PLANS
+            .encode(given)
+            .map_err(|refusal| refusal.error(qualified(&name), given.to_string(), PLANS.allowed()))?;
         let process = PROCESS.lock();
         process.freeze.admit(&name)?;
         self.max_size.set(size);

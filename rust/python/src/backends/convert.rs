@@ -47,7 +47,10 @@ fn huge_integer(number: &Bound<'_, PyInt>) -> Given<'static> {
     // SAFETY: an int; -1.0 with `OverflowError` set where it is beyond the largest float, which is taken off again.
     let nearest = unsafe { ffi::PyLong_AsDouble(number.as_ptr()) };
     if PyErr::take(number.py()).is_some() {
-        return Given::HugeInteger { shown: "an int that is too large for a float".to_owned(), nearest: None };
+        return Given::HugeInteger {
+            shown: "an int that is too large for a float".to_owned(),
+            nearest: None,
+        };
     }
     Given::HugeInteger { shown: format!("an int of about {nearest:.3e}"), nearest: Some(nearest) }
 }

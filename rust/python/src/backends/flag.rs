@@ -9,8 +9,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::scopes::FlagScope;
 use super::convert;
+use super::scopes::FlagScope;
 use crate::errors::IntoPython;
 use crate::object::{HeapType, Method, hot, or_null};
 use crate::site;

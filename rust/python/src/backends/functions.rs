@@ -146,7 +146,9 @@ fn takes_of(
     let refused = |reason: String| Error::FlagRegistration { name: name.to_owned(), reason };
     match (takes, default) {
         ("bool", Given::Bool(default)) => Ok(Takes::Switch { default }),
-        ("int", Given::HugeInteger { shown, .. }) => Err(refused(format!("the default is too large, got {shown}"))),
+        ("int", Given::HugeInteger { shown, .. }) => {
+            Err(refused(format!("the default is too large, got {shown}")))
+        }
         ("int", Given::Integer(default)) => {
             let [minimum, maximum] = range(values, [Given::Integer(0), Given::Integer(LARGEST)]);
             let bound = |which, bound| match bound {

@@ -74,7 +74,7 @@ fn queue<T: Element, A: Element, B: Element>(
         let done = target.span().write(fresh, [a, b], |out, a, b| kernel(out, a, b));
         done.unwrap_or_else(|| Err(shared(op))).map_err(|error| error.to_string())
     });
-    Ok(stream.launch(work)?)
+    Ok(stream.launch(work).map_err(|error| error.during(op))?)
 }
 
 fn reach(op: &'static str, storage: &Arc<Storage>, stream: &Stream) -> Result<Reach> {
