@@ -40,8 +40,8 @@ class Explanation(NamedTuple):
 def explain(name: str | Flag[Any]) -> Explanation:
     """Explain the value of a flag, given by its dotted name, such as `cudnn.enabled`, or as a `Flag`.
 
-    Raises `UnknownFlagError` for other names, and warns with `FlagEnvironmentWarning` of environment variables
-    that are nearly those of the flags of its library.
+    Raises `UnknownFlagError` for other names. Warns with `FlagEnvironmentWarning` of environment variables
+    that are nearly those of the library's flags.
 
     >>> from interlock import backends
     >>> backends.explain("cudnn.benchmark_limit")[:3]

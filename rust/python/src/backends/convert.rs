@@ -52,7 +52,7 @@ fn huge_integer(number: &Bound<'_, PyInt>) -> Given<'static> {
             nearest: None,
         };
     }
-    Given::HugeInteger { shown: format!("an int of about {nearest:.3e}"), nearest: Some(nearest) }
+    Given::HugeInteger { shown: type_of(number), nearest: Some(nearest) }
 }
 
 #[cold]
