@@ -129,8 +129,11 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
     let geometry = base.layout().clone();
     let spread = move |context: &super::node::Context<'_>, gradient: &Tensor| {
         let whole = ops::copy_with_layout(gradient, &geometry)?;
-        let part_layout = Layout { offset: layout.offset - geometry.offset, ..layout.clone() };
-        let part = ops::as_strided(&whole, part_layout)?;
+        let offset = layout.offset.checked_sub(geometry.offset).ok_or_else(|| {
+            let message = "the gradient of memory before the tensor is not known".to_owned();
+            Error::Value { op: "backward", message }
+        })?;
+        let part = ops::as_strided(&whole, Layout { offset, ..layout.clone() })?;
         let mut gradients = function(context, &part.contiguous_copy()?)?;
         if let Some(first) = gradients.first_mut() {
             match first.take() {
