@@ -273,3 +273,32 @@ def test_cat_gives_gradients_of_shape_0_to_the_tensors_it_skips() -> None:
     ones = interlock.ones(1, 2, requires_grad=True)
     interlock.cat([nothing, ones], 1).sum().backward()
     assert (nothing.grad.shape, ones.grad.tolist()) == ((0,), [[1.0, 1.0]])
+
+
+def test_stack_is_one_node() -> None:
+    x, y = interlock.ones(2, requires_grad=True), interlock.zeros(2)
+    made = interlock.stack([x, y, x * 2], dim=1)
+    assert made.grad_fn is not None
+    assert made.grad_fn.name() == "StackBackward0"
+    nodes = [node and node.name() for node, _ in made.grad_fn.next_functions]
+    assert nodes == ["AccumulateGrad", None, "MulBackward0"]
+    (made * interlock.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).to(made.device)).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1 + 2 * 3, 4 + 2 * 6]
+    with pytest.raises(RuntimeError, match="stack: at least one tensor"):
+        interlock.stack([])
+
+
+def test_sizes_of_more_than_64_dimensions_are_refused() -> None:
+    one = interlock.ones(1)
+    for refused in [
+        lambda: interlock.zeros([1] * 65),
+        lambda: interlock.full([1] * 65, 1.0),
+        lambda: one.expand([1] * 65),
+        lambda: one.view([1] * 65),
+        lambda: one.as_strided([1] * 65, [1] * 65),
+        lambda: interlock.stack([interlock.zeros([1] * 64)]),
+    ]:
+        with pytest.raises(RuntimeError, match="at most 64 dimensions"):
+            refused()
+    assert interlock.zeros([1] * 64).ndim == one.expand([1] * 64).ndim == 64

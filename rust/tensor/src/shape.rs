@@ -211,8 +211,8 @@ pub(crate) fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// More dimensions than anyone has use for: what walks over them may use the stack.
-pub(crate) const MAX_DIMENSIONS: usize = 64;
+/// A tensor has at most so many dimensions.
+pub const MAX_DIMENSIONS: usize = 64;
 
 pub(crate) fn checked_ndim(ndim: usize) -> Result<()> {
     if ndim <= MAX_DIMENSIONS {
