@@ -291,14 +291,15 @@ def test_stack_is_one_node() -> None:
 
 def test_sizes_of_more_than_64_dimensions_are_refused() -> None:
     one = interlock.ones(1)
-    for refused in [
+    refusals: list[Callable[[], Tensor]] = [
         lambda: interlock.zeros([1] * 65),
         lambda: interlock.full([1] * 65, 1.0),
         lambda: one.expand([1] * 65),
         lambda: one.view([1] * 65),
         lambda: one.as_strided([1] * 65, [1] * 65),
         lambda: interlock.stack([interlock.zeros([1] * 64)]),
-    ]:
+    ]
+    for refused in refusals:
         with pytest.raises(RuntimeError, match="at most 64 dimensions"):
             refused()
     assert interlock.zeros([1] * 64).ndim == one.expand([1] * 64).ndim == 64
