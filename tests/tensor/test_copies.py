@@ -87,6 +87,30 @@ def test_deepcopy_keeps_every_shape(shape: tuple[int, ...]) -> None:
     assert made.sum().item() == interlock.ones(*shape).sum().item() if shape else 1.0
 
 
+@pytest.mark.parametrize(
+    ("shape", "index"),
+    [
+        ((0, 4), (slice(None), slice(2, None))),
+        ((3, 4), (slice(3, None), slice(2, None))),
+        ((2, 0), (slice(1, None),)),
+        ((3, 0, 4), (slice(1, None), slice(None), slice(2, None))),
+    ],
+    ids=str,
+)
+def test_deepcopy_copies_an_empty_view_that_starts_beyond_the_memory(
+    shape: tuple[int, ...], index: tuple[slice, ...]
+) -> None:
+    whole = interlock.zeros(*shape)
+    view = whole[index]
+    made_whole, made = copy.deepcopy([whole, view])
+    assert (made.shape, made.stride(), made.storage_offset()) == (
+        view.shape,
+        view.stride(),
+        view.storage_offset(),
+    )
+    assert (made.tolist(), made.device, made_whole.shape) == (view.tolist(), view.device, shape)
+
+
 def test_deepcopy_of_an_inference_tensor_is_a_normal_one() -> None:
     with interlock.inference_mode():
         x = interlock.ones(2)

@@ -162,3 +162,98 @@ assert [row.item() for row in islice(rows, 3)] == [1, 1, 1]
 assert rows.__length_hint__() == 2**40 - 3
 """
     assert child.run(code) == child.Result(0, "", "")
+
+
+# What a program prepares, and an operation whose number of objects or arguments depends on data.
+COUNTED = {
+    "cat": ("parts = [ones(1)] * 60_000", "cat(parts)"),
+    "cat of a new list": ("", "cat([ones(1)] * 60_000)"),
+    "cat with a gradient": ("parts = [ones(1, requires_grad=True)] * 50_000", "cat(parts)"),
+    "stack": ("parts = [ones(1)] * 50_000", "stack(parts)"),
+    "stack with a gradient": ("parts = [ones(1, requires_grad=True)] * 50_000", "stack(parts)"),
+    "sizes of zeros": ("sizes = [1] * 2_000_000", "zeros(sizes)"),
+    "sizes of full": ("sizes = [1] * 2_000_000", "full(sizes, 1.0)"),
+    "sizes of expand": ("sizes = [1] * 2_000_000", "ones(1).expand(sizes)"),
+    "sizes of view": ("sizes = [1] * 2_000_000", "ones(1).view(sizes)"),
+    "sizes of as_strided": ("sizes = [1] * 2_000_000", "ones(1).as_strided(sizes, sizes)"),
+    "sizes of a pickled tensor": (
+        "sizes = (1,) * 2_000_000; from interlock._core.tensor import _rebuild",
+        "_rebuild(bytes(4), interlock.float32, sizes, False)",
+    ),
+    "dims of permute": ("dims = [0] * 2_000_000", "ones(1).permute(dims)"),
+    "dims of sum": ("dims = [0] * 2_000_000", "ones(1).sum(dims)"),
+    "dims of amax": ("dims = [0] * 2_000_000", "ones(1).amax(dims)"),
+    "index": ("index = (None,) * 500_000; one = ones(1)", "one[index]"),
+    "backward to one leaf": (
+        "x = ones(1, requires_grad=True); y = stack([x] * 30_000).sum()",
+        "y.backward()",
+    ),
+    "backward to many nodes": (
+        "x = ones(1, requires_grad=True); y = stack([x * 1 for _ in range(8_000)]).sum()",
+        "y.backward(); del y",
+    ),
+    "grad through many nodes": (
+        "x = ones(1, requires_grad=True); y = cat([x * 1 for _ in range(8_000)]).sum()",
+        "interlock.autograd.grad(y, [x]); del y",
+    ),
+    "many outputs": (
+        "x = ones(1, requires_grad=True); outputs = [x.sum()] * 200_000",
+        "interlock.autograd.backward(outputs)",
+    ),
+    "many inputs": (
+        "inputs = [ones(1, requires_grad=True)] * 200_000; y = inputs[0] * 1",
+        "interlock.autograd.grad(y, inputs)",
+    ),
+    "next_functions": (
+        "node = cat([ones(1, requires_grad=True)] * 100_000).grad_fn",
+        "node.next_functions",
+    ),
+    "dropping a wide graph": (
+        "x = ones(1, requires_grad=True); y = cat([x * 1 for _ in range(20_000)])",
+        "del y",
+    ),
+    "dropping a deep graph": (
+        "y = x = ones(1, requires_grad=True)\nfor _ in range(20_000): y = (x * 1) + y",
+        "del y",
+    ),
+    "many results": ("x = ones(1)", "kept = [x + 1 for _ in range(40_000)]"),
+    "many views": ("x = ones(1)", "kept = [x[:] for _ in range(40_000)]"),
+    "many detached tensors": ("x = ones(1)", "kept = [x.detach() for _ in range(60_000)]"),
+    "matmul": ("x = ones(600, 600)", "x @ x"),
+    "matmul of float64": ("x = ones(300, 700).double()", "x @ x.t()"),
+}
+
+MEBIBYTES = (0, 1, 2, 4, 8, 12, 20, 30)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_operation_on_many_objects_never_ends_the_process_without_room(name: str) -> None:
+    prepare, operation = COUNTED[name]
+    code = f"""
+ROOM = 0
+{SETUP}
+import os, warnings
+warnings.simplefilter("ignore")
+scope = dict(globals())
+exec({prepare!r}, scope)
+operation = compile({operation!r}, "operation", "exec")
+for mebibytes in {MEBIBYTES}:
+    child = os.fork()
+    if child == 0:
+        ROOM = mebibytes << 20
+        limit()
+        try:
+            exec(operation, scope)
+        except (MemoryError, OutOfMemoryError):
+            pass
+        except RuntimeError as error:
+            assert "dim" in str(error), error
+        for made in ("y", "kept", "parts"):
+            scope.pop(made, None)
+        resource.setrlimit(resource.RLIMIT_AS, 2 * (resource.RLIM_INFINITY,))
+        assert ones(3).sum().item() == 3
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    assert status == 0, (mebibytes, os.waitstatus_to_exitcode(status))
+"""
+    assert child.run(code) == child.Result(0, "", "")

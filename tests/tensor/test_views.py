@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import interlock
@@ -173,6 +174,64 @@ def test_gradients_go_through_changed_views() -> None:
     slopes.check(changed, np.random.default_rng(2).standard_normal((3, 3)), np.array([0.5, 2.0, -1.0]))
 
 
+def assign_own_elements(x: Tensor, y: Tensor) -> None:
+    y[3:, 2:] = x[3:, 2:]
+
+
+def assign_one(x: Tensor, y: Tensor) -> None:
+    y[x.shape[0] :, 2:] = 1
+
+
+EMPTY_CHANGES: dict[str, tuple[tuple[int, ...], Callable[[Tensor, Tensor], object]]] = {
+    "assignment of a tensor": ((3, 4), assign_own_elements),
+    "assignment of a number": ((3, 4), assign_one),
+    "assignment to a tensor without rows": ((0, 4), assign_one),
+    "fill_": ((3, 4), lambda x, y: y[3:, 2:].fill_(3)),
+    "zero_": ((3, 4), lambda x, y: y[3:, 2:].zero_()),
+    "add_": ((3, 4), lambda x, y: y[3:, 2:].add_(x[3:, 2:])),
+    "mul_": ((3, 0), lambda x, y: y[1:].mul_(2)),
+    "copy_": ((3, 0), lambda x, y: y[1:].copy_(x[1:] * 2)),
+    "as_strided": ((3, 4), lambda x, y: y.as_strided((0, 2), (4, 1), 100).mul_(2)),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_CHANGES)
+def test_backward_passes_a_change_of_an_empty_view_beyond_the_memory(name: str) -> None:
+    shape, change = EMPTY_CHANGES[name]
+    x = interlock.zeros(*shape, requires_grad=True)
+    y = x * 1
+    change(x, y)
+    assert y.requires_grad
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == interlock.ones(*shape).tolist()
+
+
+def test_as_strided_of_no_elements_takes_any_offset() -> None:
+    x = interlock.zeros(12)
+    for offset in (12, 100, 2**62):
+        view = x.as_strided((0, 2), (4, 1), offset)
+        assert (view.shape, view.storage_offset(), view.tolist()) == ((0, 2), offset, [])
+        assert (view.clone().shape, view.sum().item(), view.cpu().numpy().shape) == ((0, 2), 0, (0, 2))
+    with pytest.raises(ShapeError, match="as_strided"):
+        x.as_strided((1, 2), (4, 1), 11)
+
+
+def test_as_strided_of_no_elements_has_a_second_derivative() -> None:
+    x = interlock.ones(3, requires_grad=True)
+    view = x.as_strided((0, 2), (1, 1), 7)
+    (gradient,) = interlock.autograd.grad((view * view).sum(), [x], create_graph=True)
+    (second,) = interlock.autograd.grad(gradient.sum(), [x], allow_unused=True, materialize_grads=True)
+    assert (gradient.tolist(), second.tolist()) == ([0, 0, 0], [0, 0, 0])
+
+
+def test_backward_refuses_a_change_of_memory_before_the_tensor() -> None:
+    base = interlock.zeros(12)[4:].detach()
+    base.as_strided((2,), (1,), 0).mul_(interlock.ones(2, requires_grad=True))
+    with pytest.raises(RuntimeError, match="memory before the tensor"):
+        base.sum().backward()
+
+
 @pytest.mark.parametrize(
     ("index", "same"),
     [
@@ -214,3 +273,33 @@ def test_cat_gives_gradients_of_shape_0_to_the_tensors_it_skips() -> None:
     ones = interlock.ones(1, 2, requires_grad=True)
     interlock.cat([nothing, ones], 1).sum().backward()
     assert (nothing.grad.shape, ones.grad.tolist()) == ((0,), [[1.0, 1.0]])
+
+
+def test_stack_is_one_node() -> None:
+    x, y = interlock.ones(2, requires_grad=True), interlock.zeros(2)
+    made = interlock.stack([x, y, x * 2], dim=1)
+    assert made.grad_fn is not None
+    assert made.grad_fn.name() == "StackBackward0"
+    nodes = [node and node.name() for node, _ in made.grad_fn.next_functions]
+    assert nodes == ["AccumulateGrad", None, "MulBackward0"]
+    (made * interlock.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).to(made.device)).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1 + 2 * 3, 4 + 2 * 6]
+    with pytest.raises(RuntimeError, match="stack: at least one tensor"):
+        interlock.stack([])
+
+
+def test_sizes_of_more_than_64_dimensions_are_refused() -> None:
+    one = interlock.ones(1)
+    refusals: list[Callable[[], Tensor]] = [
+        lambda: interlock.zeros([1] * 65),
+        lambda: interlock.full([1] * 65, 1.0),
+        lambda: one.expand([1] * 65),
+        lambda: one.view([1] * 65),
+        lambda: one.as_strided([1] * 65, [1] * 65),
+        lambda: interlock.stack([interlock.zeros([1] * 64)]),
+    ]
+    for refused in refusals:
+        with pytest.raises(RuntimeError, match="at most 64 dimensions"):
+            refused()
+    assert interlock.zeros([1] * 64).ndim == one.expand([1] * 64).ndim == 64

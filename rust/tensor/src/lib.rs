@@ -24,5 +24,7 @@ pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use ops::{Index, Operand, Reduction, cat, manual_seed, stack};
+pub use room::check_memory;
+pub use shape::MAX_DIMENSIONS;
 pub use storage::{Options, Place, Storage};
 pub use tensor::Tensor;

@@ -1,11 +1,14 @@
 //! Memory whose size depends on data: an error where there is no room, instead of the end of the process.
 
+use std::cell::Cell;
+
 use interlock::accelerator::Device;
 use interlock::accelerator::memory::OutOfMemory;
 
 use crate::{Error, Result};
 
-fn out_of_memory<T>(count: usize) -> Error {
+/// The error of a collection without room for `count` values.
+pub(crate) fn out_of_memory<T>(count: usize) -> Error {
     Error::Core(OutOfMemory::error(Device::CPU, count.saturating_mul(size_of::<T>())))
 }
 
@@ -44,6 +47,36 @@ pub(crate) fn write(text: &mut String, more: &str) -> Result<()> {
     Ok(())
 }
 
+/// Fails unless so many bytes can be allocated now. Checks ahead of allocations that would end the process: those of
+/// other crates, and those of `Arc` and `Box`.
+pub(crate) fn spare(bytes: usize) -> Result<()> {
+    let probe = room::<u8>(bytes)?;
+    // Without a use of its address the compiler may remove the allocation.
+    std::hint::black_box(probe.as_ptr());
+    Ok(())
+}
+
+/// Fails unless there is memory for the small allocations of one operation: its tensor, layouts and node. Rust's `Arc`
+/// and `Box` end the process where they fail, so the memory for the next operations of the thread is checked ahead.
+#[inline]
+pub fn check_memory() -> Result<()> {
+    thread_local! {
+        static CHECKED: Cell<u32> = const { Cell::new(0) };
+    }
+    /// Operations per check, each with at most 16 KiB of small allocations.
+    const OPERATIONS: u32 = 64;
+    const BYTES: usize = 1 << 20;
+    // A thread that ends checks each time.
+    let left = CHECKED.try_with(Cell::get).unwrap_or(0);
+    if left > 0 {
+        let _ = CHECKED.try_with(|checked| checked.set(left - 1));
+        return Ok(());
+    }
+    spare(BYTES)?;
+    let _ = CHECKED.try_with(|checked| checked.set(OPERATIONS - 1));
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +87,7 @@ mod tests {
         assert!(refused(room::<u64>(usize::MAX).unwrap_err()));
         assert!(refused(filled(0u64, usize::MAX / 8).unwrap_err()));
         assert!(refused(collected(usize::MAX, std::iter::repeat(1u8)).unwrap_err()));
+        assert!(refused(spare(usize::MAX / 4).unwrap_err()));
     }
 
     #[test]

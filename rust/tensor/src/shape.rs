@@ -166,10 +166,11 @@ impl Layout {
         Layout { shape, ..self.clone() }
     }
 
-    /// One past the largest position used, or `None` beyond what can be addressed.
+    /// One past the largest position used, or `None` beyond what can be addressed. Without elements it is 0 at every
+    /// offset: a slice of nothing may start beyond the memory, as in PyTorch.
     pub fn end(&self) -> Option<usize> {
         if self.shape.contains(&0) {
-            return Some(self.offset);
+            return Some(0);
         }
         let mut last = self.offset;
         for (&size, &stride) in self.shape.iter().zip(&self.strides) {
@@ -210,8 +211,8 @@ pub(crate) fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// More dimensions than anyone has use for: what walks over them may use the stack.
-pub(crate) const MAX_DIMENSIONS: usize = 64;
+/// A tensor has at most so many dimensions.
+pub const MAX_DIMENSIONS: usize = 64;
 
 pub(crate) fn checked_ndim(ndim: usize) -> Result<()> {
     if ndim <= MAX_DIMENSIONS {

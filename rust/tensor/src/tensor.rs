@@ -8,6 +8,7 @@ use interlock::autograd::is_inference_mode_enabled;
 
 use crate::access::{Locked, Reading, Writing};
 use crate::autograd::{Meta, Node};
+use crate::room::check_memory;
 use crate::shape::{Layout, checked_numel};
 use crate::storage::{Options, Place, Storage};
 use crate::waste::Waste;
@@ -40,6 +41,7 @@ impl Tensor {
 
     /// A new contiguous tensor on the processor, that `fill` writes at once.
     pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) -> Result<Self> {
+        check_memory()?;
         let count = checked_numel(shape, size_of::<T>())?;
         Ok(Tensor::new(Storage::build(count, fill)?, T::DTYPE, Layout::contiguous(shape)))
     }
@@ -53,6 +55,7 @@ impl Tensor {
         offset: usize,
     ) -> Result<Self> {
         let op = "from_storage";
+        check_memory()?;
         checked_numel(shape, dtype.size())?;
         if shape.len() != strides.len() {
             return Err(Error::Count { what: "strides", given: strides.len(), needed: shape.len() });

@@ -1,6 +1,8 @@
 //! Arguments: numbers, operands, sizes, dimensions, devices.
 
-use interlock_tensor::{DType as CoreDType, Operand, Place, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{
+    DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Place, Scalar, Tensor as CoreTensor,
+};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
@@ -150,6 +152,10 @@ pub(super) fn one_or_more(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<
 
 /// Sizes of a new tensor.
 pub(super) fn shape(sizes: &[i64]) -> PyResult<Vec<usize>> {
+    if sizes.len() > MAX_DIMENSIONS {
+        let error = Error::TooManyDimensions { given: sizes.len(), limit: MAX_DIMENSIONS };
+        return Err(PyRuntimeError::new_err(error.to_string()));
+    }
     let size = |&size: &i64| {
         usize::try_from(size)
             .map_err(|_| PyRuntimeError::new_err(format!("sizes must not be negative, got {sizes:?}")))

@@ -203,8 +203,8 @@ impl Tensor {
     }
 
     /// The same elements without history; memory is shared.
-    fn detach(&self) -> Tensor {
-        Tensor(self.0.detach())
+    fn detach(&self, py: Python<'_>) -> PyResult<Tensor> {
+        call(py, 0, || Ok(Tensor(self.0.detach())))
     }
 
     /// A tensor of its own with the same elements.

@@ -15,7 +15,7 @@ use super::{Tensor, call, weight};
 impl Tensor {
     /// Return a leaf with the same memory and `requires_grad`, without history and without a gradient.
     fn __copy__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let copy = self.0.detach();
+        let copy = call(py, 0, || Ok(self.0.detach()))?;
         copy.set_requires_grad(self.0.requires_grad()).or_raise(py)?;
         Ok(Tensor(copy))
     }

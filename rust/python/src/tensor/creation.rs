@@ -297,10 +297,11 @@ fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
 fn _rebuild(
     bytes: &Bound<'_, PyBytes>,
     dtype: &DType,
-    shape: Vec<usize>,
+    shape: &Bound<'_, PyAny>,
     requires_grad: bool,
     device: Any<'_, '_>,
 ) -> PyResult<Tensor> {
+    let shape = self::shape(&one_or_more("shape", shape)?)?;
     let place = place(device, false, Place::Cpu)?;
     let tensor = data::from_bytes(bytes.as_bytes(), dtype.0, &shape).or_raise(bytes.py())?;
     made(bytes.py(), requires_grad, || tensor.to((tensor.dtype(), place), false))

@@ -9,11 +9,11 @@ use pyo3::exceptions::{PyAttributeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
 use crate::detached::detached;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyInt, PyTuple};
 
-use super::Tensor;
 use super::arguments::wrong_type;
 use super::errors::OrRaise;
+use super::{Tensor, room};
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
@@ -57,11 +57,18 @@ impl Node {
     /// For each input a pair of the node that receives its gradient (None without a gradient) and 0.
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let next = match &self.0 {
-            core::Next::Node(node) => node.next(),
-            core::Next::Leaf(_) => Vec::new(),
-        };
-        PyTuple::new(py, next.into_iter().map(|node| (node.map(Node), 0)))
+        match &self.0 {
+            core::Next::Node(node) => {
+                let zero = PyInt::new(py, 0).into_any();
+                let pair = |next: Option<core::Next>| {
+                    let next = next.map(Node).into_pyobject(py)?;
+                    // PyO3's own conversion of pairs panics without memory.
+                    Ok(room::tuple(py, [Ok(next), Ok(zero.clone())].into_iter())?.into_any())
+                };
+                room::tuple(py, node.next().map(pair))
+            }
+            core::Next::Leaf(_) => Ok(PyTuple::empty(py)),
+        }
     }
 
     /// The leaf of an "AccumulateGrad" node. Raises AttributeError for an operation.
@@ -102,12 +109,19 @@ fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
         Ok(tensor) => Ok(tensor.get().0.clone()),
         Err(_) => Err(wrong_type(what, "a Tensor or several", &item)),
     };
-    items.map(|item| one(item?)).collect()
+    room::collected(given.py(), items.map(|item| one(item?)))
 }
 
 /// Gradients for `count` outputs: none, one, or several of which some may be None.
-fn gradients(what: &str, given: Any<'_, '_>, count: usize) -> PyResult<Vec<Option<CoreTensor>>> {
-    let Some(given) = given else { return Ok(vec![None; count]) };
+fn gradients(
+    py: Python<'_>,
+    what: &str,
+    given: Any<'_, '_>,
+    count: usize,
+) -> PyResult<Vec<Option<CoreTensor>>> {
+    let Some(given) = given else {
+        return room::collected(py, std::iter::repeat_n((), count).map(|()| Ok(None)));
+    };
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![Some(tensor.get().0.clone())]);
     }
@@ -117,7 +131,7 @@ fn gradients(what: &str, given: Any<'_, '_>, count: usize) -> PyResult<Vec<Optio
         Err(_) if item.is_none() => Ok(None),
         Err(_) => Err(wrong_type(what, "a Tensor, None or several", &item)),
     };
-    items.map(|item| one(item?)).collect()
+    room::collected(given.py(), items.map(|item| one(item?)))
 }
 
 #[pymethods]
@@ -155,7 +169,7 @@ fn backward(
 ) -> PyResult<()> {
     let py = tensors.py();
     let outputs = self::tensors("tensors", tensors)?;
-    let gradients = gradients("grad_tensors", grad_tensors, outputs.len())?;
+    let gradients = gradients(py, "grad_tensors", grad_tensors, outputs.len())?;
     let inputs = inputs.map(|inputs| self::tensors("inputs", inputs)).transpose()?;
     let retain_graph = retain_graph.unwrap_or(create_graph);
     if create_graph {
@@ -196,19 +210,21 @@ fn grad<'py>(
     }
     let outputs = tensors("outputs", outputs)?;
     let inputs = tensors("inputs", inputs)?;
-    let gradients = gradients("grad_outputs", grad_outputs, outputs.len())?;
+    let gradients = gradients(py, "grad_outputs", grad_outputs, outputs.len())?;
     let retain_graph = retain_graph.unwrap_or(create_graph);
     let allow_unused = allow_unused.unwrap_or(materialize_grads);
     let found = detached(py, || {
         let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::grad(&request, &inputs, allow_unused)
     });
-    let found = found.or_raise(py)?.into_iter().zip(&inputs).map(|(gradient, input)| match gradient {
-        None if materialize_grads => zeros(input, create_graph).or_raise(py).map(Some),
-        other => Ok(other),
+    let found = found.or_raise(py)?.into_iter().zip(&inputs).map(|(gradient, input)| {
+        let gradient = match gradient {
+            None if materialize_grads => Some(zeros(input, create_graph).or_raise(py)?),
+            other => other,
+        };
+        gradient.map(Tensor).into_pyobject(py)
     });
-    let found = found.map(|gradient| Ok(gradient?.map(Tensor))).collect::<PyResult<Vec<_>>>()?;
-    PyTuple::new(py, found)
+    room::tuple(py, found)
 }
 
 /// The gradient of an input that was not used. PyTorch makes it a leaf where the backward pass is recorded.

@@ -19,7 +19,7 @@ mod reduce;
 mod room;
 mod views;
 
-use interlock_tensor::Tensor as CoreTensor;
+use interlock_tensor::{Tensor as CoreTensor, check_memory};
 use pyo3::prelude::*;
 
 use crate::detached::detached;
@@ -58,6 +58,7 @@ fn call<T: Send>(
     weight: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
+    check_memory().or_raise(py)?;
     let result = if weight >= LONG { detached(py, operation) } else { operation() };
     result.or_raise(py)
 }

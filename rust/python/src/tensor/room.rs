@@ -4,6 +4,7 @@ use interlock::accelerator::Device;
 use interlock::accelerator::memory::OutOfMemory;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::errors::exception;
 
@@ -30,6 +31,23 @@ pub(super) fn collected<T>(
         push(py, &mut collected, value?)?;
     }
     Ok(collected)
+}
+
+/// A tuple of as many items as the iterator yields, or MemoryError where PyO3's own would panic.
+pub(super) fn tuple<'py>(
+    py: Python<'py>,
+    items: impl ExactSizeIterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let length = isize::try_from(items.len())?;
+    // SAFETY: this thread is attached to the interpreter, and what comes back is a new reference or null.
+    let tuple = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(length)) }?;
+    for (place, item) in (0..length).zip(items) {
+        // SAFETY: the tuple is new, has that place, and takes over the reference.
+        if unsafe { ffi::PyTuple_SetItem(tuple.as_ptr(), place, item?.into_ptr()) } != 0 {
+            return Err(PyErr::fetch(py));
+        }
+    }
+    Ok(tuple.cast_into()?)
 }
 
 /// A `str`, or MemoryError where PyO3's own would panic.

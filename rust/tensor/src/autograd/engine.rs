@@ -9,6 +9,7 @@ use interlock::autograd::set_grad_enabled;
 
 use super::node::{Edge, Node};
 use super::streams::Streams;
+use crate::room::{collected, filled, out_of_memory, push, room};
 use crate::{Error, Result, Tensor, ops};
 
 /// What to differentiate and how.
@@ -57,7 +58,11 @@ pub fn grad(request: &Backward<'_>, inputs: &[Tensor], allow_unused: bool) -> Re
 }
 
 fn targets(op: &'static str, inputs: &[Tensor]) -> Result<Vec<Edge>> {
-    inputs.iter().map(|input| Edge::of(input)?.ok_or(Error::NoGraph { op })).collect()
+    let mut targets = room(inputs.len())?;
+    for input in inputs {
+        targets.push(Edge::of(input)?.ok_or(Error::NoGraph { op })?);
+    }
+    Ok(targets)
 }
 
 /// A node that waits for its turn, newest first.
@@ -106,17 +111,17 @@ impl<'a> Task<'a> {
             ready: BinaryHeap::new(),
             waiting: HashMap::new(),
             targets,
-            found: vec![None; targets.map_or(0, <[Edge]>::len)],
+            found: filled(None, targets.map_or(0, <[Edge]>::len))?,
             leading: HashSet::new(),
             streams: Streams::default(),
         };
-        let mut roots = Vec::with_capacity(needed);
+        let mut roots = room(needed)?;
         for (output, gradient) in request.outputs.iter().zip(request.gradients) {
             let edge = Edge::of(output)?.ok_or(Error::NoGraph { op })?;
             roots.push((edge, root_gradient(op, output, gradient.as_ref())?));
         }
         if let Some(targets) = targets {
-            task.leading = leading(roots.iter().map(|(edge, _)| edge), targets);
+            task.leading = leading(roots.iter().map(|(edge, _)| edge), targets)?;
         }
         let _mode = set_grad_enabled(task.create_graph);
         roots.into_iter().try_for_each(|(edge, gradient)| task.send(&edge, gradient))?;
@@ -144,29 +149,23 @@ impl<'a> Task<'a> {
 
     fn visit(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<()> {
         self.capture(|target| matches!(target, Edge::Node(wanted) if Arc::ptr_eq(wanted, node)), &gradient);
-        let retained: Vec<Tensor> = node.retained.read().iter().filter_map(Tensor::upgrade).collect();
         if self.targets.is_none() {
-            for tensor in retained {
+            // A vector of its own: the lock is not held while gradients are added up.
+            let mut retained = Vec::new();
+            for tensor in node.retained.read().iter() {
+                push(&mut retained, tensor.clone())?;
+            }
+            for tensor in retained.iter().filter_map(Tensor::upgrade) {
                 self.streams.used_for(&gradient);
                 accumulate(&tensor, gradient.clone(), self.create_graph)?;
             }
         }
-        let wanted: Vec<bool> =
-            node.edges.iter().map(|edge| edge.as_ref().is_some_and(|edge| self.wants(edge))).collect();
+        let mut wanted = room(node.edges.len())?;
+        wanted.extend(node.edges.iter().map(|edge| edge.as_ref().is_some_and(|edge| self.wants(edge))));
         if !wanted.contains(&true) {
             return Ok(());
         }
-        let gradients = node.apply(&gradient, &wanted)?;
-        drop(gradient);
-        if !self.retain_graph {
-            node.free();
-        }
-        for ((edge, gradient), wanted) in node.edges.iter().zip(gradients).zip(wanted) {
-            if let (Some(edge), Some(gradient), true) = (edge, gradient, wanted) {
-                self.send(edge, gradient)?;
-            }
-        }
-        Ok(())
+        node.apply(gradient, &wanted, self.retain_graph, |edge, gradient| self.send(edge, gradient))
     }
 
     /// Whether a gradient along this edge leads to something wanted.
@@ -202,6 +201,9 @@ impl<'a> Task<'a> {
             Edge::Node(node) => {
                 let so_far = self.waiting.remove(&node.sequence);
                 if so_far.is_none() {
+                    let needed = self.ready.len().saturating_add(1);
+                    self.ready.try_reserve(1).map_err(|_| out_of_memory::<Ready>(needed))?;
+                    reserve(&mut self.waiting)?;
                     self.ready.push(Ready(node.clone()));
                 }
                 let total = add(so_far, gradient, self.create_graph)?;
@@ -231,16 +233,22 @@ fn same(a: &Edge, b: &Edge) -> bool {
 }
 
 /// The nodes from which a gradient gets to a target.
-fn leading<'e>(roots: impl Iterator<Item = &'e Edge>, targets: &[Edge]) -> HashSet<u64> {
+fn leading<'e>(roots: impl Iterator<Item = &'e Edge>, targets: &[Edge]) -> Result<HashSet<u64>> {
     let mut reached: HashMap<u64, Arc<Node>> = HashMap::new();
-    let mut open: Vec<Arc<Node>> = roots.filter_map(node_of).collect();
+    let mut open: Vec<Arc<Node>> = Vec::new();
+    for node in roots.filter_map(node_of) {
+        push(&mut open, node)?;
+    }
     while let Some(node) = open.pop() {
+        reserve(&mut reached)?;
         if reached.insert(node.sequence, node.clone()).is_none() {
-            open.extend(node.edges.iter().flatten().filter_map(node_of));
+            for next in node.edges.iter().flatten().filter_map(node_of) {
+                push(&mut open, next)?;
+            }
         }
     }
     // Oldest first, so that what an edge leads to is known when the edge is looked at.
-    let mut nodes: Vec<_> = reached.into_values().collect();
+    let mut nodes = collected(reached.len(), reached.into_values())?;
     nodes.sort_unstable_by_key(|node| node.sequence);
     let mut leading = HashSet::new();
     for node in nodes {
@@ -249,10 +257,18 @@ fn leading<'e>(roots: impl Iterator<Item = &'e Edge>, targets: &[Edge]) -> HashS
             onward || targets.iter().any(|target| same(target, edge))
         });
         if leads {
+            let needed = leading.len().saturating_add(1);
+            leading.try_reserve(1).map_err(|_| out_of_memory::<u64>(needed))?;
             leading.insert(node.sequence);
         }
     }
-    leading
+    Ok(leading)
+}
+
+/// Room for one more value.
+fn reserve<V>(map: &mut HashMap<u64, V>) -> Result<()> {
+    let needed = map.len().saturating_add(1);
+    map.try_reserve(1).map_err(|_| out_of_memory::<(u64, V)>(needed))
 }
 
 fn node_of(edge: &Edge) -> Option<Arc<Node>> {

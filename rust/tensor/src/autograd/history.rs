@@ -5,7 +5,7 @@ use std::sync::Arc;
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 use interlock::backends::Site;
 
-use super::node::{Edge, Node};
+use super::node::{Edge, Function, Node};
 use super::{Origin, View, is_recording};
 use crate::shape::Layout;
 use crate::{Error, Result, Tensor, ops};
@@ -129,9 +129,12 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
     let geometry = base.layout().clone();
     let spread = move |context: &super::node::Context<'_>, gradient: &Tensor| {
         let whole = ops::copy_with_layout(gradient, &geometry)?;
-        let part_layout = Layout { offset: layout.offset - geometry.offset, ..layout.clone() };
-        let part = ops::as_strided(&whole, part_layout)?;
-        let mut gradients = function(context, &part.contiguous_copy()?)?;
+        let offset = layout.offset.checked_sub(geometry.offset).ok_or_else(|| {
+            let message = "the gradient of memory before the tensor is not known".to_owned();
+            Error::Value { op: "backward", message }
+        })?;
+        let part = ops::as_strided(&whole, Layout { offset, ..layout.clone() })?;
+        let mut gradients = function.gradients(context, &part.contiguous_copy()?)?;
         if let Some(first) = gradients.first_mut() {
             match first.take() {
                 Some(changed) => part.copy_(&changed)?,
@@ -141,7 +144,7 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
         }
         Ok(gradients)
     };
-    Ok(Node::new("CopySlices", edges, base, saved, Box::new(spread)))
+    Ok(Node::new("CopySlices", edges, base, saved, Function::All(Box::new(spread))))
 }
 
 /// Keeps the gradient of a tensor that is not a leaf.

@@ -7,6 +7,7 @@ use interlock::accelerator::{Device, Stream, current_stream};
 
 use super::saved::Slot;
 use crate::access::Locked;
+use crate::room::room;
 use crate::tensor::Inner;
 use crate::waste::Waste;
 use crate::{DType, Error, Result, Tensor};
@@ -20,7 +21,31 @@ pub(crate) type Edges = Vec<Option<Edge>>;
 /// What a node keeps, by slot.
 pub(crate) type SavedTensors = Arc<[Option<Slot>]>;
 
-pub(super) type Function = Box<dyn Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync>;
+type OfAll = dyn Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync;
+type OfOne = dyn Fn(&Context<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync;
+
+/// From the gradient of a result to those of its inputs.
+pub(super) enum Function {
+    /// To all of them at once.
+    All(Box<OfAll>),
+    /// To one at a time, where there are as many inputs as a program likes.
+    Each(Box<OfOne>),
+}
+
+impl Function {
+    pub fn gradients(&self, context: &Context<'_>, gradient: &Tensor) -> Result<Gradients> {
+        match self {
+            Function::All(function) => function(context, gradient),
+            Function::Each(function) => {
+                let mut gradients = room(context.needed.len())?;
+                for input in 0..context.needed.len() {
+                    gradients.push(context.gradient(input, || function(context, gradient, input))?);
+                }
+                Ok(gradients)
+            }
+        }
+    }
+}
 
 /// Where the gradient of an input goes.
 #[derive(Clone)]
@@ -168,17 +193,50 @@ impl Node {
     }
 
     /// For each input, the consumer of its gradient; `None` for an input without a gradient.
-    pub fn next(&self) -> Vec<Option<Next>> {
+    pub fn next(&self) -> impl ExactSizeIterator<Item = Option<Next>> {
         let next = |edge: &Edge| match edge {
             Edge::Node(node) => Next::Node(node.clone()),
             Edge::Leaf(tensor) => Next::Leaf(tensor.clone()),
         };
-        self.edges.iter().map(|edge| edge.as_ref().map(next)).collect()
+        self.edges.iter().map(move |edge| edge.as_ref().map(next))
     }
 
-    pub(super) fn apply(self: &Arc<Self>, gradient: &Tensor, needed: &[bool]) -> Result<Gradients> {
+    /// Passes each gradient that is needed to `send`, and frees what was saved unless it is to be kept.
+    pub(super) fn apply(
+        self: &Arc<Self>,
+        gradient: Tensor,
+        needed: &[bool],
+        keep: bool,
+        mut send: impl FnMut(&Edge, Tensor) -> Result<()>,
+    ) -> Result<()> {
         let saved = self.saved.read().clone().ok_or(Error::GraphFreed { node: self.name })?;
-        (self.function)(&Context { node: self, saved, needed }, gradient)
+        let context = Context { node: self, saved, needed };
+        let edges = self.edges.iter().zip(needed).enumerate();
+        let mut edges =
+            edges.filter_map(|(input, (edge, needed))| Some((input, edge.as_ref().filter(|_| *needed)?)));
+        let free = || {
+            if !keep {
+                self.free();
+            }
+        };
+        match &self.function {
+            Function::All(function) => {
+                let mut gradients = function(&context, &gradient)?;
+                // What is not needed any more may be memory that the next operations can use.
+                drop((context, gradient));
+                free();
+                edges.try_for_each(|(input, edge)| match gradients.get_mut(input).and_then(Option::take) {
+                    Some(gradient) => send(edge, gradient),
+                    None => Ok(()),
+                })
+            }
+            Function::Each(function) => {
+                edges.try_for_each(|(input, edge)| send(edge, function(&context, &gradient, input)?))?;
+                drop((context, gradient));
+                free();
+                Ok(())
+            }
+        }
     }
 
     /// Gives back what was saved. Nodes that saved nothing go on working, as in PyTorch.
@@ -191,13 +249,13 @@ impl Node {
     /// Takes the parts of a node that no one else can reach yet.
     pub(super) fn into_parts(mut self) -> (Edges, Vec<Option<Slot>>, Function) {
         let saved = self.saved.write().take().map(|saved| saved.to_vec()).unwrap_or_default();
-        let nothing: Function = Box::new(|_, _| Ok(Vec::new()));
+        let nothing = Function::All(Box::new(|_, _| Ok(Vec::new())));
         (std::mem::take(&mut self.edges), saved, std::mem::replace(&mut self.function, nothing))
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        Waste::Node { _edges: std::mem::take(&mut self.edges), _saved: self.saved.write().take() }.discard();
+        Waste::Node { edges: std::mem::take(&mut self.edges), saved: self.saved.write().take() }.discard();
     }
 }

@@ -6,6 +6,7 @@ use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 
 use super::node::{Context, Edge, Function, Gradients, Node};
 use super::saved::{Saved, Slot};
+use crate::room::{check_memory, room};
 use crate::{Result, Tensor};
 
 /// Whether operations on tensors that require grad are recorded on this thread.
@@ -23,10 +24,22 @@ pub(crate) struct Record {
 impl Record {
     /// `None` if nothing needs recording: then the operation is done when its result is.
     pub fn new(name: &'static str, inputs: &[&Tensor]) -> Result<Option<Self>> {
-        if !is_recording() || !inputs.iter().any(|input| input.requires_grad()) {
+        Self::of(name, inputs.iter().copied())
+    }
+
+    /// As [`new`](Record::new), for as many inputs as a program likes.
+    pub fn of<'t>(
+        name: &'static str,
+        inputs: impl ExactSizeIterator<Item = &'t Tensor> + Clone,
+    ) -> Result<Option<Self>> {
+        if !is_recording() || !inputs.clone().any(Tensor::requires_grad) {
             return Ok(None);
         }
-        let edges = inputs.iter().map(|input| Edge::of(input)).collect::<Result<_>>()?;
+        check_memory()?;
+        let mut edges = room(inputs.len())?;
+        for input in inputs {
+            edges.push(Edge::of(input)?);
+        }
         Ok(Some(Record { name, edges, saved: Vec::new() }))
     }
 
@@ -77,7 +90,10 @@ impl Record {
         output: &Tensor,
         backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Arc<Node> {
-        let function: Function = Box::new(backward);
+        self.node_with(output, Function::All(Box::new(backward)))
+    }
+
+    fn node_with(self, output: &Tensor, function: Function) -> Arc<Node> {
         Node::new(self.name, self.edges, output, self.saved, function)
     }
 
@@ -87,10 +103,23 @@ impl Record {
         output: &Tensor,
         backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) {
+        self.finish_with(output, Function::All(Box::new(backward)));
+    }
+
+    /// As [`finish`](Record::finish), with a function that computes the gradient of one input.
+    pub fn finish_each(
+        self,
+        output: &Tensor,
+        backward: impl Fn(&Context<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync + 'static,
+    ) {
+        self.finish_with(output, Function::Each(Box::new(backward)));
+    }
+
+    fn finish_with(self, output: &Tensor, function: Function) {
         if !output.dtype().is_floating_point() {
             return;
         }
-        let node = self.node(output, backward);
+        let node = self.node_with(output, function);
         output.meta_mut().grad_fn = Some(node);
     }
 }

@@ -6,6 +6,7 @@ use interlock::accelerator::{Stream, current_stream};
 use interlock::state::ScopeGuard;
 
 use super::node::{Edge, stream_beside};
+use crate::room::out_of_memory;
 use crate::{Result, Tensor};
 
 /// Each node goes back on the stream of its operation. A gradient that comes from another stream is waited for
@@ -24,6 +25,8 @@ impl Streams {
         let Some(made_on) = stream_beside(gradient) else { return Ok(None) };
         let wanted = match edge {
             Edge::Leaf(leaf) => {
+                let needed = self.of_leaves.len().saturating_add(1);
+                self.of_leaves.try_reserve(1).map_err(|_| out_of_memory::<(usize, Stream)>(needed))?;
                 let first = self.of_leaves.entry(leaf.identity()).or_insert_with(|| made_on.clone());
                 note(&mut self.ends, first);
                 Some(&*first)

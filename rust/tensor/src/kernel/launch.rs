@@ -6,7 +6,8 @@ use std::sync::Arc;
 use interlock::accelerator::{Device, Stream, Work, check_interrupts, current_stream};
 
 use crate::element::Truth;
-use crate::shape::{Layout, checked_numel};
+use crate::room::check_memory;
+use crate::shape::{Layout, checked_ndim, checked_numel};
 use crate::storage::{Options, Place, Reach, Span, Storage};
 use crate::{Element, Error, Result, Tensor};
 
@@ -121,6 +122,7 @@ pub(crate) fn build<T: Element, A: Element, B: Element>(
     sources: [Option<&Tensor>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    checked_ndim(shape.len())?;
     build_as(op, place, Layout::contiguous(shape), sources, kernel)
 }
 
@@ -132,6 +134,7 @@ pub(crate) fn build_as<T: Element, A: Element, B: Element>(
     sources: [Option<&Tensor>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    check_memory()?;
     let count = checked_numel(&layout.shape, size_of::<T>())?;
     let storage = Storage::new(place, count.saturating_mul(size_of::<T>()))?;
     run(op, Target { storage: &storage, fresh: true }, sources, kernel)?;
@@ -161,6 +164,7 @@ pub(crate) fn build_in_parts<T: Element, A: Element, B: Element>(
             Ok(())
         });
     }
+    check_memory()?;
     let count = checked_numel(shape, size_of::<T>())?;
     let storage = Storage::new(place, count.saturating_mul(size_of::<T>()))?;
     let mut fresh = true;
@@ -206,6 +210,7 @@ pub(crate) fn change<T: Element, A: Element>(
     source: &Tensor,
     kernel: impl Fn(&mut [T], &[A]) + Send + Sync + 'static,
 ) -> Result<()> {
+    check_memory()?;
     let target = Target { storage: target.storage_handle(), fresh: false };
     run(op, target, [Some(source), None], move |out: &mut [T], a: &[A], _: &[Nothing]| {
         kernel(out, a);

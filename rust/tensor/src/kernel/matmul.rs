@@ -6,7 +6,7 @@ use gemm::Parallelism;
 use interlock::lifecycle::initialize_without_forks;
 
 use super::launch::{Parts, beside, build_in_parts, place_of};
-use super::{Plan, integer_product};
+use super::{Plan, integer_product, workspace};
 use crate::{Element, Result, Tensor};
 
 /// One matrix in memory: where it starts and how far apart its rows and columns are.
@@ -103,6 +103,7 @@ macro_rules! product_with_gemm {
                     return Ok(());
                 }
                 read_caches();
+                workspace::check(rows, columns, depth, size_of::<$float>())?;
                 // SAFETY: `fits` has checked that every element of all matrices lies in its slice; rows of `out` do
                 // not overlap, as they are at least their length apart; `out` is borrowed exclusively, so nothing
                 // overlaps it. Steps of elements inside a slice fit an isize.

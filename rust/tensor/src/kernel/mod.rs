@@ -7,6 +7,7 @@ mod matmul;
 mod plan;
 mod reduce;
 mod rows;
+mod workspace;
 
 pub(crate) use elementwise::{cast, map, map_as, scatter_add, update, zip};
 pub(crate) use launch::make;

@@ -27,7 +27,7 @@ impl Tensor {
     /// All elements in row-major order.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let plain = self.fetched()?.cast(T::DTYPE)?.contiguous()?;
-        let (start, end) = (plain.storage_offset(), plain.storage_offset() + plain.numel());
+        let (start, end) = (plain.storage_offset(), plain.storage_offset().saturating_add(plain.numel()));
         let mut values = room(plain.numel())?;
         plain.read(|data: &[T]| values.extend_from_slice(data.get(start..end).unwrap_or_default()));
         Ok(values)

@@ -1,8 +1,11 @@
 //! Several tensors as one.
 
+use interlock::accelerator::Device;
+
 use crate::autograd::Record;
-use crate::shape::dimension;
-use crate::{Error, Result, Tensor};
+use crate::room::room;
+use crate::shape::{checked_ndim, dimension};
+use crate::{DType, Error, Result, Tensor};
 
 /// The tensors one after the other along `dim`; their other sizes are equal.
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
@@ -24,57 +27,49 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     };
     let mut shape = first.shape().to_vec();
     let mut dtype = first.dtype();
-    let mut lengths = Vec::with_capacity(tensors.len());
+    // Where each tensor ends in the result, and whether it has no part of it.
+    let (mut ends, mut skipped) = (room(tensors.len())?, room(tensors.len())?);
+    let mut total = 0i64;
     for tensor in tensors {
         dtype = dtype.max(tensor.dtype());
-        if is_legacy_empty(&tensor) && first.ndim() != 1 {
-            lengths.push(0);
-            continue;
+        let is_skipped = is_legacy_empty(&tensor) && first.ndim() != 1;
+        if !is_skipped {
+            let (Some((own, length)), Some((expected, _))) = (other(tensor), other(first)) else {
+                return Err(none());
+            };
+            if own != expected {
+                return Err(Error::Shapes {
+                    op,
+                    left: first.shape().to_vec(),
+                    right: tensor.shape().to_vec(),
+                    allowed: "all sizes but that of the joined dimension must be equal",
+                });
+            }
+            total = total.saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
         }
-        let (Some((own, length)), Some((expected, _))) = (other(tensor), other(first)) else {
-            return Err(none());
-        };
-        if own != expected {
-            return Err(Error::Shapes {
-                op,
-                left: first.shape().to_vec(),
-                right: tensor.shape().to_vec(),
-                allowed: "all sizes but that of the joined dimension must be equal",
-            });
-        }
-        lengths.push(i64::try_from(length).unwrap_or(i64::MAX));
+        ends.push(total);
+        skipped.push(is_skipped);
     }
     if let Some(size) = shape.get_mut(at) {
-        *size = usize::try_from(lengths.iter().fold(0i64, |sum, &length| sum.saturating_add(length)))
-            .unwrap_or(usize::MAX);
+        *size = usize::try_from(total).unwrap_or(usize::MAX);
     }
-    let device = first.device();
-    if let Some(other) = tensors.iter().find(|tensor| tensor.device() != device) {
-        return Err(Error::Devices { op, left: device, right: other.device() });
-    }
-    let out = Tensor::zeros(&shape, (dtype, device))?;
+    let out = joined(op, tensors, dtype, &shape)?;
     let mut start = 0;
-    for (tensor, &length) in tensors.iter().zip(&lengths).filter(|(tensor, _)| tensor.numel() > 0) {
-        let part = out.detached().slice(dim, Some(start), Some(start + length), 1)?;
-        part.detached().copy_(&tensor.detached())?;
-        start += length;
+    for (tensor, &end) in tensors.iter().zip(&ends) {
+        if tensor.numel() > 0 {
+            out.slice(dim, Some(start), Some(end), 1)?.detached().copy_(&tensor.detached())?;
+        }
+        start = end;
     }
     // The parts were written before anyone could see the result.
     out.storage_handle().set_version(0);
-    let inputs: Vec<&Tensor> = tensors.iter().collect();
-    let is_skipped: Vec<bool> = tensors.iter().map(|tensor| tensor.ndim() != first.ndim()).collect();
-    if let Some(record) = Record::new("CatBackward0", &inputs)? {
-        record.finish(&out, move |context, gradient| {
-            let mut start = 0;
-            let parts = lengths.iter().zip(&is_skipped).enumerate().map(|(input, (&length, &is_skipped))| {
-                let from = start;
-                start += length;
-                context.gradient(input, || match is_skipped {
-                    true => Tensor::zeros(&[0], gradient.options()),
-                    false => gradient.slice(dim, Some(from), Some(from + length), 1),
-                })
-            });
-            parts.collect()
+    if let Some(record) = Record::of("CatBackward0", tensors.iter())? {
+        record.finish_each(&out, move |_, gradient, input| {
+            if skipped.get(input).copied().unwrap_or_default() {
+                return Tensor::zeros(&[0], gradient.options());
+            }
+            let before = input.checked_sub(1).and_then(|before| ends.get(before));
+            gradient.slice(dim, Some(before.copied().unwrap_or(0)), ends.get(input).copied(), 1)
         });
     }
     Ok(out)
@@ -82,18 +77,45 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
 
 /// Tensors of one shape along a new dimension `dim`.
 pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
-    let first = tensors.first().map(Tensor::shape).unwrap_or_default();
-    if let Some(other) = tensors.iter().find(|tensor| tensor.shape() != first) {
+    let op = "stack";
+    let none = || Error::Value { op, message: "at least one tensor is needed".to_owned() };
+    let first = tensors.first().ok_or_else(none)?;
+    if let Some(other) = tensors.iter().find(|tensor| tensor.shape() != first.shape()) {
         return Err(Error::Shapes {
-            op: "stack",
-            left: first.to_vec(),
+            op,
+            left: first.shape().to_vec(),
             right: other.shape().to_vec(),
             allowed: "all shapes must be equal",
         });
     }
-    let at = i64::try_from(dimension("stack", dim, first.len() + 1)?).unwrap_or(0);
-    let tensors = tensors.iter().map(|tensor| tensor.unsqueeze(at)).collect::<Result<Vec<_>>>()?;
-    cat(&tensors, at)
+    checked_ndim(first.ndim() + 1)?;
+    let at = dimension(op, dim, first.ndim() + 1)?;
+    let dim = i64::try_from(at).unwrap_or(0);
+    let mut shape = first.shape().to_vec();
+    shape.insert(at, tensors.len());
+    let dtype = tensors.iter().map(Tensor::dtype).fold(first.dtype(), DType::max);
+    let out = joined(op, tensors, dtype, &shape)?;
+    if first.numel() > 0 {
+        for (place, tensor) in (0i64..).zip(tensors) {
+            out.select(dim, place)?.detached().copy_(&tensor.detached())?;
+        }
+    }
+    out.storage_handle().set_version(0);
+    if let Some(record) = Record::of("StackBackward0", tensors.iter())? {
+        record.finish_each(&out, move |_, gradient, input| {
+            gradient.select(dim, i64::try_from(input).unwrap_or(i64::MAX))
+        });
+    }
+    Ok(out)
+}
+
+/// The result of joining tensors, which must be on one device, before their elements are written.
+fn joined(op: &'static str, tensors: &[Tensor], dtype: DType, shape: &[usize]) -> Result<Tensor> {
+    let device = tensors.first().map_or(Device::CPU, Tensor::device);
+    if let Some(other) = tensors.iter().find(|tensor| tensor.device() != device) {
+        return Err(Error::Devices { op, left: device, right: other.device() });
+    }
+    Tensor::zeros(shape, (dtype, device))
 }
 
 #[cfg(test)]

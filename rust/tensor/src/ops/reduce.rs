@@ -29,7 +29,7 @@ fn reduced(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<Re
                 {
                     return Err(Error::Value {
                         op,
-                        message: format!("dimension {dim} is named twice in {dims:?}"),
+                        message: format!("dim must name each dimension once, got {dim} twice"),
                     });
                 }
             }

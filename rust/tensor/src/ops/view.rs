@@ -1,7 +1,8 @@
 //! Views: other shapes and strides of the same memory.
 
 use crate::autograd::{Record, track_view};
-use crate::shape::{Layout, dimension, infer_size, pairs, view_strides};
+use crate::room::check_memory;
+use crate::shape::{Layout, checked_ndim, dimension, infer_size, pairs, view_strides};
 use crate::{Error, Result, Tensor};
 
 /// A view of `source`, with the function that takes a gradient of the view back to one of `source`.
@@ -11,6 +12,7 @@ pub(super) fn view(
     layout: Layout,
     backward: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    check_memory()?;
     let out = source.alias(layout);
     if source.is_inference() {
         // A view of an inference tensor is one itself, outside of inference mode, too: it has no history.
@@ -132,7 +134,7 @@ impl Tensor {
 
     /// A dimension of size 1 put in at `dim` (from `-ndim - 1` to `ndim`).
     pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
-        crate::shape::checked_ndim(self.ndim() + 1)?;
+        checked_ndim(self.ndim() + 1)?;
         let at = dimension("unsqueeze", dim, self.ndim() + 1)?;
         let mut dims = pairs(self.layout());
         let stride = dims.get(at).map_or(1, |&(size, stride)| stride.saturating_mul(size));
@@ -153,6 +155,7 @@ impl Tensor {
 
     /// Dimensions of size 1 repeated without a copy; -1 keeps a size. New dimensions come first.
     pub fn expand(&self, sizes: &[i64]) -> Result<Tensor> {
+        checked_ndim(sizes.len())?;
         let misfit = || Error::Shape {
             op: "expand",
             given: self.shape().to_vec(),
