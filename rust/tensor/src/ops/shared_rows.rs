@@ -14,8 +14,6 @@ use crate::{Result, Tensor};
 struct Places {
     /// The dimensions that repeat no place, then those that do.
     order: Vec<i64>,
-    /// The rows of the tensor with its dimensions in that order: all elements that share a place with a row.
-    all: Rows,
     /// The rows of the tensor without the dimensions that repeat places.
     once: Rows,
     /// Where that tensor lies.
@@ -59,15 +57,11 @@ impl Places {
         let places = Arc::new(places);
         let head_own = head.iter().filter(|dim| !dim.3).count();
         let tail: Vec<usize> = own.iter().skip(head_own).map(|dim| dim.1).collect();
-        let shaped = |more: &[usize]| {
-            let row: Vec<usize> = tail.iter().chain(more).copied().collect();
-            let shape = std::iter::once(places.len()).chain(row.iter().copied()).collect();
-            Rows { places: places.clone(), length: row.iter().product(), shape }
-        };
+        let shape = std::iter::once(places.len()).chain(tail.iter().copied()).collect();
+        let once = Rows { places, length: tail.iter().product(), shape };
         Ok(Places {
             order: own.iter().chain(&repeated).map(|dim| dim.0).collect(),
-            all: shaped(&sizes(&repeated)),
-            once: shaped(&[]),
+            once,
             layout: Layout {
                 shape: sizes(&own),
                 strides: own.iter().map(|dim| dim.2).collect(),
@@ -77,15 +71,24 @@ impl Places {
     }
 }
 
+/// The same rows of a tensor of `shape`, which has the dimensions that repeat places behind the others. In a gradient
+/// their size may be 1, because the place has one gradient.
+fn with_repeats(once: &Rows, own: usize, shape: &[usize]) -> Rows {
+    let repeats = shape.get(own..).unwrap_or_default();
+    let length = repeats.iter().fold(once.length, |length, &size| length.saturating_mul(size));
+    let shape = once.shape.iter().chain(repeats).copied().collect();
+    Rows { places: once.places.clone(), length, shape }
+}
+
 impl Tensor {
     /// Writes `value`, of at most one element, to rows that are counted over the first `leading` dimensions. Each
     /// place in memory is written once, and with it all elements that share it.
     pub(super) fn put_one(&self, leading: usize, rows: &Rows, value: &Tensor) -> Result<()> {
-        let Places { order, all, once, layout } = Places::of(self.layout(), leading, rows)?;
-        let (all, shape) = (Arc::new(all), value.shape().to_vec());
+        let Places { order, once, layout } = Places::of(self.layout(), leading, rows)?;
+        let (once, own, shape) = (Arc::new(once), layout.shape.len(), value.shape().to_vec());
         let work = |record: Option<&mut Record>| {
             if let Some(record) = record {
-                record.keep(all.clone());
+                record.keep(once.clone());
             }
             let target = self.alias(layout);
             let whole = target.contiguous_copy()?;
@@ -99,14 +102,19 @@ impl Tensor {
             dispatch!(self.dtype(), T => kernel::update(PUT, &target, &whole, |_: T, new: T| new))
         };
         let backward = move |context: &Context<'_>, gradient: &Tensor| {
-            let rows: Arc<Rows> = context.kept(0)?;
+            let ordered = gradient.permute(&order)?;
+            let rows = Arc::new(with_repeats(&*context.kept::<Rows>(0)?, own, ordered.shape()));
             let left = context.gradient(0, || {
                 let left = gradient.contiguous_copy()?;
                 left.permute(&order)?.put(&rows, &Tensor::zeros(&rows.shape, gradient.options())?)?;
                 Ok(left)
             })?;
-            let of_value = context
-                .gradient(1, || gradient.permute(&order)?.pick(&rows)?.sum(None, false)?.reshaped(&shape))?;
+            let of_value = context.gradient(1, || {
+                if shape.contains(&0) {
+                    return Tensor::zeros(&shape, gradient.options());
+                }
+                ordered.pick(&rows)?.sum(None, false)?.reshaped(&shape)
+            })?;
             Ok(vec![left, of_value])
         };
         self.change_shared(PUT, "IndexPutBackward0", &[value], work, backward).map(drop)
