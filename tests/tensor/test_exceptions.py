@@ -62,7 +62,8 @@ CALLS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize(
-    "exception", [KeyboardInterrupt(), MemoryError(), ValueError("own"), TypeError("own"), OverflowError("own")]
+    "exception",
+    [KeyboardInterrupt(), MemoryError(), ValueError("own"), TypeError("own"), OverflowError("own")],
 )
 def test_an_exception_raised_in_index_passes_unchanged(
     call: Callable[[Any], object], exception: BaseException

@@ -63,7 +63,9 @@ def test_a_result_with_history_is_changed_in_place(operation: Callable[[Tensor],
 
 
 @pytest.mark.parametrize("operation", RESULTS.values(), ids=RESULTS)
-def test_a_result_made_in_inference_mode_is_an_inference_tensor(operation: Callable[[Tensor], Tensor]) -> None:
+def test_a_result_made_in_inference_mode_is_an_inference_tensor(
+    operation: Callable[[Tensor], Tensor],
+) -> None:
     with inference_mode():
         result = operation(numbers())
         assert not result.requires_grad

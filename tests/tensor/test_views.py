@@ -214,3 +214,20 @@ def test_cat_gives_gradients_of_shape_0_to_the_tensors_it_skips() -> None:
     ones = interlock.ones(1, 2, requires_grad=True)
     interlock.cat([nothing, ones], 1).sum().backward()
     assert (nothing.grad.shape, ones.grad.tolist()) == ((0,), [[1.0, 1.0]])
+
+
+def test_separated_index_tensors_are_refused() -> None:
+    x = interlock.arange(24).view(2, 3, 4)
+    one = interlock.tensor([0])
+    with pytest.raises(IndexError, match="side by side"):
+        x[one, :, one]
+    with pytest.raises(IndexError, match="side by side"):
+        x[one, None, one] = 1
+
+
+def test_operands_that_overlap_the_target_are_read_first() -> None:
+    x = interlock.arange(4.0)
+    x[1:].add_(x[:-1])
+    assert x.tolist() == [0.0, 1.0, 3.0, 5.0]
+    x[1:].copy_(x[:-1])
+    assert x.tolist() == [0.0, 0.0, 1.0, 3.0]
