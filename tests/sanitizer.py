@@ -4,5 +4,11 @@ from __future__ import annotations
 
 import os
 
-IS_PRELOADED = "asan" in os.environ.get("LD_PRELOAD", "")
+PRELOADED = os.environ.get("LD_PRELOAD", "")
+IS_PRELOADED = "asan" in PRELOADED
 """The sanitizer reserves terabytes of address space and ends the process if it cannot map more."""
+
+
+def preloaded(variables: dict[str, str]) -> dict[str, str]:
+    """Return an environment for a child in which nothing is preloaded but the sanitizer."""
+    return variables | {"LD_PRELOAD": PRELOADED if IS_PRELOADED else ""}

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import sanitizer
+
 COMPILER = shutil.which("cc")
 
 NEEDS_COMPILER = pytest.mark.skipif(
@@ -78,5 +80,5 @@ def build(folder: Path, soname: str, source: str, needs: Path | None = None) -> 
 
 def environment(*folders: Path, **more: str) -> dict[str, str]:
     """An environment in which the loader is told of these folders, and of no others by variables."""
-    none = dict.fromkeys(("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX", "LD_PRELOAD"), "")
-    return none | {"LD_LIBRARY_PATH": ":".join(map(str, folders))} | more
+    none = dict.fromkeys(("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"), "")
+    return sanitizer.preloaded(none) | {"LD_LIBRARY_PATH": ":".join(map(str, folders))} | more

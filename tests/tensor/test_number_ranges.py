@@ -225,6 +225,55 @@ def test_other_writes_into_an_expanded_tensor_are_refused() -> None:
     assert (x.tolist(), x._version) == ([1, 1, 1], 0)
 
 
+def test_assigning_one_value_to_positions_of_an_expanded_tensor_fills_them() -> None:
+    diagonal = interlock.tensor([[True, False, False], [False, True, False], [False, False, True]])
+    for index in (diagonal, interlock.tensor([0, 1]), [2], (slice(None), [0, 1, 2])):
+        for value in (7.0, interlock.tensor(7.0), interlock.tensor([[7.0]])):
+            row = interlock.arange(3.0)
+            x = row.expand(3, 3)
+            x[index] = value
+            assert row.tolist() == [7.0, 7.0, 7.0]
+            assert row._version == 1
+    column = interlock.arange(3.0).reshape(3, 1)
+    column.expand(3, 4)[[2, 0]] = 5.0
+    assert column.tolist() == [[5.0], [1.0], [5.0]]
+    middle = interlock.arange(4.0).reshape(2, 1, 2)
+    middle.expand(2, 3, 2)[:, [1], [0]] = 9.0
+    assert middle.tolist() == [[[9.0, 1.0]], [[9.0, 3.0]]]
+    mask = interlock.tensor([[True, False, False]]).expand(3, 3)
+    mask[mask] = mask.sum().reshape(1, 1)
+    assert mask.tolist() == [[True, False, False]] * 3
+
+
+def test_assigning_no_value_to_positions_of_an_expanded_tensor_changes_nothing() -> None:
+    row = interlock.arange(3.0)
+    x = row.expand(3, 3)
+    x[interlock.zeros(3, 3, dtype=interlock.bool)] = interlock.tensor([])
+    x[interlock.zeros(3, 3, dtype=interlock.bool)] = interlock.tensor([1.0])
+    assert row.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_assigning_one_value_to_an_expanded_tensor_has_gradients() -> None:
+    leaf = interlock.arange(3.0, requires_grad=True)
+    value = interlock.tensor([7.0], requires_grad=True)
+    weights = interlock.arange(9.0).reshape(3, 3)
+    x = (leaf * 2).expand(3, 3)
+    x[(slice(None), [0])] = value
+    assert x.tolist() == [[7.0, 2.0, 4.0]] * 3
+    (x * weights).sum().backward()
+    assert leaf.grad is not None
+    assert value.grad is not None
+    assert leaf.grad.tolist() == [0.0, 24.0, 30.0]
+    assert value.grad.tolist() == [9.0]
+
+
+def test_assigning_several_values_to_one_place_is_refused() -> None:
+    x = interlock.arange(3.0).expand(3, 3)
+    with pytest.raises(RuntimeError, match="share one place in memory"):
+        x[interlock.tensor([0, 1])] = interlock.tensor([[1.0], [2.0]])
+    assert x.tolist() == [[0.0, 1.0, 2.0]] * 3
+
+
 def test_fill_takes_a_tensor_without_dimensions_only() -> None:
     x = interlock.zeros(3)
     with pytest.raises(RuntimeError, match="without dimensions"):

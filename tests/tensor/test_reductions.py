@@ -105,3 +105,12 @@ def test_cross_entropy_names_shapes_and_types_that_do_not_fit() -> None:
         interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 1, 2]))
     with pytest.raises(TypeError, match="float32"):
         interlock.cross_entropy(interlock.zeros(2, 3), interlock.zeros(2))
+
+
+def test_cross_entropy_takes_rows_of_classes_and_class_indices() -> None:
+    classes = interlock.tensor([0, 1])
+    for scores in (interlock.ones(2), interlock.ones(2, 2, 2)):
+        with pytest.raises(RuntimeError, match=r"\[samples, classes\]"):
+            interlock.cross_entropy(scores, classes)
+    with pytest.raises((RuntimeError, TypeError)):
+        interlock.cross_entropy(interlock.ones(2, 2), interlock.ones(2, 2))

@@ -52,3 +52,9 @@ def test_views_of_integers_made_without_grad_can_be_written() -> None:
         view = target[:1]
     view.copy_(interlock.ones(1, requires_grad=True))
     assert (target.tolist(), view.requires_grad) == ([1, 0], False)
+
+
+def test_a_sum_in_integers_does_not_require_grad() -> None:
+    x = interlock.ones(2, requires_grad=True)
+    for result in (x.sum(dtype=interlock.int64), x.sum(0, dtype=interlock.int64)):
+        assert (result.requires_grad, result.grad_fn, result.tolist()) == (False, None, 2)

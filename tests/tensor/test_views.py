@@ -303,3 +303,20 @@ def test_sizes_of_more_than_64_dimensions_are_refused() -> None:
         with pytest.raises(RuntimeError, match="at most 64 dimensions"):
             refused()
     assert interlock.zeros([1] * 64).ndim == one.expand([1] * 64).ndim == 64
+
+
+def test_separated_index_tensors_are_refused() -> None:
+    x = interlock.arange(24).view(2, 3, 4)
+    one = interlock.tensor([0])
+    with pytest.raises(IndexError, match="side by side"):
+        x[one, :, one]
+    with pytest.raises(IndexError, match="side by side"):
+        x[one, None, one] = 1
+
+
+def test_operands_that_overlap_the_target_are_read_first() -> None:
+    x = interlock.arange(4.0)
+    x[1:].add_(x[:-1])
+    assert x.tolist() == [0.0, 1.0, 3.0, 5.0]
+    x[1:].copy_(x[:-1])
+    assert x.tolist() == [0.0, 0.0, 1.0, 3.0]

@@ -23,6 +23,7 @@ mod state;
 mod submodule;
 mod tensor;
 mod trace;
+mod whole;
 
 /// The Rust side of interlock.
 #[pymodule(name = "_core", module = "interlock", gil_used = false)]

@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
 use super::integer::integer;
 use crate::detached::detached;
 use crate::errors::{IntoPython, exception};
+use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(allocator_keys, module)?)?;
@@ -172,7 +173,11 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
                 return Err(wrong_type(key, "a float", given));
             }
             // An int that is too large for a float is too large in any case.
-            Ok(Value::Fraction(given.extract().unwrap_or(f64::INFINITY)))
+            let value = match given.cast::<PyInt>() {
+                Ok(whole) => whole::float64(whole).unwrap_or(f64::INFINITY),
+                Err(_) => given.extract()?,
+            };
+            Ok(Value::Fraction(value))
         }
         Value::Divisions(_) => match given.cast::<PyMapping>() {
             Ok(by_size) => by_size_of(key, by_size).map(Value::Divisions),

@@ -12,6 +12,7 @@ use pyo3::types::{PyBool, PyInt, PyString, PyTuple, PyType};
 use crate::detached::detached_with_environment;
 use crate::errors::{IntoPython, exception, raised};
 use crate::trace;
+use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Device>()
@@ -178,5 +179,6 @@ fn checked_index(given: &Bound<'_, PyAny>) -> PyResult<i64> {
             format!("a device is a device, a str or an int (its index), got a value of type {class}");
         return Err(PyTypeError::new_err(message));
     };
-    number.extract().map_err(|_| exception(given.py(), &Error::DeviceIndex { given: number.to_string() }))
+    whole::int64(number)
+        .ok_or_else(|| exception(given.py(), &Error::DeviceIndex { given: whole::text(number) }))
 }

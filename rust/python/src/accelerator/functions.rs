@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 use interlock::accelerator::{Serving, Stream as CoreStream, Work};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::exchange::{Calls, Exchange, Function, Kept, Pending, call_in_python, locked};
 use super::stream;
@@ -51,8 +51,8 @@ impl Launch {
             let message = format!("accelerator.launch takes a function, got a value of type {class}");
             return Err(PyTypeError::new_err(message));
         }
-        let name = function.getattr("__qualname__").and_then(|name| name.extract::<String>());
-        let name = name.or_else(|_| function.get_type().name()?.extract())?;
+        let name = function.getattr_opt("__qualname__")?.and_then(|name| name.cast_into::<PyString>().ok());
+        let name = name.map_or_else(|| function.get_type().name(), Ok)?.to_string_lossy().into_owned();
         let function = Function {
             function: Released::new(function),
             arguments: Released::new(args),

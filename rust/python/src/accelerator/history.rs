@@ -10,6 +10,7 @@ use super::device;
 use super::integer::integer;
 use crate::detached::detached;
 use crate::errors::{IntoPython, exception};
+use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Recording>()?;
@@ -112,7 +113,15 @@ fn entry_of(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
     };
     let pool: Option<(u64, u64)> = match optional_key(entry, "pool_id")? {
         Some(pool) => {
-            Some(pool.extract().map_err(|_| malformed(entry.py(), "a pool_id", &pool.to_string()))?)
+            let pair = pool.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
+            let halves = match pair {
+                Ok((first, second)) => (half(&first)?, half(&second)?),
+                Err(_) => (None, None),
+            };
+            let (Some(first), Some(second)) = halves else {
+                return Err(malformed(entry.py(), "a pool_id", &pool.str()?.to_string()));
+            };
+            Some((first, second))
         }
         None => None,
     };
@@ -127,6 +136,11 @@ fn entry_of(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
         cause: cause.as_deref().and_then(Cause::named),
         stack: None,
     })
+}
+
+/// One number of a pool's two.
+fn half(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    Ok(whole::index(given)?.and_then(|number| whole::uint64(&number)))
 }
 
 fn number<T: TryFrom<i128>>(entry: &Bound<'_, PyAny>, name: &'static str) -> PyResult<T> {

@@ -3,9 +3,10 @@
 use interlock::Error;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt};
+use pyo3::types::PyBool;
 
 use crate::errors::exception;
+use crate::whole;
 
 /// The number that was given as `name`, which takes what `allowed` says. True and False are ints to Python, not to
 /// us; what says of itself that it is a whole number is one.
@@ -14,15 +15,15 @@ pub(super) fn integer<T: TryFrom<i128>>(
     name: &'static str,
     allowed: &str,
 ) -> PyResult<T> {
-    let is_number = given.is_instance_of::<PyInt>() || given.hasattr("__index__")?;
-    if given.is_instance_of::<PyBool>() || !is_number {
+    let number = if given.is_instance_of::<PyBool>() { None } else { whole::index(given)? };
+    let Some(number) = number else {
         let class = given.get_type().name()?;
         return Err(PyTypeError::new_err(format!("{name} takes an int, got a value of type {class}")));
-    }
-    let number = given.call_method0("__index__")?;
-    let fits = number.extract::<i128>().ok().and_then(|number| T::try_from(number).ok());
+    };
+    let value = whole::int64(&number).map(i128::from).or_else(|| whole::uint64(&number).map(i128::from));
+    let fits = value.and_then(|value| T::try_from(value).ok());
     fits.ok_or_else(|| {
-        let error = Error::Argument { name, given: number.to_string(), allowed: allowed.to_owned() };
+        let error = Error::Argument { name, given: whole::text(&number), allowed: allowed.to_owned() };
         exception(given.py(), &error)
     })
 }

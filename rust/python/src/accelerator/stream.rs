@@ -17,6 +17,7 @@ use crate::detached::{detached, wait};
 use crate::errors::IntoPython;
 use crate::released::Released;
 use crate::trace;
+use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Stream>()
@@ -235,7 +236,7 @@ pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
     if let Ok(stream) = given.cast::<Stream>() {
         return Ok(stream.get().core.clone());
     }
-    let Ok(protocol) = given.getattr("__cuda_stream__") else {
+    let Some(protocol) = given.getattr_opt("__cuda_stream__")? else {
         let message = format!(
             "a stream is a Stream or has __cuda_stream__, got a value of type {}",
             given.get_type().name()?
@@ -244,7 +245,7 @@ pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
     };
     // A few libraries made it an attribute before the protocol was settled.
     let told = if protocol.is_callable() { protocol.call0()? } else { protocol };
-    let Ok((0, handle)) = told.extract::<(u32, u64)>() else {
+    let Some(handle) = handle_of(&told)? else {
         let message = format!("__cuda_stream__ tells version 0 and a handle, got {}", told.repr()?);
         return Err(PyTypeError::new_err(message));
     };
@@ -252,6 +253,16 @@ pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
     // SAFETY: an object with `__cuda_stream__` promises by that protocol that the handle is its stream, which is valid
     // as long as the object is. The driver refuses a number that cannot be a stream of the current device.
     detached(py, || unsafe { CoreStream::external(None, handle, Some(owner)) }).into_python(py)
+}
+
+/// The handle of a pair of version 0 and a handle.
+fn handle_of(pair: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    let Ok((version, handle)) = pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
+        return Ok(None);
+    };
+    let version = whole::index(&version)?.and_then(|version| whole::int64(&version));
+    let handle = whole::index(&handle)?.and_then(|handle| whole::uint64(&handle));
+    Ok(handle.filter(|_| version == Some(0)))
 }
 
 /// The same where none may be given.

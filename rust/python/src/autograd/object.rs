@@ -211,7 +211,7 @@ unsafe extern "C" fn get_state(object: *mut ffi::PyObject, _: *mut ffi::PyObject
         // SAFETY: a method of these classes, called with one of their objects.
         let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
         // Only objects of a subclass may have attributes.
-        let attributes = object.getattr("__dict__").ok();
+        let attributes = object.getattr_opt("__dict__")?;
         Ok((manager.mode(), attributes).into_pyobject(py)?.into_any().into_ptr())
     })
 }

@@ -11,12 +11,13 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use crate::errors::IntoPython;
 use crate::object::{hot_or_minus_one, or_null};
 use crate::site;
+use crate::whole;
 
 /// How much of an unsuitable value a message shows.
 const LONGEST_SHOWN: usize = 60;
 
-/// What a program gave, for the core to check. Fails only where asking a value for its text is
-/// interrupted.
+/// What a program gave, for the core to check. Fails where `__index__` of a value raises, and where asking a value for
+/// its text is interrupted.
 #[inline]
 pub(super) fn given<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
     match plain(value) {
@@ -34,7 +35,7 @@ fn plain<'a>(value: &'a Bound<'_, PyAny>) -> Option<Given<'a>> {
     } else if value.is_none() {
         Some(Given::None)
     } else if let Ok(number) = value.cast::<PyInt>() {
-        Some(number.extract().map_or_else(|_| huge_integer(number), Given::Integer))
+        Some(whole::int64(number).map_or_else(|| huge_integer(number), Given::Integer))
     } else if let Ok(number) = value.cast_exact::<PyFloat>() {
         Some(Given::Float(number.value()))
     } else {
@@ -64,7 +65,7 @@ fn unusual<'a>(value: &Bound<'_, PyAny>) -> PyResult<Given<'a>> {
         Ok(Given::List(tuple.iter().map(item).collect()))
     } else if let Ok(list) = value.cast::<PyList>() {
         Ok(Given::List(list.iter().map(item).collect()))
-    } else if let Some(number) = whole_number(value) {
+    } else if let Some(number) = whole_number(value)? {
         Ok(number)
     } else if let Ok(number) = value.cast::<PyFloat>() {
         Ok(Given::Float(number.value()))
@@ -74,14 +75,12 @@ fn unusual<'a>(value: &Bound<'_, PyAny>) -> PyResult<Given<'a>> {
 }
 
 /// What says of itself that it is a whole number, as those of NumPy do; but no member of an enumeration.
-fn whole_number(value: &Bound<'_, PyAny>) -> Option<Given<'static>> {
-    if value.get_type().hasattr("__members__").unwrap_or(true) || !value.hasattr("__index__").unwrap_or(false)
-    {
-        return None;
+fn whole_number(value: &Bound<'_, PyAny>) -> PyResult<Option<Given<'static>>> {
+    if value.get_type().hasattr("__members__")? {
+        return Ok(None);
     }
-    // SAFETY: a new reference, or null with an error set, which is taken off again.
-    let number = unsafe { Bound::from_owned_ptr_or_err(value.py(), ffi::PyNumber_Index(value.as_ptr())) };
-    plain(&number.ok()?).map(Given::into_owned)
+    let number = whole::index(value)?;
+    Ok(number.and_then(|number| plain(&number).map(Given::into_owned)))
 }
 
 /// The value and its type, for a message.

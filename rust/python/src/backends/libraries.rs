@@ -12,6 +12,7 @@ use pyo3::types::{PyInt, PyList, PyString, PyType};
 use super::convert::shown;
 use crate::detached::detached_with_environment;
 use crate::errors::{IntoPython, exception};
+use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(library_names, module)?)?;
@@ -152,10 +153,10 @@ impl VerboseScope {
         let Ok(number) = level.cast::<PyInt>() else {
             return Err(exception(py, &Error::FlagType { name, given: shown(level)?, allowed }));
         };
-        match number.extract() {
-            Ok(level) => libraries::VerboseScope::new(library, level).into_python(py).map(VerboseScope),
+        match whole::int64(number) {
+            Some(level) => libraries::VerboseScope::new(library, level).into_python(py).map(VerboseScope),
             // It does not fit into 64 bits.
-            Err(_) => Err(exception(py, &Error::FlagValue { name, given: shown(level)?, allowed })),
+            None => Err(exception(py, &Error::FlagValue { name, given: shown(level)?, allowed })),
         }
     }
 

@@ -11,6 +11,7 @@ use super::dtype::DType;
 use super::{Tensor, numpy, room};
 use crate::accelerator;
 use crate::errors::raised;
+use crate::whole;
 
 pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
     given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
@@ -22,52 +23,66 @@ pub(super) fn wrong_type(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> 
 }
 
 /// The exception for an int that int64 cannot hold.
-fn too_large(what: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    let message = format!("{what} must be an int that int64 can hold, got {}", int_text(given));
+fn too_large(what: &str, given: &Bound<'_, PyInt>) -> PyErr {
+    let message = format!("{what} must be an int that int64 can hold, got {}", whole::text(given));
     raised(given.py(), "ArgumentError", message)
 }
 
-/// An int in a message: Python refuses to write ints of many digits.
-pub(super) fn int_text(given: &Bound<'_, PyAny>) -> String {
-    given
-        .extract::<i128>()
-        .map_or_else(|_| "an int of more than 128 bits".to_owned(), |value| value.to_string())
+/// A bool, float or int of Python.
+pub(super) enum Plain<'py> {
+    Bool(bool),
+    Float(f64),
+    Int(Bound<'py, PyInt>),
+}
+
+impl<'py> Plain<'py> {
+    fn of_python(given: &Bound<'py, PyAny>) -> Option<Self> {
+        if let Ok(value) = given.cast::<PyBool>() {
+            Some(Plain::Bool(value.is_true()))
+        } else if let Ok(value) = given.cast::<PyFloat>() {
+            Some(Plain::Float(value.value()))
+        } else {
+            given.cast::<PyInt>().ok().map(|value| Plain::Int(value.clone()))
+        }
+    }
+
+    /// A number of Python or NumPy, or `None` for anything else. The errors are those of the object's own code.
+    pub fn of(given: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        let plain = Self::of_python(given);
+        if plain.is_some() {
+            return Ok(plain);
+        }
+        // NumPy's scalars are numbers to Python's tower, and arrays and tensors are not.
+        if given.hasattr("dtype")? && given.hasattr("item")? && given.hasattr("__array_priority__")? {
+            let ndim = given.getattr_opt("ndim")?.and_then(|ndim| ndim.cast_into::<PyInt>().ok());
+            let is_scalar = ndim.and_then(|ndim| whole::int64(&ndim)) == Some(0);
+            if is_scalar && !given.is_instance_of::<Tensor>() {
+                return Ok(Self::of_python(&given.call_method0("item")?));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The value. As in PyTorch, ints that 64 bits cannot hold raise OverflowError. Those that are only too large for
+    /// a sign raise ArgumentError.
+    pub fn scalar(&self, what: &str) -> PyResult<Scalar> {
+        match self {
+            Plain::Bool(value) => Ok(Scalar::Bool(*value)),
+            Plain::Float(value) => Ok(Scalar::Float(*value)),
+            Plain::Int(given) => whole::int64(given).map(Scalar::Int).ok_or_else(|| {
+                let error = too_large(what, given);
+                match whole::uint64(given) {
+                    Some(_) => error,
+                    None => PyOverflowError::new_err(error.value(given.py()).to_string()),
+                }
+            }),
+        }
+    }
 }
 
 /// A number of Python or NumPy, or `None` for anything else.
-///
-/// As in PyTorch, ints that 64 bits cannot hold raise OverflowError. Those that are only too large for a sign raise
-/// ArgumentError.
 pub(super) fn number(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
-    if let Ok(value) = given.cast::<PyBool>() {
-        return Ok(Some(Scalar::Bool(value.is_true())));
-    }
-    if let Ok(value) = given.cast::<PyFloat>() {
-        return Ok(Some(Scalar::Float(value.value())));
-    }
-    if let Ok(value) = given.cast::<PyInt>() {
-        if let Ok(value) = value.extract() {
-            return Ok(Some(Scalar::Int(value)));
-        }
-        let error = too_large(what, given);
-        if value.extract::<u64>().is_ok() {
-            return Err(error);
-        }
-        return Err(PyOverflowError::new_err(error.value(given.py()).to_string()));
-    }
-    // NumPy's scalars are numbers to Python's tower, and arrays and tensors are not.
-    if given.hasattr("dtype")? && given.hasattr("item")? && given.hasattr("__array_priority__")? {
-        let is_scalar =
-            given.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 0);
-        if is_scalar && !given.is_instance_of::<Tensor>() {
-            let item = given.call_method0("item")?;
-            let plain = item.is_instance_of::<PyBool>()
-                || item.is_instance_of::<PyInt>()
-                || item.is_instance_of::<PyFloat>();
-            return if plain { number(what, &item) } else { Ok(None) };
-        }
-    }
-    Ok(None)
+    Plain::of(given)?.map(|plain| plain.scalar(what)).transpose()
 }
 
 /// A number, or a tensor with one element.
@@ -125,13 +140,8 @@ pub(super) fn integer(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64> {
     if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
         return Err(wrong_type(what, "an int", given));
     }
-    if given.is_instance_of::<PyInt>() {
-        return given.extract().map_err(|_| too_large(what, given));
-    }
-    match given.call_method0("__index__") {
-        Ok(index) => index.extract().map_err(|_| too_large(what, &index)),
-        Err(_) => Err(wrong_type(what, "an int", given)),
-    }
+    let index = whole::index(given)?.ok_or_else(|| wrong_type(what, "an int", given))?;
+    whole::int64(&index).ok_or_else(|| too_large(what, &index))
 }
 
 /// Integers given one by one or as one tuple or list.

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::detached::detached;
+use crate::whole;
 use pyo3::types::{PyBytes, PyTuple};
 
 use super::arguments::{dtype, integers, one_or_more, place, scalar, shape, wrong_type};
@@ -283,11 +284,15 @@ fn randn(
 /// Restarts the process's random numbers: after the same seed the same calls give the same numbers.
 #[pyfunction]
 fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
-    let negative: Option<i64> = seed.extract().ok();
-    let given: Option<u64> = negative.map(i64::cast_unsigned).or_else(|| seed.extract().ok());
-    let seed = given
-        .ok_or_else(|| PyRuntimeError::new_err(format!("a seed is an int of at most 64 bits, not {seed}")))?;
-    interlock_tensor::manual_seed(seed);
+    let index = whole::index(seed)?;
+    let negative = index.as_ref().and_then(whole::int64);
+    let given = negative.map(i64::cast_unsigned).or_else(|| index.as_ref().and_then(whole::uint64));
+    let Some(number) = given else {
+        let given =
+            index.map_or_else(|| seed.str().map(|text| text.to_string()), |index| Ok(whole::text(&index)))?;
+        return Err(PyRuntimeError::new_err(format!("a seed is an int of at most 64 bits, not {given}")));
+    };
+    interlock_tensor::manual_seed(number);
     Ok(())
 }
 

@@ -7,12 +7,13 @@ use pyo3::prelude::*;
 use crate::detached::detached;
 use pyo3::types::{PyByteArray, PyBytes, PyInt, PyList, PyString, PyTuple};
 
-use super::arguments::{int_text, number, type_name};
+use super::arguments::{Plain, type_name};
 use super::errors::{OrRaise, exception};
 use super::numbers::item;
 use super::numpy;
 use super::{Tensor, call, room, weight};
 use crate::errors::raised;
+use crate::whole;
 
 /// Lists nested deeper than this are taken for endless.
 const MAX_DEPTH: usize = 64;
@@ -88,13 +89,12 @@ impl Nested {
 
     /// A number and the type that it makes, or `None` for a sequence.
     fn leaf(&mut self, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
-        if !data.is_instance_of::<PyInt>() || data.extract::<i64>().is_ok() {
-            return leaf(data);
-        }
+        let large = data.cast::<PyInt>().ok().filter(|data| whole::int64(data).is_none());
+        let Some(data) = large else { return leaf(data) };
         let [beyond_int64, beyond_float64] = &mut self.large;
-        beyond_int64.get_or_insert_with(|| int_text(data));
-        let value = data.extract::<f64>().unwrap_or_else(|_| {
-            beyond_float64.get_or_insert_with(|| int_text(data));
+        beyond_int64.get_or_insert_with(|| whole::text(data));
+        let value = whole::float64(data).unwrap_or_else(|| {
+            beyond_float64.get_or_insert_with(|| whole::text(data));
             f64::INFINITY
         });
         Ok(Some((Scalar::Float(value), CoreDType::Int64)))
@@ -149,12 +149,14 @@ fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         }
         return Ok(Some((item(data.py(), tensor)?, tensor.dtype())));
     }
-    if let Some(value) =
-        number("data", data).map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))?
-    {
+    if let Some(plain) = Plain::of(data)? {
+        let value = plain
+            .scalar("data")
+            .map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))?;
         // NumPy's double is a Python float too, but it says how wide it is.
-        let double = value.dtype().is_floating_point()
-            && data.getattr_opt("itemsize")?.is_some_and(|size| size.eq(8).unwrap_or(false));
+        let size = if value.dtype().is_floating_point() { data.getattr_opt("itemsize")? } else { None };
+        let double =
+            size.is_some_and(|size| size.cast::<PyInt>().is_ok_and(|size| whole::int64(size) == Some(8)));
         return Ok(Some((value, if double { CoreDType::Float64 } else { value.dtype() })));
     }
     if data.is_none() {

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyAttributeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
 use crate::detached::detached;
-use pyo3::types::{PyInt, PyTuple};
+use pyo3::types::{PyInt, PyIterator, PyTuple};
 
 use super::arguments::wrong_type;
 use super::errors::OrRaise;
@@ -99,12 +99,22 @@ impl Node {
     }
 }
 
+/// The items of an iterable. What its own `__iter__` raises passes unchanged.
+fn several<'py>(what: &str, wanted: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+    let class = given.get_type();
+    if class.hasattr("__iter__")? || class.hasattr("__getitem__")? {
+        given.try_iter()
+    } else {
+        Err(wrong_type(what, wanted, given))
+    }
+}
+
 /// A tensor or several of them.
 fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![tensor.get().0.clone()]);
     }
-    let items = given.try_iter().map_err(|_| wrong_type(what, "a Tensor or several", given))?;
+    let items = several(what, "a Tensor or several", given)?;
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
         Ok(tensor) => Ok(tensor.get().0.clone()),
         Err(_) => Err(wrong_type(what, "a Tensor or several", &item)),
@@ -125,7 +135,7 @@ fn gradients(
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![Some(tensor.get().0.clone())]);
     }
-    let items = given.try_iter().map_err(|_| wrong_type(what, "a Tensor, None or several", given))?;
+    let items = several(what, "a Tensor, None or several", given)?;
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
         Ok(tensor) => Ok(Some(tensor.get().0.clone())),
         Err(_) if item.is_none() => Ok(None),

@@ -6,10 +6,11 @@ use pyo3::prelude::*;
 
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
-use super::arguments::{integer, number, type_name, wrong_type};
+use super::arguments::{Plain, integer, type_name, wrong_type};
 use super::errors::{OrRaise, exception};
 use super::{Tensor, call, data, numbers, room, run, weight};
 use crate::errors::raised;
+use crate::whole;
 
 /// A bound of a slice; beyond 64 bits it is clamped, as Python does.
 fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
@@ -17,10 +18,10 @@ fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
     if value.is_none() {
         return Ok(None);
     }
-    if value.is_instance_of::<PyInt>() && value.extract::<i64>().is_err() {
-        return Ok(Some(if value.lt(0)? { i64::MIN } else { i64::MAX }));
+    match value.cast::<PyInt>() {
+        Ok(value) if !value.is_instance_of::<PyBool>() => Ok(Some(whole::clamped(value).0)),
+        _ => integer(name, &value).map(Some),
     }
-    integer(name, &value).map(Some)
 }
 
 fn part(index: &Bound<'_, PyAny>) -> PyResult<Index> {
@@ -103,7 +104,8 @@ fn is_index_of_dimensions(list: &Bound<'_, PyList>) -> PyResult<bool> {
 /// A number that is assigned to elements of a type, as a tensor.
 fn assigned(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> {
     let (py, op) = (value.py(), "__setitem__");
-    let number = number("value", value).map_err(|error| {
+    let number = Plain::of(value)?.ok_or_else(|| wrong_type("value", "a Tensor or a number", value))?;
+    let number = number.scalar("value").map_err(|error| {
         // PyTorch raises ValueError here and OverflowError elsewhere.
         if error.is_instance_of::<PyOverflowError>(py) {
             raised(py, "ArgumentError", format!("{op}: {}", error.value(py)))
@@ -111,7 +113,6 @@ fn assigned(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> 
             error
         }
     })?;
-    let number = number.ok_or_else(|| wrong_type("value", "a Tensor or a number", value))?;
     if !number.fits(dtype) {
         return Err(exception(py, &Error::OutOfBounds { op, argument: "value", value: number, dtype }));
     }

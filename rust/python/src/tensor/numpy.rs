@@ -41,7 +41,10 @@ fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
 /// The error of an array whose elements tensors don't have. The text of the type is the array's own and is only shown.
 fn unsupported(array: &Bound<'_, PyAny>) -> PyErr {
     let supported = "float32, float64, int64 and bool of this machine's byte order";
-    let given = array.getattr("dtype").map_or_else(|_| type_name(array), |dtype| dtype.to_string());
+    let given = match array.getattr("dtype").and_then(|dtype| dtype.str()) {
+        Ok(dtype) => dtype.to_string(),
+        Err(raised) => return raised,
+    };
     PyTypeError::new_err(format!("arrays of type {given} are not supported, only {supported}"))
 }
 

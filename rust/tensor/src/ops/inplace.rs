@@ -26,7 +26,7 @@ impl Tensor {
     }
 
     /// As [`change`](Tensor::change), also where elements share a place in memory: `work` gives those the same value.
-    fn change_shared(
+    pub(super) fn change_shared(
         &self,
         op: &'static str,
         node: &'static str,

@@ -9,6 +9,11 @@ const OP: &str = "matmul";
 
 /// The product of matrices of tensors with at least two dimensions, broadcast over the others.
 fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    shaped_product(a, b, None)
+}
+
+/// The same as a tensor of another shape, which is no view of the product.
+fn shaped_product(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Tensor> {
     let misfit = || Error::Shapes {
         op: OP,
         left: a.shape().to_vec(),
@@ -29,16 +34,18 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let pairs = Pairs { plan, left: matrix(rows, depth), right: matrix(depth_b, columns) };
     let mut shape = batch;
     shape.extend([rows.0, columns.0]);
+    let wanted = wanted.unwrap_or(&shape);
     let out = match a.dtype() {
-        DType::Float32 => kernel::product::<f32>(&shape, a, b, pairs),
-        DType::Float64 => kernel::product::<f64>(&shape, a, b, pairs),
-        DType::Int64 => kernel::product::<i64>(&shape, a, b, pairs),
+        DType::Float32 => kernel::product::<f32>(wanted, a, b, pairs),
+        DType::Float64 => kernel::product::<f64>(wanted, a, b, pairs),
+        DType::Int64 => kernel::product::<i64>(wanted, a, b, pairs),
         DType::Bool => Err(Error::DType { op: OP, given: DType::Bool, allowed: "numbers are needed" }),
     }?;
     let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
     if let Some(mut record) = Record::new(name, &[a, b])? {
         let (right, left) = (record.save_for(0, b)?, record.save_for(1, a)?);
         record.finish(&out, move |context, gradient| {
+            let gradient = &gradient.reshaped(&shape)?;
             Ok(vec![
                 context.gradient(0, || product(gradient, &context.saved(right)?.transpose(-1, -2)?))?,
                 context.gradient(1, || product(&context.saved(left)?.transpose(-1, -2)?, gradient))?,
@@ -90,18 +97,21 @@ impl Tensor {
         }
         let a = if m == 1 { self.unsqueeze(0)? } else { self.clone() };
         let b = if n == 1 { other.unsqueeze(1)? } else { other.clone() };
-        // Many matrices by one are one tall matrix by it.
-        let out = if a.ndim() > 2 && b.ndim() == 2 && a.is_contiguous() {
-            let (rows, columns) = (a.shape().iter().rev().skip(1).product(), inner.copied().unwrap_or(1));
-            let mut shape = a.shape().to_vec();
-            shape.pop();
-            shape.extend(b.shape().last());
-            product(&a.reshaped(&[rows, columns])?, &b)?.reshaped(&shape)?
-        } else {
-            product(&a, &b)?
+        let rows = self.shape().iter().rev().nth(1);
+        let columns = if n == 1 { None } else { other.shape().last() };
+        let batch_of = |tensor: &Tensor| -> Vec<usize> {
+            tensor.shape().iter().copied().take(tensor.ndim().saturating_sub(2)).collect()
         };
-        let out = if m == 1 { out.squeeze(Some(-2))? } else { out };
-        if n == 1 { out.squeeze(Some(-1)) } else { Ok(out) }
+        // Sizes that do not broadcast are an error of the product.
+        let batch = broadcast(OP, &batch_of(&a), &batch_of(&b)).unwrap_or_default();
+        let shape: Vec<usize> = batch.into_iter().chain(rows.copied()).chain(columns.copied()).collect();
+        // Many matrices by one are one tall matrix by it.
+        if a.ndim() > 2 && b.ndim() == 2 && a.is_contiguous() {
+            let (rows, columns) = (a.shape().iter().rev().skip(1).product(), inner.copied().unwrap_or(1));
+            shaped_product(&a.reshaped(&[rows, columns])?, &b, Some(&shape))
+        } else {
+            shaped_product(&a, &b, Some(&shape))
+        }
     }
 
     /// The product of two matrices.

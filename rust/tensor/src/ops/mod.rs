@@ -17,6 +17,7 @@ mod random;
 mod reduce;
 mod rows;
 mod select;
+mod shared_rows;
 mod strided;
 mod transfer;
 mod unary;

@@ -10,7 +10,7 @@ use crate::room::{collected, filled};
 use crate::shape::broadcast;
 use crate::{Error, Result, Tensor};
 
-const PUT: &str = "index_put_";
+pub(super) const PUT: &str = "index_put_";
 
 /// The rows of `source` at positions of its dimensions from `dim` on.
 fn rows_at(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<Rows> {
@@ -50,7 +50,7 @@ impl Tensor {
         self.pick(&Arc::new(rows_at(self, dim, positions)?))
     }
 
-    fn pick(&self, rows: &Arc<Rows>) -> Result<Tensor> {
+    pub(super) fn pick(&self, rows: &Arc<Rows>) -> Result<Tensor> {
         let out = self.take(rows)?;
         if let Some(mut record) = Record::new("IndexBackward0", &[self])? {
             let (slot, before) = (record.keep(rows.clone()), self.shape().to_vec());
@@ -73,12 +73,17 @@ impl Tensor {
             rows.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
         // A number may come from the processor.
         let place = if value.ndim() == 0 { self.device() } else { value.device() };
-        let value = value.to((self.dtype(), place), self.is_on_device())?.expand(&sizes)?;
-        self.put(&Arc::new(rows), &value)
+        let value = value.to((self.dtype(), place), self.is_on_device())?;
+        let expanded = value.expand(&sizes)?;
+        // Elements that share a place are only given one value.
+        if self.layout().overlaps() && value.numel() <= 1 {
+            return self.put_one(dim.saturating_add(positions.len()), &rows, &value);
+        }
+        self.put(&Arc::new(rows), &expanded)
     }
 
     /// Writes `value` to the rows. Both gradients are recorded operations, which can be differentiated again.
-    fn put(&self, rows: &Arc<Rows>, value: &Tensor) -> Result<()> {
+    pub(super) fn put(&self, rows: &Arc<Rows>, value: &Tensor) -> Result<()> {
         let work = |record: Option<&mut Record>| {
             if let Some(record) = record {
                 record.keep(rows.clone());
@@ -99,7 +104,7 @@ impl Tensor {
         self.change(PUT, "IndexPutBackward0", &[value], work, backward).map(drop)
     }
 
-    fn put_rows(&self, rows: &Rows, value: &Tensor) -> Result<()> {
+    pub(super) fn put_rows(&self, rows: &Rows, value: &Tensor) -> Result<()> {
         let value = value.contiguous()?;
         if value.device() != self.device() {
             return Err(Error::Devices { op: PUT, left: self.device(), right: value.device() });

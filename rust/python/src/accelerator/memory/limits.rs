@@ -3,11 +3,12 @@
 use interlock::accelerator::memory::{self, Limit};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyFloat, PyString};
 
 use crate::accelerator::{device, integer};
 use crate::detached::detached;
 use crate::errors::IntoPython;
+use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_limit, module)?)?;
@@ -28,8 +29,7 @@ fn limit_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
     if let Ok(fraction) = given.cast::<PyFloat>() {
         return Limit::fraction(fraction.value()).into_python(py).map(Some);
     }
-    let is_number = given.is_instance_of::<PyInt>() || given.hasattr("__index__")?;
-    if given.is_instance_of::<PyBool>() || !is_number {
+    if given.is_instance_of::<PyBool>() || !whole::has_index(given) {
         let class = given.get_type().name()?;
         let message = format!("a memory limit takes {}, got a value of type {class}", Limit::ALLOWED);
         return Err(PyTypeError::new_err(message));

@@ -1,0 +1,122 @@
+//! One value written to positions of a tensor several of whose elements share a place in memory.
+
+use std::sync::Arc;
+
+use super::rows::PUT;
+use crate::autograd::{Context, Record};
+use crate::dtype::dispatch;
+use crate::kernel::{self, Rows};
+use crate::room::collected;
+use crate::shape::{Layout, contiguous_strides};
+use crate::{Result, Tensor};
+
+/// Rows of an expanded tensor, named by the places in memory that they use.
+struct Places {
+    /// The dimensions that repeat no place, then those that do.
+    order: Vec<i64>,
+    /// The rows of the tensor without the dimensions that repeat places.
+    once: Rows,
+    /// Where that tensor lies.
+    layout: Layout,
+}
+
+impl Places {
+    /// `rows` are rows of a tensor of this layout whose number is counted over the first `leading` dimensions.
+    fn of(layout: &Layout, leading: usize, rows: &Rows) -> Result<Self> {
+        let repeats = |size: usize, stride: usize| size > 1 && stride == 0;
+        let dims: Vec<_> = (0i64..)
+            .zip(layout.shape.iter().copied().zip(layout.strides.iter().copied()))
+            .map(|(dim, (size, stride))| (dim, size, stride, repeats(size, stride)))
+            .collect();
+        let (head, _) = dims.split_at_checked(leading).unwrap_or((&dims, &[]));
+        let own: Vec<_> = dims.iter().filter(|dim| !dim.3).collect();
+        let repeated: Vec<_> = dims.iter().filter(|dim| dim.3).collect();
+        let sizes = |dims: &[&(i64, usize, usize, bool)]| dims.iter().map(|dim| dim.1).collect::<Vec<_>>();
+        let head_sizes: Vec<usize> = head.iter().map(|dim| dim.1).collect();
+        let head_steps = contiguous_strides(&head_sizes);
+        // The row of a place is counted without the dimensions that repeat it.
+        let mut count = 1usize;
+        let mut steps: Vec<usize> = head
+            .iter()
+            .rev()
+            .map(|&(_, size, _, repeats)| {
+                let step = if repeats { 0 } else { count };
+                count = if repeats { count } else { count.saturating_mul(size) };
+                step
+            })
+            .collect();
+        steps.reverse();
+        let place = |row: &usize| -> usize {
+            let coordinates =
+                head_sizes.iter().zip(&head_steps).map(|(&size, &step)| row / step.max(1) % size.max(1));
+            coordinates.zip(&steps).map(|(at, step)| at.saturating_mul(*step)).fold(0, usize::saturating_add)
+        };
+        let mut places = collected(rows.places.len(), rows.places.iter().map(place))?;
+        places.sort_unstable();
+        places.dedup();
+        let places = Arc::new(places);
+        let head_own = head.iter().filter(|dim| !dim.3).count();
+        let tail: Vec<usize> = own.iter().skip(head_own).map(|dim| dim.1).collect();
+        let shape = std::iter::once(places.len()).chain(tail.iter().copied()).collect();
+        let once = Rows { places, length: tail.iter().product(), shape };
+        Ok(Places {
+            order: own.iter().chain(&repeated).map(|dim| dim.0).collect(),
+            once,
+            layout: Layout {
+                shape: sizes(&own),
+                strides: own.iter().map(|dim| dim.2).collect(),
+                offset: layout.offset,
+            },
+        })
+    }
+}
+
+/// The same rows of a tensor of `shape`, which has the dimensions that repeat places behind the others. In a gradient
+/// their size may be 1, because the place has one gradient.
+fn with_repeats(once: &Rows, own: usize, shape: &[usize]) -> Rows {
+    let repeats = shape.get(own..).unwrap_or_default();
+    let length = repeats.iter().fold(once.length, |length, &size| length.saturating_mul(size));
+    let shape = once.shape.iter().chain(repeats).copied().collect();
+    Rows { places: once.places.clone(), length, shape }
+}
+
+impl Tensor {
+    /// Writes `value`, of at most one element, to rows that are counted over the first `leading` dimensions. Each
+    /// place in memory is written once, and with it all elements that share it.
+    pub(super) fn put_one(&self, leading: usize, rows: &Rows, value: &Tensor) -> Result<()> {
+        let Places { order, once, layout } = Places::of(self.layout(), leading, rows)?;
+        let (once, own, shape) = (Arc::new(once), layout.shape.len(), value.shape().to_vec());
+        let work = |record: Option<&mut Record>| {
+            if let Some(record) = record {
+                record.keep(once.clone());
+            }
+            let target = self.alias(layout);
+            let whole = target.contiguous_copy()?;
+            // A value without elements is written to no row.
+            if value.numel() == 1 {
+                let one = value.detached().reshaped(&vec![1; once.shape.len()])?;
+                let sizes: Vec<i64> =
+                    once.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
+                whole.put_rows(&once, &one.expand(&sizes)?)?;
+            }
+            dispatch!(self.dtype(), T => kernel::update(PUT, &target, &whole, |_: T, new: T| new))
+        };
+        let backward = move |context: &Context<'_>, gradient: &Tensor| {
+            let ordered = gradient.permute(&order)?;
+            let rows = Arc::new(with_repeats(&*context.kept::<Rows>(0)?, own, ordered.shape()));
+            let left = context.gradient(0, || {
+                let left = gradient.contiguous_copy()?;
+                left.permute(&order)?.put(&rows, &Tensor::zeros(&rows.shape, gradient.options())?)?;
+                Ok(left)
+            })?;
+            let of_value = context.gradient(1, || {
+                if shape.contains(&0) {
+                    return Tensor::zeros(&shape, gradient.options());
+                }
+                ordered.pick(&rows)?.sum(None, false)?.reshaped(&shape)
+            })?;
+            Ok(vec![left, of_value])
+        };
+        self.change_shared(PUT, "IndexPutBackward0", &[value], work, backward).map(drop)
+    }
+}
