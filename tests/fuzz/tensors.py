@@ -461,6 +461,13 @@ class Program:
             made = [None] * len(made)
         try:
             results = [result_of(tensor) for tensor in made]
+        except interlock.AcceleratorError as error:
+            # An operation on a device fails there, and the first read of its result raises.
+            self.results.append(
+                {"error": f"{type(error).__name__}: {error}".splitlines()[0], "made": [None], "scale": scale}
+            )
+            self.tensors.append(None)
+            return "planted" if wrong else None
         except Exception as error:
             self.results.append({"error": "", "made": [None] * len(made), "scale": scale})
             self.tensors += [None] * len(made)

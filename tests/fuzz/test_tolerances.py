@@ -66,3 +66,11 @@ def test_a_result_keeps_every_bit_on_its_way_through_json() -> None:
     assert result is not None
     assert array_of(result).tobytes() == np.array([0.1, NAN, -0.0], "float32").tobytes()
     assert (result.shape, result.requires_grad, result.is_leaf) == ([3], True, True)
+
+
+def test_products_that_overflow_may_end_as_any_number_that_is_not_finite() -> None:
+    got, want = np.array([-np.inf, 1.0], np.float32), np.array([np.nan, 1.0], np.float32)
+    assert difference("matmul", got, want, 1e60) is None
+    assert difference("matmul", got, want, 1e30) is not None
+    assert difference("add", got, want, 1e60) is not None
+    assert difference("matmul", got[::-1], want, 1e60) is not None

@@ -193,6 +193,16 @@ def test_a_recorded_backward_pass_can_be_differentiated() -> None:
     assert (first.tolist(), second.tolist()) == ([12.0], [12.0])
 
 
+@pytest.mark.parametrize("base", [-1.0, 0.0, 2.0])
+def test_power_of_a_number_refuses_an_exponent_that_changed(base: float) -> None:
+    exponent = interlock.tensor(2.0, requires_grad=True)
+    power = base**exponent
+    with interlock.no_grad():
+        exponent.sub_(1)
+    with pytest.raises(RuntimeError, match=r"PowBackward2.*version 0.*version 1"):
+        power.backward()
+
+
 def test_saved_tensors_that_changed_are_named_with_both_versions() -> None:
     y = leaf(1) * 1
     z = y.exp()

@@ -326,3 +326,12 @@ def test_an_assignment_by_true_writes_all_and_by_false_nothing() -> None:
     assert x.tolist() == [3, 4]
     with pytest.raises(TypeError, match="value must be"):
         x[False] = "x"  # type: ignore[assignment]
+
+
+def test_backward_through_a_change_of_an_expanded_base_is_refused() -> None:
+    base = interlock.arange(3.0).expand(3, 3).detach()
+    value = interlock.tensor([2.0], requires_grad=True)
+    base[:, [0]] = value
+    with pytest.raises(RuntimeError, match="backward: several elements .* share one place in memory"):
+        base.sum().backward()
+    assert value.grad is None

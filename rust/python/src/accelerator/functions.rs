@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use interlock::accelerator::{Serving, Stream as CoreStream, Work};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -51,7 +51,12 @@ impl Launch {
             let message = format!("accelerator.launch takes a function, got a value of type {class}");
             return Err(PyTypeError::new_err(message));
         }
-        let name = function.getattr_opt("__qualname__")?.and_then(|name| name.cast_into::<PyString>().ok());
+        let name = match function.getattr("__qualname__") {
+            Ok(name) => name.cast_into::<PyString>().ok(),
+            // A callable needs no name, but an interrupt passes.
+            Err(error) if error.is_instance_of::<PyException>(function.py()) => None,
+            Err(interrupt) => return Err(interrupt),
+        };
         let name = name.map_or_else(|| function.get_type().name(), Ok)?.to_string_lossy().into_owned();
         let function = Function {
             function: Released::new(function),

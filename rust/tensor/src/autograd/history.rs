@@ -128,6 +128,10 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
     }
     let geometry = base.layout().clone();
     let spread = move |context: &super::node::Context<'_>, gradient: &Tensor| {
+        // The gradients of elements that share one place would overwrite each other.
+        if geometry.overlaps() {
+            return Err(Error::Overlap { op: "backward" });
+        }
         let whole = ops::copy_with_layout(gradient, &geometry)?;
         let offset = layout.offset.checked_sub(geometry.offset).ok_or_else(|| {
             let message = "the gradient of memory before the tensor is not known".to_owned();
