@@ -194,7 +194,7 @@ def test_a_recorded_backward_pass_can_be_differentiated() -> None:
 
 
 @pytest.mark.parametrize("base", [-1.0, 0.0, 2.0])
-def test_power_of_a_number_refuses_an_exponent_that_changed(base: float) -> None:
+def test_backward_of_a_power_refuses_an_exponent_that_changed(base: float) -> None:
     exponent = interlock.tensor(2.0, requires_grad=True)
     power = base**exponent
     with interlock.no_grad():

@@ -332,6 +332,6 @@ def test_backward_through_a_change_of_an_expanded_base_is_refused() -> None:
     base = interlock.arange(3.0).expand(3, 3).detach()
     value = interlock.tensor([2.0], requires_grad=True)
     base[:, [0]] = value
-    with pytest.raises(RuntimeError, match="backward: several elements .* share one place in memory"):
+    with pytest.raises(RuntimeError, match=r"backward: several elements .* share one place in memory"):
         base.sum().backward()
     assert value.grad is None

@@ -210,6 +210,12 @@ impl Node {
         mut send: impl FnMut(&Edge, Tensor) -> Result<()>,
     ) -> Result<()> {
         let saved = self.saved.read().clone().ok_or(Error::GraphFreed { node: self.name })?;
+        // As in PyTorch all that was saved must be unchanged, whichever gradients are needed.
+        for slot in saved.iter().flatten() {
+            if let Slot::Tensor(tensor) = slot {
+                tensor.check_version(self)?;
+            }
+        }
         let context = Context { node: self, saved, needed };
         let edges = self.edges.iter().zip(needed).enumerate();
         let mut edges =

@@ -73,6 +73,12 @@ impl Record {
         Ok(self.push(Some(saved)))
     }
 
+    /// Saves the result if the gradient of `input` needs it.
+    pub fn save_output_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
+        let saved = if self.needs(input) { Some(Saved::output(tensor)?) } else { None };
+        Ok(self.push(saved))
+    }
+
     /// Saves a value that is not a tensor; [`Context::kept`] reads it.
     pub fn keep<T: Send + Sync + 'static>(&mut self, value: Arc<T>) -> usize {
         self.saved.push(Some(Slot::Value(value)));

@@ -51,12 +51,18 @@ impl Saved {
         Ok(Saved { tensor: tensor.alias(tensor.layout().clone()), history: History::Output, version })
     }
 
-    pub fn unpack(&self, owner: &Arc<Node>) -> Result<Tensor> {
+    /// Fails if the tensor has been changed in place since it was saved.
+    pub fn check_version(&self, owner: &Node) -> Result<()> {
         let now = self.tensor.version()?;
-        if now != self.version {
-            let shape = self.tensor.shape().to_vec();
-            return Err(Error::Modified { node: owner.name(), shape, saved: self.version, now });
+        if now == self.version {
+            return Ok(());
         }
+        let shape = self.tensor.shape().to_vec();
+        Err(Error::Modified { node: owner.name(), shape, saved: self.version, now })
+    }
+
+    pub fn unpack(&self, owner: &Arc<Node>) -> Result<Tensor> {
+        self.check_version(owner)?;
         let made_by = match &self.history {
             History::None => return Ok(self.tensor.clone()),
             History::Input(node) => node.clone(),

@@ -92,11 +92,12 @@ fn record_number_as_base(base: Scalar, exponent: &Tensor, out: &Tensor) -> Resul
     let (input, output) = (record.save(exponent)?, record.save_output(out)?);
     record.finish(out, move |context, gradient| {
         let base: f64 = base.cast();
-        // Read for every base: a change in place of what was saved is an error whether or not it matters.
-        let (exponent, power) = (context.saved(input)?, context.saved(output)?);
-        let slope = power.mul(base.ln())?;
-        let slope =
-            if base == 0.0 { zero_where(&exponent.detached().greater_equal(0.0)?, &slope)? } else { slope };
+        let slope = context.saved(output)?.mul(base.ln())?;
+        let slope = if base == 0.0 {
+            zero_where(&context.saved(input)?.detached().greater_equal(0.0)?, &slope)?
+        } else {
+            slope
+        };
         Ok(vec![Some(gradient.mul(&slope)?)])
     });
     Ok(())
@@ -105,7 +106,7 @@ fn record_number_as_base(base: Scalar, exponent: &Tensor, out: &Tensor) -> Resul
 fn record_tensors(base: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
     let Some(mut record) = Record::new("PowBackward1", &[base, exponent])? else { return Ok(()) };
     let (left, right) = (record.save(base)?, record.save(exponent)?);
-    let output = record.save_output(out)?;
+    let output = record.save_output_for(1, out)?;
     record.finish(out, move |context, gradient| {
         let (base, exponent) = (context.saved(left)?, context.saved(right)?);
         let of_base = || {
