@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from typing import Any
 
@@ -61,9 +62,14 @@ class PyTorch:
     """The co-process with PyTorch."""
 
     def __init__(self, python: str) -> None:
+        self.python = python
+        self.process = self.start()
+
+    def start(self) -> subprocess.Popen[str]:
+        """Start the process."""
         variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        self.process = subprocess.Popen(
-            [python, "-m", "tests.fuzz.torch_side"],
+        return subprocess.Popen(
+            [self.python, "-m", "tests.fuzz.torch_side"],
             cwd=ROOT,
             env=variables,
             stdin=subprocess.PIPE,
@@ -72,16 +78,20 @@ class PyTorch:
         )
 
     def judge(self, program: Program) -> tuple[int, list[tuple[int, str]]]:
-        """Return how many steps agree, and the steps that do not."""
+        """Return how many steps agree, and the steps that do not; none of either where PyTorch crashes."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([program.steps, program.results, program.finals()]) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError("the process with PyTorch has ended")
-        agreed, differences = json.loads(line)
-        return agreed, [(number, text) for number, text in differences]
+        if line:
+            agreed, differences = json.loads(line)
+            return agreed, [(number, text) for number, text in differences]
+        status = self.process.wait(30)
+        if status != -signal.SIGSEGV:
+            raise RuntimeError(f"the process with PyTorch has ended with status {status}")
+        self.process = self.start()
+        return 0, []
 
     def end(self) -> None:
         """End the process."""
