@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -191,6 +192,34 @@ def test_a_recorded_backward_pass_can_be_differentiated() -> None:
     (first,) = interlock.autograd.grad((x**3).sum(), x, create_graph=True)
     (second,) = interlock.autograd.grad(first.sum(), x)
     assert (first.tolist(), second.tolist()) == ([12.0], [12.0])
+
+
+@pytest.mark.parametrize("operation", ["amin", "amax"])
+def test_amin_and_amax_spread_a_gradient_of_nan(operation: str) -> None:
+    x = interlock.tensor([-2.0, -3.0], requires_grad=True)
+    getattr(x, operation)().sqrt().backward()
+    assert x.grad is not None
+    assert all(math.isnan(each) for each in x.grad.tolist())
+
+
+def test_view_made_without_grad_mode_accumulates_nothing() -> None:
+    for base in (interlock.ones(3, requires_grad=True), interlock.ones(3, requires_grad=True) * 2):
+        with interlock.no_grad():
+            view = base[1:]
+        result = (view * 3).sum()
+        assert (view.requires_grad, result.requires_grad) == (True, True)
+        with pytest.raises(RuntimeError, match="do not depend on input 0"):
+            interlock.autograd.grad(result, [view], retain_graph=True)
+        assert interlock.autograd.grad(result, [view], allow_unused=True, retain_graph=True) == (None,)
+        result.backward()
+        with pytest.raises(RuntimeError, match="there is nothing to differentiate"):
+            view.backward(interlock.ones(2))
+        assert view.grad is None
+        with interlock.no_grad():
+            view.zero_()
+        with pytest.raises(RuntimeError, match="made in no_grad mode"):
+            view * 2
+        view.retain_grad()
 
 
 @pytest.mark.parametrize("base", [-1.0, 0.0, 2.0])

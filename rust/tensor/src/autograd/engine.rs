@@ -60,7 +60,12 @@ pub fn grad(request: &Backward<'_>, inputs: &[Tensor], allow_unused: bool) -> Re
 fn targets(op: &'static str, inputs: &[Tensor]) -> Result<Vec<Edge>> {
     let mut targets = room(inputs.len())?;
     for input in inputs {
-        targets.push(Edge::of(input)?.ok_or(Error::NoGraph { op })?);
+        targets.push(match Edge::of(input)? {
+            Some(edge) => edge,
+            // Nothing depends on a view without a history of its own.
+            None if input.requires_grad() => Edge::Leaf(input.clone()),
+            None => return Err(Error::NoGraph { op }),
+        });
     }
     Ok(targets)
 }

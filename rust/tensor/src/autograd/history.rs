@@ -156,7 +156,11 @@ pub(crate) fn retain_grad(tensor: &Tensor) -> Result<()> {
     if !tensor.requires_grad() {
         return Err(Error::NoGraph { op: "retain_grad" });
     }
-    let Some(node) = tensor.grad_fn()? else { return Ok(()) };
+    let node = match tensor.grad_fn() {
+        Ok(Some(node)) => node,
+        Ok(None) | Err(Error::UntrackedView { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
     if std::mem::replace(&mut tensor.meta_mut().retains_grad, true) {
         return Ok(());
     }

@@ -60,7 +60,8 @@ impl Edge {
     pub fn of(tensor: &Tensor) -> Result<Option<Self>> {
         Ok(match tensor.grad_fn()? {
             Some(node) => Some(Edge::Node(node)),
-            None => tensor.requires_grad().then(|| Edge::Leaf(tensor.clone())),
+            // A view without a history of its own accumulates nothing, although its base requires grad.
+            None => tensor.meta().requires_grad.then(|| Edge::Leaf(tensor.clone())),
         })
     }
 

@@ -143,6 +143,7 @@ impl Tensor {
         keepdim: bool,
         largest: bool,
     ) -> Result<Tensor> {
+        let takes_dims = matches!(op, "amax" | "amin");
         let over = reduced(op, self.shape(), dims)?;
         if over.count == 0 {
             let allowed = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
@@ -163,9 +164,10 @@ impl Tensor {
             record.finish(&out, move |context, gradient| {
                 let best = context.saved(output)?.detached().reshaped(&ones)?;
                 let passed = differ(&context.saved(input)?.detached(), &best)?;
-                let count = passed.logical_not()?.sum(Some(&dims), true)?;
-                let share = gradient.reshaped(&ones)?.div(&count.cast(gradient.dtype())?)?;
-                Ok(vec![Some(zero_where(&passed, &share)?)])
+                let chosen = passed.logical_not()?.cast(gradient.dtype())?;
+                let share = gradient.reshaped(&ones)?.div(&chosen.sum(Some(&dims), true)?)?;
+                // As in PyTorch: a gradient that is not finite reaches all elements of amax and amin as NaN.
+                Ok(vec![Some(if takes_dims { share.mul(&chosen)? } else { zero_where(&passed, &share)? })])
             });
         }
         Ok(out)
