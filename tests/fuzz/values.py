@@ -109,6 +109,8 @@ class Values(Plausible):
         chosen = self.random.sample(sorted(lies), self.random.randrange(1, 4))
         cls = type("LyingArray", (np.ndarray,), {name: lies[name] for name in chosen})
         kind = self.random.choice(("f4", "f8", "i8", "?", ">f8"))
+        # CPython allocates as much as `__len__` says before it iterates.
+        self.huge |= "__len__" in chosen
         made: Any = np.zeros((2, 2), kind).view(cls)
         if self.random.random() < 0.3:
             np.ndarray.setflags(made, write=False)
@@ -148,6 +150,7 @@ class Values(Plausible):
                 body[name] = property(lambda _: self.random.choice((int, list, np.ndarray, interlock.Tensor)))
         if "__eq__" in body and "__hash__" not in body:
             body["__hash__"] = base.__hash__
+        self.huge |= "__len__" in chosen
         cls = type(f"Lying{base.__name__}", (base,), body)
         return f"{base.__name__} lying about {', '.join(chosen)}", cls(value)
 
