@@ -38,6 +38,7 @@ threading.excepthook = lambda *_: None
 # Before the end no object may be destroyed: what it waits for may never happen while the process runs.
 gc.disable()
 kept, never = [], threading.Event()
+# The last two are dedicated: a capture on a stream of the pool would reach later streams of the program.
 streams = [interlock.Stream(index % 2, exclusive=bool(index & 2)) for index in range(4)]
 stream, event, timed = streams[0], interlock.Event(), interlock.Event(enable_timing=True)
 buffer, graph = Buffer(1 << 12), accelerator.Graph(capture_error_mode="relaxed")
@@ -195,7 +196,7 @@ SETUPS = (
     "memory.history()",
     "memory.on_oom(lambda error: True)",
     "kept.append(numbers()); next(kept[-1])",
-    "streams[0].__enter__(); graph.capture_begin(); fill_(buffer, 2, stream=streams[0])",
+    "streams[2].__enter__(); graph.capture_begin(); fill_(buffer, 2, stream=streams[2])",
     "loop(lambda: interlock.ones(3, device='host:1').sum().item())",
     "loop(lambda: interlock.capture().run(interlock.is_grad_enabled))",
     "loop(lambda: backends.override({'cudnn.enabled': False}).__enter__())",

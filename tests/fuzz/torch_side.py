@@ -64,13 +64,20 @@ def lies_apart(got: Result | None, want: Any) -> bool:
     return got is not None and expected is not None and strides(got) != strides(expected)
 
 
-def is_undefined(step: Step, got: Result | None, told: str) -> bool:
+def is_undefined(step: Step, tensors: list[Any], got: Result | None, told: str) -> bool:
     """Return whether a result depends on elements out of range that were converted to integers."""
     if step.name in ("fill_", "setitem") and not isinstance(step.arguments[-1], dict):
         return False  # Numbers that are no elements must be in range.
-    # Sums of such numbers are still close to them.
+    # Sums of such numbers are still close to them, but for those that cancel out.
     extremes = any(abs(int(number)) >= 2**62 for number in re.findall(r"-?\d+", told))
+    operands = (tensors[number] for number in operands_of(step.arguments) if number < len(tensors))
+    extremes |= any(is_out_of_range(tensor) for tensor in operands if tensor is not None)
     return got is not None and got.dtype == "int64" and step.name in CONVERSIONS and extremes
+
+
+def is_out_of_range(tensor: Any) -> bool:
+    """Return whether an element can't be converted to an int64."""
+    return tensor.is_floating_point() and not bool((tensor.detach().abs() < 2.0**63).all())
 
 
 def differs_on_purpose(step: Step, earlier: list[Step], got: Result | None, told: str) -> bool:
@@ -148,7 +155,7 @@ def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int
                 told_difference = compare(step, mine, theirs, given["scale"], any_layout=inherits)
                 if lies_apart(mine, theirs):
                     apart.add(place)
-                undefined = is_undefined(step, mine, told_difference or "")
+                undefined = is_undefined(step, tensors, mine, told_difference or "")
                 on_purpose = differs_on_purpose(step, steps[:number], mine, told_difference or "")
                 if told_difference and (undefined or on_purpose or reads_what_it_writes(step, tensors)):
                     return agreed, []
