@@ -45,7 +45,14 @@ SECONDS_OF_A_FORK = 20.0
 INTERNAL = ("SystemError", "PanicException", "BufferError: Already", "PyBorrowError", "PyBorrowMutError")
 INTERNAL_TEXTS = ("a bug in interlock", "Already borrowed", "Already mutably borrowed", "dropped without")
 # SystemErrors of CPython itself, of formats that are no text and of `zip` with a released memoryview.
-OF_CPYTHON = ("Format specifier must be a string", "<class 'zip'>")
+OF_CPYTHON = (
+    "Format specifier must be a string",
+    "<class 'zip'>",
+    # Of a released memoryview CPython returns an iterator with an exception set.
+    "<method-wrapper '__iter__' of memoryview object",
+    "<slot wrapper '__iter__' of 'memoryview' objects>",
+    "<built-in function iter>",
+)
 # They raise SystemExit, as argparse does.
 MAY_EXIT = ("interlock.backends.xeon.run_cpu.main",)
 
