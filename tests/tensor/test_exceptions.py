@@ -95,8 +95,9 @@ def test_an_exception_of_a_signal_handler_in_index_passes_unchanged() -> None:
 
 
 def test_index_that_returns_no_int_raises_type_error() -> None:
+    # The message is CPython's, and another one since 3.15.
     for name in ("zeros", "index", "sum", "set_limit", "flag"):
-        with pytest.raises(TypeError, match="__index__ returned non-int"):
+        with pytest.raises(TypeError, match=r"__index__ returned non-int|__index__\(\) must return an int"):
             CALLS[name](Text())
 
 
