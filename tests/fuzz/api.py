@@ -185,7 +185,7 @@ class Episode:
         return texts, arguments, named
 
     def judge_what_is_set(self, text: str) -> None:
-        """Record an exception that a call which returned has left set; CPython's iterator of a memoryview does."""
+        """Record an exception that a call left set, as CPython's iterator of a released memoryview does."""
         try:
             # ctypes raises what is set after each call.
             ctypes.pythonapi.PyErr_Occurred()
