@@ -15,6 +15,6 @@ mod value;
 
 pub use divisions::Divisions;
 pub use keys::{AllocatorConfig, Applies, KEYS, Key, Requirement};
-pub(crate) use process::{CONFIGURED, TakenOver};
+pub(crate) use process::TakenOver;
 pub use process::{Reported, Source, config, config_report, config_source, set_config};
 pub use value::{Backend, Value};

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use super::keys::{AllocatorConfig, Applies, KEYS};
 use super::value::Value;
-use crate::sync::{ChangeCounter, ForkLock, SharedWord};
-use crate::{Error, Result, env};
+use crate::base::env;
+use crate::base::fork::rank;
+use crate::base::sync::{Epoch, ForkLock, RelaxedU64};
+use crate::{Error, Result};
 
 /// What is in force, once somebody has asked for it.
-pub(crate) static CONFIGURED: ForkLock<Option<Configured>> = ForkLock::new(None);
+static CONFIGURED: ForkLock<Option<Configured>> = ForkLock::new(rank::ALLOCATOR_CONFIG, None);
 
-static EPOCH: ChangeCounter = ChangeCounter::new();
+static EPOCH: Epoch = Epoch::new();
 
 #[derive(Clone)]
 pub(crate) struct Configured {
@@ -153,7 +155,7 @@ pub fn config_report() -> Result<Vec<Reported>> {
 
 /// The configuration that somebody has taken over who asks often: as long as it stays the same that costs two loads.
 #[derive(Debug, Default)]
-pub(crate) struct TakenOver(SharedWord);
+pub(crate) struct TakenOver(RelaxedU64);
 
 impl TakenOver {
     /// Calls `take` with the configuration in force if that is another than the last time, and with a number that
