@@ -64,7 +64,7 @@ def models() -> list[list[str]]:
     nextest = shutil.which("cargo-nextest") is not None
     runner = ["cargo", "nextest", "run"] if nextest else ["cargo", "test"]
     return [
-        [*runner, *package, "models::"],
+        [*runner, *package, "loom_tests::"],
         ["cargo", "clippy", *package, "--tests", "--", "-D", "warnings"],
     ]
 

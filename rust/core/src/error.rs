@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::accelerator::memory::OutOfMemory;
 use crate::accelerator::{Device, DeviceType};
-use crate::backends::Site;
+use crate::backends::SourceLocation;
 
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -46,7 +46,7 @@ pub enum Error {
         /// What was written, or the operation, as a program names it.
         name: String,
         /// Where flags were frozen.
-        by: Site,
+        by: SourceLocation,
     },
     /// No flag has this name.
     UnknownFlag {

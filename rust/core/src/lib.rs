@@ -7,17 +7,16 @@
 pub mod accelerator;
 pub mod autograd;
 pub mod backends;
-mod env;
+#[doc(hidden)]
+pub mod base;
 mod error;
 pub mod libraries;
-pub mod lifecycle;
 #[cfg(loom)]
 #[cfg(test)]
-mod models;
+mod loom_tests;
 pub mod state;
-mod sync;
 
-pub use env::Environment;
+pub use base::env::Environment;
 pub use error::{Error, Result};
 
 #[cfg(doctest)]

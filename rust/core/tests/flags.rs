@@ -11,7 +11,7 @@ use interlock::backends::flags::{
     CUDNN_ENABLED,
 };
 use interlock::backends::{
-    self, FlagScope, FreezeScope, Given, Level, Node, Precision, Reduction, Site, Value,
+    self, FlagScope, FreezeScope, Given, Level, Node, Precision, Reduction, SourceLocation, Value,
 };
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -122,7 +122,7 @@ fn several_writes_are_all_or_none() {
 fn a_freeze_stops_every_write_and_no_scope() {
     let _turn = turn();
     let freeze = FreezeScope::default();
-    freeze.enter(Site::caller());
+    freeze.enter(SourceLocation::caller());
     let error = CUDNN_ENABLED.set(false).unwrap_err();
     assert!(error.to_string().contains("cudnn.enabled") && error.to_string().contains("flags.rs"), "{error}");
     assert!(Node::Generic.set(Precision::Ieee).is_err());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 
 use interlock::Error;
-use interlock::accelerator::driver::{Address, Awaited, CaptureMode, EventOptions, Goal, Patience, Work};
+use interlock::accelerator::driver::{Address, Awaited, CaptureMode, EventOptions, Goal, WaitPolicy, Work};
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
 use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch, failure};
@@ -205,8 +205,8 @@ fn a_lost_device_refuses_everything() {
         assert!(is_lost(driver.is_done(awaited)) && is_lost(rig.wait(awaited)));
         assert!(is_lost(driver.goal(awaited)));
         for asleep in [false, true] {
-            let patience = Patience { limit: std::time::Duration::MAX, asleep };
-            assert!(is_lost(driver.wait(&Goal { awaited, places: Vec::new() }, patience)));
+            let policy = WaitPolicy { timeout: std::time::Duration::MAX, blocking: asleep };
+            assert!(is_lost(driver.wait(&Goal { awaited, places: Vec::new() }, policy)));
         }
     }
     assert!(is_lost(driver.properties(1)) && is_lost(driver.memory_info(1)));

@@ -7,7 +7,7 @@ mod rig;
 
 use std::time::Duration;
 
-use interlock::accelerator::driver::{Awaited, CaptureMode, Goal, Patience};
+use interlock::accelerator::driver::{Awaited, CaptureMode, Goal, WaitPolicy};
 use rig::host::two_devices;
 use rig::{Rig, failure, is_refused};
 
@@ -56,7 +56,7 @@ fn streams_and_events_that_go_are_waited_for_to_their_end() {
         .map(|awaited| goal(&rig, awaited));
     rig.driver.release_event(event);
     rig.driver.release_stream(stream);
-    let at_once = Patience { limit: Duration::ZERO, asleep: true };
+    let at_once = WaitPolicy { timeout: Duration::ZERO, blocking: true };
     assert!(goals.iter().all(|goal| rig.driver.wait(goal, at_once) == Ok(false)));
     latch.open();
     assert!(goals.iter().all(|goal| rig.reach(goal) == Ok(true)));

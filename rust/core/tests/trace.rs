@@ -6,12 +6,12 @@
 use std::thread;
 
 use interlock::autograd::{Manager, ModeManager};
-use interlock::backends::Site;
+use interlock::backends::SourceLocation;
 use interlock::state::trace::{NeverLeft, never_left, note_enter, open_scopes};
 use interlock::state::{TaskState, ThreadState};
 
-fn site(line: u32) -> Site {
-    Site::Foreign { file: "program".into(), line }
+fn site(line: u32) -> SourceLocation {
+    SourceLocation::Foreign { file: "program".into(), line }
 }
 
 fn enter(line: u32) {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use interlock::Environment;
 use interlock::accelerator::Waiting;
 use interlock::accelerator::memory::with_stack;
-use interlock::lifecycle::fork_generation;
+use interlock::base::fork;
 use libloading::os::unix::Library;
 use once_cell::race::OnceBox;
 use pyo3::ffi;
@@ -72,7 +72,7 @@ impl Returning {
     const ONE: u64 = 1;
 
     fn of_this_process() -> u64 {
-        u64::from(fork_generation()) << 32
+        u64::from(fork::generation()) << 32
     }
 
     fn count() -> u64 {

@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use interlock::backends::Site;
+use interlock::backends::SourceLocation;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
 /// The line that runs in the innermost frame that is not interlock's own; unknown where no Python program
 /// runs.
-pub(crate) fn of_caller(py: Python<'_>) -> Site {
+pub(crate) fn of_caller(py: Python<'_>) -> SourceLocation {
     user_frame(py)
         .and_then(|frame| site_of(&frame).ok())
-        .unwrap_or_else(|| Site::Foreign { file: Arc::from("<no Python program>"), line: 0 })
+        .unwrap_or_else(|| SourceLocation::Foreign { file: Arc::from("<no Python program>"), line: 0 })
 }
 
 /// The same where writes are traced, else nothing: looking through frames costs.
-pub(crate) fn if_traced(py: Python<'_>) -> Option<Site> {
+pub(crate) fn if_traced(py: Python<'_>) -> Option<SourceLocation> {
     interlock::backends::writes_are_traced().then(|| of_caller(py))
 }
 
 /// The core asks here where a program is.
 pub(crate) fn tell_the_core() {
-    Site::ask_for_lines(|| Python::try_attach(of_caller));
+    SourceLocation::set_provider(|| Python::try_attach(of_caller));
 }
 
 /// The innermost frame that is not interlock's own.
@@ -46,9 +46,9 @@ pub(crate) fn module_of(frame: &Bound<'_, PyAny>) -> Option<String> {
     frame.getattr("f_globals").ok()?.get_item("__name__").ok()?.extract().ok()
 }
 
-fn site_of(frame: &Bound<'_, PyAny>) -> PyResult<Site> {
+fn site_of(frame: &Bound<'_, PyAny>) -> PyResult<SourceLocation> {
     let file: String = frame.getattr("f_code")?.getattr("co_filename")?.extract()?;
-    Ok(Site::Foreign { file: file.into(), line: frame.getattr("f_lineno")?.extract()? })
+    Ok(SourceLocation::Foreign { file: file.into(), line: frame.getattr("f_lineno")?.extract()? })
 }
 
 fn is_ours(frame: &Bound<'_, PyAny>) -> bool {

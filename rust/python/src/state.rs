@@ -1,7 +1,7 @@
 //! A thread's whole state as an object, and states of their own for tasks.
 
 use interlock::autograd::Mode;
-use interlock::backends::Site;
+use interlock::backends::SourceLocation;
 use interlock::state;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -34,7 +34,7 @@ fn open_scopes() -> Vec<String> {
 /// `INTERLOCK_DEBUG=1`.
 #[pyfunction]
 fn never_left() -> (Vec<String>, Vec<String>) {
-    let texts = |sites: Vec<Site>| sites.iter().map(ToString::to_string).collect();
+    let texts = |sites: Vec<SourceLocation>| sites.iter().map(ToString::to_string).collect();
     let never_left = state::trace::never_left();
     (texts(never_left.ended), texts(never_left.still_open))
 }

@@ -1,7 +1,7 @@
 //! What `INTERLOCK_DEBUG=1` says of scopes: which are open where nobody expects them, and where they were
 //! entered.
 
-use interlock::backends::{Site, writes_are_traced};
+use interlock::backends::{SourceLocation, writes_are_traced};
 use interlock::state::Scope;
 use interlock::state::trace::{self, Leave};
 use pyo3::prelude::*;
@@ -70,11 +70,11 @@ pub(crate) fn leave(py: Python<'_>, scope: &Scope) -> PyResult<()> {
     }
 }
 
-fn warn(py: Python<'_>, message: &str, at: &Site) -> PyResult<()> {
+fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
     let class = py.import("interlock.errors")?.getattr("ScopeWarning")?;
     let (file, line) = match at {
-        Site::Foreign { file, line } => (&**file, *line),
-        Site::Rust(location) => (location.file(), location.line()),
+        SourceLocation::Foreign { file, line } => (&**file, *line),
+        SourceLocation::Rust(location) => (location.file(), location.line()),
     };
     py.import("warnings")?.call_method1("warn_explicit", (message, class, file, line))?;
     Ok(())

@@ -16,7 +16,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use interlock::lifecycle::fork_generation;
+use interlock::base::fork;
 
 /// What the lower half of a word counts to when it is held for writing; below it are readers.
 const WRITER: u32 = u32::MAX >> 1;
@@ -43,7 +43,7 @@ impl Access {
     }
 
     fn acquire(&self, share: u32, step: impl Fn(u32) -> Step) -> Guard<'_> {
-        let generation = fork_generation();
+        let generation = fork::generation();
         let mut tries = 0;
         loop {
             let word = self.0.load(Ordering::Relaxed);
@@ -65,7 +65,7 @@ impl Access {
     /// Whether a thread that this process lacks was writing.
     fn is_abandoned(&self) -> bool {
         let word = self.0.load(Ordering::Relaxed);
-        is_written(word) && generation_of(word) != fork_generation()
+        is_written(word) && generation_of(word) != fork::generation()
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Guard<'a> {
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         // In a child the word that this thread took counts as free already, and may be another's.
-        if fork_generation() == self.generation {
+        if fork::generation() == self.generation {
             self.access.0.fetch_sub(u64::from(self.share), Ordering::Release);
         }
     }
@@ -202,7 +202,7 @@ mod tests {
 
     /// The word that a thread of another generation leaves.
     fn leave(access: &Access, held: u32) {
-        let other = u64::from(fork_generation().wrapping_sub(1)) << u32::BITS;
+        let other = u64::from(fork::generation().wrapping_sub(1)) << u32::BITS;
         access.0.store(other | u64::from(held), Ordering::Relaxed);
     }
 

@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_ulonglong};
 use std::sync::Arc;
 
-use cudarc::driver::sys::{CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationProp, CUmemAllocationType};
+use cudarc::driver::sys::{
+    CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationProp, CUmemAllocationType, CUmemLocation,
+    CUmemLocationType,
+};
 use interlock::accelerator::driver::{Address, DeviceIndex};
 
 use crate::call::{Answer, Handle, In, Out, exported};
@@ -53,6 +56,14 @@ impl State {
             return Err(INVALID_VALUE);
         }
         self.located(properties.location)
+    }
+
+    /// The device of a location.
+    fn located(&self, location: CUmemLocation) -> Answer<DeviceIndex> {
+        if location.type_ != CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE {
+            return Err(INVALID_VALUE);
+        }
+        self.device(location.id)
     }
 
     /// Whether a range lies within one reservation.

@@ -12,7 +12,7 @@ use crate::{counts, host_functions};
 /// with any.
 pub type Code = c_int;
 
-/// What names a context, stream, event, graph, node or pool. In C it is a pointer to nothing that one may look at.
+/// What names a context, stream, event, graph or node. In C it is a pointer to nothing that one may look at.
 pub type Handle = usize;
 
 /// What a function of the library comes to.
@@ -115,11 +115,6 @@ impl<T: Copy> In<T> {
         }
         // SAFETY: callers of the library pass pointers to as many values as they say, or null.
         Ok(unsafe { std::slice::from_raw_parts(self.0, count) })
-    }
-
-    /// The same place, as one of another type.
-    pub(crate) fn cast<U: Copy>(&self) -> In<U> {
-        In(self.0.cast())
     }
 }
 

@@ -100,9 +100,7 @@ exported! {
             state.refuse_where_captured(device)?;
             device
         };
-        waiting::wait(fake, Awaited::Device(device))?;
-        fake.state().give_back_beyond_thresholds(device);
-        Ok(())
+        waiting::wait(fake, Awaited::Device(device))
     }
 
     /// The priorities that streams may have: a smaller number goes first.

@@ -32,7 +32,7 @@ fn attribute(number: c_uint, settings: &Settings, physical: u8) -> c_int {
     ];
     let of_settings = [
         (Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, c_int::from(physical)),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, settings.pools.into()),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1),
         (Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, settings.virtual_memory.into()),
     ];
     let mut all = VALUES.into_iter().chain(of_settings);

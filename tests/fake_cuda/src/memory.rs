@@ -2,23 +2,10 @@
 
 use interlock::accelerator::driver::Awaited;
 
-use crate::call::{Answer, Out, exported};
+use crate::call::{Out, exported};
 use crate::errors::INVALID_VALUE;
-use crate::fake::Fake;
 use crate::regions::{Kind, Region, count_allocation};
 use crate::waiting;
-
-/// Waits as allocating and freeing do on real devices: until all that is queued on the device has ended.
-fn settle(fake: &Fake) -> Answer<u8> {
-    let device = {
-        let mut state = fake.state();
-        let device = state.current()?;
-        state.refuse_while_captured()?;
-        device
-    };
-    waiting::wait(fake, Awaited::Device(device))?;
-    Ok(device)
-}
 
 exported! {
     /// Bytes of the current context's device that are free, and how many there are.
@@ -34,13 +21,13 @@ exported! {
     /// Memory of the current context's device.
     fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) |fake| {
         address.check()?;
-        fake.state().current()?;
+        let mut state = fake.state();
+        let device = state.current()?;
         if bytes == 0 {
             return Err(INVALID_VALUE);
         }
-        let device = settle(fake)?;
+        state.refuse_while_captured()?;
         count_allocation()?;
-        let mut state = fake.state();
         let block = state.new_block(device, bytes as u64)?;
         address.put(block.address)?;
         let region = Region { device, bytes: bytes as u64, kind: Kind::Plain, block };

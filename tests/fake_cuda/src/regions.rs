@@ -24,8 +24,6 @@ pub(crate) struct Region {
 pub(crate) enum Kind {
     /// Of `cuMemAlloc`.
     Plain,
-    /// Of a pool.
-    Pooled(Handle),
     /// Physical memory at reserved addresses, which devices may use or not yet.
     Mapped { physical: Handle, usable: bool },
 }
@@ -122,7 +120,7 @@ impl State {
                 Kind::Mapped { usable, .. } => {
                     usable && (owners.is_empty() || matches!(first.kind, Kind::Mapped { .. }))
                 }
-                Kind::Plain | Kind::Pooled(_) => owners.is_empty(),
+                Kind::Plain => owners.is_empty(),
             };
             if !may_be_used {
                 return Err(INVALID_VALUE);

@@ -13,7 +13,6 @@ mod variables {
     pub(super) const MEMORY: &str = "FAKE_CUDA_MEMORY";
     pub(super) const VERSION: &str = "FAKE_CUDA_VERSION";
     pub(super) const INIT: &str = "FAKE_CUDA_INIT";
-    pub(super) const NO_POOLS: &str = "FAKE_CUDA_NO_POOLS";
     pub(super) const NO_VIRTUAL_MEMORY: &str = "FAKE_CUDA_NO_VIRTUAL_MEMORY";
     pub(super) const NO_WAIT_VALUE: &str = "FAKE_CUDA_NO_WAIT_VALUE";
     pub(super) const PEERS: &str = "FAKE_CUDA_PEERS";
@@ -28,8 +27,6 @@ pub(crate) struct Settings {
     pub(crate) devices: Vec<u8>,
     /// Bytes that each has.
     pub(crate) memory: u64,
-    /// Whether devices have memory pools.
-    pub(crate) pools: bool,
     /// Whether devices have virtual memory.
     pub(crate) virtual_memory: bool,
     /// Whether streams wait for numbers in memory.
@@ -55,7 +52,6 @@ impl Settings {
         Settings {
             devices: visible::devices(installed, env::var(variables::VISIBLE).ok().as_deref()),
             memory: number(variables::MEMORY, 64 << 20),
-            pools: !is_set(variables::NO_POOLS),
             virtual_memory: !is_set(variables::NO_VIRTUAL_MEMORY),
             wait_value: !is_set(variables::NO_WAIT_VALUE),
             peers: number(variables::PEERS, usize::MAX),

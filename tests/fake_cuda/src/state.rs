@@ -16,7 +16,6 @@ use crate::events::Event;
 use crate::executables::Executable;
 use crate::graphs::Graph;
 use crate::pinned::Pinned;
-use crate::pools::Pool;
 use crate::regions::Region;
 use crate::settings::Settings;
 use crate::streams::Stream;
@@ -39,7 +38,6 @@ pub(crate) struct State {
     pub(crate) regions: BTreeMap<u64, Region>,
     /// Pinned memory, by address.
     pub(crate) pinned: BTreeMap<u64, Pinned>,
-    pub(crate) pools: HashMap<Handle, Pool>,
     pub(crate) physical: HashMap<Handle, Physical>,
     pub(crate) reservations: BTreeMap<u64, Reservation>,
     numbers: usize,
@@ -66,7 +64,6 @@ impl State {
             executables: HashMap::new(),
             regions: BTreeMap::new(),
             pinned: BTreeMap::new(),
-            pools: HashMap::new(),
             physical: HashMap::new(),
             reservations: BTreeMap::new(),
             // Far from what a program takes for a small number, and from where systems put memory.

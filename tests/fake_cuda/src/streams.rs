@@ -108,18 +108,15 @@ exported! {
 
     /// Waits for everything queued on a stream.
     fn cuStreamSynchronize(stream: Handle) |fake| {
-        let Stream { device, host, .. } = {
+        let host = {
             let mut state = fake.state();
             state.current()?;
             let name = state.stream_named(stream)?;
             state.refuse_on_capturing(name)?;
             state.refuse_while_captured()?;
-            let found = state.stream(name)?;
-            Stream { capture: None, ..*found }
+            state.stream(name)?.host
         };
-        waiting::wait(fake, Awaited::Stream(host))?;
-        fake.state().give_back_beyond_thresholds(device);
-        Ok(())
+        waiting::wait(fake, Awaited::Stream(host))
     }
 
     /// What is queued on the stream from now on waits for what the event marks now.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use interlock::accelerator::driver::{Awaited, Patience};
+use interlock::accelerator::driver::{Awaited, WaitPolicy};
 
 use crate::call::Answer;
 use crate::fake::Fake;
@@ -18,8 +18,8 @@ pub(crate) fn wait(fake: &Fake, awaited: Awaited) -> Answer {
         let state = fake.state();
         (state.driver.clone(), state.driver.goal(awaited).map_err(|_| state.code(device))?)
     };
-    let patience = Patience { limit: Duration::MAX, asleep: true };
-    driver.wait(&goal, patience).map(drop).map_err(|_| fake.state().code(device))
+    let policy = WaitPolicy { timeout: Duration::MAX, blocking: true };
+    driver.wait(&goal, policy).map(drop).map_err(|_| fake.state().code(device))
 }
 
 /// Waits for everything that is queued on any device that is not broken.

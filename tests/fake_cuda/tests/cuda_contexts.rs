@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use cudarc::driver::sys::CUstreamCaptureMode as Mode;
 use interlock::accelerator::driver::{
-    Awaited, Copy, EventHandle, EventOptions, ExecutableHandle, Fill, GraphHandle, Patience, Place,
-    StreamHandle,
+    Awaited, Copy, EventHandle, EventOptions, ExecutableHandle, Fill, GraphHandle, Place, StreamHandle,
+    WaitPolicy,
 };
 use interlock::accelerator::memory::{DeviceMemory, End, PinnedMemory};
 use interlock::accelerator::{self, CaptureMode, Event, Graph, Stream, Work};
@@ -91,7 +91,7 @@ struct Made {
     memory: [Arc<Memory>; 3],
 }
 
-const PATIENCE: Patience = Patience { limit: Duration::from_secs(60), asleep: true };
+const PATIENCE: WaitPolicy = WaitPolicy { timeout: Duration::from_secs(60), blocking: true };
 const TIMED: EventOptions = EventOptions { timing: true, blocking: false, interprocess: false };
 
 impl Made {

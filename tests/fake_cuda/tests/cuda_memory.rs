@@ -1,4 +1,4 @@
-//! The allocator over memory of the cuda driver: with memory pools, without them, and with virtual memory.
+//! The allocator over memory of the cuda driver: with plain allocations and with virtual memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -17,18 +17,15 @@ use interlock::accelerator::{Stream, Work, use_driver};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use stand_in::{calls, device, fail_allocation, live};
 
-/// Devices with as much memory as programs expect, and without what variables say that they lack.
-fn devices(lacking: &[(&str, &str)]) -> Devices {
-    stand_in::set(lacking);
+/// Devices with as much memory as programs expect.
+fn devices() -> Devices {
     stand_in::set(&[("FAKE_CUDA_MEMORY", &CAPACITY.to_string())]);
     use_driver(stand_in::started()).unwrap();
     Devices { fail_allocation: Box::new(fail_allocation), live_bytes: Box::new(|| live("bytes")) }
 }
 
-const WITHOUT_POOLS: [(&str, &str); 1] = [("FAKE_CUDA_NO_POOLS", "1")];
-
-/// Runs drawn programs, the same each time, with those of their steps that fit.
-fn run_programs(devices: &Devices, fits: impl Fn(&Step) -> bool) {
+/// Runs drawn programs, the same each time. No step blocks a stream: `cuMemFree` waits for the whole device.
+fn run_programs(devices: &Devices) {
     // What the driver needs for functions it asks for once, and no program is to fail for it.
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
     let other = Stream::exclusive(Some(device(1)), 0).unwrap();
@@ -40,7 +37,7 @@ fn run_programs(devices: &Devices, fits: impl Fn(&Step) -> bool) {
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let told = runner.run(&program(), |program| {
         let mut run = Run::new(devices);
-        program.iter().filter(|step| fits(step)).for_each(|step| run.step(*step));
+        program.iter().filter(|step| !matches!(step, Step::Block { .. })).for_each(|step| run.step(*step));
         run.end();
         Ok(())
     });
@@ -51,18 +48,8 @@ fn run_programs(devices: &Devices, fits: impl Fn(&Step) -> bool) {
 
 #[test]
 fn the_allocator_does_what_its_model_says() {
-    let devices = devices(&[]);
-    run_programs(&devices, |_| true);
-    assert!(calls("cuMemAllocFromPoolAsync") > 0);
-    assert_eq!(calls("cuMemAlloc_v2"), 0);
-}
-
-#[test]
-fn without_memory_pools_it_does_and_counts_the_same() {
-    let devices = devices(&WITHOUT_POOLS);
-    // Memory is given when the whole device is at rest, so nothing may hold a stream back.
-    run_programs(&devices, |step| !matches!(step, Step::Block { .. }));
-    assert_eq!(calls("cuMemAllocFromPoolAsync"), 0);
+    let devices = devices();
+    run_programs(&devices);
     assert!(calls("cuMemAlloc_v2") > 0);
 }
 
@@ -84,17 +71,12 @@ fn is_whole_whichever_allocation_fails(devices: &Devices) {
 
 #[test]
 fn a_shortage_leaves_everything_whole() {
-    is_whole_whichever_allocation_fails(&devices(&[]));
-}
-
-#[test]
-fn a_shortage_leaves_everything_whole_without_memory_pools() {
-    is_whole_whichever_allocation_fails(&devices(&WITHOUT_POOLS));
+    is_whole_whichever_allocation_fails(&devices());
 }
 
 #[test]
 fn a_shortage_leaves_segments_that_grow_whole() {
-    let devices = devices(&[]);
+    let devices = devices();
     memory::set_config(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }).unwrap();
     is_whole_whichever_allocation_fails(&devices);
     // What was made is mapped once, and unmapped once.
@@ -105,7 +87,7 @@ fn a_shortage_leaves_segments_that_grow_whole() {
 
 #[test]
 fn what_was_freed_goes_back_to_the_system_with_the_cache() {
-    let devices = devices(&[]);
+    let devices = devices();
     let stream = Stream::exclusive(Some(device(1)), 0).unwrap();
     let sizes = [100, 3 << 20, 30 << 20];
     let live_memory = sizes.map(|bytes| DeviceMemory::on(&stream, bytes).unwrap());

@@ -45,11 +45,6 @@ fn is_passed_again_with(variable: &str) {
 }
 
 #[test]
-fn it_does_so_without_memory_pools() {
-    is_passed_again_with("FAKE_CUDA_NO_POOLS");
-}
-
-#[test]
 fn it_does_so_without_virtual_memory() {
     is_passed_again_with("FAKE_CUDA_NO_VIRTUAL_MEMORY");
 }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::driver::DeviceIndex;
-use crate::sync::ForkLock;
+use crate::base::fork::rank;
+use crate::base::sync::ForkLock;
 use crate::{Error, Result};
 
 macro_rules! device_types {
@@ -82,7 +83,7 @@ device_types! {
 }
 
 /// The names that [`DeviceType::named`] has added.
-pub(crate) static NAMES: ForkLock<Vec<&'static str>> = ForkLock::new(Vec::new());
+static NAMES: ForkLock<Vec<&'static str>> = ForkLock::new(rank::DEVICE_NAMES, Vec::new());
 
 impl DeviceType {
     /// The type of this name; a new one where there is none, for a driver of its own. A name consists of small

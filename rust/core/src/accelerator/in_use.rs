@@ -12,7 +12,8 @@ use super::driver::{DeviceIndex, Driver, Keeper, PriorityRange};
 use super::memory::{Cache, PinnedCache};
 use super::stream::{Kind, Stream, StreamInner};
 use super::{Device, DeviceType};
-use crate::{Error, Result, lifecycle};
+use crate::base::fork;
+use crate::{Error, Result};
 
 /// A driver that has been started, in the process that started it.
 pub(crate) struct Accelerator {
@@ -68,7 +69,7 @@ impl Accelerator {
             captures: Captures::default(),
             caches: (0..count).map(Cache::new).collect(),
             driver,
-            generation: lifecycle::fork_generation(),
+            generation: fork::generation(),
             others: Mutex::default(),
             next_id: AtomicI64::new(0),
             pinned: PinnedCache::default(),
@@ -77,7 +78,7 @@ impl Accelerator {
 
     /// Whether it was made in this process, and not in one that this was forked from.
     pub(super) fn is_of_this_process(&self) -> bool {
-        self.generation == lifecycle::fork_generation()
+        self.generation == fork::generation()
     }
 
     /// The driver, wherever it was started.

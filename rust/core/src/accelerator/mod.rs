@@ -5,7 +5,6 @@
 //! are slots of the one thread state ([`crate::state`]): scopes decide them, a captured state carries them
 //! along, tasks have their own.
 
-mod backoff;
 mod captures;
 pub mod cuda;
 mod current;
@@ -17,7 +16,6 @@ pub mod host;
 mod in_use;
 mod interrupt;
 pub mod memory;
-mod quietly;
 mod registry;
 mod reservations;
 mod stream;
@@ -25,19 +23,17 @@ mod stream;
 pub(crate) mod testing;
 mod waiting;
 
-pub use backoff::Backoff;
+pub use crate::base::backoff::Backoff;
 pub use cuda::{DriverStatus, Version};
 pub use current::{
     PlaceScope, current_device, current_index, current_stream, default_device, device_guard, memory_info,
     properties, set_default_device, set_device, set_stream, synchronize, waiting,
 };
-pub(crate) use device::NAMES;
 pub use device::{Device, DeviceType};
-pub use driver::{Awaited, CaptureMode, EventOptions, Patience, Work};
+pub use driver::{Awaited, CaptureMode, EventOptions, WaitPolicy, Work};
 pub use event::Event;
 pub use graph::{Graph, PoolId, new_pool};
 pub use interrupt::{ask_while_waiting, check_interrupts};
-pub(crate) use registry::REGISTRY;
 pub use registry::{
     KnownDevices, current_accelerator, device_count, environment_came_too_late, known_devices,
     register_driver, required, use_driver, use_named, why_unavailable,

@@ -7,18 +7,23 @@ use super::driver::Driver;
 use super::host::{HostDriver, HostOptions};
 use super::in_use::Accelerator;
 use super::{Device, cuda, memory};
-use crate::sync::ForkLock;
-use crate::{Error, Result, env};
+use crate::base::env;
+use crate::base::fork::rank;
+use crate::base::sync::ForkLock;
+use crate::{Error, Result};
 
 /// What was chosen and what is in use.
-pub(crate) static REGISTRY: ForkLock<Registry> = ForkLock::new(Registry {
-    asked_for: None,
-    environment: None,
-    replaced: Vec::new(),
-    registered: Vec::new(),
-    in_use: None,
-    told: None,
-});
+static REGISTRY: ForkLock<Registry> = ForkLock::new(
+    rank::DRIVERS,
+    Registry {
+        asked_for: None,
+        environment: None,
+        replaced: Vec::new(),
+        registered: Vec::new(),
+        in_use: None,
+        told: None,
+    },
+);
 
 pub(crate) struct Registry {
     asked_for: Option<Chosen>,

@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use super::driver::{Awaited, Goal, Patience, StreamHandle};
+use super::driver::{Awaited, Goal, StreamHandle, WaitPolicy};
 use super::in_use::Accelerator;
 use super::interrupt;
 use crate::{Error, Result};
 
 /// A wait that has begun: for what was queued then, and not for what is queued meanwhile. It may be gone on with
-/// after patience ran out.
+/// after the timeout.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     home: &'static Accelerator,
@@ -38,8 +38,8 @@ impl Waiting {
     /// Waits for `limit` at most; returns whether all has been done. Fails with what failed there and was not told
     /// yet.
     pub fn at_most(&self, limit: Duration) -> Result<bool> {
-        let patience = Patience { limit, asleep: self.asleep };
-        self.home.driver_for("the accelerator")?.wait(&self.goal, patience)
+        let policy = WaitPolicy { timeout: limit, blocking: self.asleep };
+        self.home.driver_for("the accelerator")?.wait(&self.goal, policy)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::mode::{self, Mode};
 use super::write::RevocableWrite;
+use crate::base::sync::RelaxedBool;
 use crate::state::{self, Masked, Scope};
-use crate::sync::SharedBool;
 
 /// Which mode a [`ModeManager`] is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +63,9 @@ impl Manager {
 pub struct ModeManager {
     manager: Manager,
     /// What it was told.
-    mode: SharedBool,
+    mode: RelaxedBool,
     /// What the mode was when the object was last told or entered.
-    previous: SharedBool,
+    previous: RelaxedBool,
     write: RevocableWrite,
     scope: Scope,
 }
@@ -75,8 +75,8 @@ impl ModeManager {
     pub fn new(manager: Manager) -> Self {
         ModeManager {
             manager,
-            mode: SharedBool::new(true),
-            previous: SharedBool::new(false),
+            mode: RelaxedBool::new(true),
+            previous: RelaxedBool::new(false),
             write: RevocableWrite::default(),
             scope: Scope::default(),
         }

@@ -1,8 +1,8 @@
 //! Writing a mode without a scope, and taking that write back.
 
 use super::Mode;
+use crate::base::sync::RelaxedU64;
 use crate::state::{self, LayerId, Masked};
-use crate::sync::SharedWord;
 
 /// The last write of one object, until it is taken back.
 ///
@@ -12,7 +12,7 @@ use crate::sync::SharedWord;
 #[derive(Debug, Default)]
 pub(super) struct RevocableWrite {
     /// [`packed`], or 0 where there is nothing to take back.
-    written: SharedWord,
+    written: RelaxedU64,
 }
 
 impl RevocableWrite {

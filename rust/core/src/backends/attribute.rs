@@ -8,7 +8,7 @@ use super::scope::Purpose;
 use super::variable::{Reading, Said, Variable};
 use super::write::{Held, Writes};
 use super::{Given, Value, registry, table};
-use crate::env::{self, SWITCH_WORDS, parse_switch};
+use crate::base::env::{self, SWITCH_WORDS, parse_switch};
 use crate::state::Slot;
 use crate::{Error, Result};
 

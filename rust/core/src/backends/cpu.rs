@@ -2,8 +2,8 @@
 
 use once_cell::race::OnceBox;
 
-use crate::env;
-use crate::sync::SharedWord;
+use crate::base::env;
+use crate::base::sync::RelaxedU64;
 
 /// The widest vector instructions that kernels may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl CpuCapability {
 
 /// Why the environment's value is ignored; answered once in a process, to whoever asks first.
 pub fn cpu_capability_problem() -> Option<&'static str> {
-    static UNTOLD: SharedWord = SharedWord::new(1);
+    static UNTOLD: RelaxedU64 = RelaxedU64::new(1);
     asked().problem.as_deref().filter(|_| UNTOLD.take() == 1)
 }
 

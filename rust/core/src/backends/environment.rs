@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use once_cell::race::OnceBox;
 
 use super::attribute::Attribute;
-use super::{Given, nearest, table};
-use crate::env::{self, SWITCH_WORDS, Variables, parse_switch};
+use super::{Given, suggest, table};
+use crate::base::env::{self, SWITCH_WORDS, Variables, parse_switch};
 use crate::state::{FlagId, FlagSlots, Slot};
 use crate::{Error, libraries};
 
@@ -113,7 +113,7 @@ fn unknown(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
         let is_known = known.iter().any(|(known, _)| known == name);
         (!is_known).then(|| {
             // What they all begin with would make any two alike.
-            let near = nearest(own_part(name), known.iter().map(|(known, _)| own_part(known)));
+            let near = suggest(own_part(name), known.iter().map(|(known, _)| own_part(known)));
             let meant = known.iter().find(|(known, _)| Some(own_part(known)) == near).cloned();
             (name.clone(), Error::UnknownVariable { name: name.clone(), meant })
         })

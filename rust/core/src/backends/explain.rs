@@ -5,7 +5,7 @@ use std::fmt;
 use super::attribute::{Attribute, Target};
 use super::precision::{Node, Precision};
 use super::process::PROCESS;
-use super::{Site, Value, environment, table};
+use super::{SourceLocation, Value, environment, table};
 use crate::state::{self, Slot};
 
 /// What decides a value, the weakest first.
@@ -46,7 +46,7 @@ impl Level {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetBy {
     /// A line of a program, where writes are traced (`INTERLOCK_DEBUG=1`).
-    Line(Site),
+    Line(SourceLocation),
     /// An environment variable.
     Variable(&'static str),
 }

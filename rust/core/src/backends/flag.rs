@@ -6,10 +6,10 @@ use super::attribute::qualified;
 use super::environment;
 use super::kind::{FlagValue, Kind, Refusal, Table};
 use super::write::{Held, write_one};
-use super::{Level, Site, Value};
+use super::{Level, SourceLocation, Value};
 use crate::Result;
+use crate::base::sync::RelaxedU64;
 use crate::state::{self, FlagId, Slot};
-use crate::sync::SharedWord;
 
 /// The word: in its two upper bits where the value comes from, below them the value's payload.
 /// All zero until it is first read or written.
@@ -20,7 +20,7 @@ pub(crate) struct FlagWord {
     pub(super) kind: Kind,
     /// Of a registered flag; what it says of our own is read once for all of them.
     pub(super) said: Option<FromEnvironment>,
-    bits: SharedWord,
+    bits: RelaxedU64,
 }
 
 /// What the environment says of one flag.
@@ -48,7 +48,7 @@ impl FlagWord {
         kind: Kind,
         said: Option<FromEnvironment>,
     ) -> Self {
-        FlagWord { name, id: FlagId(id), kind, said, bits: SharedWord::new(0) }
+        FlagWord { name, id: FlagId(id), kind, said, bits: RelaxedU64::new(0) }
     }
 
     /// What is in force on this thread.
@@ -72,7 +72,7 @@ impl FlagWord {
 
     #[cold]
     fn resolve(&self) -> u64 {
-        self.bits.set_if(0, self.fallback())
+        self.bits.compare_set(0, self.fallback())
     }
 
     /// The environment's value, else the default, each with its level.
@@ -111,7 +111,7 @@ impl FlagWord {
     #[track_caller]
     pub(super) fn write<T: FlagValue>(&self, value: T) -> Result<()> {
         let held = Held::Value(self.checked(value)?);
-        write_one(self.name, Slot::Flag(self.id), held, Some(Site::caller()))
+        write_one(self.name, Slot::Flag(self.id), held, Some(SourceLocation::caller()))
     }
 
     /// The payload of a value, or the error that refuses it.

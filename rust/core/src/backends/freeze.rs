@@ -1,19 +1,19 @@
 //! The freeze: while it holds, no flag is written, however the write is spelled and wherever it would
 //! land. Scopes still open and close.
 
-use super::Site;
+use super::SourceLocation;
 use super::attribute::qualified;
 use super::process::PROCESS;
+use crate::base::sync::RelaxedU64;
 use crate::state::{self, ThreadNumber};
-use crate::sync::SharedWord;
 use crate::{Error, Result};
 
 /// How many freezes hold, for [`flags_frozen`] to read without the lock.
-static HOLDING: SharedWord = SharedWord::new(0);
-static SERIALS: SharedWord = SharedWord::new(0);
+static HOLDING: RelaxedU64 = RelaxedU64::new(0);
+static SERIALS: RelaxedU64 = RelaxedU64::new(0);
 
 pub(super) struct Freeze {
-    permanent: Option<Site>,
+    permanent: Option<SourceLocation>,
     /// The scopes that are open, of all threads.
     scopes: Vec<OpenScope>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Freeze {
 struct OpenScope {
     serial: u64,
     entered_on: ThreadNumber,
-    site: Site,
+    site: SourceLocation,
 }
 
 impl Freeze {
@@ -37,7 +37,7 @@ impl Freeze {
         }
     }
 
-    fn called_at(&self) -> Option<&Site> {
+    fn called_at(&self) -> Option<&SourceLocation> {
         self.permanent.as_ref().or_else(|| self.scopes.last().map(|scope| &scope.site))
     }
 
@@ -46,15 +46,16 @@ impl Freeze {
     }
 }
 
-/// In a forked child: scopes of other threads will not be left any more.
-pub(super) fn keep_only_those_of(thread: ThreadNumber) {
+/// Discards the freezes of threads that a forked child lacks.
+pub(super) fn forget_other_threads() {
+    let thread = crate::state::this_thread();
     let mut process = PROCESS.lock();
     process.freeze.scopes.retain(|scope| scope.entered_on == thread);
     process.freeze.publish();
 }
 
 /// Stops every write of a flag for the rest of the process.
-pub fn disable_global_flags(site: Site) {
+pub fn disable_global_flags(site: SourceLocation) {
     let mut process = PROCESS.lock();
     process.freeze.permanent.get_or_insert(site);
     process.freeze.publish();
@@ -80,7 +81,7 @@ impl Default for FreezeScope {
 
 impl FreezeScope {
     /// Freezes.
-    pub fn enter(&self, site: Site) {
+    pub fn enter(&self, site: SourceLocation) {
         let entered_on = state::this_thread();
         let mut process = PROCESS.lock();
         process.freeze.scopes.push(OpenScope { serial: self.serial, entered_on, site });

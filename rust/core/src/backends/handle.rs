@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::flag::FlagWord;
 use super::kind::FlagValue;
 use super::scope::{FlagScope, FlagScopeBuilder, Purpose};
-use super::{Attribute, Site, registry};
+use super::{Attribute, SourceLocation, registry};
 use crate::{Error, Result};
 
 /// A registered flag as Rust reads and writes it: what [`Flag`](super::Flag) is to interlock's own flags.
@@ -65,7 +65,7 @@ impl<T: FlagValue> FlagHandle<T> {
     pub fn scope(self, value: T) -> Result<FlagScope> {
         let mut builder = FlagScopeBuilder::new(Purpose::Named, 1);
         builder.hold(self.word, self.word.checked(value)?);
-        Ok(builder.build(Some(Site::caller())))
+        Ok(builder.build(Some(SourceLocation::caller())))
     }
 }
 

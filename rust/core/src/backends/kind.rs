@@ -8,7 +8,7 @@ use super::ranking::Ranking;
 use super::takes::Takes;
 use super::value::{Float, Given, Value};
 use crate::Error;
-use crate::env::{SWITCH_WORDS, parse_switch};
+use crate::base::env::{SWITCH_WORDS, parse_switch};
 
 /// The kind of value that a flag takes.
 #[derive(Clone, Copy, Debug, PartialEq)]

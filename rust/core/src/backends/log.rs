@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::precision::Precision;
 use super::process::PROCESS;
 use super::write::Held;
-use super::{Site, Value, table};
+use super::{SourceLocation, Value, table};
 use crate::state::Slot;
 
 /// How many writes are kept.
@@ -20,7 +20,7 @@ pub struct LoggedWrite {
     /// What was written; `None` where what was assigned was dropped.
     pub value: Option<Value>,
     /// Who did it.
-    pub site: Site,
+    pub site: SourceLocation,
 }
 
 pub(super) struct Log(VecDeque<LoggedWrite>);
@@ -30,7 +30,7 @@ impl Log {
         Log(VecDeque::new())
     }
 
-    pub(super) fn note(&mut self, slot: Slot, held: Held, site: &Site) {
+    pub(super) fn note(&mut self, slot: Slot, held: Held, site: &SourceLocation) {
         let (name, value) = match slot {
             Slot::Flag(id) => {
                 let Some(word) = table::word(id) else { return };

@@ -3,7 +3,7 @@
 use super::kind::one_of;
 use super::precision::{self, Node, Precision};
 use super::write::{Batch, Held, Writes};
-use super::{Given, Site};
+use super::{Given, SourceLocation};
 use crate::state::Slot;
 use crate::{Error, Result};
 
@@ -58,7 +58,7 @@ impl MatmulPrecision {
     }
 
     /// Holds it on both matmul nodes.
-    pub fn set(self, site: Option<Site>) -> Result<()> {
+    pub fn set(self, site: Option<SourceLocation>) -> Result<()> {
         let (cuda, mkldnn) = match self {
             MatmulPrecision::Highest => (Precision::Ieee, Precision::Ieee),
             MatmulPrecision::High => (Precision::Tf32, Precision::Tf32),

@@ -17,7 +17,6 @@ mod interned;
 mod kind;
 mod log;
 mod matmul_precision;
-mod near;
 mod overruled;
 mod plan_cache;
 mod precision;
@@ -25,7 +24,6 @@ mod process;
 mod ranking;
 mod registry;
 mod scope;
-mod site;
 mod snapshot;
 mod table;
 mod takes;
@@ -34,6 +32,8 @@ mod variable;
 mod views;
 mod write;
 
+pub use crate::base::location::SourceLocation;
+pub use crate::base::suggest::suggest;
 pub use attribute::Attribute;
 pub use choice::{
     BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, QuantizedEngine, RocmFaLibrary,
@@ -48,16 +48,13 @@ pub use handle::FlagHandle;
 pub use kind::{FlagValue, LONGEST_TEXT, Reduction};
 pub use log::{LoggedWrite, written};
 pub use matmul_precision::MatmulPrecision;
-pub use near::nearest;
 pub use plan_cache::PlanCache;
 pub use precision::{Node, Precision};
-pub(crate) use process::PROCESS;
 pub use process::{epoch, layer_epoch};
 pub use ranking::Ranking;
 pub use registry::{Declaration, misspelt_variables, register};
 pub(crate) use scope::values_of;
 pub use scope::{FlagScope, FlagScopeBuilder, Purpose};
-pub use site::Site;
 pub(crate) use snapshot::process_flags;
 pub use snapshot::{Snapshot, SnapshotEntry, install, reset, restore, snapshot};
 pub use table::{MODULES, attributes, find, own_attributes};
@@ -65,14 +62,9 @@ pub use takes::{LARGEST_COUNT, Takes};
 pub use value::{Float, Given, Value};
 pub use write::assign;
 
-/// In a forked child: the freezes of the threads that it lacks are over.
-pub(crate) fn forget_other_threads() {
-    freeze::keep_only_those_of(crate::state::this_thread());
-}
-
 /// Whether writes remember where they came from (`INTERLOCK_DEBUG=1`).
 pub fn writes_are_traced() -> bool {
-    crate::env::debug()
+    crate::base::env::debug()
 }
 
 /// The flags as Rust sees them.

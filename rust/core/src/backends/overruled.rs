@@ -60,5 +60,5 @@ fn by_all_algorithms(own: bool) -> Option<&'static str> {
 /// Source: NVIDIA's documentation of `NVIDIA_TF32_OVERRIDE`.
 fn overruled_precision(node: Node) -> Option<&'static str> {
     (node.is_of_cuda() && node.get() == Precision::Tf32 && environment::forbids_tf32())
-        .then_some(crate::env::TF32_OVERRIDE)
+        .then_some(crate::base::env::TF32_OVERRIDE)
 }

@@ -6,7 +6,7 @@ use super::attribute::qualified;
 use super::kind::Kind;
 use super::process::PROCESS;
 use crate::accelerator::{self, Device, DeviceType};
-use crate::sync::SharedWord;
+use crate::base::sync::RelaxedU64;
 use crate::{Error, Result};
 
 const NAME: &str = "cuda.cufft_plan_cache";
@@ -16,14 +16,14 @@ const DEFAULT: u64 = 4096;
 const PLANS: Kind = Kind::Count { default: DEFAULT, max: i64::MAX as u64 };
 
 /// One word for each index that a device can have.
-static MAX_SIZES: [SharedWord; Device::MAX_INDEX as usize + 1] =
-    [const { SharedWord::new(DEFAULT) }; Device::MAX_INDEX as usize + 1];
+static MAX_SIZES: [RelaxedU64; Device::MAX_INDEX as usize + 1] =
+    [const { RelaxedU64::new(DEFAULT) }; Device::MAX_INDEX as usize + 1];
 
 /// The cache of one device's plans of Fourier transforms.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanCache {
     index: u8,
-    max_size: &'static SharedWord,
+    max_size: &'static RelaxedU64,
 }
 
 impl PlanCache {

@@ -5,9 +5,9 @@ use super::attribute::qualified;
 use super::environment;
 use super::kind::{literal, one_of};
 use super::write::{Batch, Held, Writes};
-use super::{Level, Site};
+use super::{Level, SourceLocation};
+use crate::base::sync::RelaxedU64;
 use crate::state::{self, Masked, Slot};
-use crate::sync::SharedWord;
 use crate::{Error, Result};
 
 /// A float32 precision, as a node holds it or as it reads.
@@ -74,7 +74,7 @@ const ASSIGNED: u64 = 0b1000;
 /// Set as soon as the environment has been read into the word.
 const RESOLVED: u64 = 1 << 63;
 
-static TREE: SharedWord = SharedWord::new(0);
+static TREE: RelaxedU64 = RelaxedU64::new(0);
 
 impl Node {
     /// Every node, parents first.
@@ -151,7 +151,7 @@ impl Node {
                 allowed: self.allowed(),
             });
         }
-        batch.commit(Some(Site::caller()))
+        batch.commit(Some(SourceLocation::caller()))
     }
 
     /// The precision in a word, and the node at which it was found.
@@ -281,7 +281,7 @@ fn process_word() -> u64 {
 
 #[cold]
 fn resolve() -> u64 {
-    TREE.set_if(0, RESOLVED | environment::tree())
+    TREE.compare_set(0, RESOLVED | environment::tree())
 }
 
 #[cfg(test)]

@@ -2,19 +2,21 @@
 
 use super::freeze::Freeze;
 use super::log::Log;
-use super::{Given, Site};
+use super::{Given, SourceLocation};
+use crate::base::fork::rank;
+use crate::base::sync::{Epoch, ForkLock};
 use crate::state::{self, Slot};
-use crate::sync::{ChangeCounter, ForkLock};
 
 /// The lock under which flags are written, and what else it guards. Readers never take it.
-pub(crate) static PROCESS: ForkLock<Process> = ForkLock::new(Process::new());
+pub(crate) static PROCESS: ForkLock<Process> =
+    ForkLock::with_child_hook(rank::FLAGS, Process::new(), super::freeze::forget_other_threads);
 
-static EPOCH: ChangeCounter = ChangeCounter::new();
+static EPOCH: Epoch = Epoch::new();
 
 pub(crate) struct Process {
     pub(super) freeze: Freeze,
     /// Who last assigned each slot; filled only where writes are traced.
-    pub(super) sites: Vec<(Slot, Site)>,
+    pub(super) sites: Vec<(Slot, SourceLocation)>,
     pub(super) log: Log,
     /// What was restored for flags that nobody has registered yet.
     pub(super) held_back: Vec<(String, Given<'static>)>,
@@ -29,7 +31,7 @@ impl Process {
         EPOCH.advance();
     }
 
-    pub(super) fn site(&self, slot: Slot) -> Option<Site> {
+    pub(super) fn site(&self, slot: Slot) -> Option<SourceLocation> {
         self.sites.iter().find(|(noted, _)| *noted == slot).map(|(_, site)| site.clone())
     }
 }

@@ -11,7 +11,8 @@ use super::process::PROCESS;
 use super::takes::Takes;
 use super::write::Held;
 use super::{Given, environment, table};
-use crate::{Error, Result, env};
+use crate::base::env;
+use crate::{Error, Result};
 
 /// A flag to be.
 #[derive(Clone, Debug, PartialEq)]

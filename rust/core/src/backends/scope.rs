@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::attribute::Attribute;
 use super::flag::FlagWord;
 use super::write::{Held, Writes};
-use super::{Given, Node, Site, Value, table};
+use super::{Given, Node, SourceLocation, Value, table};
+use crate::Result;
+use crate::base::env;
 use crate::state::{FlagSlots, Scope, ScopeGuard, Slot, Slots};
-use crate::{Result, env};
 
 /// Why a value is written; one older flag means something else as an argument of `flags(...)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl FlagScopeBuilder {
     }
 
     /// The scope; nothing is in force until it is entered.
-    pub fn build(mut self, site: Option<Site>) -> FlagScope {
+    pub fn build(mut self, site: Option<SourceLocation>) -> FlagScope {
         if let Some(site) = site.filter(|_| env::debug()) {
             self.flags.note_site_of_all(&site);
         }
@@ -78,7 +79,7 @@ impl FlagScope {
     /// Decides these flags and no others.
     pub fn new<'a>(
         values: impl IntoIterator<Item = (&'static Attribute, Given<'a>)>,
-        site: Option<Site>,
+        site: Option<SourceLocation>,
     ) -> Result<Self> {
         let values = values.into_iter();
         let mut builder = FlagScopeBuilder::new(Purpose::Named, values.size_hint().0);

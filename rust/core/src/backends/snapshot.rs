@@ -4,9 +4,10 @@ use super::attribute::{Part, Target};
 use super::explain::level_in_process;
 use super::process::PROCESS;
 use super::write::{Batch, Held, put_in_process};
-use super::{Attribute, Given, Level, Purpose, Site, Value, precision, registry, table};
+use super::{Attribute, Given, Level, Purpose, SourceLocation, Value, precision, registry, table};
+use crate::Result;
+use crate::base::env;
 use crate::state::{FlagSlots, Slot};
-use crate::{Result, env};
 
 /// One flag of a [`Snapshot`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,13 +58,13 @@ pub(crate) fn process_flags() -> FlagSlots {
 /// nothing where a name or value is refused or flags are frozen.
 ///
 /// A flag of another library that is not registered yet gets its value when it is.
-pub fn restore(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<Site>) -> Result<()> {
+pub fn restore(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<SourceLocation>) -> Result<()> {
     let (batch, held_back) = restoration(assigned)?;
     batch.commit_to_process("restore", held_back, site)
 }
 
 /// Does the same, and nothing where exactly these are assigned already: then no freeze is in the way.
-pub fn install(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<Site>) -> Result<()> {
+pub fn install(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<SourceLocation>) -> Result<()> {
     let (batch, held_back) = restoration(assigned)?;
     if held_back.is_empty() && batch.is_done() {
         return Ok(());
@@ -90,7 +91,7 @@ fn restoration(assigned: &[(impl AsRef<str>, Given<'_>)]) -> Result<(Batch, Held
 }
 
 /// Drops whatever is assigned for the process.
-pub fn reset(site: Option<Site>) -> Result<()> {
+pub fn reset(site: Option<SourceLocation>) -> Result<()> {
     removal_of_all()?.commit_to_process("reset", Vec::new(), site)
 }
 
@@ -116,7 +117,7 @@ impl Batch {
         self,
         operation: &'static str,
         held_back: HeldBack,
-        site: Option<Site>,
+        site: Option<SourceLocation>,
     ) -> Result<()> {
         let site = site.filter(|_| env::debug());
         let mut process = PROCESS.lock();

@@ -203,7 +203,7 @@ pub fn find(name: &str) -> crate::Result<&'static Attribute> {
     let name = &*shortened(name);
     found.ok_or_else(|| crate::Error::UnknownFlag {
         name: as_written(name),
-        near: super::nearest(name, attributes().map(Attribute::name)).map(as_written),
+        near: super::suggest(name, attributes().map(Attribute::name)).map(as_written),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Environment variables that PyTorch and the vendors read, and what their text says of a flag.
 
 use super::value::Given;
-use crate::env::{SWITCH_WORDS, parse_switch};
+use crate::base::env::{SWITCH_WORDS, parse_switch};
 
 /// A variable that says something of a flag, besides the one that is called like the flag.
 #[derive(Debug)]

@@ -5,9 +5,10 @@ use super::attribute::Attribute;
 use super::process::PROCESS;
 use super::scope::Purpose;
 use super::table;
-use super::{Given, Site};
+use super::{Given, SourceLocation};
+use crate::Result;
+use crate::base::env;
 use crate::state::{self, FlagSlots, Masked, Slot};
-use crate::{Result, env};
 
 /// What a slot shall hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl Batch {
     }
 
     /// Writes each slot where the innermost layer of this thread decides it, else for the process.
-    pub(super) fn commit(self, site: Option<Site>) -> Result<()> {
+    pub(super) fn commit(self, site: Option<SourceLocation>) -> Result<()> {
         let Some((name, ..)) = self.writes.first() else { return Ok(()) };
         let site = site.filter(|_| env::debug());
         let mut process = PROCESS.lock();
@@ -133,7 +134,12 @@ pub(super) fn put_in_process(slot: Slot, held: Held) {
 }
 
 /// Writes one slot as [`Batch::commit`] does, without collecting writes first. `name` is the one the program used.
-pub(super) fn write_one(name: &'static str, slot: Slot, held: Held, site: Option<Site>) -> Result<()> {
+pub(super) fn write_one(
+    name: &'static str,
+    slot: Slot,
+    held: Held,
+    site: Option<SourceLocation>,
+) -> Result<()> {
     let site = site.filter(|_| env::debug());
     let mut process = PROCESS.lock();
     process.freeze.admit(name)?;
@@ -156,7 +162,7 @@ pub(super) fn write_one(name: &'static str, slot: Slot, held: Held, site: Option
 }
 
 /// Writes several flags without a scope, all or none. `None` drops what is assigned.
-pub fn assign(writes: &[(&'static Attribute, Option<Given>)], site: Option<Site>) -> Result<()> {
+pub fn assign(writes: &[(&'static Attribute, Option<Given>)], site: Option<SourceLocation>) -> Result<()> {
     if let [(attribute, given)] = writes
         && let Some((slot, held)) = attribute.single_write(given.as_ref())?
     {

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{Library, search};
-use crate::{Error, Result, env};
+use crate::base::env;
+use crate::{Error, Result};
 
 /// The file at a path that the user gave, and how.
 #[derive(Debug)]

@@ -22,7 +22,6 @@ use given::Given;
 use loader::{Handle, Loaded};
 pub(crate) use loader::{file_of, reason_of};
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
-pub(crate) use packages::PACKAGES;
 pub use packages::{Packages, packages_are, set_packages};
 use presence::Look;
 pub(crate) use presence::Presence;
@@ -31,12 +30,11 @@ pub use table::{
     ALL, CUBLAS, CUBLASLT, CUDNN, CUFFT, CURAND, CUSOLVER, CUSPARSE, CUSPARSELT, MKL, NCCL, NVML, NVRTC,
     ONEDNN, OPENMP, find, variables,
 };
-pub(crate) use verbose::{LEVELS, forget_other_threads};
 pub use verbose::{VerboseLibrary, VerboseScope};
 use version::Question;
 pub use version::Version;
 
-use crate::sync::TryLock;
+use crate::base::sync::TryLock;
 use crate::{Error, Result};
 
 /// A library that this crate never links.

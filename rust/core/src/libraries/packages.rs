@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::sync::ForkLock;
+use crate::base::fork::rank;
+use crate::base::sync::ForkLock;
 
 /// Where a Python program has its packages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub struct Packages {
 }
 
 /// What was told last. The value is shared, so that it is copied and dropped outside of the lock.
-pub(crate) static PACKAGES: ForkLock<Option<Arc<Packages>>> = ForkLock::new(None);
+static PACKAGES: ForkLock<Option<Arc<Packages>>> = ForkLock::new(rank::PYTHON_PATHS, None);
 
 /// Tells where packages are, from now on. Who uses interlock from Python need not: each question for a library
 /// that comes from there tells it before.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::packages::{self, Packages};
 use super::{Library, search};
-use crate::env;
+use crate::base::env;
 
 /// Whether a library is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Found, Library, Source, packages, system};
-use crate::env;
+use crate::base::env;
 
 /// Where one library may be, besides the folders in which the system's loader looks.
 #[derive(Debug)]

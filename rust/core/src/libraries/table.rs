@@ -5,9 +5,10 @@ use std::ffi::CStr;
 use super::search::{Home, Places};
 use super::version::Question;
 use super::{Handle, Library};
-use crate::backends::nearest;
-use crate::sync::TryLock;
-use crate::{Error, Result, env};
+use crate::base::env;
+use crate::base::suggest::suggest;
+use crate::base::sync::TryLock;
+use crate::{Error, Result};
 
 /// Names differ between the two systems, and one list would have every question look for all of them.
 const fn named(
@@ -205,7 +206,7 @@ pub fn find(name: &str) -> Result<&'static Library> {
     let names = || ALL.into_iter().map(|library| library.name);
     ALL.into_iter().find(|library| library.name == name).ok_or_else(|| Error::UnknownLibrary {
         name: name.to_owned(),
-        near: nearest(&name.to_lowercase(), names()),
+        near: suggest(&name.to_lowercase(), names()),
         allowed: names().collect::<Vec<_>>().join(", "),
     })
 }

@@ -7,9 +7,11 @@
 use std::ffi::{CStr, c_int};
 
 use super::{Library, MKL, ONEDNN};
+use crate::base::env;
+use crate::base::fork::rank;
+use crate::base::sync::{ForkLock, RelaxedU64};
 use crate::state::{self, ThreadNumber};
-use crate::sync::{ForkLock, SharedWord};
-use crate::{Error, Result, env};
+use crate::{Error, Result};
 
 /// A library that can be told to report its calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,9 +109,10 @@ fn level_of(text: &str) -> c_int {
 }
 
 /// What the process knows of both libraries, MKL first.
-pub(crate) static LEVELS: ForkLock<[Levels; 2]> = ForkLock::new([Levels::new(), Levels::new()]);
+static LEVELS: ForkLock<[Levels; 2]> =
+    ForkLock::with_child_hook(rank::VERBOSITY, [Levels::new(), Levels::new()], forget_other_threads);
 
-static SERIALS: SharedWord = SharedWord::new(0);
+static SERIALS: RelaxedU64 = RelaxedU64::new(0);
 
 /// The scopes that decide the level of one library.
 pub(crate) struct Levels {

@@ -10,8 +10,8 @@ use super::layers::{LayerIds, Layers};
 use super::places::PlaceSummary;
 use super::{FlagId, Masked, trace};
 use crate::autograd::mode;
-use crate::env;
-use crate::sync::{SharedWord, thread_local};
+use crate::base::env;
+use crate::base::sync::{RelaxedU64, thread_local};
 
 /// Tells threads apart; 0 is no thread. Never used twice in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl ThreadNumber {
     }
 }
 
-static THREADS: SharedWord = SharedWord::new(0);
+static THREADS: RelaxedU64 = RelaxedU64::new(0);
 
 pub(super) struct Current {
     /// All mode bits: the base with every live layer over it.
@@ -70,7 +70,7 @@ pub(super) struct TaskNumber(u64);
 
 impl TaskNumber {
     pub(super) fn next() -> Self {
-        static TASKS: SharedWord = SharedWord::new(0);
+        static TASKS: RelaxedU64 = RelaxedU64::new(0);
         TaskNumber(TASKS.add(1))
     }
 }

@@ -1,7 +1,7 @@
 //! What a layer decides about flags.
 
 use super::Masked;
-use crate::backends::{Node, Site};
+use crate::backends::{Node, SourceLocation};
 
 /// The number of a flag, fixed when the program is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ pub(crate) struct FlagSlots {
     pub(crate) words: Vec<(FlagId, u64)>,
     pub(crate) tree: Masked<u64>,
     /// Who set what; filled only where writes are traced.
-    pub(crate) sites: Vec<(Slot, Site)>,
+    pub(crate) sites: Vec<(Slot, SourceLocation)>,
 }
 
 impl FlagSlots {
@@ -71,13 +71,13 @@ impl FlagSlots {
     }
 
     /// Everything here was set at one place.
-    pub(crate) fn note_site_of_all(&mut self, site: &Site) {
+    pub(crate) fn note_site_of_all(&mut self, site: &SourceLocation) {
         let words = self.words.iter().map(|(id, _)| Slot::Flag(*id));
         let nodes = Node::ALL.into_iter().filter(|node| self.tree.mask & node.mask() != 0).map(Slot::Node);
         self.sites = words.chain(nodes).map(|slot| (slot, site.clone())).collect();
     }
 
-    pub(crate) fn note_site(&mut self, slot: Slot, site: Site) {
+    pub(crate) fn note_site(&mut self, slot: Slot, site: SourceLocation) {
         self.sites.retain(|(noted, _)| *noted != slot);
         self.sites.push((slot, site));
     }

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::layers::Left;
-use crate::sync::{ForkLock, SharedBool, SharedWord};
+use crate::base::fork::rank;
+use crate::base::sync::{ForkLock, RelaxedBool, RelaxedU64};
 
 /// Tells threads and tasks with a state of their own apart; 0 is none. Never used twice in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +22,11 @@ impl InboxNumber {
     pub(super) const NONE: InboxNumber = InboxNumber(0);
 }
 
-static OPENED: SharedWord = SharedWord::new(0);
+static OPENED: RelaxedU64 = RelaxedU64::new(0);
 
 /// Everybody who may be asked, from the first enter to the end. A forked child keeps those of the threads
 /// that it lacks: nobody looks into them.
-pub(crate) static INBOXES: ForkLock<Option<HashMap<u64, Letters>>> = ForkLock::new(None);
+pub(crate) static INBOXES: ForkLock<Option<HashMap<u64, Letters>>> = ForkLock::new(rank::MAILBOXES, None);
 
 /// Leaves, and how often each was asked for: who is asked may not look for long, while one scope is left over
 /// and over.
@@ -45,14 +46,14 @@ pub(crate) struct Letters {
     /// Set once the task has been dropped on another thread during its step.
     abandoned: bool,
     /// Written under the lock; who finds it set takes the lock before looking into the letters.
-    waiting: Arc<SharedBool>,
+    waiting: Arc<RelaxedBool>,
 }
 
 /// The end of who is asked: looking whether anything waits is one load.
 #[derive(Debug)]
 pub(super) struct Inbox {
     number: InboxNumber,
-    waiting: Arc<SharedBool>,
+    waiting: Arc<RelaxedBool>,
 }
 
 impl Inbox {

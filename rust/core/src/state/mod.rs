@@ -34,6 +34,8 @@ pub(crate) use current::{
     ThreadNumber, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread,
 };
 pub(crate) use flags::{FlagId, FlagSlots, Slot};
+#[cfg(loom)]
+#[cfg(test)]
 pub(crate) use inbox::INBOXES;
 pub(crate) use layers::{LayerId, any_flag_layer};
 pub(crate) use masked::Masked;

@@ -7,7 +7,7 @@ use super::inbox::InboxNumber;
 use super::layers::Left;
 use super::thread;
 use super::{LayerId, Masked, Places, Slots, ThreadState};
-use crate::sync::SharedWord;
+use crate::base::sync::RelaxedU64;
 
 /// Tells scopes apart; 0 is none. Never used twice in a process: an address can be, while a layer of the old
 /// scope is still open.
@@ -19,7 +19,7 @@ impl ScopeNumber {
     pub(super) const NONE: ScopeNumber = ScopeNumber(0);
 }
 
-static MADE: SharedWord = SharedWord::new(0);
+static MADE: RelaxedU64 = RelaxedU64::new(0);
 
 /// Who enters and leaves. It may be entered again while it is open, by several threads, and left in
 /// any order.
@@ -27,12 +27,12 @@ static MADE: SharedWord = SharedWord::new(0);
 pub struct Scope {
     number: ScopeNumber,
     /// The inbox of the thread or task that entered last.
-    entered_on: SharedWord,
+    entered_on: RelaxedU64,
 }
 
 impl Default for Scope {
     fn default() -> Self {
-        Scope { number: ScopeNumber(MADE.add(1)), entered_on: SharedWord::new(0) }
+        Scope { number: ScopeNumber(MADE.add(1)), entered_on: RelaxedU64::new(0) }
     }
 }
 

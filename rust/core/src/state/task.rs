@@ -9,8 +9,9 @@ use super::captured::ThreadState;
 use super::current::{LiveState, TaskNumber};
 use super::inbox::{self, InboxNumber};
 use super::{thread, trace};
-use crate::sync::{SharedWord, TryLock};
-use crate::{Error, Result, env};
+use crate::base::env;
+use crate::base::sync::{RelaxedU64, TryLock};
+use crate::{Error, Result};
 
 /// The state of a task, put in force around each of its steps. What the task enters and writes stays with
 /// it; nothing flows back to the thread, or to the task that made it.
@@ -18,9 +19,9 @@ use crate::{Error, Result, env};
 pub struct TaskState {
     number: TaskNumber,
     /// The number of the thread on which a step runs, else 0. Only that thread takes the lock.
-    runs_on: SharedWord,
+    runs_on: RelaxedU64,
     /// The number of the state's inbox, which the first `begin_step` opens; 0 before.
-    inbox: SharedWord,
+    inbox: RelaxedU64,
     /// The task's state between steps. During a step the thread has it, and this one is empty.
     parked: TryLock<LiveState>,
 }
@@ -32,8 +33,8 @@ impl TaskState {
         state.layers.start_from(start.modes, start.slots.clone());
         TaskState {
             number: TaskNumber::next(),
-            runs_on: SharedWord::new(0),
-            inbox: SharedWord::new(0),
+            runs_on: RelaxedU64::new(0),
+            inbox: RelaxedU64::new(0),
             parked: TryLock::new(state),
         }
     }
@@ -59,7 +60,7 @@ impl TaskState {
     fn begin_step_with(&self, prepare: impl FnOnce(&mut LiveState)) -> Result<()> {
         let here = super::this_thread().as_word();
         // A step inside of a step finds its own number.
-        if self.runs_on.get() == here || self.runs_on.set_if(0, here) != here {
+        if self.runs_on.get() == here || self.runs_on.compare_set(0, here) != here {
             return Err(Error::TaskIsRunning);
         }
         let number = self.number;

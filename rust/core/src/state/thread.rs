@@ -15,8 +15,8 @@ use super::layers::{LayerId, Left, Removed};
 use super::scope::ScopeNumber;
 use super::{FlagId, FlagSlots, Masked, Slot, Slots, trace};
 use crate::autograd::Mode;
-use crate::backends::Site;
-use crate::env;
+use crate::backends::SourceLocation;
+use crate::base::env;
 
 /// This thread's state while nobody else can look at it.
 type Borrowed<'a> = RefMut<'a, ManuallyDrop<Owned>>;
@@ -340,7 +340,7 @@ pub(crate) fn held_flag(id: FlagId) -> Option<u64> {
 }
 
 /// Whether a layer of this thread decides the slot, and who set it there if that was traced.
-pub(crate) fn scoped_site(slot: Slot) -> Option<Option<Site>> {
+pub(crate) fn scoped_site(slot: Slot) -> Option<Option<SourceLocation>> {
     with_layers(|_, owned| {
         let deciding = owned.state.layers.deciding(slot)?;
         Some(deciding.sites.iter().find(|(noted, _)| *noted == slot).map(|(_, site)| site.clone()))

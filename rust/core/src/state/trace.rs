@@ -4,22 +4,24 @@
 use super::inbox::InboxNumber;
 use super::scope::{Scope, ScopeNumber};
 use super::thread;
-use crate::backends::Site;
-use crate::sync::ForkLock;
+use crate::backends::SourceLocation;
+use crate::base::fork::rank;
+use crate::base::sync::ForkLock;
 
-pub(crate) static TRACED: ForkLock<Traced> = ForkLock::new(Traced { open: Vec::new(), ended: Vec::new() });
+static TRACED: ForkLock<Traced> =
+    ForkLock::new(rank::SCOPE_TRACE, Traced { open: Vec::new(), ended: Vec::new() });
 
 pub(crate) struct Traced {
     /// Every traced layer of all threads and tasks that is open, in order of entry.
     open: Vec<OpenLayer>,
     /// See [`NeverLeft::ended`].
-    ended: Vec<Site>,
+    ended: Vec<SourceLocation>,
 }
 
 struct OpenLayer {
     entered_on: InboxNumber,
     scope: ScopeNumber,
-    site: Site,
+    site: SourceLocation,
     /// The address of the generator's or coroutine's frame that entered; none for a plain function's.
     frame: Option<usize>,
     /// Whether it was said that the frame is suspended.
@@ -34,19 +36,19 @@ pub enum Leave {
     /// A layer that was entered later stays open.
     OutOfOrder {
         /// Where the layer that ended was entered.
-        entered: Site,
+        entered: SourceLocation,
         /// Where the innermost of those that stay was.
-        later: Site,
+        later: SourceLocation,
     },
     /// Another thread or task entered it, and will drop the layer.
     Elsewhere {
         /// Where.
-        entered: Site,
+        entered: SourceLocation,
     },
 }
 
 /// Notes that this thread has entered a scope.
-pub fn note_enter(scope: &Scope, site: Site, frame: Option<usize>) {
+pub fn note_enter(scope: &Scope, site: SourceLocation, frame: Option<usize>) {
     let entered_on = thread::this_inbox();
     // Nothing was entered on a thread that ends.
     if entered_on != InboxNumber::NONE {
@@ -76,7 +78,7 @@ pub fn note_leave(scope: &Scope) -> Leave {
 
 /// Where this thread's open layers were entered whose frame is not among `running`, those of generators and
 /// coroutines that are suspended or have ended. Each is told once.
-pub fn newly_suspended(running: &[usize]) -> Vec<Site> {
+pub fn newly_suspended(running: &[usize]) -> Vec<SourceLocation> {
     let here = thread::this_inbox();
     let open = &mut TRACED.lock().open;
     let suspended = open.iter_mut().filter(|layer| {
@@ -92,7 +94,7 @@ pub fn newly_suspended(running: &[usize]) -> Vec<Site> {
 }
 
 /// Where each scope was entered that is open on any thread, the first first.
-pub fn open_scopes() -> Vec<Site> {
+pub fn open_scopes() -> Vec<SourceLocation> {
     TRACED.lock().sites()
 }
 
@@ -100,9 +102,9 @@ pub fn open_scopes() -> Vec<Site> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NeverLeft {
     /// Those of threads and tasks that have ended: each place once, the first hundred.
-    pub ended: Vec<Site>,
+    pub ended: Vec<SourceLocation>,
     /// Those that are open: what [`open_scopes`] returns.
-    pub still_open: Vec<Site>,
+    pub still_open: Vec<SourceLocation>,
 }
 
 /// What a process has to tell when it ends. Each scope is in one of the lists: a thread may end meanwhile.
@@ -119,7 +121,7 @@ pub(super) fn forget(inbox: InboxNumber) {
 }
 
 impl Traced {
-    fn sites(&self) -> Vec<Site> {
+    fn sites(&self) -> Vec<SourceLocation> {
         self.open.iter().map(|layer| layer.site.clone()).collect()
     }
 
@@ -146,8 +148,8 @@ mod tests {
         manager
     }
 
-    fn site(line: u32) -> Site {
-        Site::Foreign { file: "program".into(), line }
+    fn site(line: u32) -> SourceLocation {
+        SourceLocation::Foreign { file: "program".into(), line }
     }
 
     fn left(manager: &ModeManager) -> Leave {

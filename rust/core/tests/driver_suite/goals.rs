@@ -5,18 +5,18 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use interlock::accelerator::driver::{Awaited, EventHandle, Patience, StreamHandle};
+use interlock::accelerator::driver::{Awaited, EventHandle, StreamHandle, WaitPolicy};
 
 use crate::rig::{Make, Rig, failure};
 
 /// Waits in many turns, as a thread does that looks after other things in between.
-fn is_reached_in_turns(rig: &Rig, awaited: Awaited, asleep: bool) -> bool {
+fn is_reached_in_turns(rig: &Rig, awaited: Awaited, blocking: bool) -> bool {
     let goal = rig.driver.goal(awaited).unwrap();
-    let patience = Patience { limit: Duration::ZERO, asleep };
+    let policy = WaitPolicy { timeout: Duration::ZERO, blocking };
     // So often that whatever ends has ended.
     (0..10_000_000).any(|_| {
         thread::yield_now();
-        rig.driver.wait(&goal, patience).unwrap()
+        rig.driver.wait(&goal, policy).unwrap()
     })
 }
 
@@ -32,7 +32,7 @@ pub fn a_goal_is_waited_for_as_often_as_one_likes(make: Make) {
     let event = rig.record(stream);
     let goals = [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)]
         .map(|awaited| rig.driver.goal(awaited).unwrap());
-    let at_once = Patience { limit: Duration::ZERO, asleep: true };
+    let at_once = WaitPolicy { timeout: Duration::ZERO, blocking: true };
     for goal in goals.iter().chain(&goals) {
         assert_eq!(rig.driver.wait(goal, at_once), Ok(false));
     }
@@ -83,8 +83,8 @@ pub fn who_never_stops_queueing_holds_up_nobody(make: Make) {
     let event = rig.record(stream);
     (0..3).for_each(|_| produce(&rig, stream, event, &stop));
     for awaited in [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)] {
-        for asleep in [true, false] {
-            assert!((0..20).all(|_| is_reached_in_turns(&rig, awaited, asleep)));
+        for blocking in [true, false] {
+            assert!((0..20).all(|_| is_reached_in_turns(&rig, awaited, blocking)));
             assert_eq!(rig.wait(awaited), Ok(true));
             assert!(!rig.is_done(stream));
         }

@@ -26,7 +26,7 @@ macro_rules! driver_suite {
                 work_runs_in_the_order_in_which_it_was_queued
                 queueing_does_not_wait_and_other_streams_go_on
                 the_default_stream_waits_for_no_other_and_no_other_for_it
-                a_wait_ends_when_patience_does
+                a_wait_ends_with_its_timeout
                 waiting_for_a_device_covers_all_its_streams
                 waiting_covers_only_what_was_queued_before
                 a_released_stream_still_runs_what_is_queued

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use interlock::accelerator::driver::{Awaited, Patience};
+use interlock::accelerator::driver::{Awaited, WaitPolicy};
 
 use crate::rig::{Counter, Latch, Make, Rig};
 
@@ -49,23 +49,23 @@ pub fn the_default_stream_waits_for_no_other_and_no_other_for_it(make: Make) {
     }
 }
 
-pub fn a_wait_ends_when_patience_does(make: Make) {
+pub fn a_wait_ends_with_its_timeout(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
     for awaited in [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)] {
         let goal = rig.driver.goal(awaited).unwrap();
-        for asleep in [true, false] {
-            for limit in [Duration::ZERO, Duration::from_millis(1)] {
-                assert_eq!(rig.driver.wait(&goal, Patience { limit, asleep }), Ok(false));
+        for blocking in [true, false] {
+            for timeout in [Duration::ZERO, Duration::from_millis(1)] {
+                assert_eq!(rig.driver.wait(&goal, WaitPolicy { timeout, blocking }), Ok(false));
             }
         }
     }
     let goal = rig.driver.goal(Awaited::Stream(stream)).unwrap();
     latch.open();
-    for asleep in [true, false] {
-        assert_eq!(rig.driver.wait(&goal, Patience { limit: Duration::MAX, asleep }), Ok(true));
+    for blocking in [true, false] {
+        assert_eq!(rig.driver.wait(&goal, WaitPolicy { timeout: Duration::MAX, blocking }), Ok(true));
     }
 }
 

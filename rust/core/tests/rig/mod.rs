@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use interlock::accelerator::driver::{
     Address, Awaited, CaptureMode, Copy, DeviceIndex, Driver, EventHandle, EventOptions, ExecutableHandle,
-    Fill, Goal, GraphHandle, Keeper, Patience, Place, StreamHandle, Work,
+    Fill, Goal, GraphHandle, Keeper, Place, StreamHandle, WaitPolicy, Work,
 };
 use interlock::{Error, Result};
 
@@ -69,7 +69,7 @@ impl Rig {
 
     /// Waits for a goal that was fixed before.
     pub fn reach(&self, goal: &Goal) -> Result<bool> {
-        self.driver.wait(goal, Patience { limit: TOO_LONG, asleep: true })
+        self.driver.wait(goal, WaitPolicy { timeout: TOO_LONG, blocking: true })
     }
 
     /// Waits until everything on the stream is over.

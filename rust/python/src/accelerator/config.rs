@@ -2,7 +2,7 @@
 
 use interlock::Error;
 use interlock::accelerator::memory::config::{
-    self, Acts, AllocatorConfig, Backend, Circumstances, Divisions, KEYS, Key, Need, Value,
+    self, AllocatorConfig, Applies, Backend, Divisions, KEYS, Key, Requirement, Value,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -29,14 +29,15 @@ fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let default = AllocatorConfig::default();
     let told = |key: &Key| {
         let told = PyDict::new(py);
-        let needs = key.needs().iter().filter(|need| **need != Need::Caching).map(|need| need.what());
-        let reason = if let Acts::Never(reason) = key.acts() { Some(reason) } else { None };
+        let requires = key.requires().iter().filter(|requirement| **requirement != Requirement::Caching);
+        let conditions = requires.map(|requirement| requirement.condition());
+        let reason = if let Applies::Never(reason) = key.applies() { Some(reason) } else { None };
         told.set_item("name", key.name())?;
         told.set_item("annotation", annotation(&key.value(&default)))?;
         told.set_item("default", to_python(py, key.value(&default))?)?;
         told.set_item("takes", key.takes())?;
-        told.set_item("acts", key.acts().when())?;
-        told.set_item("why", needs.chain(reason).collect::<Vec<_>>().join(" and "))?;
+        told.set_item("acts", key.applies().when())?;
+        told.set_item("why", conditions.chain(reason).collect::<Vec<_>>().join(" and "))?;
         told.set_item("doc", key.doc())?;
         Ok(told)
     };
@@ -79,12 +80,11 @@ fn set_config(given: &Bound<'_, PyDict>) -> PyResult<()> {
 /// For each key: its name, its value, whether that is the default, who said so, when it acts and, if never, why.
 #[pyfunction]
 fn config_report(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
-    let reported =
-        detached(py, || config::config_report(Circumstances::of_this_process())).into_python(py)?;
+    let reported = detached(py, config::config_report).into_python(py)?;
     let told = |key: config::Reported| {
-        let why = if let Acts::Never(reason) = key.acts { Some(reason) } else { None };
+        let why = if let Applies::Never(reason) = key.applies { Some(reason) } else { None };
         let value = to_python(py, key.value)?;
-        (key.name, value, key.is_default, key.source.to_string(), key.acts.when(), why).into_pyobject(py)
+        (key.name, value, key.is_default, key.source.to_string(), key.applies.when(), why).into_pyobject(py)
     };
     reported.into_iter().map(told).collect()
 }

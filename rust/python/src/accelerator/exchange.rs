@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use interlock::accelerator::driver::StreamHandle;
-use interlock::lifecycle::fork_generation;
+use interlock::base::fork;
 use interlock::state;
 use pyo3::prelude::*;
 
@@ -62,7 +62,7 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Exchange {
     fn new(replaced: Option<&'static Exchange>) -> Self {
         Exchange {
-            generation: fork_generation(),
+            generation: fork::generation(),
             replaced: replaced.filter(|replaced| replaced.is_of_this_process()),
             functions: Mutex::default(),
             calls: Mutex::default(),
@@ -103,7 +103,7 @@ impl Exchange {
     }
 
     pub(super) fn is_of_this_process(&self) -> bool {
-        self.generation == fork_generation()
+        self.generation == fork::generation()
     }
 
     /// Accepts no more calls and drops every function. Returns the calls that no server has taken.

@@ -342,7 +342,7 @@ fn is_submodule(owner: &Bound<'_, PyAny>, name: &str, value: Option<&Bound<'_, P
 fn unknown(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
     let known: Vec<String> = owner.dir()?.cast::<PyList>()?.extract()?;
     let public = known.iter().map(String::as_str).filter(|known| !known.starts_with('_'));
-    let near = backends::nearest(name, public).or_else(|| elsewhere(name));
+    let near = backends::suggest(name, public).or_else(|| elsewhere(name));
     let advice = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
     let message = format!("{} has no flag {name:?}{advice}", place(owner)?);
     Ok(raised(owner.py(), "UnknownFlagError", message))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
-use interlock::backends::Site;
+use interlock::backends::SourceLocation;
 
 use super::node::{Edge, Function, Node};
 use super::{Origin, View, is_recording};
@@ -25,7 +25,7 @@ pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
     };
     let base = parent.map_or_else(|| source.clone(), |parent| parent.base);
     let version = view.storage_handle().version();
-    let made_at = if origin == Origin::Recorded { None } else { Site::running() };
+    let made_at = if origin == Origin::Recorded { None } else { SourceLocation::current() };
     view.meta_mut().view = Some(View { base, origin, version, made_at });
 }
 
@@ -33,7 +33,7 @@ fn untracked(view: &View) -> Result<()> {
     match view.origin {
         Origin::Recorded => Ok(()),
         origin => {
-            let made_at = view.made_at.as_ref().map(Site::to_string);
+            let made_at = view.made_at.as_ref().map(SourceLocation::to_string);
             Err(Error::UntrackedView { inference: origin == Origin::Inference, made_at })
         }
     }

@@ -14,7 +14,7 @@ mod streams;
 
 use std::sync::Arc;
 
-use interlock::backends::Site;
+use interlock::backends::SourceLocation;
 
 use crate::{Result, Tensor};
 
@@ -52,7 +52,7 @@ pub(crate) struct View {
     /// The version for which the view's `grad_fn` is right.
     pub version: u32,
     /// The line that made a view whose history can't be told, where that is traced.
-    pub made_at: Option<Site>,
+    pub made_at: Option<SourceLocation>,
 }
 
 /// In which mode a view was made.

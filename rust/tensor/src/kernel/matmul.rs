@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gemm::Parallelism;
-use interlock::lifecycle::initialize_without_forks;
+use interlock::base::fork::initialize_without_forks;
 
 use super::launch::{Parts, beside, build_in_parts, place_of};
 use super::{Plan, integer_product, workspace};

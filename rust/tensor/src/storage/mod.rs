@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use interlock::accelerator::memory::{Block, PinnedMemory};
 use interlock::accelerator::{Device, Stream};
 use interlock::autograd::is_inference_mode_enabled;
-use interlock::lifecycle::fork_generation;
+use interlock::base::fork;
 
 pub use memory::{Options, Place};
 
@@ -42,7 +42,7 @@ impl Storage {
             memory: ManuallyDrop::new(memory),
             version: AtomicU32::new(0),
             inference: is_inference_mode_enabled(),
-            generation: fork_generation(),
+            generation: fork::generation(),
         })
     }
 
@@ -107,7 +107,7 @@ impl Storage {
 
     /// Fails for memory of a device in a process that was forked from the one that made it.
     pub(crate) fn of_this_process(&self) -> Result<&Memory> {
-        if self.is_on_device() && self.generation != fork_generation() {
+        if self.is_on_device() && self.generation != fork::generation() {
             return Err(interlock::Error::Forked { what: "a Tensor on a device" }.into());
         }
         Ok(&self.memory)

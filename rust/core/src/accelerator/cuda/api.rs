@@ -37,11 +37,6 @@ functions! {
     cuMemFree_v2
     cuMemHostAlloc
     cuMemFreeHost
-    cuMemPoolCreate
-    cuMemPoolTrimTo
-    cuMemPoolSetAccess
-    cuMemAllocFromPoolAsync
-    cuMemFreeAsync
 
     cuMemGetAllocationGranularity
     cuMemAddressReserve
@@ -62,7 +57,6 @@ functions! {
     cuStreamCreateWithPriority
     cuStreamDestroy_v2
     cuStreamQuery
-    cuStreamSynchronize
     cuStreamWaitEvent
     cuStreamWaitValue32_v2
     cuStreamGetCtx

@@ -105,8 +105,5 @@ fn let_reach(device: &CudaDevice, peer: &CudaDevice) -> Result<bool> {
         Err(code) => return Err(peer.error(COPY, code)),
     }
     let _bound = device.bind(COPY)?;
-    if let Some(pool) = device.pool(COPY)? {
-        device.check(COPY, pool.let_reach(peer))?;
-    }
     device.check(COPY, device.let_reach_addresses(peer)).map(|()| true)
 }

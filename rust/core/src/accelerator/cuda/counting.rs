@@ -7,7 +7,7 @@ use super::nvml::{self, Silence};
 use super::probe;
 use super::status::DriverStatus;
 use super::visible::{self, visible};
-use crate::env;
+use crate::base::env;
 
 /// How many devices a start of the driver would show to this process, or why it can't be used.
 pub(super) fn count() -> Result<u32, DriverStatus> {

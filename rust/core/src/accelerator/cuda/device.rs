@@ -10,7 +10,6 @@ use super::api;
 use super::context::{Bound, Context};
 use super::errors::{Code, check};
 use super::gates::Gates;
-use super::pool::Pool;
 use super::pooled_event::SpareEvents;
 use crate::accelerator::Device;
 use crate::accelerator::driver::DeviceIndex;
@@ -25,8 +24,6 @@ pub(super) struct CudaDevice {
     context: OnceBox<Context>,
     /// The failure after which the context is of no use.
     first_failure: OnceBox<Failure>,
-    /// Its memory pool; none where it has no such thing.
-    pool: OnceBox<Option<Pool>>,
     pub(super) reservations: Mutex<Reservations>,
     /// The devices that reach its memory.
     peers: Mutex<BTreeSet<DeviceIndex>>,
@@ -51,7 +48,6 @@ impl CudaDevice {
             ordinal,
             context: OnceBox::new(),
             first_failure: OnceBox::new(),
-            pool: OnceBox::new(),
             reservations: Mutex::default(),
             peers: Mutex::default(),
             spare_events: Arc::default(),
@@ -155,16 +151,6 @@ impl CudaDevice {
         // SAFETY: the pointer is valid, and the device is one of the driver's.
         let asked = unsafe { api::cuDeviceGetAttribute(&raw mut value, attribute, self.ordinal) };
         check(asked).map_or(0, |()| value)
-    }
-
-    /// Its memory pool, made when it is first asked for.
-    pub(super) fn pool(&self, operation: &'static str) -> Result<Option<&Pool>> {
-        self.pool.get_or_try_init(|| Pool::of(self, operation).map(Box::new)).map(Option::as_ref)
-    }
-
-    /// The same, if it was made.
-    pub(super) fn pool_if_made(&self) -> Option<&Pool> {
-        self.pool.get().and_then(Option::as_ref)
     }
 
     /// The devices that reach its memory, besides itself.

@@ -11,8 +11,8 @@ use super::streams::{self, capture_of};
 use crate::accelerator::DeviceType;
 use crate::accelerator::driver::{
     Address, Awaited, CaptureMode, Copy, DeviceIndex, DeviceProperties, Driver, EventHandle, EventOptions,
-    ExecutableHandle, Fill, Goal, GraphHandle, GraphShape, MemoryInfo, Patience, PriorityRange, StreamHandle,
-    Work,
+    ExecutableHandle, Fill, Goal, GraphHandle, GraphShape, MemoryInfo, PriorityRange, StreamHandle,
+    WaitPolicy, Work,
 };
 use crate::{Error, Result};
 
@@ -216,8 +216,8 @@ unsafe impl Driver for CudaDriver {
         self.started()?.goal(awaited)
     }
 
-    fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
-        self.started()?.wait(goal, patience)
+    fn wait(&self, goal: &Goal, policy: WaitPolicy) -> Result<bool> {
+        self.started()?.wait(goal, policy)
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {

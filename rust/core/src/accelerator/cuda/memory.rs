@@ -19,7 +19,7 @@ const ALLOCATING: &str = "an allocation";
 const RELEASING: &str = "giving memory back";
 const PINNING: &str = "an allocation of pinned memory";
 
-/// What lies behind an address of a pool is aligned as the sizes are that are taken from it.
+/// The alignment of `cuMemAlloc`. Sizes are multiples of it, so that a size counts the same on every device.
 const ALIGNMENT: usize = 512;
 
 impl CudaDevice {
@@ -46,14 +46,10 @@ impl CudaDevice {
             return Err(out_of_memory());
         }
         let rounded = bytes.next_multiple_of(ALIGNMENT);
-        let pool = self.pool(ALLOCATING)?;
         let _bound = self.bind(ALLOCATING)?;
         let mut address = 0;
-        let allocated = match pool {
-            Some(pool) => pool.allocate(&mut address, rounded),
-            // SAFETY: the pointer is valid.
-            None => unsafe { api::cuMemAlloc_v2(&raw mut address, rounded) },
-        };
+        // SAFETY: the pointer is valid.
+        let allocated = unsafe { api::cuMemAlloc_v2(&raw mut address, rounded) };
         self.memory(ALLOCATING, bytes, allocated).map(|()| Address(address))
     }
 
@@ -71,14 +67,8 @@ impl CudaDevice {
     /// # Safety
     /// As for [`Driver::release`](crate::accelerator::driver::Driver::release).
     pub(super) unsafe fn release(&self, address: Address) -> Result<()> {
-        let pool = self.pool_if_made();
-        // SAFETY: the caller vouches for the memory, which came from the pool where there is one.
-        self.call(RELEASING, || unsafe {
-            match pool {
-                Some(pool) => pool.release(address),
-                None => api::cuMemFree_v2(address.0),
-            }
-        })
+        // SAFETY: the caller vouches for the memory.
+        self.call(RELEASING, || unsafe { api::cuMemFree_v2(address.0) })
     }
 
     /// Memory of the processor that every device reaches.

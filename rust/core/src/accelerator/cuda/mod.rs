@@ -20,7 +20,6 @@ mod graphs;
 mod line;
 mod memory;
 mod nvml;
-mod pool;
 mod pooled_event;
 mod probe;
 mod properties;

@@ -12,8 +12,9 @@ use once_cell::race::OnceBox;
 use super::api;
 use super::status::{DriverStatus, OLDEST, SONAME, Version};
 use super::visible;
+use crate::base::fork;
+use crate::libraries;
 use crate::libraries::reason_of;
-use crate::{libraries, lifecycle};
 
 /// What the driver's functions answer, in its own numbers.
 mod code {
@@ -117,7 +118,7 @@ static STARTED: OnceBox<Started> = OnceBox::new();
 
 impl Started {
     fn is_of_this_process(&self) -> bool {
-        self.generation == lifecycle::fork_generation()
+        self.generation == fork::generation()
     }
 
     /// The last one, of this process or of one from which it was forked.
@@ -131,7 +132,7 @@ impl Started {
     }
 
     fn now(after: Option<&Started>) -> Box<Started> {
-        let generation = lifecycle::fork_generation();
+        let generation = fork::generation();
         let variable = visible::variable();
         let status =
             if after.is_some_and(Started::reaches_children) { DriverStatus::Forked } else { begun() };

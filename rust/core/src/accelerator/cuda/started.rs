@@ -8,7 +8,8 @@ use super::streams::Streams;
 use super::waits::Superseded;
 use super::whole_device::WholeDevice;
 use crate::accelerator::driver::DeviceIndex;
-use crate::{Error, Result, lifecycle};
+use crate::base::fork;
+use crate::{Error, Result};
 
 pub(super) struct Started {
     /// The fork generation of the process that started it.
@@ -27,7 +28,7 @@ impl Started {
         let count = DeviceIndex::try_from(count).unwrap_or(DeviceIndex::MAX);
         let devices: Result<Vec<_>> = (0..count).map(CudaDevice::new).collect();
         Ok(Started {
-            generation: lifecycle::fork_generation(),
+            generation: fork::generation(),
             devices: devices?,
             streams: Streams::default(),
             events: Events::default(),
@@ -39,7 +40,7 @@ impl Started {
     }
 
     pub(super) fn is_of_this_process(&self) -> bool {
-        self.generation == lifecycle::fork_generation()
+        self.generation == fork::generation()
     }
 
     pub(super) fn device(&self, index: DeviceIndex) -> Result<&CudaDevice> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::env;
+use crate::base::env;
 
 /// The driver library, as the loader knows it everywhere.
 pub(super) const SONAME: &str = "libcuda.so.1";

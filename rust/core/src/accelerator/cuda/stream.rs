@@ -12,7 +12,7 @@ use super::errors::{Code, check};
 use super::line::Line;
 use super::pooled_event::PooledEvent;
 use crate::accelerator::driver::{Keeper, StreamHandle};
-use crate::accelerator::quietly::drop_quietly;
+use crate::base::catch::drop_catching_panic;
 use crate::{Error, Result};
 
 /// So many marks are let pile up before somebody looks which have been reached.
@@ -136,7 +136,7 @@ impl Stream {
             (result, line.take_over())
         };
         // Without the lock: what is dropped may call the driver.
-        over.into_iter().for_each(drop_quietly);
+        over.into_iter().for_each(drop_catching_panic);
         match result {
             Ok(()) | Err(Code::NOT_READY) => Ok(()),
             Err(code) => Err(device.error(operation, code)),

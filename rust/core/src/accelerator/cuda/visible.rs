@@ -10,7 +10,7 @@
 
 use std::ffi::OsString;
 
-use crate::env;
+use crate::base::env;
 
 /// A GPU that is in the computer and may be used by this process.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use super::started::Started;
 use super::streams::capture_of;
 use crate::Result;
 use crate::accelerator::Backoff;
-use crate::accelerator::driver::{Awaited, DeviceIndex, EventHandle, Goal, Patience, StreamHandle};
+use crate::accelerator::driver::{Awaited, DeviceIndex, EventHandle, Goal, StreamHandle, WaitPolicy};
 
 const QUERY_STREAM: &str = "Stream.query";
 const WAIT_STREAM: &str = "Stream.synchronize";
@@ -154,13 +154,13 @@ impl Started {
         })
     }
 
-    pub(super) fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
+    pub(super) fn wait(&self, goal: &Goal, policy: WaitPolicy) -> Result<bool> {
         match (goal.awaited, goal.places.as_slice()) {
             (_, []) => Ok(true),
-            (Awaited::Device(index), places) => self.wait_for_device(index, places, patience),
+            (Awaited::Device(index), places) => self.wait_for_device(index, places, policy),
             (Awaited::Stream(handle), [(stream, place), ..]) => {
                 let device = self.device(handle.device)?;
-                if !ask_again(patience, || self.is_reached(device, WAIT_STREAM, *stream, *place))? {
+                if !ask_again(policy, || self.is_reached(device, WAIT_STREAM, *stream, *place))? {
                     return Ok(false);
                 }
                 self.advance_and_tell(device, WAIT_STREAM, *stream, *place)?;
@@ -168,7 +168,7 @@ impl Started {
             }
             (Awaited::Event(handle), [record, place @ ..]) => {
                 let device = self.device(handle.device)?;
-                if !ask_again(patience, || self.is_recorded_done(device, handle, record.1))? {
+                if !ask_again(policy, || self.is_recorded_done(device, handle, record.1))? {
                     return Ok(false);
                 }
                 let mut tells = place.iter();
@@ -180,14 +180,14 @@ impl Started {
         }
     }
 
-    fn wait_for_device(&self, index: DeviceIndex, places: &[(u64, u64)], patience: Patience) -> Result<bool> {
+    fn wait_for_device(&self, index: DeviceIndex, places: &[(u64, u64)], policy: WaitPolicy) -> Result<bool> {
         let device = self.device(index)?;
         let are_reached = match places {
             [(WHOLE, number)] => {
-                let waited = self.whole(index)?.wait(*number, patience);
+                let waited = self.whole(index)?.wait(*number, policy);
                 waited.map_err(|code| device.error(WAIT_DEVICE, code))?
             }
-            places => ask_again(patience, || {
+            places => ask_again(policy, || {
                 let is_reached =
                     |(stream, place): &(u64, u64)| self.is_reached(device, WAIT_DEVICE, *stream, *place);
                 places.iter().try_fold(true, |all, place| Ok(all && is_reached(place)?))
@@ -278,9 +278,9 @@ impl Started {
     }
 }
 
-/// Asks until the answer is yes or patience runs out.
-fn ask_again(patience: Patience, mut asks: impl FnMut() -> Result<bool>) -> Result<bool> {
-    let mut backoff = Backoff::new(patience);
+/// Asks until the answer is yes or the timeout ends.
+fn ask_again(policy: WaitPolicy, mut asks: impl FnMut() -> Result<bool>) -> Result<bool> {
+    let mut backoff = Backoff::new(policy.timeout, policy.blocking);
     loop {
         if asks()? {
             return Ok(true);

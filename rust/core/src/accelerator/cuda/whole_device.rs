@@ -6,7 +6,7 @@ use std::thread;
 use super::api;
 use super::context::{Bound, Context};
 use super::errors::{Code, check};
-use crate::accelerator::driver::Patience;
+use crate::accelerator::driver::WaitPolicy;
 
 /// Who waits for a device. The driver can only wait to the end, which a thread does that nobody else waits for, so that
 /// those who asked can give up.
@@ -70,11 +70,11 @@ impl WholeDevice {
         number
     }
 
-    /// Whether a wait is over; false where patience ran out before. Fails with what the driver said.
-    pub(super) fn wait(&self, number: u64, patience: Patience) -> Result<bool, Code> {
+    /// Whether a wait is over; false where the timeout came first. Fails with what the driver said.
+    pub(super) fn wait(&self, number: u64, policy: WaitPolicy) -> Result<bool, Code> {
         let (turns, woken) = &*self.0;
         let is_waiting = |turns: &mut Turns| turns.served < number;
-        let turns = woken.wait_timeout_while(locked(turns), patience.limit, is_waiting);
+        let turns = woken.wait_timeout_while(locked(turns), policy.timeout, is_waiting);
         let (turns, _) = turns.unwrap_or_else(PoisonError::into_inner);
         match &turns.failed {
             Some(failed) if (failed.after + 1..=failed.up_to).contains(&number) => Err(failed.code),
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_wait_that_failed_is_told_to_who_looks_after_a_later_one_has_failed_as_well() {
         let whole = WholeDevice::default();
-        let at_once = Patience { limit: Duration::ZERO, asleep: false };
+        let at_once = WaitPolicy { timeout: Duration::ZERO, blocking: false };
         let wait = |number| whole.wait(number, at_once);
         for (up_to, waited) in [(1, Ok(())), (2, Err(Code::NOT_READY)), (3, Err(Code::NOT_READY))] {
             locked(&whole.0.0).serve(up_to, waited);
@@ -126,6 +126,6 @@ mod tests {
         for number in [2, 1] {
             locked(&whole.0.0).serve(number, Ok(()));
         }
-        assert_eq!(whole.wait(2, Patience { limit: Duration::ZERO, asleep: false }), Ok(true));
+        assert_eq!(whole.wait(2, WaitPolicy { timeout: Duration::ZERO, blocking: false }), Ok(true));
     }
 }

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 pub use types::{
     Address, Awaited, CaptureMode, Copy, DeviceIndex, DeviceProperties, EventHandle, EventOptions,
-    ExecutableHandle, Fill, Goal, GraphHandle, GraphShape, Keeper, MemoryInfo, Patience, Place,
-    PriorityRange, StreamHandle, Work,
+    ExecutableHandle, Fill, Goal, GraphHandle, GraphShape, Keeper, MemoryInfo, Place, PriorityRange,
+    StreamHandle, WaitPolicy, Work,
 };
 
-use super::backoff::Backoff;
 use super::{Device, DeviceType};
+use crate::base::backoff::Backoff;
 use crate::{Error, Result};
 
 /// Devices of one type.
@@ -216,10 +216,10 @@ pub unsafe trait Driver: Send + Sync {
         Ok(Goal { awaited, places: Vec::new() })
     }
 
-    /// Waits until a goal is reached; false where patience ran out before. A driver whose goals have no places
+    /// Waits until a goal is reached; false where the timeout came first. A driver whose goals have no places
     /// waits for what is queued in the meantime, too.
-    fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
-        let mut backoff = Backoff::new(patience);
+    fn wait(&self, goal: &Goal, policy: WaitPolicy) -> Result<bool> {
+        let mut backoff = Backoff::new(policy.timeout, policy.blocking);
         loop {
             if self.is_done(goal.awaited)? {
                 return Ok(true);

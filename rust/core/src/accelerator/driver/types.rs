@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::quietly::call_quietly;
+use crate::base::catch::call_catching_panic;
 
 /// The place of a device among those of its driver.
 pub type DeviceIndex = u8;
@@ -143,7 +143,7 @@ impl Work {
 
     /// Runs it; why it failed, if it did. A panic is a failure.
     pub fn call(&self) -> Result<(), String> {
-        call_quietly(|| (self.run)())
+        call_catching_panic(|| (self.run)())
     }
 }
 
@@ -176,11 +176,11 @@ pub struct Goal {
 
 /// How a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// For how long at most.
-    pub limit: Duration,
-    /// Sleeps until it is woken, where the driver can do that, instead of asking again and again.
-    pub asleep: bool,
+pub struct WaitPolicy {
+    /// The longest time to wait.
+    pub timeout: Duration,
+    /// Sleeps until it is woken, where the driver can do that, instead of polling.
+    pub blocking: bool,
 }
 
 /// Where waiting for a device is refused while a stream captures, because a replay could not repeat it. Memory is

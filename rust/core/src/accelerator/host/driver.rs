@@ -4,16 +4,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::command::Task;
 use super::options::HostOptions;
-use super::per_process::PerProcess;
 use super::shared::Shared;
 use super::stream::PRIORITIES;
 use crate::Result;
 use crate::accelerator::DeviceType;
 use crate::accelerator::driver::{
     Address, Awaited, CaptureMode, Copy, DeviceIndex, DeviceProperties, Driver, EventHandle, EventOptions,
-    ExecutableHandle, Fill, Goal, GraphHandle, GraphShape, MemoryInfo, Patience, PriorityRange, StreamHandle,
-    Work,
+    ExecutableHandle, Fill, Goal, GraphHandle, GraphShape, MemoryInfo, PriorityRange, StreamHandle,
+    WaitPolicy, Work,
 };
+use crate::base::fork_local::ForkLocal;
 
 /// The driver of the type [`DeviceType::Host`].
 ///
@@ -24,9 +24,9 @@ use crate::accelerator::driver::{
 pub struct HostDriver {
     options: HostOptions,
     /// Made in each process that uses it: a child may be forked between the choice of a driver and its use.
-    shared: PerProcess<OnceLock<Arc<Shared>>>,
+    shared: ForkLocal<OnceLock<Arc<Shared>>>,
     /// For a forked child: one as long as anybody there has it, however many threads ask.
-    in_child: PerProcess<Mutex<Weak<HostDriver>>>,
+    in_child: ForkLocal<Mutex<Weak<HostDriver>>>,
 }
 
 impl HostDriver {
@@ -39,7 +39,7 @@ impl HostDriver {
     }
 
     fn bound(options: HostOptions) -> Result<Arc<HostDriver>> {
-        let driver = HostDriver { options, shared: PerProcess::default(), in_child: PerProcess::default() };
+        let driver = HostDriver { options, shared: ForkLocal::default(), in_child: ForkLocal::default() };
         driver.options.faults.bind(driver.shared(), false)?;
         Ok(Arc::new(driver))
     }
@@ -200,8 +200,8 @@ unsafe impl Driver for HostDriver {
         self.shared().goal(awaited)
     }
 
-    fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
-        self.shared().wait(goal, patience)
+    fn wait(&self, goal: &Goal, policy: WaitPolicy) -> Result<bool> {
+        self.shared().wait(goal, policy)
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {

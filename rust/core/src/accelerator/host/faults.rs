@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::command::Task;
-use super::per_process::PerProcess;
 use super::shared::{Locked, Shared};
 use super::stream::Kind;
 use crate::accelerator::driver::DeviceIndex;
+use crate::base::fork_local::ForkLocal;
 use crate::{Error, Result};
 
 /// Makes a host driver misbehave. Clones are the same handle; give one to the driver in its
@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// Every method fails with [`Error::NoAccelerator`] where no driver has been made with it in this process: a
 /// forked child's driver is another, which begins without faults.
 #[derive(Clone, Default)]
-pub struct Faults(Arc<PerProcess<Mutex<Bound>>>);
+pub struct Faults(Arc<ForkLocal<Mutex<Bound>>>);
 
 /// Whose a handle is.
 #[derive(Clone, Default)]

@@ -152,7 +152,7 @@ impl State {
         while let Some(waiter) = stream.next_waiter() {
             match waiter {
                 Waiter::Stream(waiting) => self.unsettled.push_back(waiting),
-                Waiter::Thread(sleeper) => sleeper.wake(),
+                Waiter::Thread(parker) => parker.unpark(),
             }
         }
         if let Some(device) = engine
@@ -176,7 +176,7 @@ impl State {
                 self.keep_orphan(stream.device, failure);
             }
             if let Some(worker) = stream.worker {
-                worker.wake();
+                worker.unpark();
             }
         }
     }

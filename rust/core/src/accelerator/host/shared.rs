@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::options::HostOptions;
 use super::state::State;
 use super::waste::Waste;
-use crate::{Error, Result, lifecycle};
+use crate::base::fork;
+use crate::{Error, Result};
 
 pub(super) struct Shared {
     state: Mutex<State>,
@@ -16,7 +17,7 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(options: &HostOptions) -> Self {
-        Shared { state: Mutex::new(State::new(options)), generation: lifecycle::fork_generation() }
+        Shared { state: Mutex::new(State::new(options)), generation: fork::generation() }
     }
 
     /// The only way to the state. Fails in a forked child, where the lock may be held by a thread that the
@@ -34,7 +35,7 @@ impl Shared {
     }
 
     fn check_process(&self) -> Result<()> {
-        if self.generation == lifecycle::fork_generation() {
+        if self.generation == fork::generation() {
             Ok(())
         } else {
             Err(Error::Forked { what: "the host driver" })

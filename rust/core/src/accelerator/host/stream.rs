@@ -8,10 +8,10 @@ use super::command::{Command, Step, Task};
 use super::device;
 use super::failure::Failure;
 use super::shared::Shared;
-use super::sleeper::Sleeper;
 use super::state::State;
 use super::{capture, worker};
 use crate::accelerator::driver::{DeviceIndex, PriorityRange, StreamHandle};
+use crate::base::parker::Parker;
 use crate::{Error, Result};
 
 /// What a stream is called natively; no two of a driver ever have the same.
@@ -46,7 +46,7 @@ pub(super) struct Stream {
     pub(super) failure: Option<Failure>,
     pub(super) capture: Option<CaptureId>,
     /// Where its thread sleeps, while it has one.
-    pub(super) worker: Option<Arc<Sleeper>>,
+    pub(super) worker: Option<Arc<Parker>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(super) enum Head {
 /// Who waits for a stream.
 pub(super) enum Waiter {
     Stream(StreamId),
-    Thread(Arc<Sleeper>),
+    Thread(Arc<Parker>),
 }
 
 impl Stream {
@@ -123,7 +123,7 @@ impl Stream {
     pub(super) fn make_ready(&mut self) {
         self.head = Head::Ready;
         if let Some(worker) = &self.worker {
-            worker.wake();
+            worker.unpark();
         }
     }
 
@@ -131,8 +131,8 @@ impl Stream {
     pub(super) fn wake_threads(&mut self) {
         self.waiters.retain(|_, waiter| match waiter {
             Waiter::Stream(_) => true,
-            Waiter::Thread(sleeper) => {
-                sleeper.wake();
+            Waiter::Thread(parker) => {
+                parker.unpark();
                 false
             }
         });

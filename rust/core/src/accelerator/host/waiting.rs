@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use super::event::Marked;
 use super::shared::Shared;
-use super::sleeper::Sleeper;
 use super::state::State;
 use super::stream::{Mark, Waiter};
 use crate::Result;
 use crate::accelerator::Backoff;
-use crate::accelerator::driver::{Awaited, DeviceIndex, EventHandle, Goal, Patience};
+use crate::accelerator::driver::{Awaited, DeviceIndex, EventHandle, Goal, WaitPolicy};
+use crate::base::parker::Parker;
 
 /// What is awaited, as of when it was asked for.
 struct Places {
@@ -128,23 +128,23 @@ impl Shared {
         Ok(Goal { awaited, places })
     }
 
-    pub(super) fn wait(&self, goal: &Goal, patience: Patience) -> Result<bool> {
+    pub(super) fn wait(&self, goal: &Goal, policy: WaitPolicy) -> Result<bool> {
         let marks = goal.places.iter().map(|&(stream, position)| Mark { stream, position }).collect();
         let operation = operation(goal.awaited, Asks::Waits);
         let places = Places { operation, device: device(goal.awaited), marks };
         self.lock()?.check_may_wait(goal.awaited, operation)?;
-        let over = if patience.asleep {
+        let over = if policy.blocking {
             // What can't be represented never comes.
-            self.sleep_until_over(&places, Instant::now().checked_add(patience.limit))?
+            self.sleep_until_over(&places, Instant::now().checked_add(policy.timeout))?
         } else {
-            self.ask_until_over(&places, patience)?
+            self.ask_until_over(&places, policy)?
         };
         self.lock()?.tell(&places)?;
         Ok(over)
     }
 
-    fn ask_until_over(&self, places: &Places, patience: Patience) -> Result<bool> {
-        let mut backoff = Backoff::new(patience);
+    fn ask_until_over(&self, places: &Places, policy: WaitPolicy) -> Result<bool> {
+        let mut backoff = Backoff::new(policy.timeout, policy.blocking);
         loop {
             if self.lock()?.is_over(places)? {
                 return Ok(true);
@@ -156,7 +156,7 @@ impl Shared {
     }
 
     fn sleep_until_over(&self, places: &Places, deadline: Option<Instant>) -> Result<bool> {
-        let sleeper = Arc::new(Sleeper::default());
+        let parker = Arc::new(Parker::default());
         let mut left = places.marks.as_slice();
         loop {
             let (awaited, number) = {
@@ -170,12 +170,12 @@ impl Shared {
                 let Some(awaited) = left.first().copied() else { return Ok(true) };
                 let number = state.number();
                 if let Some(stream) = state.streams.get_mut(&awaited.stream) {
-                    stream.add_waiter(awaited.position, number, Waiter::Thread(sleeper.clone()));
+                    stream.add_waiter(awaited.position, number, Waiter::Thread(parker.clone()));
                 }
                 (awaited, number)
             };
             // Who wakes it takes it off the list as well.
-            if !sleeper.sleep(deadline) {
+            if !parker.park(deadline) {
                 let mut state = self.lock()?;
                 if let Some(stream) = state.streams.get_mut(&awaited.stream) {
                     stream.forget_waiter(awaited.position, number);

@@ -1,6 +1,6 @@
 //! What others handed in and nobody needs any more.
 
-use super::super::quietly::drop_quietly;
+use crate::base::catch::drop_catching_panic;
 
 /// Things to be dropped once the lock is released: what they own may call the driver, or panic.
 #[derive(Default)]
@@ -14,7 +14,7 @@ impl Waste {
 
 impl Drop for Waste {
     fn drop(&mut self) {
-        self.0.drain(..).for_each(drop_quietly);
+        self.0.drain(..).for_each(drop_catching_panic);
     }
 }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::super::quietly::drop_quietly;
 use super::command::{Command, Step, Task};
 use super::device;
 use super::failure;
 use super::shared::{Locked, Shared};
-use super::sleeper::Sleeper;
 use super::stream::{Head, Mark, StreamId};
 use crate::accelerator::driver::DeviceIndex;
+use crate::base::catch::drop_catching_panic;
+use crate::base::parker::Parker;
 use crate::{Error, Result};
 
 /// A thread that has had nothing to do for so long ends; the stream's next work starts another.
@@ -38,8 +38,8 @@ pub(super) fn ensure(shared: &Arc<Shared>, state: &mut Locked<'_>, id: StreamId)
     if stream.worker.is_some() {
         return Ok(());
     }
-    let sleeper = Arc::new(Sleeper::default());
-    let (shared, worker) = (shared.clone(), sleeper.clone());
+    let parker = Arc::new(Parker::default());
+    let (shared, worker) = (shared.clone(), parker.clone());
     let device = device::named(stream.device);
     thread::Builder::new()
         .name(format!("{device} #{id}"))
@@ -50,17 +50,17 @@ pub(super) fn ensure(shared: &Arc<Shared>, state: &mut Locked<'_>, id: StreamId)
             reason: error.to_string(),
             code: error.raw_os_error(),
         })?;
-    stream.worker = Some(sleeper);
+    stream.worker = Some(parker);
     Ok(())
 }
 
-fn work(shared: &Shared, id: StreamId, sleeper: &Sleeper) {
+fn work(shared: &Shared, id: StreamId, parker: &Parker) {
     loop {
         match next(shared, id) {
             Next::Run(Begun { task, device, told_by, position }) => {
                 let failed = task.run().err().map(|reason| (task.operation(device), reason));
                 // Before the place is reached: who waited for it finds what was kept released.
-                drop_quietly(task);
+                drop_catching_panic(task);
                 let Ok(mut state) = shared.lock() else { return };
                 if let Some((operation, reason)) = failed {
                     state.fail(told_by, failure::late(device, operation, reason));
@@ -69,7 +69,7 @@ fn work(shared: &Shared, id: StreamId, sleeper: &Sleeper) {
                 state.settle(id);
             }
             Next::Sleep => {
-                let woken = sleeper.sleep(Instant::now().checked_add(IDLE));
+                let woken = parker.park(Instant::now().checked_add(IDLE));
                 if !woken && retires(shared, id) {
                     return;
                 }
@@ -111,11 +111,11 @@ fn retires(shared: &Shared, id: StreamId) -> bool {
 mod tests {
     use super::super::options::HostOptions;
     use super::*;
-    use crate::accelerator::driver::{Awaited, Patience, StreamHandle, Work};
+    use crate::accelerator::driver::{Awaited, StreamHandle, WaitPolicy, Work};
 
     fn finish(shared: &Shared, stream: StreamHandle) {
-        let patience = Patience { limit: Duration::from_secs(60), asleep: true };
-        assert_eq!(shared.wait(&shared.goal(Awaited::Stream(stream)).unwrap(), patience), Ok(true));
+        let policy = WaitPolicy { timeout: Duration::from_secs(60), blocking: true };
+        assert_eq!(shared.wait(&shared.goal(Awaited::Stream(stream)).unwrap(), policy), Ok(true));
     }
 
     #[test]

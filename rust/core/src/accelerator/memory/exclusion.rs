@@ -7,8 +7,9 @@
 
 use std::time::Duration;
 
-use crate::lifecycle::fork_generation;
-use crate::sync::ForkLock;
+use crate::base::fork;
+use crate::base::fork::rank;
+use crate::base::sync::ForkLock;
 
 /// Bytes that a thread is about to read or write.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,8 @@ pub(crate) struct Accesses {
 }
 
 /// The accesses in progress: a few for each thread that runs work.
-pub(crate) static ACCESSES: ForkLock<Accesses> = ForkLock::new(Accesses { held: Vec::new(), last: 0 });
+static ACCESSES: ForkLock<Accesses> =
+    ForkLock::new(rank::MEMORY_ACCESSES, Accesses { held: Vec::new(), last: 0 });
 
 /// Keeps other threads from writing the bytes, and from reading those that are written, until it is dropped.
 #[derive(Debug)]
@@ -59,7 +61,7 @@ impl Access {
     /// Waits until no other access excludes one of the ranges. All of them are taken at once; a thread that holds an access
     /// must not wait for another one.
     pub fn new(ranges: &[ByteRange]) -> Self {
-        let generation = fork_generation();
+        let generation = fork::generation();
         let mut tries = 0;
         loop {
             if let Some(access) = Self::attempt(ranges, generation) {
@@ -146,7 +148,7 @@ mod tests {
     fn an_access_of_another_generation_excludes_nothing() {
         let byte = 0_u8;
         let range = ByteRange::written(&raw const byte, 1);
-        let other = fork_generation().wrapping_sub(1);
+        let other = fork::generation().wrapping_sub(1);
         ACCESSES.lock().held.push(Held { range, access: u64::MAX, generation: other });
         drop(Access::new(&[range]));
         assert!(ACCESSES.lock().held.iter().all(|held| held.access != u64::MAX));

@@ -9,7 +9,8 @@ use super::super::in_use::Accelerator;
 use super::super::{Device, PoolId};
 use super::usage;
 use crate::Result;
-use crate::sync::{ForkLock, SharedBool};
+use crate::base::fork::rank;
+use crate::base::sync::{ForkLock, RelaxedBool};
 
 /// A line of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,9 +150,10 @@ pub struct HistoryOptions {
 pub struct History(u64);
 
 /// What is recorded now.
-pub(crate) static RECORDED: ForkLock<Recorded> = ForkLock::new(Recorded { changes: 0, what: None });
+static RECORDED: ForkLock<Recorded> =
+    ForkLock::new(rank::MEMORY_HISTORY, Recorded { changes: 0, what: None });
 
-static STACKS: SharedBool = SharedBool::new(false);
+static STACKS: RelaxedBool = RelaxedBool::new(false);
 
 #[derive(Clone, Copy)]
 pub(crate) struct Recorded {

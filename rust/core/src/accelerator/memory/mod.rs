@@ -27,12 +27,9 @@ pub use block::Block;
 pub use buffer::{DeviceMemory, End, HostMemory, copy};
 pub(super) use cache::Cache;
 pub use cache::ScopeStatistics;
-pub(crate) use config::CONFIGURED;
 pub use config::{AllocatorConfig, config, config_report, config_source, set_config};
 pub use cpu::CpuAllocator;
-pub(crate) use exclusion::ACCESSES;
 pub use exclusion::{Access, ByteRange};
-pub(crate) use history::RECORDED;
 pub(super) use history::apply as apply_history;
 pub use history::{
     Action, Cause, Frame, History, HistoryOptions, Stack, TraceEntry, stacks_are_recorded, with_stack,
@@ -44,7 +41,6 @@ pub use pinned::{
     HostStatistics, PinnedMemory, Times, empty_host_cache, host_memory_stats,
     reset_accumulated_host_memory_stats, reset_peak_host_memory_stats,
 };
-pub(crate) use reclaim::ASKED;
 pub use reclaim::{Registration, on_miss, on_oom};
 pub use replay::replay;
 pub use scope::Scope;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::out_of_memory::OutOfMemory;
 use crate::accelerator::Device;
-use crate::sync::ForkLock;
+use crate::base::fork::rank;
+use crate::base::sync::ForkLock;
 
 type OnMiss = dyn Fn(Device, usize) -> bool + Send + Sync;
 type OnExhaustion = dyn Fn(&OutOfMemory) -> bool + Send + Sync;
 
-pub(crate) static ASKED: ForkLock<Asked> =
-    ForkLock::new(Asked { made: 0, on_miss: Vec::new(), on_oom: Vec::new() });
+static ASKED: ForkLock<Asked> =
+    ForkLock::new(rank::OOM_HOOKS, Asked { made: 0, on_miss: Vec::new(), on_oom: Vec::new() });
 
 /// The functions, each with the number of its registration.
 pub(crate) struct Asked {

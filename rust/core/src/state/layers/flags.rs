@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::super::slots::Slots;
 use super::super::{FlagId, FlagSlots, Masked, Slot};
 use super::Layers;
-use crate::sync::SharedWord;
+use crate::base::sync::RelaxedU64;
 
 /// How many layers of all threads and tasks name flags. While it is zero no read of a flag looks
 /// further. A forked child also counts the layers of threads that it lacks, which costs it a load.
-static FLAG_LAYERS: SharedWord = SharedWord::new(0);
+static FLAG_LAYERS: RelaxedU64 = RelaxedU64::new(0);
 
 /// Whether a layer of any thread names any flag.
 #[inline]

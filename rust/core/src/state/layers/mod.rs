@@ -12,7 +12,7 @@ use super::Masked;
 use super::scope::ScopeNumber;
 use super::slots::Slots;
 use crate::autograd::{Mode, mode};
-use crate::sync::SharedWord;
+use crate::base::sync::RelaxedU64;
 pub(crate) use flags::any_flag_layer;
 
 /// Tells apart the layers of all threads and tasks, and what their states start from: a task may go on on
@@ -39,7 +39,7 @@ pub(super) struct LayerIds(u64);
 const BLOCK: u64 = 1 << 16;
 
 /// The last block that was taken. The first is left out, for the number 0.
-static BLOCKS: SharedWord = SharedWord::new(0);
+static BLOCKS: RelaxedU64 = RelaxedU64::new(0);
 
 impl LayerIds {
     pub(super) const fn new() -> Self {

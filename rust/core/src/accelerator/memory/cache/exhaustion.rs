@@ -7,7 +7,6 @@ use super::piece::PieceId;
 use super::state::State;
 use super::waits::Ready;
 use super::{Cache, Context, Taken};
-use crate::accelerator::driver::Patience;
 use crate::accelerator::memory::history::Cause;
 use crate::accelerator::memory::out_of_memory::{CacheState, OutOfMemory};
 use crate::accelerator::memory::reclaim;
@@ -137,7 +136,7 @@ impl Cache {
     /// device that is lost that would never be known. A function that runs on a stream does not wait: what it waits
     /// for may come after itself.
     fn wait_while(&self, context: &Context, waits: impl Fn(&State) -> bool) -> Result<()> {
-        let mut backoff = Backoff::new(Patience { limit: Duration::MAX, asleep: true });
+        let mut backoff = Backoff::new(Duration::MAX, true);
         // What was noticed before is no reason not to try.
         let _ = self.locked(|state| state.waits.take_trouble());
         loop {

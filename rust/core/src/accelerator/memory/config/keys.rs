@@ -1,7 +1,10 @@
 //! Every key, declared once: parsing, text, checks, reports, stubs and documentation come from here.
 
+use Applies::{Immediately, Never, ToNewSegments};
+
+use super::super::super::in_use::Accelerator;
+use super::super::super::registry;
 use super::Divisions;
-use super::acts::{Acts, Need};
 use super::value::{Backend, Setting, Value};
 use crate::{Error, Result};
 
@@ -12,7 +15,7 @@ macro_rules! keys {
     ($(
         $(#[doc = $doc:literal])+
         $name:ident: $type:ty = $default:expr, takes $takes:literal if $fits:expr,
-            acts $acts:expr $(, needs $($need:ident)+)? $(, apart from the text: $apart:literal)?;
+            applies $applies:expr $(, requires $($requirement:ident)+)? $(, apart from the text: $apart:literal)?;
     )+) => {
         /// How memory is kept. What the keys take is checked where a configuration is put into use, or by
         /// [`check`](AllocatorConfig::check).
@@ -34,8 +37,8 @@ macro_rules! keys {
                 name: stringify!($name),
                 doc: concat!($($doc, "\n"),+),
                 takes: $takes,
-                acts: $acts,
-                needs: &[$($(Need::$need),+)?],
+                applies: $applies,
+                requires: &[$($(Requirement::$requirement),+)?],
                 is_in_text: true $(&& !$apart)?,
                 fits: $fits,
                 get: |config| config.$name.clone().into_value(),
@@ -59,12 +62,12 @@ const fn is_countable(megabytes: usize) -> bool {
 keys! {
     /// Which of PyTorch's allocators a program asks for.
     backend: Backend = Backend::Native, takes "native or cudaMallocAsync" if |_| true,
-        acts Acts::Never("there is one allocator, with the statistics of native");
+        applies Never("there is one allocator, with the statistics of native");
     /// Blocks of at least this size are not split, and serve no smaller requests.
     max_split_size_mb: Option<usize> = None,
         takes "a number of megabytes, at least large_segment_size_mb"
             if |config| config.max_split_size_mb.is_none_or(|size| size >= config.large_segment_size_mb && is_countable(size)),
-        acts Acts::Now, needs Caching;
+        applies Immediately, requires Caching;
     /// By how much a block that is not split may be larger than the request that it serves.
     max_non_split_rounding_mb: usize = 20,
         takes "20, or a number of megabytes, at least large_segment_size_mb"
@@ -72,66 +75,66 @@ keys! {
                 let size = config.max_non_split_rounding_mb;
                 size == 20 || size >= config.large_segment_size_mb && is_countable(size)
             },
-        acts Acts::Now, needs Caching SplitLimit;
+        applies Immediately, requires Caching SplitLimit;
     /// How much is taken from the driver at once to serve requests of 1 to 10 megabytes.
     large_segment_size_mb: usize = 20,
         takes "a number of megabytes above 10"
             if |config| config.large_segment_size_mb > 10 && is_countable(config.large_segment_size_mb),
-        acts Acts::OnNewSegments, needs Caching;
+        applies ToNewSegments, requires Caching;
     /// Into how many equal steps requests are rounded up between powers of two; 0 is off.
     roundup_power2_divisions: Divisions = Divisions::OFF,
         takes "0, a power of two, or by size [256:1,512:2,>:8], where the sizes are rising powers of two in megabytes"
             if |config| config.roundup_power2_divisions.is_right(),
-        acts Acts::Now, needs Caching;
+        applies Immediately, requires Caching;
     /// From which part of the limit on unused blocks go back to the driver, the oldest first; 0 is off.
     garbage_collection_threshold: f64 = 0.0,
         takes "0, or a fraction between 0 and 1"
             if |config| (0.0..1.0).contains(&config.garbage_collection_threshold),
-        acts Acts::Now, needs Caching Limit;
+        applies Immediately, requires Caching Limit;
     /// Whether a segment is a range of addresses that gets memory as it grows.
     expandable_segments: bool = false, takes "True or False" if |_| true,
-        acts Acts::OnNewSegments, needs Caching VirtualMemory;
+        applies ToNewSegments, requires Caching VirtualMemory;
     /// Whether other threads may use the allocator while the driver is asked for memory.
     release_lock_on_cudamalloc: bool = false, takes "True or False" if |_| true,
-        acts Acts::Never("it is always so: no lock is held while the driver is called");
+        applies Never("it is always so: no lock is held while the driver is called");
     /// Whether memory that several streams used is reused in a capture where the graph allows it.
     graph_capture_record_stream_reuse: bool = false, takes "True or False" if |_| true,
-        acts Acts::Never("such memory is kept until the capture has ended");
+        applies Never("such memory is kept until the capture has ended");
     /// Which part of the memory of each device may be reserved.
     per_process_memory_fraction: f64 = 1.0,
         takes "a fraction from 0 to 1"
             if |config| (0.0..=1.0).contains(&config.per_process_memory_fraction),
-        acts Acts::Now;
+        applies Immediately;
     /// Whether a request that a device has no room for is refused without asking its driver.
-    throw_on_cudamalloc_oom: bool = false, takes "True or False" if |_| true, acts Acts::Now;
+    throw_on_cudamalloc_oom: bool = false, takes "True or False" if |_| true, applies Immediately;
     /// Whether pinned memory is ordinary memory that is registered with the driver.
     pinned_use_cuda_host_register: bool = false, takes "True or False" if |_| true,
-        acts Acts::Never("pinned memory always comes from the driver");
+        applies Never("pinned memory always comes from the driver");
     /// How many threads touch the pages of pinned memory before it is registered.
     pinned_num_register_threads: usize = 1,
         takes "a power of two up to 128"
             if |config| config.pinned_num_register_threads.is_power_of_two() && config.pinned_num_register_threads <= 128,
-        acts Acts::Never("pinned memory always comes from the driver");
+        applies Never("pinned memory always comes from the driver");
     /// Whether a thread looks for pinned memory that copies have finished with.
     pinned_use_background_threads: bool = false, takes "True or False" if |_| true,
-        acts Acts::Never("that is looked for when pinned memory is asked for");
+        applies Never("that is looked for when pinned memory is asked for");
     /// How much pinned memory is taken at once, to be handed out in pieces and kept for good.
     pinned_reserve_segment_size_mb: usize = 0,
         takes "a number of megabytes" if |config| is_countable(config.pinned_reserve_segment_size_mb),
-        acts Acts::OnNewSegments;
+        applies ToNewSegments;
     /// Requests for pinned memory above this size are not rounded up to a power of two.
     pinned_max_round_threshold_mb: Option<usize> = None,
         takes "a number of megabytes" if |config| config.pinned_max_round_threshold_mb.is_none_or(is_countable),
-        acts Acts::Now;
+        applies Immediately;
     /// Blocks of pinned memory above this size are given back instead of being kept.
     pinned_max_cached_size_mb: Option<usize> = None,
         takes "a number of megabytes" if |config| config.pinned_max_cached_size_mb.is_none_or(is_countable),
-        acts Acts::Now;
+        applies Immediately;
     /// Whether errors of giving pinned memory back are passed over.
     pinned_free_catch_all: bool = false, takes "True or False" if |_| true,
-        acts Acts::Never("giving memory back never fails here");
+        applies Never("giving memory back never fails here");
     /// Whether memory is kept for later; never where `PYTORCH_NO_CUDA_MEMORY_CACHING` is set.
-    caching: bool = true, takes "True or False" if |_| true, acts Acts::Now, apart from the text: true;
+    caching: bool = true, takes "True or False" if |_| true, applies Immediately, apart from the text: true;
 }
 
 /// A key of the configuration.
@@ -140,8 +143,8 @@ pub struct Key {
     name: &'static str,
     doc: &'static str,
     takes: &'static str,
-    acts: Acts,
-    needs: &'static [Need],
+    applies: Applies,
+    requires: &'static [Requirement],
     is_in_text: bool,
     fits: fn(&AllocatorConfig) -> bool,
     get: fn(&AllocatorConfig) -> Value,
@@ -165,14 +168,14 @@ impl Key {
         self.takes
     }
 
-    /// When it acts if all is there that it needs.
-    pub fn acts(&self) -> Acts {
-        self.acts
+    /// When it applies where its requirements are met.
+    pub fn applies(&self) -> Applies {
+        self.applies
     }
 
-    /// What it needs to act.
-    pub fn needs(&self) -> &'static [Need] {
-        self.needs
+    /// Without what it does not apply.
+    pub fn requires(&self) -> &'static [Requirement] {
+        self.requires
     }
 
     /// Whether a text has it.
@@ -200,7 +203,84 @@ impl Key {
     }
 }
 
+/// When a key applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applies {
+    /// From the next call of the allocator on.
+    Immediately,
+    /// To segments that are allocated from now on.
+    ToNewSegments,
+    /// Not at all, and why.
+    Never(&'static str),
+}
+
+impl Applies {
+    /// In words.
+    pub const fn when(self) -> &'static str {
+        match self {
+            Immediately => "now",
+            ToNewSegments => "on new segments",
+            Never(_) => "never",
+        }
+    }
+}
+
+/// Something without which a key does not apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requirement {
+    /// The allocator caches memory.
+    Caching,
+    /// There is a limit of what may be reserved.
+    Limit,
+    /// There is a size above which blocks are not split.
+    SplitLimit,
+    /// The driver maps memory at reserved addresses.
+    VirtualMemory,
+}
+
+impl Requirement {
+    /// Where a key with this requirement applies, in words.
+    pub const fn condition(self) -> &'static str {
+        match self {
+            Requirement::Caching => "where memory is kept",
+            Requirement::Limit => "with a memory limit",
+            Requirement::SplitLimit => "with max_split_size_mb",
+            Requirement::VirtualMemory => "where the driver has virtual memory",
+        }
+    }
+
+    const fn unmet_reason(self) -> &'static str {
+        match self {
+            Requirement::Caching => "no memory is kept: caching is off",
+            Requirement::Limit => "there is no memory limit",
+            Requirement::SplitLimit => "max_split_size_mb is not set",
+            Requirement::VirtualMemory => "no driver with virtual memory is there",
+        }
+    }
+
+    /// Reads the accelerator of this process without starting its driver.
+    fn is_met(self, config: &AllocatorConfig) -> bool {
+        match self {
+            Requirement::Caching => config.caching,
+            Requirement::Limit => {
+                config.per_process_memory_fraction < 1.0
+                    || registry::used_already().is_some_and(Accelerator::limits_memory)
+            }
+            Requirement::SplitLimit => config.max_split_size_mb.is_some(),
+            Requirement::VirtualMemory => registry::has_virtual_memory(),
+        }
+    }
+}
+
 impl AllocatorConfig {
+    /// When a key of this configuration applies in this process.
+    pub fn applies(&self, key: &Key) -> Applies {
+        match key.requires.iter().find(|requirement| !requirement.is_met(self)) {
+            Some(unmet) if !matches!(key.applies, Never(_)) => Never(unmet.unmet_reason()),
+            _ => key.applies,
+        }
+    }
+
     /// Whether every key holds something that it takes; the first that does not is told.
     pub fn check(&self) -> Result<()> {
         let wrong = KEYS.iter().find(|key| !(key.fits)(self));

@@ -4,7 +4,6 @@
 //! takes the place of another, and what a text does not name has its default: nothing is left over from the
 //! configuration before.
 
-mod acts;
 mod divisions;
 mod keys;
 mod parse;
@@ -14,9 +13,8 @@ mod process;
 mod tests;
 mod value;
 
-pub use acts::{Acts, Circumstances, Need};
 pub use divisions::Divisions;
-pub use keys::{AllocatorConfig, KEYS, Key};
-pub(crate) use process::{CONFIGURED, TakenOver};
+pub use keys::{AllocatorConfig, Applies, KEYS, Key, Requirement};
+pub(crate) use process::TakenOver;
 pub use process::{Reported, Source, config, config_report, config_source, set_config};
 pub use value::{Backend, Value};

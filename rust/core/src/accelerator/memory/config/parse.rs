@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::keys::{AllocatorConfig, KEYS, Key};
-use crate::backends::nearest;
+use crate::base::suggest::suggest;
 use crate::{Error, Result};
 
 impl FromStr for AllocatorConfig {
@@ -65,7 +65,7 @@ fn find(name: &str) -> Result<&'static Key> {
     let keys = || KEYS.iter().filter(|key| key.is_in_text());
     keys().find(|key| key.name() == name).ok_or_else(|| {
         let known: Vec<_> = keys().map(Key::name).collect();
-        let near = nearest(name, known.iter().copied());
+        let near = suggest(name, known.iter().copied());
         let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
         let allowed = format!("the keys {}{near}", known.join(", "));
         Error::Argument { name: NAME, given: format!("{name:?}"), allowed }

@@ -3,16 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::acts::{Acts, Circumstances};
-use super::keys::{AllocatorConfig, KEYS};
+use super::keys::{AllocatorConfig, Applies, KEYS};
 use super::value::Value;
-use crate::sync::{ChangeCounter, ForkLock, SharedWord};
-use crate::{Error, Result, env};
+use crate::base::env;
+use crate::base::fork::rank;
+use crate::base::sync::{Epoch, ForkLock, RelaxedU64};
+use crate::{Error, Result};
 
 /// What is in force, once somebody has asked for it.
-pub(crate) static CONFIGURED: ForkLock<Option<Configured>> = ForkLock::new(None);
+static CONFIGURED: ForkLock<Option<Configured>> = ForkLock::new(rank::ALLOCATOR_CONFIG, None);
 
-static EPOCH: ChangeCounter = ChangeCounter::new();
+static EPOCH: Epoch = Epoch::new();
 
 #[derive(Clone)]
 pub(crate) struct Configured {
@@ -134,12 +135,12 @@ pub struct Reported {
     pub is_default: bool,
     /// Who said so.
     pub source: Source,
-    /// When it acts.
-    pub acts: Acts,
+    /// When it applies here.
+    pub applies: Applies,
 }
 
-/// What every key holds, who said so, and when it acts here.
-pub fn config_report(here: Circumstances) -> Result<Vec<Reported>> {
+/// What every key is set to, by what, and when it applies in this process. Starts no driver.
+pub fn config_report() -> Result<Vec<Reported>> {
     let configured = configured();
     let config = configured.config.clone()?;
     let default = AllocatorConfig::default();
@@ -147,14 +148,14 @@ pub fn config_report(here: Circumstances) -> Result<Vec<Reported>> {
         let value = key.value(&config);
         let is_default = value == key.value(&default);
         let source = if is_default { Source::Default } else { configured.source_of(key.name()) };
-        Reported { name: key.name(), value, is_default, source, acts: config.acts(key, here) }
+        Reported { name: key.name(), value, is_default, source, applies: config.applies(key) }
     });
     Ok(reported.collect())
 }
 
 /// The configuration that somebody has taken over who asks often: as long as it stays the same that costs two loads.
 #[derive(Debug, Default)]
-pub(crate) struct TakenOver(SharedWord);
+pub(crate) struct TakenOver(RelaxedU64);
 
 impl TakenOver {
     /// Calls `take` with the configuration in force if that is another than the last time, and with a number that

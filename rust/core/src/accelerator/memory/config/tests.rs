@@ -138,24 +138,20 @@ fn keys_are_unique_and_documented_in_sentences() {
 }
 
 #[test]
-fn what_a_key_needs_decides_whether_it_acts() {
-    let acts = |text: &str, name: &str, here: Circumstances| {
-        parse(text).acts(KEYS.iter().find(|key| key.name() == name).unwrap(), here)
+fn a_key_with_an_unmet_requirement_never_applies() {
+    // No accelerator is in use in this process, so there is neither virtual memory nor a limit set by the program.
+    let when = |text: &str, name: &str| {
+        parse(text).applies(KEYS.iter().find(|key| key.name() == name).unwrap()).when()
     };
-    let nothing = Circumstances::default();
-    let everything = Circumstances { has_virtual_memory: true, is_limited: true };
-    assert_eq!(acts("", "expandable_segments", everything), Acts::OnNewSegments);
-    assert_eq!(acts("", "expandable_segments", nothing).when(), "never");
-    assert_eq!(acts("", "garbage_collection_threshold", everything), Acts::Now);
-    assert_eq!(acts("", "garbage_collection_threshold", nothing).when(), "never");
-    let limited = "per_process_memory_fraction:0.5";
-    assert_eq!(acts(limited, "garbage_collection_threshold", nothing), Acts::Now);
-    assert_eq!(acts("", "max_non_split_rounding_mb", everything).when(), "never");
-    assert_eq!(acts("max_split_size_mb:20", "max_non_split_rounding_mb", nothing), Acts::Now);
-    assert_eq!(acts("backend:cudaMallocAsync", "backend", everything).when(), "never");
+    assert_eq!(when("", "large_segment_size_mb"), "on new segments");
+    assert_eq!(when("", "garbage_collection_threshold"), "never");
+    assert_eq!(when("per_process_memory_fraction:0.5", "garbage_collection_threshold"), "now");
+    assert_eq!(when("", "max_non_split_rounding_mb"), "never");
+    assert_eq!(when("max_split_size_mb:20", "max_non_split_rounding_mb"), "now");
+    assert_eq!(when("backend:cudaMallocAsync", "backend"), "never");
     let uncached = AllocatorConfig { caching: false, ..AllocatorConfig::default() };
-    for key in KEYS.iter().filter(|key| key.needs().contains(&Need::Caching)) {
-        assert_eq!(uncached.acts(key, everything).when(), "never", "{}", key.name());
+    for key in KEYS.iter().filter(|key| key.requires().contains(&Requirement::Caching)) {
+        assert_eq!(uncached.applies(key).when(), "never", "{}", key.name());
     }
 }
 
@@ -183,7 +179,7 @@ fn who_takes_over_sees_what_was_set_and_a_refused_configuration_changes_nothing(
     assert_eq!(look(1).len(), 2);
     set_config(parse("pinned_free_catch_all:True")).unwrap();
     assert_eq!(look(1).pop(), Some((3, parse("pinned_free_catch_all:True"))), "nothing is left over");
-    let report = config_report(Circumstances::default()).unwrap();
+    let report = config_report().unwrap();
     let set: Vec<_> = report.iter().filter(|key| key.source == Source::Program).map(|key| key.name).collect();
     assert_eq!(set, ["pinned_free_catch_all"]);
     set_config((*before).clone()).unwrap();

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{explore, spawn};
-use crate::sync::ForkLock;
+use crate::base::sync::ForkLock;
 
 #[test]
 fn what_is_done_under_the_lock_is_seen_by_who_takes_it_next() {
     let seen = explore(|| {
-        let lock = Arc::new(ForkLock::new((0, 0)));
+        let lock = Arc::new(ForkLock::new(1, (0, 0)));
         let other = {
             let lock = lock.clone();
             spawn(move || {

@@ -1,7 +1,7 @@
-//! The name that was meant.
+//! "Did you mean": the known name that is most like a given one.
 
-/// The candidate most like `name`, if any is like it at all.
-pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the candidate that is most like `name`, or `None` if none is like it.
+pub fn suggest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Below this two names share too little for a suggestion to help (difflib draws the line here too).
     const ALIKE: f64 = 0.6;
     // Of two names as many edits away, the one with more of the same letters.
@@ -16,13 +16,13 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::suggest;
 
     #[test]
     fn a_swapped_or_missing_letter_finds_the_name() {
         let names = || ["enabled", "benchmark", "deterministic"].into_iter();
-        assert_eq!(nearest("benchmrak", names()), Some("benchmark"));
-        assert_eq!(nearest("enable", names()), Some("enabled"));
-        assert_eq!(nearest("zzz", names()), None);
+        assert_eq!(suggest("benchmrak", names()), Some("benchmark"));
+        assert_eq!(suggest("enable", names()), Some("enabled"));
+        assert_eq!(suggest("zzz", names()), None);
     }
 }

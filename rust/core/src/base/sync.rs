@@ -1,10 +1,10 @@
 //! Atomics behind get and set, and the locks. Nobody else chooses a memory ordering.
 //!
 //! What all of it is made of comes from `platform`: the standard library, or loom where the crate is
-//! built for the models of `crate::models`.
+//! built for the models of `crate::loom_tests`.
 
-#[cfg_attr(not(loom), path = "native.rs")]
-#[cfg_attr(loom, path = "modelled.rs")]
+#[cfg_attr(not(loom), path = "sync/std.rs")]
+#[cfg_attr(loom, path = "sync/loom.rs")]
 pub(crate) mod platform;
 
 use std::fmt;
@@ -15,18 +15,20 @@ use std::sync::atomic::Ordering;
 pub(crate) use platform::thread_local;
 use platform::{AtomicBool, AtomicU64, UnsafeCell, spin_loop, yield_now};
 
-use crate::lifecycle;
+#[cfg(not(loom))]
+use super::fork;
+use super::fork::ForkAware;
 
 /// A word that is read everywhere and written rarely.
 ///
 /// Every access is relaxed: a word says nothing about other memory, so nothing needs to be ordered
 /// with it. Whoever must see several words as one takes the lock under which they are written.
 #[derive(Debug, Default)]
-pub(crate) struct SharedWord(AtomicU64);
+pub(crate) struct RelaxedU64(AtomicU64);
 
-impl SharedWord {
+impl RelaxedU64 {
     pub(crate) const fn new(value: u64) -> Self {
-        SharedWord(AtomicU64::new(value))
+        RelaxedU64(AtomicU64::new(value))
     }
 
     #[inline]
@@ -39,7 +41,7 @@ impl SharedWord {
     }
 
     /// Stores `value` if the word still is `expected`; returns what it holds afterwards.
-    pub(crate) fn set_if(&self, expected: u64, value: u64) -> u64 {
+    pub(crate) fn compare_set(&self, expected: u64, value: u64) -> u64 {
         match self.0.compare_exchange(expected, value, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => value,
             Err(other) => other,
@@ -64,11 +66,11 @@ impl SharedWord {
 
 /// A bool that several threads read and write; like a word it says nothing about other memory.
 #[derive(Debug, Default)]
-pub(crate) struct SharedBool(AtomicBool);
+pub(crate) struct RelaxedBool(AtomicBool);
 
-impl SharedBool {
+impl RelaxedBool {
     pub(crate) const fn new(value: bool) -> Self {
-        SharedBool(AtomicBool::new(value))
+        RelaxedBool(AtomicBool::new(value))
     }
 
     #[inline]
@@ -87,11 +89,11 @@ impl SharedBool {
 /// Who reads the count and then values sees no value older than the count says: a change is counted
 /// after it is made (release), and the count is read before the values (acquire).
 #[derive(Debug)]
-pub(crate) struct ChangeCounter(AtomicU64);
+pub(crate) struct Epoch(AtomicU64);
 
-impl ChangeCounter {
+impl Epoch {
     pub(crate) const fn new() -> Self {
-        ChangeCounter(AtomicU64::new(0))
+        Epoch(AtomicU64::new(0))
     }
 
     #[inline]
@@ -172,33 +174,41 @@ impl<T> Drop for LockGuard<'_, T> {
     }
 }
 
-/// A lock that survives `fork`: [`lifecycle`] takes every such lock around a fork, so a child never
-/// inherits one that a thread which it lacks holds.
+/// A lock that survives `fork`: each [`fork`] acquires it, so a child never inherits one that a thread which it lacks
+/// holds.
 ///
 /// It spins and yields instead of sleeping, because a lock with waiters parked in the kernel can't
 /// be handed to a child. That is right only for what every holder does here: a few stores, never a
 /// call into Python and never a wait.
-pub(crate) struct ForkLock<T>(TryLock<T>);
+pub(crate) struct ForkLock<T> {
+    lock: TryLock<T>,
+    #[cfg_attr(loom, expect(dead_code, reason = "a model makes no forks"))]
+    rank: u8,
+    #[cfg_attr(loom, expect(dead_code, reason = "a model makes no forks"))]
+    is_registered: RelaxedBool,
+    in_child: fn(),
+}
 
 impl<T> ForkLock<T> {
-    pub(crate) const fn new(value: T) -> Self {
-        ForkLock(TryLock::new(value))
+    /// A lock of a rank of its own, of [`fork::rank`].
+    pub(crate) const fn new(rank: u8, value: T) -> Self {
+        Self::with_child_hook(rank, value, || ())
     }
 
-    pub(crate) fn lock(&self) -> LockGuard<'_, T> {
-        lifecycle::watch_forks();
-        self.acquire()
+    /// Calls `in_child` in each forked child once all locks are released. It discards what belongs to other threads.
+    pub(crate) const fn with_child_hook(rank: u8, value: T, in_child: fn()) -> Self {
+        ForkLock { lock: TryLock::new(value), rank, is_registered: RelaxedBool::new(false), in_child }
     }
 
     fn acquire(&self) -> LockGuard<'_, T> {
         const SPINS_BEFORE_YIELD: u32 = 64;
         let mut spins = 0;
         loop {
-            if let Some(guard) = self.0.try_lock() {
+            if let Some(guard) = self.lock.try_lock() {
                 return guard;
             }
-            // Only looks until it is free: to try takes the cache line from whoever holds the lock.
-            while self.0.held.load(Ordering::Relaxed) {
+            // Only looks until it is free: to try takes the cache line from the holder.
+            while self.lock.held.load(Ordering::Relaxed) {
                 spins += 1;
                 if spins < SPINS_BEFORE_YIELD {
                     spin_loop();
@@ -210,21 +220,42 @@ impl<T> ForkLock<T> {
     }
 }
 
-/// What a fork does with a lock, whatever it guards.
-pub(crate) trait HeldAcrossFork: Sync {
-    /// Before the fork, in the thread that forks.
-    fn before(&self);
-    /// After it, in the parent and in the child.
-    fn after(&self);
+#[cfg(not(loom))]
+impl<T: Send> ForkLock<T> {
+    #[inline]
+    pub(crate) fn lock(&'static self) -> LockGuard<'static, T> {
+        if !self.is_registered.get() {
+            self.register();
+        }
+        self.acquire()
+    }
+
+    #[cold]
+    fn register(&'static self) {
+        fork::register(self.rank, self);
+        self.is_registered.set(true);
+    }
 }
 
-impl<T: Send> HeldAcrossFork for ForkLock<T> {
-    fn before(&self) {
+/// A model makes no forks, and its locks live as long as one execution.
+#[cfg(loom)]
+impl<T> ForkLock<T> {
+    pub(crate) fn lock(&self) -> LockGuard<'_, T> {
+        self.acquire()
+    }
+}
+
+impl<T: Send> ForkAware for ForkLock<T> {
+    fn prepare(&self) {
         std::mem::forget(self.acquire());
     }
 
-    fn after(&self) {
-        self.0.release();
+    fn release(&self) {
+        self.lock.release();
+    }
+
+    fn after_fork_in_child(&self) {
+        (self.in_child)();
     }
 }
 
@@ -234,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_lock_admits_one_thread_at_a_time() {
-        static LOCK: ForkLock<u64> = ForkLock::new(0);
+        static LOCK: ForkLock<u64> = ForkLock::new(3, 0);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| (0..10_000).for_each(|_| *LOCK.lock() += 1));
@@ -244,10 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn set_if_keeps_what_another_thread_wrote() {
-        let word = SharedWord::new(1);
-        assert_eq!(word.set_if(1, 2), 2);
-        assert_eq!(word.set_if(1, 3), 2);
+    fn compare_set_keeps_what_another_thread_wrote() {
+        let word = RelaxedU64::new(1);
+        assert_eq!(word.compare_set(1, 2), 2);
+        assert_eq!(word.compare_set(1, 3), 2);
         assert_eq!(word.get(), 2);
     }
 }

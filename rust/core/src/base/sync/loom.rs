@@ -1,4 +1,4 @@
-//! What the models of `crate::models` are made of: loom, behind the names and `const` constructors of the
+//! What the models of `crate::loom_tests` are made of: loom, behind the names and `const` constructors of the
 //! standard library, so that statics stay statics.
 //!
 //! A static lives through all executions of a model, loom's objects live through one. So an object here
@@ -244,11 +244,11 @@ impl<T: 'static> LocalKey<T> {
 
 macro_rules! local_keys {
     ($(static $name:ident: $type:ty = const $value:block;)+) => {$(
-        static $name: $crate::sync::platform::LocalKey<$type> = {
+        static $name: $crate::base::sync::platform::LocalKey<$type> = {
             loom::thread_local! {
-                static KEY: $crate::sync::platform::Local<$type> = $crate::sync::platform::Local::new($value);
+                static KEY: $crate::base::sync::platform::Local<$type> = $crate::base::sync::platform::Local::new($value);
             }
-            $crate::sync::platform::LocalKey::new(&KEY)
+            $crate::base::sync::platform::LocalKey::new(&KEY)
         };
     )+};
 }

@@ -18,8 +18,8 @@ use loom::model::Builder;
 use loom::thread::JoinHandle;
 
 use crate::backends::{FlagScope, Given, find};
+use crate::base::sync::platform::{begin_execution, end_thread};
 use crate::state::{INBOXES, any_flag_layer};
-use crate::sync::platform::{begin_execution, end_thread};
 
 /// Runs a model in every way and returns what it came to. Nothing may be left of its threads when it ends.
 fn explore<R: Ord + Send + 'static>(model: impl Fn() -> R + Send + Sync + 'static) -> BTreeSet<R> {

@@ -2,7 +2,9 @@
 
 use super::{explore, explore_up_to, spawn};
 use crate::backends::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
-use crate::backends::{FreezeScope, Given, Level, Node, Precision, Site, assign, epoch, find, snapshot};
+use crate::backends::{
+    FreezeScope, Given, Level, Node, Precision, SourceLocation, assign, epoch, find, snapshot,
+};
 
 #[test]
 fn a_first_read_never_undoes_an_assignment() {
@@ -79,7 +81,7 @@ fn no_write_is_made_in_a_freeze_that_it_began_before() {
     let written = explore(|| {
         let writer = spawn(|| CUDNN_ENABLED.set(false).is_ok());
         let freeze = FreezeScope::default();
-        freeze.enter(Site::caller());
+        freeze.enter(SourceLocation::caller());
         let (first, second) = (CUDNN_ENABLED.get(), CUDNN_ENABLED.get());
         freeze.leave();
         assert_eq!(first, second);

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use once_cell::race::OnceBox;
 
-use crate::env;
+use super::env;
 
-/// Who knows which line of a program in another language runs.
-static TELLER: OnceBox<fn() -> Option<Site>> = OnceBox::new();
+/// Returns the line of a program in another language that runs on this thread.
+static PROVIDER: OnceBox<fn() -> Option<SourceLocation>> = OnceBox::new();
 
 /// A file and a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Site {
+pub enum SourceLocation {
     /// In Rust.
     Rust(&'static Location<'static>),
     /// In another language.
@@ -25,33 +25,32 @@ pub enum Site {
     },
 }
 
-impl Site {
+impl SourceLocation {
     /// The Rust code that called the function which calls this.
     #[track_caller]
     pub fn caller() -> Self {
-        Site::Rust(Location::caller())
+        SourceLocation::Rust(Location::caller())
     }
 
-    /// The first binding of another language tells here which of its lines runs on this thread.
-    pub fn ask_for_lines(teller: fn() -> Option<Site>) {
-        // Of two bindings the first one stays.
-        let _ = TELLER.set(Box::new(teller));
+    /// Sets the function that returns the running line of another language. The first binding that calls this stays.
+    pub fn set_provider(provider: fn() -> Option<SourceLocation>) {
+        let _ = PROVIDER.set(Box::new(provider));
     }
 
     /// The line of another language that runs, where writes are traced (`INTERLOCK_DEBUG=1`).
-    pub fn running() -> Option<Self> {
+    pub fn current() -> Option<Self> {
         if !env::debug() {
             return None;
         }
-        TELLER.get().and_then(|teller| teller())
+        PROVIDER.get().and_then(|provider| provider())
     }
 }
 
-impl fmt::Display for Site {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Site::Rust(location) => write!(f, "{}:{}", location.file(), location.line()),
-            Site::Foreign { file, line } => write!(f, "{file}:{line}"),
+            SourceLocation::Rust(location) => write!(f, "{}:{}", location.file(), location.line()),
+            SourceLocation::Foreign { file, line } => write!(f, "{file}:{line}"),
         }
     }
 }

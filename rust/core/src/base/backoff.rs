@@ -1,0 +1,41 @@
+//! Polling with growing pauses.
+
+use std::time::{Duration, Instant};
+
+/// The pauses between polls: none at first, then ever longer ones.
+#[derive(Debug)]
+pub struct Backoff {
+    began: Instant,
+    timeout: Duration,
+    blocking: bool,
+    pause: Duration,
+}
+
+impl Backoff {
+    /// How long to poll without a pause.
+    const SPIN_FOR: Duration = Duration::from_micros(50);
+    const SHORTEST: Duration = Duration::from_micros(10);
+    /// The latency of a poll.
+    const LONGEST: Duration = Duration::from_millis(1);
+
+    /// Ends after `timeout`. With `blocking` the thread sleeps between polls, otherwise it yields.
+    pub fn new(timeout: Duration, blocking: bool) -> Self {
+        Backoff { began: Instant::now(), timeout, blocking, pause: Self::SHORTEST }
+    }
+
+    /// Pauses before the next poll; returns false after the timeout.
+    pub fn pause(&mut self) -> bool {
+        let waited = self.began.elapsed();
+        let left = self.timeout.saturating_sub(waited);
+        if left.is_zero() {
+            return false;
+        }
+        if waited < Self::SPIN_FOR || !self.blocking {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(self.pause.min(left));
+            self.pause = (self.pause * 2).min(Self::LONGEST);
+        }
+        true
+    }
+}

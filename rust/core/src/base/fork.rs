@@ -1,0 +1,283 @@
+//! What a process does around `fork`.
+//!
+//! Every [`ForkLock`](super::sync::ForkLock) registers itself when it is first locked, and each fork acquires all
+//! registered locks in the order of their ranks, so that a child never inherits a lock that a thread which it lacks
+//! holds. A crate with too many locks for that, such as one for each tensor, marks them with [`generation`] instead: a
+//! lock of an older generation was acquired by a thread that this process lacks.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use super::sync::{ForkLock, RelaxedBool, RelaxedU64};
+
+/// The ranks of all locks of the process. A thread that holds a lock acquires only locks of greater rank.
+pub(crate) mod rank {
+    pub(crate) const FLAGS: u8 = 10;
+    pub(crate) const MAILBOXES: u8 = 20;
+    pub(crate) const SCOPE_TRACE: u8 = 30;
+    pub(crate) const VERBOSITY: u8 = 40;
+    pub(crate) const PYTHON_PATHS: u8 = 50;
+    pub(crate) const DRIVERS: u8 = 60;
+    pub(crate) const DEVICE_NAMES: u8 = 70;
+    pub(crate) const OOM_HOOKS: u8 = 80;
+    pub(crate) const ALLOCATOR_CONFIG: u8 = 90;
+    pub(crate) const MEMORY_HISTORY: u8 = 100;
+    pub(crate) const MEMORY_ACCESSES: u8 = 110;
+    pub(super) const INITIALIZATION: u8 = 120;
+}
+
+/// Ranks are below this: the locks that a thread has acquired are the bits of a `u128`.
+const RANKS: usize = 128;
+
+/// A lock that forks acquire.
+pub(crate) trait ForkAware: Sync {
+    /// Acquires the lock, in the thread that forks.
+    fn prepare(&self);
+    /// Releases it, in the parent and in the child.
+    fn release(&self);
+    /// Discards what belongs to threads that this process lacks, once all locks are released.
+    fn after_fork_in_child(&self);
+}
+
+/// The registered locks by rank. Entries are never freed.
+static LOCKS: [AtomicPtr<&'static dyn ForkAware>; RANKS] = [const { AtomicPtr::new(ptr::null_mut()) }; RANKS];
+
+/// The number of registrations, with [`IS_CLOSED`] while a fork holds all registered locks.
+static REGISTRATIONS: AtomicU32 = AtomicU32::new(0);
+const IS_CLOSED: u32 = 1 << 31;
+
+/// Held while a library initializes what it computes once.
+static INITIALIZING: ForkLock<()> = ForkLock::new(rank::INITIALIZATION, ());
+
+static IS_INSTALLED: RelaxedBool = RelaxedBool::new(false);
+
+/// Raised in a child before any of its code runs, when it has one thread: nothing to order it with.
+static GENERATION: RelaxedU64 = RelaxedU64::new(0);
+
+thread_local! {
+    /// How many of the handlers of a fork that this thread is making have run.
+    static FORKING: Cell<u32> = const { Cell::new(0) };
+    /// The ranks of the locks that this thread has acquired for a fork.
+    static ACQUIRED: Cell<u128> = const { Cell::new(0) };
+}
+
+/// A number that changes in every forked child and stays the same in a process. A child may count up by more than one.
+#[inline]
+pub fn generation() -> u32 {
+    install_atfork();
+    // The lower half: no process has four billion ancestors.
+    GENERATION.get() as u32
+}
+
+/// Runs `initialize` while no fork happens. A library that blocks other threads during its first use would leave a
+/// child that is forked in the middle waiting for a thread that it lacks. `initialize` must neither fork, nor call
+/// this function, nor run user code, and should take microseconds: a fork spins meanwhile.
+pub fn initialize_without_forks(initialize: impl FnOnce()) {
+    let guard = INITIALIZING.lock();
+    initialize();
+    drop(guard);
+}
+
+/// Registers a lock before it is first acquired. The thread may hold other locks: it waits only while a fork holds all
+/// registered locks, and so none that this thread holds.
+#[cfg(not(loom))]
+pub(crate) fn register(rank: u8, lock: &'static dyn ForkAware) {
+    install_atfork();
+    let Some(slot) = LOCKS.get(usize::from(rank)) else {
+        debug_assert!(false, "the rank {rank} must be below {RANKS}");
+        return;
+    };
+    let entry = Box::into_raw(Box::new(lock));
+    if let Err(first) = slot.compare_exchange(ptr::null_mut(), entry, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: `entry` was made above and stored nowhere.
+        drop(unsafe { Box::from_raw(entry) });
+        // SAFETY: an entry is written before its address is stored, and never freed.
+        let first = unsafe { *first };
+        debug_assert!(ptr::addr_eq(first, lock), "two locks have the rank {rank}");
+    }
+    // Counted after the slot is filled: a fork that counts this registration finds the lock.
+    let count = |now: u32| (now & IS_CLOSED == 0).then_some(now + 1);
+    while REGISTRATIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, count).is_err() {
+        std::thread::yield_now();
+    }
+}
+
+/// Acquires every registered lock and keeps others from registering until [`release_all`].
+fn acquire_all() {
+    loop {
+        let count = REGISTRATIONS.load(Ordering::Acquire) & !IS_CLOSED;
+        for (rank, lock) in registered() {
+            lock.prepare();
+            ACQUIRED.set(ACQUIRED.get() | 1 << rank);
+        }
+        let closed = count | IS_CLOSED;
+        if REGISTRATIONS.compare_exchange(count, closed, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            return;
+        }
+        // A lock has registered meanwhile, whose rank may be below those of the locks that are held.
+        release_acquired();
+        std::thread::yield_now();
+    }
+}
+
+/// Ends what [`acquire_all`] began.
+fn release_all() {
+    REGISTRATIONS.fetch_and(!IS_CLOSED, Ordering::Release);
+    release_acquired();
+}
+
+fn release_acquired() {
+    let acquired = ACQUIRED.take();
+    for (rank, lock) in registered().rev() {
+        if acquired & 1 << rank != 0 {
+            lock.release();
+        }
+    }
+}
+
+/// The registered locks in the order of their ranks.
+fn registered() -> impl DoubleEndedIterator<Item = (usize, &'static dyn ForkAware)> {
+    LOCKS.iter().enumerate().filter_map(|(rank, slot)| {
+        let entry = slot.load(Ordering::Acquire);
+        // SAFETY: an entry is written before its address is stored, and never freed.
+        (!entry.is_null()).then(|| (rank, unsafe { *entry }))
+    })
+}
+
+/// Has the C library call the handlers around each fork from now on; cheap to call again.
+#[inline]
+fn install_atfork() {
+    // A model makes no forks.
+    if !cfg!(loom) && !IS_INSTALLED.get() {
+        install();
+    }
+}
+
+/// No thread waits for the registration of another: a fork in the middle of one would leave the child waiting for a
+/// thread that it lacks. Two threads may install the handlers twice, which the handlers count.
+#[cold]
+fn install() {
+    // SAFETY: the three functions live as long as the process (an extension module is never
+    // unloaded) and only touch memory of this crate, which the locks keep whole across the fork.
+    // It fails only for want of memory, and then a fork is as unguarded as without this crate.
+    unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
+    IS_INSTALLED.set(true);
+}
+
+extern "C" fn prepare() {
+    FORKING.with(|handlers| {
+        if handlers.replace(handlers.get() + 1) == 0 {
+            acquire_all();
+        }
+    });
+}
+
+extern "C" fn parent() {
+    let _ = finish();
+}
+
+extern "C" fn child() {
+    GENERATION.add(1);
+    if finish() {
+        registered().for_each(|(_, lock)| lock.after_fork_in_child());
+    }
+}
+
+/// Releases the locks if this is the last of the handlers that run; returns whether it is.
+fn finish() -> bool {
+    FORKING.with(|handlers| match handlers.get() {
+        // Installed by another thread while this fork was under way, so its first half did not run.
+        0 => false,
+        1 => {
+            handlers.set(0);
+            release_all();
+            true
+        }
+        more => {
+            handlers.set(more - 1);
+            false
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Forks; the child answers and leaves, or is ended by an alarm.
+    fn true_in_child(answer: impl FnOnce() -> bool) -> bool {
+        // SAFETY: the child only runs `answer`, which waits for nothing that it lacks.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: sets a timer.
+            unsafe { libc::alarm(10) };
+            let answer = answer();
+            // SAFETY: leaves without running anything of the parent's.
+            unsafe { libc::_exit(if answer { 0 } else { 1 }) };
+        }
+        let mut status = 1;
+        // SAFETY: waits for the child just made, into a local.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        status == 0
+    }
+
+    #[test]
+    fn only_a_child_is_of_another_generation() {
+        let before = generation();
+        assert!(true_in_child(|| generation() != before));
+        assert_eq!(generation(), before);
+    }
+
+    #[test]
+    fn a_fork_waits_for_what_a_library_initializes() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+
+        static STEPS: AtomicU32 = AtomicU32::new(0);
+        let thread = std::thread::spawn(|| {
+            initialize_without_forks(|| {
+                STEPS.store(1, Ordering::SeqCst);
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                STEPS.store(2, Ordering::SeqCst);
+            });
+        });
+        while STEPS.load(Ordering::SeqCst) == 0 {
+            std::hint::spin_loop();
+        }
+        assert!(true_in_child(|| {
+            let mut called = false;
+            initialize_without_forks(|| called = true);
+            called && STEPS.load(Ordering::SeqCst) == 2
+        }));
+        assert!(thread.join().is_ok());
+    }
+
+    #[test]
+    fn threads_that_register_at_once_do_no_harm() {
+        (0..3).for_each(|_| install());
+        let takes_every_lock = || {
+            acquire_all();
+            release_all();
+            true
+        };
+        assert!(true_in_child(takes_every_lock));
+        assert!(takes_every_lock());
+    }
+
+    #[test]
+    fn a_fork_acquires_a_lock_that_registers_under_another() {
+        static OUTER: ForkLock<u32> = ForkLock::new(1, 0);
+        static INNER: ForkLock<u32> = ForkLock::new(2, 0);
+        let thread = std::thread::spawn(|| {
+            for _ in 0..200 {
+                let mut outer = OUTER.lock();
+                *outer += 1;
+                *INNER.lock() += 1;
+            }
+        });
+        while !thread.is_finished() {
+            assert!(true_in_child(|| *OUTER.lock() >= *INNER.lock()));
+        }
+        assert!(thread.join().is_ok());
+    }
+}

@@ -1,0 +1,40 @@
+//! A value that every process has one of, although a forked child shares the memory in which the parent's was made.
+
+use once_cell::race::OnceBox;
+
+use super::fork;
+
+/// The value of this process. A forked child gets a new one: the parent's may be half written, or locked by a thread
+/// that the child lacks.
+pub(crate) struct ForkLocal<T: Default> {
+    /// The fork generation of the process that the value belongs to.
+    generation: u32,
+    value: T,
+    in_child: OnceBox<ForkLocal<T>>,
+}
+
+impl<T: Default> ForkLocal<T> {
+    pub(crate) fn get(&self) -> &T {
+        let generation = fork::generation();
+        let mut local = self;
+        while local.generation != generation {
+            local = local.in_child.get_or_init(Box::default);
+        }
+        &local.value
+    }
+}
+
+impl<T: Default> Default for ForkLocal<T> {
+    fn default() -> Self {
+        ForkLocal { generation: fork::generation(), value: T::default(), in_child: OnceBox::new() }
+    }
+}
+
+impl<T: Default> Drop for ForkLocal<T> {
+    fn drop(&mut self) {
+        // The destructor of another process's value might wait for a thread that this process lacks.
+        if self.generation != fork::generation() {
+            std::mem::forget(std::mem::take(&mut self.value));
+        }
+    }
+}
