@@ -69,7 +69,7 @@ pub enum Error {
         /// The variable that was probably meant, and what it takes.
         meant: Option<(String, String)>,
     },
-    /// An environment variable is nearly that of a registered flag, and no registered flag reads it.
+    /// An environment variable resembles the variable of a registered flag, and no registered flag reads it.
     UnreadVariable {
         /// The name.
         name: String,

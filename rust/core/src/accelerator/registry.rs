@@ -21,7 +21,7 @@ static REGISTRY: ForkLock<Registry> = ForkLock::new(
         replaced: Vec::new(),
         registered: Vec::new(),
         in_use: None,
-        told: None,
+        last_warning: None,
     },
 );
 
@@ -33,8 +33,8 @@ pub(crate) struct Registry {
     replaced: Vec<Chosen>,
     registered: Vec<Arc<dyn Driver>>,
     in_use: Option<&'static Accelerator>,
-    /// What of the environment came too late for the driver, as it was last told.
-    told: Option<String>,
+    /// The last warning of variables that changed after the driver had read them.
+    last_warning: Option<String>,
 }
 
 /// Which driver is to be used, as far as that is known.
@@ -123,8 +123,8 @@ pub fn environment_came_too_late() -> Option<String> {
         // Asked without the lock: what a driver looks at is its own.
         let changed = chosen().ok()?.changed_too_late();
         let mut registry = REGISTRY.lock();
-        let is_told = registry.told == changed;
-        registry.told.clone_from(&changed);
+        let is_told = registry.last_warning == changed;
+        registry.last_warning.clone_from(&changed);
         changed.filter(|_| !is_told)
     })
 }
@@ -185,7 +185,7 @@ pub fn known_devices() -> Option<KnownDevices> {
         {
             return None;
         }
-        let told = registry.told.clone();
+        let told = registry.last_warning.clone();
         // A driver is asked without the lock.
         drop(registry);
         let count = u32::try_from(in_use.device_count()).ok()?;
@@ -193,7 +193,7 @@ pub fn known_devices() -> Option<KnownDevices> {
         return (in_use.driver().changed_too_late() == told).then_some(known);
     }
     let chosen = registry.chosen();
-    let told = registry.told.clone();
+    let told = registry.last_warning.clone();
     let any_registered = !registry.registered.is_empty();
     drop(registry);
     let (driver, was_chosen) = match chosen {

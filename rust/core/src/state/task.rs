@@ -286,7 +286,7 @@ mod tests {
         std::thread::scope(|threads| {
             threads.spawn(|| drop(outer));
         });
-        // The state in force is that of the other task.
+        // The active state belongs to the other task.
         assert!(settled(is_grad_enabled));
         std::thread::scope(|threads| {
             threads.spawn(|| drop(inner));

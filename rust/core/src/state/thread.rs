@@ -74,7 +74,7 @@ fn drop_what_others_left(current: &Current, owned: &mut Owned, gone: &mut Gone) 
         match owned.state.inbox.as_ref().map(Inbox::take) {
             Some(Asked::DropLayers(leaves)) => drop_layers(current, owned, leaves, gone),
             Some(Asked::EndStep) => {
-                // The state in force is that of the last step.
+                // The active state belongs to the last step.
                 let Some(step) = owned.steps.pop() else { return };
                 gone.states.push(replace_in_force(current, owned, step.displaced));
             }

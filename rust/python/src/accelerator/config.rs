@@ -27,21 +27,21 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let default = AllocatorConfig::default();
-    let told = |key: &Key| {
-        let told = PyDict::new(py);
+    let describe = |key: &Key| {
+        let entry = PyDict::new(py);
         let requires = key.requires().iter().filter(|requirement| **requirement != Requirement::Caching);
         let conditions = requires.map(|requirement| requirement.condition());
         let reason = if let Applies::Never(reason) = key.applies() { Some(reason) } else { None };
-        told.set_item("name", key.name())?;
-        told.set_item("annotation", annotation(&key.value(&default)))?;
-        told.set_item("default", to_python(py, key.value(&default))?)?;
-        told.set_item("takes", key.takes())?;
-        told.set_item("acts", key.applies().when())?;
-        told.set_item("why", conditions.chain(reason).collect::<Vec<_>>().join(" and "))?;
-        told.set_item("doc", key.doc())?;
-        Ok(told)
+        entry.set_item("name", key.name())?;
+        entry.set_item("annotation", annotation(&key.value(&default)))?;
+        entry.set_item("default", to_python(py, key.value(&default))?)?;
+        entry.set_item("takes", key.takes())?;
+        entry.set_item("acts", key.applies().when())?;
+        entry.set_item("why", conditions.chain(reason).collect::<Vec<_>>().join(" and "))?;
+        entry.set_item("doc", key.doc())?;
+        Ok(entry)
     };
-    KEYS.iter().map(told).collect()
+    KEYS.iter().map(describe).collect()
 }
 
 /// The fields that a text stands for.

@@ -244,9 +244,9 @@ pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
         return Err(PyTypeError::new_err(message));
     };
     // A few libraries made it an attribute before the protocol was settled.
-    let told = if protocol.is_callable() { protocol.call0()? } else { protocol };
-    let Some(handle) = handle_of(&told)? else {
-        let message = format!("__cuda_stream__ tells version 0 and a handle, got {}", told.repr()?);
+    let answer = if protocol.is_callable() { protocol.call0()? } else { protocol };
+    let Some(handle) = handle_of(&answer)? else {
+        let message = format!("__cuda_stream__ tells version 0 and a handle, got {}", answer.repr()?);
         return Err(PyTypeError::new_err(message));
     };
     let owner = Arc::new(Released::new(given.clone()));

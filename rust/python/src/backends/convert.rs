@@ -45,15 +45,10 @@ fn plain<'a>(value: &'a Bound<'_, PyAny>) -> Option<Given<'a>> {
 
 #[cold]
 fn huge_integer(number: &Bound<'_, PyInt>) -> Given<'static> {
-    // SAFETY: an int; -1.0 with `OverflowError` set where it is beyond the largest float, which is taken off again.
-    let nearest = unsafe { ffi::PyLong_AsDouble(number.as_ptr()) };
-    if PyErr::take(number.py()).is_some() {
-        return Given::HugeInteger {
-            shown: "an int that is too large for a float".to_owned(),
-            nearest: None,
-        };
-    }
-    Given::HugeInteger { shown: type_of(number), nearest: Some(nearest) }
+    let nearest = whole::float64(number);
+    let shown =
+        nearest.map_or_else(|| "an int that is too large for a float".to_owned(), |_| type_of(number));
+    Given::HugeInteger { shown, nearest }
 }
 
 #[cold]

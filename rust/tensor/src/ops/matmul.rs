@@ -106,12 +106,13 @@ impl Tensor {
         let batch = broadcast(OP, &batch_of(&a), &batch_of(&b)).unwrap_or_default();
         let shape: Vec<usize> = batch.into_iter().chain(rows.copied()).chain(columns.copied()).collect();
         // Many matrices by one are one tall matrix by it.
-        if a.ndim() > 2 && b.ndim() == 2 && a.is_contiguous() {
+        let a = if a.ndim() > 2 && b.ndim() == 2 && a.is_contiguous() {
             let (rows, columns) = (a.shape().iter().rev().skip(1).product(), inner.copied().unwrap_or(1));
-            shaped_product(&a.reshaped(&[rows, columns])?, &b, Some(&shape))
+            a.reshaped(&[rows, columns])?
         } else {
-            shaped_product(&a, &b, Some(&shape))
-        }
+            a
+        };
+        shaped_product(&a, &b, Some(&shape))
     }
 
     /// The product of two matrices.

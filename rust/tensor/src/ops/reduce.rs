@@ -52,6 +52,22 @@ fn signed(shape: &[usize]) -> Vec<i64> {
     shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }
 
+/// Which element of a group is chosen, and what its gradient does.
+#[derive(Clone, Copy)]
+struct Extreme {
+    largest: bool,
+    /// The gradient is multiplied by the mask of the chosen elements, so that one which is not finite reaches the others
+    /// as NaN.
+    spreads_nan: bool,
+}
+
+impl Extreme {
+    const LARGEST: Self = Extreme { largest: true, spreads_nan: false };
+    const SMALLEST: Self = Extreme { largest: false, spreads_nan: false };
+    const LARGEST_OVER_DIMS: Self = Extreme { largest: true, spreads_nan: true };
+    const SMALLEST_OVER_DIMS: Self = Extreme { largest: false, spreads_nan: true };
+}
+
 /// Where an element is not the extreme of its group. The extreme of a group with a NaN is every NaN in it.
 fn differ(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
     dispatch!(elements.dtype(), T => {
@@ -117,22 +133,22 @@ impl Tensor {
 
     /// The largest element of all or over `dims`; nan if there is one. Equal ones share the gradient.
     pub fn amax(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-        self.extreme("amax", "AmaxBackward0", dims, keepdim, true)
+        self.extreme("amax", "AmaxBackward0", dims, keepdim, Extreme::LARGEST_OVER_DIMS)
     }
 
     /// The smallest element of all or over `dims`; nan if there is one. Equal ones share the gradient.
     pub fn amin(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-        self.extreme("amin", "AminBackward0", dims, keepdim, false)
+        self.extreme("amin", "AminBackward0", dims, keepdim, Extreme::SMALLEST_OVER_DIMS)
     }
 
     /// The largest element.
     pub fn max(&self) -> Result<Tensor> {
-        self.extreme("max", "MaxBackward1", None, false, true)
+        self.extreme("max", "MaxBackward1", None, false, Extreme::LARGEST)
     }
 
     /// The smallest element.
     pub fn min(&self) -> Result<Tensor> {
-        self.extreme("min", "MinBackward1", None, false, false)
+        self.extreme("min", "MinBackward1", None, false, Extreme::SMALLEST)
     }
 
     fn extreme(
@@ -141,9 +157,8 @@ impl Tensor {
         node: &'static str,
         dims: Option<&[i64]>,
         keepdim: bool,
-        largest: bool,
+        Extreme { largest, spreads_nan }: Extreme,
     ) -> Result<Tensor> {
-        let takes_dims = matches!(op, "amax" | "amin");
         let over = reduced(op, self.shape(), dims)?;
         if over.count == 0 {
             let allowed = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
@@ -167,7 +182,7 @@ impl Tensor {
                 let chosen = passed.logical_not()?.cast(gradient.dtype())?;
                 let share = gradient.reshaped(&ones)?.div(&chosen.sum(Some(&dims), true)?)?;
                 // As in PyTorch: a gradient that is not finite reaches all elements of amax and amin as NaN.
-                Ok(vec![Some(if takes_dims { share.mul(&chosen)? } else { zero_where(&passed, &share)? })])
+                Ok(vec![Some(if spreads_nan { share.mul(&chosen)? } else { zero_where(&passed, &share)? })])
             });
         }
         Ok(out)
