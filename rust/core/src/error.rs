@@ -3,9 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::accelerator::memory::OutOfMemory;
-use crate::accelerator::{Device, DeviceType};
-use crate::backends::SourceLocation;
+use crate::base::location::SourceLocation;
 
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -85,89 +83,15 @@ pub enum Error {
     UnknownDeviceType {
         /// The name given.
         given: String,
+        /// The names of the known types.
+        known: String,
     },
     /// A device index that is malformed or out of range.
     DeviceIndex {
         /// The text or number given.
         given: String,
-    },
-    /// What was named is no device that is there, or of a type that does not fit.
-    NoSuchDevice {
-        /// What takes a device, as a program names it.
-        name: String,
-        /// What was given, as a message shows it.
-        given: String,
-        /// What it takes.
-        allowed: String,
-    },
-    /// An operation needs an accelerator and there is none.
-    NoAccelerator {
-        /// What was to be done.
-        operation: &'static str,
-        /// What was looked for and not found.
-        reason: String,
-    },
-    /// A device did not do what it was asked, or told late that it failed to do what was queued.
-    Device {
-        /// Where.
-        device: Device,
-        /// What failed: the operation that was queued, if it is told late.
-        operation: String,
-        /// Why.
-        reason: String,
-        /// The driver's number for it, if it has one.
-        code: Option<i32>,
-    },
-    /// A device is gone for good, and everything on it.
-    DeviceLost {
-        /// Which.
-        device: Device,
-        /// What was to be done.
-        operation: String,
-        /// What is known about why.
-        reason: String,
-    },
-    /// A driver can't do this at all.
-    Unsupported {
-        /// What was to be done.
-        operation: &'static str,
-        /// The devices of the driver.
-        device: Device,
-    },
-    /// A handle of a process was used in one that was forked from it.
-    Forked {
-        /// What it is.
-        what: &'static str,
-    },
-    /// A graph was used in the wrong order, or a capture can't be repeated.
-    Graph {
-        /// What was to be done.
-        operation: &'static str,
-        /// What stands against it.
-        reason: String,
-    },
-    /// A driver was to be chosen or registered when one is in use.
-    DriverInUse {
-        /// The name of the driver that was to be used.
-        asked_for: &'static str,
-        /// The name of the driver in use.
-        in_use: &'static str,
-    },
-    /// No driver has this name.
-    UnknownDriver {
-        /// The name given.
-        given: String,
-        /// The names that there are.
-        known: Vec<&'static str>,
-    },
-    /// A value that an argument does not take.
-    Argument {
-        /// What takes it, as a program names it.
-        name: &'static str,
-        /// What was given, as a message shows it.
-        given: String,
-        /// What it takes.
-        allowed: String,
+        /// The largest index that is accepted.
+        max: u8,
     },
     /// An operation needs a vendor library that is absent or can't be used.
     LibraryNotFound {
@@ -209,29 +133,12 @@ pub enum Error {
     },
     /// A step of a task was begun while another one runs.
     TaskIsRunning,
-    /// The host of this crate ended a wait.
-    Interrupted,
-    /// An allocator could not serve a request.
-    OutOfMemory(Box<OutOfMemory>),
-}
-
-impl Error {
-    /// Names the operation of the caller where a device was lost: the call of the driver that noticed it is internal.
-    #[must_use]
-    pub fn during(mut self, caller: &str) -> Self {
-        if let Error::DeviceLost { operation, .. } = &mut self {
-            caller.clone_into(operation);
-        }
-        self
-    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::FlagType { name, given, allowed }
-            | Error::FlagValue { name, given, allowed }
-            | Error::NoSuchDevice { name, given, allowed } => {
+            Error::FlagType { name, given, allowed } | Error::FlagValue { name, given, allowed } => {
                 write!(f, "{name} takes {allowed}, got {given}")
             }
             Error::FlagTableFull { name, given, table } => write!(f, "{name} cannot hold {given}: {table}"),
@@ -258,45 +165,13 @@ impl fmt::Display for Error {
                 )
             }
             Error::ReadOnlyFlag { name } => write!(f, "{name} can only be read"),
-            Error::UnknownDeviceType { given } => {
-                let known: Vec<_> = DeviceType::ALL.iter().map(|kind| kind.name()).collect();
-                write!(f, "unknown device type {given:?}; known types: {}", known.join(", "))
+            Error::UnknownDeviceType { given, known } => {
+                write!(f, "unknown device type {given:?}; known types: {known}")
             }
-            Error::DeviceIndex { given } => write!(
+            Error::DeviceIndex { given, max } => write!(
                 f,
-                "invalid device index in {given:?}; an index is a number from 0 to {} without sign or leading zeros",
-                Device::MAX_INDEX
+                "invalid device index in {given:?}; an index is a number from 0 to {max} without sign or leading zeros"
             ),
-            Error::NoAccelerator { operation, reason } => {
-                write!(f, "{operation} needs an accelerator and there is none: {reason}")
-            }
-            Error::Device { device, operation, reason, code: Some(code) } => {
-                write!(f, "{operation} failed on {device}: {reason} (error {code})")
-            }
-            Error::Device { device, operation, reason, code: None } => {
-                write!(f, "{operation} failed on {device}: {reason}")
-            }
-            Error::DeviceLost { device, operation, reason } => {
-                write!(f, "{operation} is impossible: {device} was lost: {reason}")
-            }
-            Error::Unsupported { operation, device } => {
-                write!(f, "{operation} is not supported on {device}")
-            }
-            Error::Forked { what } => write!(
-                f,
-                "{what} belongs to the process from which this one was forked, and can't be used here; use \
-                 devices in the child only, or start it with the method spawn or forkserver"
-            ),
-            Error::Graph { operation, reason } => write!(f, "{operation} failed: {reason}"),
-            Error::DriverInUse { asked_for, in_use } => write!(
-                f,
-                "accelerator.use({asked_for:?}) comes too late: the driver {in_use:?} is in use, and it is fixed \
-                 at first use"
-            ),
-            Error::UnknownDriver { given, known } => {
-                write!(f, "there is no driver {given:?}; known: {}", known.join(", "))
-            }
-            Error::Argument { name, given, allowed } => write!(f, "{name} takes {allowed}, got {given}"),
             Error::LibraryNotFound { library, operation, reason } => {
                 write!(f, "{operation} needs {library}: {reason}")
             }
@@ -313,8 +188,6 @@ impl fmt::Display for Error {
                 write!(f, "{operation} failed: {library} returned {status}")
             }
             Error::TaskIsRunning => f.write_str("the state of this task is in force already"),
-            Error::Interrupted => f.write_str("the wait was interrupted"),
-            Error::OutOfMemory(told) => told.fmt(f),
         }
     }
 }

@@ -1,24 +1,19 @@
-//! The control plane of an eager tensor runtime: global flags ([`backends`]), gradient modes
-//! ([`autograd`]) and devices ([`accelerator`]), on one thread [`state`].
+//! Flags of the process and modes of a thread: the state that an eager tensor runtime reads in every operation.
 //!
-//! This crate never depends on Python. `interlock-python` binds it, and a Rust program that embeds
-//! Python uses it directly: both see the same statics and thread-locals.
+//! The crate knows no device, no driver and no Python. What is built on it reaches the same statics and thread-locals
+//! whichever crate they are read from.
 
-pub mod accelerator;
-pub mod autograd;
-pub mod backends;
 #[doc(hidden)]
 pub mod base;
+pub mod device;
 mod error;
+pub mod flags;
 pub mod libraries;
 #[cfg(loom)]
 #[cfg(test)]
 mod loom_tests;
-pub mod state;
+pub mod modes;
+pub mod thread;
 
 pub use base::env::Environment;
 pub use error::{Error, Result};
-
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -5,13 +5,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use interlock::Error;
-use interlock::backends::flags::{
+use interlock_core::Error;
+use interlock_core::flags::flags::{
     CUDA_CUBLAS_WORKSPACE, CUDA_MATMUL_FP16_REDUCTION, CUDNN_BENCHMARK_LIMIT, CUDNN_DETERMINISTIC,
     CUDNN_ENABLED,
 };
-use interlock::backends::{
-    self, FlagScope, FreezeScope, Given, Level, Node, Precision, Reduction, SourceLocation, Value,
+use interlock_core::flags::{
+    self as backends, FlagScope, FreezeScope, Given, Level, Node, Precision, Reduction, SourceLocation, Value,
 };
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -35,7 +35,7 @@ fn scope(values: &[(&str, Given)]) -> FlagScope {
     FlagScope::new(values, None).unwrap()
 }
 
-fn assign(name: &str, given: Option<Given>) -> interlock::Result<()> {
+fn assign(name: &str, given: Option<Given>) -> interlock_core::Result<()> {
     backends::assign(&[(backends::find(name).unwrap(), given)], None)
 }
 
@@ -186,7 +186,7 @@ fn given(value: Value) -> Given<'static> {
 #[test]
 fn a_flag_refuses_what_it_does_not_take_from_rust_too() {
     let _turn = turn();
-    let refused = |result: interlock::Result<()>| matches!(result, Err(Error::FlagValue { .. }));
+    let refused = |result: interlock_core::Result<()>| matches!(result, Err(Error::FlagValue { .. }));
     assert!(refused(CUDA_CUBLAS_WORKSPACE.set((1 << 62) + 5)));
     assert!(refused(CUDNN_BENCHMARK_LIMIT.set(u32::MAX)));
     assert!(refused(CUDA_MATMUL_FP16_REDUCTION.set(Reduction { allowed: true, split: false })));

@@ -5,17 +5,17 @@
 
 use std::thread;
 
-use interlock::autograd::{Manager, ModeManager};
-use interlock::backends::SourceLocation;
-use interlock::state::trace::{NeverLeft, never_left, note_enter, open_scopes};
-use interlock::state::{TaskState, ThreadState};
+use interlock_core::flags::SourceLocation;
+use interlock_core::modes::{ModeContext, ModeKind};
+use interlock_core::thread::scope_trace::{NeverLeft, never_left, note_enter, open_scopes};
+use interlock_core::thread::{TaskState, ThreadState};
 
 fn site(line: u32) -> SourceLocation {
     SourceLocation::Foreign { file: "program".into(), line }
 }
 
 fn enter(line: u32) {
-    let manager = ModeManager::new(Manager::NoGrad);
+    let manager = ModeContext::new(ModeKind::NoGrad);
     manager.enter();
     note_enter(manager.scope(), site(line), None);
 }

@@ -18,7 +18,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 use crate::{accelerator, released, stack};
 
 /// How many threads are between the end of their work and being attached again, with the fork generation in the
@@ -233,12 +233,12 @@ pub(crate) fn call<'py>(
 /// Waits while other threads run Python and signals are handled. `begin` says what for.
 pub(crate) fn wait(
     py: Python<'_>,
-    begin: impl Send + FnOnce() -> interlock::Result<Option<Waiting>>,
+    begin: impl Send + FnOnce() -> interlock::accelerator::Result<Option<Waiting>>,
 ) -> PyResult<()> {
     /// A signal is handled after this time at the latest.
     const SLICE: Duration = Duration::from_millis(20);
-    let Some(waiting) = detached(py, begin).into_python(py)? else { return Ok(()) };
-    while !detached(py, || waiting.at_most(SLICE)).into_python(py)? {
+    let Some(waiting) = detached(py, begin).into_py_result(py)? else { return Ok(()) };
+    while !detached(py, || waiting.at_most(SLICE)).into_py_result(py)? {
         py.check_signals()?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Errors of the core as exceptions of `interlock.errors`.
 
-use interlock::Error;
+use interlock::Error as CoreError;
+use interlock::accelerator::Error;
 use interlock::accelerator::memory::OutOfMemory;
 use pyo3::exceptions::{PyBaseException, PyRuntimeError};
 use pyo3::prelude::*;
@@ -8,19 +9,30 @@ use pyo3::prelude::*;
 use crate::accelerator::Device;
 use crate::kept;
 
-/// The class of `interlock.errors` for an error.
+/// The class of `interlock.errors` for an error of flags, names of devices and vendor libraries.
+fn core_class_name(error: &CoreError) -> &'static str {
+    match error {
+        CoreError::FlagType { .. } => "FlagTypeError",
+        CoreError::FlagValue { .. } | CoreError::FlagTableFull { .. } => "FlagValueError",
+        CoreError::FlagsFrozen { .. } => "FlagsFrozenError",
+        CoreError::FlagRegistration { .. } => "FlagRegistrationError",
+        CoreError::UnknownFlag { .. } => "UnknownFlagError",
+        CoreError::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
+        CoreError::UnknownDeviceType { .. } | CoreError::DeviceIndex { .. } => "DeviceError",
+        CoreError::LibraryNotFound { .. } => "LibraryNotFoundError",
+        CoreError::LibraryPath { .. } => "LibraryPathError",
+        CoreError::UnknownLibrary { .. } => "UnknownLibraryError",
+        CoreError::LibraryRefused { .. } => "LibraryError",
+        CoreError::TaskIsRunning => "TaskIsRunningError",
+        _ => "InterlockError",
+    }
+}
+
+/// The class of `interlock.errors` for an error of a device.
 fn class_name(error: &Error) -> &'static str {
     match error {
-        Error::FlagType { .. } => "FlagTypeError",
-        Error::FlagValue { .. } | Error::FlagTableFull { .. } => "FlagValueError",
-        Error::FlagsFrozen { .. } => "FlagsFrozenError",
-        Error::FlagRegistration { .. } => "FlagRegistrationError",
-        Error::UnknownFlag { .. } => "UnknownFlagError",
-        Error::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
-        Error::UnknownDeviceType { .. }
-        | Error::DeviceIndex { .. }
-        | Error::NoSuchDevice { .. }
-        | Error::UnknownDriver { .. } => "DeviceError",
+        Error::Core(error) => core_class_name(error),
+        Error::NoSuchDevice { .. } | Error::UnknownDriver { .. } => "DeviceError",
         Error::Device { .. } => "AcceleratorError",
         Error::DeviceLost { .. } => "DeviceLostError",
         Error::Unsupported { .. } => "UnsupportedError",
@@ -29,25 +41,38 @@ fn class_name(error: &Error) -> &'static str {
         Error::DriverInUse { .. } => "DriverInUseError",
         Error::Argument { .. } => "ArgumentError",
         Error::NoAccelerator { .. } => "NoAcceleratorError",
-        Error::LibraryNotFound { .. } => "LibraryNotFoundError",
-        Error::LibraryPath { .. } => "LibraryPathError",
-        Error::UnknownLibrary { .. } => "UnknownLibraryError",
-        Error::LibraryRefused { .. } => "LibraryError",
-        Error::TaskIsRunning => "TaskIsRunningError",
         Error::OutOfMemory { .. } => "OutOfMemoryError",
         _ => "InterlockError",
     }
 }
 
-/// The exception for an error: what a function of Python raised, if that is why the core returned it.
-pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    if let Some(kept) = kept::take(py, error) {
-        return kept;
+/// An error of a crate below as an exception.
+pub(crate) trait ToPyErr {
+    fn to_pyerr(&self, py: Python<'_>) -> PyErr;
+}
+
+impl ToPyErr for CoreError {
+    fn to_pyerr(&self, py: Python<'_>) -> PyErr {
+        new_exception(py, core_class_name(self), self.to_string())
     }
-    let raised = raised(py, class_name(error), error.to_string());
-    // Without its attributes the exception still says what happened.
-    let _ = add_attributes(py, raised.value(py), error);
-    raised
+}
+
+impl ToPyErr for Error {
+    /// The exception that a function of Python raised, if that is why the operation returned this error; else a new one.
+    fn to_pyerr(&self, py: Python<'_>) -> PyErr {
+        if let Some(kept) = kept::take(py, self) {
+            return kept;
+        }
+        let exception = new_exception(py, class_name(self), self.to_string());
+        // Without its attributes the exception still has its class and message.
+        let _ = add_attributes(py, exception.value(py), self);
+        exception
+    }
+}
+
+/// The exception for an error.
+pub(crate) fn exception(py: Python<'_>, error: &impl ToPyErr) -> PyErr {
+    error.to_pyerr(py)
 }
 
 /// What a program can ask the exception instead of reading its message.
@@ -88,7 +113,7 @@ fn add_what_was_short(
 
 /// An exception of a class of `interlock.errors`. The class is looked up when it is needed: statics
 /// hold no Python object.
-pub(crate) fn raised(py: Python<'_>, class: &str, message: String) -> PyErr {
+pub(crate) fn new_exception(py: Python<'_>, class: &str, message: String) -> PyErr {
     let made = py
         .import("interlock.errors")
         .and_then(|errors| errors.getattr(class))
@@ -100,13 +125,13 @@ pub(crate) fn raised(py: Python<'_>, class: &str, message: String) -> PyErr {
     }
 }
 
-/// Turns the core's results into Python's.
-pub(crate) trait IntoPython<T> {
-    fn into_python(self, py: Python<'_>) -> PyResult<T>;
+/// Converts the result of a crate below into Python's.
+pub(crate) trait IntoPyResult<T> {
+    fn into_py_result(self, py: Python<'_>) -> PyResult<T>;
 }
 
-impl<T> IntoPython<T> for interlock::Result<T> {
-    fn into_python(self, py: Python<'_>) -> PyResult<T> {
-        self.map_err(|error| exception(py, &error))
+impl<T, E: ToPyErr> IntoPyResult<T> for Result<T, E> {
+    fn into_py_result(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| error.to_pyerr(py))
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use interlock::{Error, accelerator};
+use interlock::accelerator::{self, Error};
 
 use crate::detached::attached;
 use crate::kept;

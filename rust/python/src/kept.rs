@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use interlock::Error;
+use interlock::accelerator::Error;
 use pyo3::prelude::*;
 
 use crate::released::Released;

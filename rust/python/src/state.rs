@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::autograd::decorated;
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 use crate::submodule::submodule;
 use crate::trace;
 
@@ -26,7 +26,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 /// unless the process was started with `INTERLOCK_DEBUG=1`.
 #[pyfunction]
 fn open_scopes() -> Vec<String> {
-    state::trace::open_scopes().iter().map(ToString::to_string).collect()
+    state::scope_trace::open_scopes().iter().map(ToString::to_string).collect()
 }
 
 /// Where scopes were entered that nobody has left, as `file:line`: those whose thread or task has ended (each
@@ -35,7 +35,7 @@ fn open_scopes() -> Vec<String> {
 #[pyfunction]
 fn never_left() -> (Vec<String>, Vec<String>) {
     let texts = |sites: Vec<SourceLocation>| sites.iter().map(ToString::to_string).collect();
-    let never_left = state::trace::never_left();
+    let never_left = state::scope_trace::never_left();
     (texts(never_left.ended), texts(never_left.still_open))
 }
 
@@ -150,12 +150,12 @@ impl TaskState {
     /// It is a context manager, so that no frame of Rust stands below the step: the interpreter ends a daemon
     /// thread by unwinding its stack, which Rust takes for the end of the process.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.begin_step().into_python(py)
+        self.0.enter_step().into_py_result(py)
     }
 
     /// Puts the thread's state back.
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
-        self.0.end_step();
+        self.0.exit_step();
     }
 }

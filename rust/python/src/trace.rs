@@ -3,7 +3,7 @@
 
 use interlock::backends::{SourceLocation, writes_are_traced};
 use interlock::state::Scope;
-use interlock::state::trace::{self, Leave};
+use interlock::state::scope_trace::{self, Leave};
 use pyo3::prelude::*;
 
 use crate::site;
@@ -20,7 +20,7 @@ pub(crate) fn look(py: Python<'_>) -> PyResult<()> {
     if !is_on() {
         return Ok(());
     }
-    for entered in trace::newly_suspended(&running_frames(py)) {
+    for entered in scope_trace::newly_suspended(&running_frames(py)) {
         let here = site::of_caller(py);
         let message = format!(
             "the scope entered at {entered} is open at {here} too, while the generator or coroutine that \
@@ -39,7 +39,7 @@ pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyRe
     if is_on() {
         let frame = site::user_frame(py);
         let suspendable = frame.filter(|frame| may_be_suspended(frame).unwrap_or(false));
-        trace::note_enter(scope, site::of_caller(py), suspendable.map(|frame| frame.as_ptr() as usize));
+        scope_trace::note_enter(scope, site::of_caller(py), suspendable.map(|frame| frame.as_ptr() as usize));
     }
     Ok(())
 }
@@ -51,7 +51,7 @@ pub(crate) fn leave(py: Python<'_>, scope: &Scope) -> PyResult<()> {
         return Ok(());
     }
     let here = site::of_caller(py);
-    match trace::note_leave(scope) {
+    match scope_trace::note_leave(scope) {
         Leave::InOrder => Ok(()),
         Leave::OutOfOrder { entered, later } => {
             let message = format!(

@@ -203,13 +203,13 @@ pub enum Error {
         /// Where the tensor is.
         device: Device,
     },
-    /// The refusal of an allocator or a device, or what failed there and is told late.
-    Core(interlock::Error),
+    /// An error of an allocator or a device: a refused operation, or an asynchronous error of an earlier one.
+    Accelerator(interlock::accelerator::Error),
 }
 
-impl From<interlock::Error> for Error {
-    fn from(error: interlock::Error) -> Self {
-        Error::Core(error)
+impl From<interlock::accelerator::Error> for Error {
+    fn from(error: interlock::accelerator::Error) -> Self {
+        Error::Accelerator(error)
     }
 }
 
@@ -314,7 +314,7 @@ impl fmt::Display for Error {
             Error::OnDevice { what, device } => {
                 write!(f, "a tensor on {device} has no {what}; cpu() copies it")
             }
-            Error::Core(error) => error.fmt(f),
+            Error::Accelerator(error) => error.fmt(f),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 /// The error of a collection without room for `count` values.
 pub(crate) fn out_of_memory<T>(count: usize) -> Error {
-    Error::Core(OutOfMemory::error(Device::CPU, count.saturating_mul(size_of::<T>())))
+    Error::Accelerator(OutOfMemory::error(Device::CPU, count.saturating_mul(size_of::<T>())))
 }
 
 /// Returns an empty vector with room for `count` values.
@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn vector_without_room_is_an_error() {
-        let refused = |error: Error| matches!(error, Error::Core(interlock::Error::OutOfMemory(_)));
+        let refused =
+            |error: Error| matches!(error, Error::Accelerator(interlock::accelerator::Error::OutOfMemory(_)));
         assert!(refused(room::<u64>(usize::MAX).unwrap_err()));
         assert!(refused(filled(0u64, usize::MAX / 8).unwrap_err()));
         assert!(refused(collected(usize::MAX, std::iter::repeat(1u8)).unwrap_err()));

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-#[path = "../../../rust/core/tests/rig/mod.rs"]
+#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
 mod rig;
 mod stand_in;
 

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-#[path = "../../../rust/core/tests/allocator/mod.rs"]
+#[path = "../../../rust/accelerator/tests/allocator/mod.rs"]
 mod allocator;
-#[path = "../../../rust/core/tests/rig/mod.rs"]
+#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
 mod rig;
 mod stand_in;
 

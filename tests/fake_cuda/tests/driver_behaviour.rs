@@ -9,9 +9,9 @@ use std::sync::Arc;
 use interlock::accelerator::driver::Driver;
 
 #[macro_use]
-#[path = "../../../rust/core/tests/driver_suite/mod.rs"]
+#[path = "../../../rust/accelerator/tests/driver_suite/mod.rs"]
 mod driver_suite;
-#[path = "../../../rust/core/tests/rig/mod.rs"]
+#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
 mod rig;
 mod stand_in;
 

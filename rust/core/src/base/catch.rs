@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Drops a value and discards a panic of its destructor.
-pub(crate) fn drop_catching_panic<T>(value: T) {
+pub fn drop_catching_panic<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         // The destructor of the payload may panic as well.
         std::mem::forget(payload);
@@ -12,7 +12,7 @@ pub(crate) fn drop_catching_panic<T>(value: T) {
 }
 
 /// Calls a function and returns its failure, or the message of its panic.
-pub(crate) fn call_catching_panic(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+pub fn call_catching_panic(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| Err(message_of(payload)))
 }
 

@@ -8,56 +8,55 @@ use std::path::PathBuf;
 use once_cell::race::OnceBool;
 
 /// What the names of our own variables begin with.
-pub(crate) const PREFIX: &str = "INTERLOCK_";
+pub const PREFIX: &str = "INTERLOCK_";
 
 /// A switch: writes of flags remember where they came from, and scopes where they were entered.
 const DEBUG: &str = "INTERLOCK_DEBUG";
 
 /// Which driver is used: `host`, `host:N` for N devices, `cuda`, the name of a registered one, or `none`.
-pub(crate) const ACCELERATOR: &str = "INTERLOCK_ACCELERATOR";
+pub const ACCELERATOR: &str = "INTERLOCK_ACCELERATOR";
 
 /// Our own variables besides those of flags and libraries, and what they take.
-pub(crate) const OURS: [(&str, &str); 3] = [
+pub const OURS: [(&str, &str); 3] = [
     (DEBUG, SWITCH_WORDS),
     (ACCELERATOR, "host, host:N, cuda, the type of a registered driver, or none"),
     (ALLOC_CONF[0], "keys and values as PYTORCH_ALLOC_CONF does"),
 ];
 
 /// How the allocator keeps memory, the strongest first: our own name, PyTorch's, and its older one.
-pub(crate) const ALLOC_CONF: [&str; 3] =
-    ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"];
+pub const ALLOC_CONF: [&str; 3] = ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"];
 
 /// Set to anything: no memory of devices is kept.
-pub(crate) const NO_MEMORY_CACHING: &str = "PYTORCH_NO_CUDA_MEMORY_CACHING";
+pub const NO_MEMORY_CACHING: &str = "PYTORCH_NO_CUDA_MEMORY_CACHING";
 
 /// Which of its devices NVIDIA's driver shows, in its own words.
-pub(crate) const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+pub const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 
 /// `0` keeps NVIDIA's libraries from TensorFloat-32, whatever a program asks for.
-pub(crate) const TF32_OVERRIDE: &str = "NVIDIA_TF32_OVERRIDE";
+pub const TF32_OVERRIDE: &str = "NVIDIA_TF32_OVERRIDE";
 
 /// Lowers the vector instructions that PyTorch's kernels use.
-pub(crate) const CPU_CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
+pub const CPU_CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
 
 /// Folders in which the system's loader looks before its own.
-pub(crate) const LIBRARY_PATH: &str =
+pub const LIBRARY_PATH: &str =
     if cfg!(target_os = "macos") { "DYLD_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
 
 /// Where a CUDA toolkit is installed, under two names.
-pub(crate) const CUDA_HOME: &str = "CUDA_HOME";
-pub(crate) const CUDA_PATH: &str = "CUDA_PATH";
+pub const CUDA_HOME: &str = "CUDA_HOME";
+pub const CUDA_PATH: &str = "CUDA_PATH";
 
 /// Where the conda environment in use is installed.
-pub(crate) const CONDA_PREFIX: &str = "CONDA_PREFIX";
+pub const CONDA_PREFIX: &str = "CONDA_PREFIX";
 
 /// How much MKL tells of its calls.
-pub(crate) const MKL_VERBOSE: &str = "MKL_VERBOSE";
+pub const MKL_VERBOSE: &str = "MKL_VERBOSE";
 
 /// How much oneDNN tells of its calls, the stronger first.
-pub(crate) const ONEDNN_VERBOSE: [&str; 2] = ["ONEDNN_VERBOSE", "DNNL_VERBOSE"];
+pub const ONEDNN_VERBOSE: [&str; 2] = ["ONEDNN_VERBOSE", "DNNL_VERBOSE"];
 
 /// The variables of others that this crate reads, besides those that set flags.
-pub(crate) const OF_OTHERS: [&str; 13] = [
+pub const OF_OTHERS: [&str; 13] = [
     ALLOC_CONF[1],
     ALLOC_CONF[2],
     NO_MEMORY_CACHING,
@@ -74,35 +73,35 @@ pub(crate) const OF_OTHERS: [&str; 13] = [
 ];
 
 /// Whether `INTERLOCK_DEBUG` was on when it was first asked.
-pub(crate) fn debug() -> bool {
+pub fn debug() -> bool {
     // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
     static DEBUG_ENABLED: OnceBool = OnceBool::new();
     DEBUG_ENABLED.get_or_init(|| read(DEBUG).and_then(|text| parse_switch(&text)).unwrap_or(false))
 }
 
 /// The variable that sets a flag: `cudnn.allow_tf32` is `INTERLOCK_CUDNN_ALLOW_TF32`.
-pub(crate) fn variable_of_flag(name: &str) -> String {
+pub fn variable_of_flag(name: &str) -> String {
     format!("{PREFIX}{}", in_capitals(name))
 }
 
 /// The variable with which the user gives the path of a vendor library: `INTERLOCK_CUDNN_PATH`.
-pub(crate) fn variable_of_library(name: &str) -> String {
+pub fn variable_of_library(name: &str) -> String {
     format!("{PREFIX}{}_PATH", in_capitals(name))
 }
 
 /// What the variable of a library takes.
-pub(crate) const LIBRARY_PATHS: &str = "the path of a library, or of a folder with it";
+pub const LIBRARY_PATHS: &str = "the path of a library, or of a folder with it";
 
 /// A dotted name as variables are written.
-pub(crate) fn in_capitals(name: &str) -> String {
+pub fn in_capitals(name: &str) -> String {
     name.replace('.', "_").to_uppercase()
 }
 
 /// How a switch is written in the environment.
-pub(crate) const SWITCH_WORDS: &str = "0, 1, false or true";
+pub const SWITCH_WORDS: &str = "0, 1, false or true";
 
 /// Reads a switch of the environment.
-pub(crate) fn parse_switch(text: &str) -> Option<bool> {
+pub fn parse_switch(text: &str) -> Option<bool> {
     match text.trim().to_lowercase().as_str() {
         "0" | "false" => Some(false),
         "1" | "true" => Some(true),
@@ -142,7 +141,7 @@ impl Environment {
 }
 
 /// The value of a variable, if it is set.
-pub(crate) fn value(variable: &str) -> Option<OsString> {
+pub fn value(variable: &str) -> Option<OsString> {
     let in_copy = |copy: &RefCell<Option<Environment>>| {
         copy.borrow().as_ref().map(|Environment(variables)| variables.get(OsStr::new(variable)).cloned())
     };
@@ -151,33 +150,33 @@ pub(crate) fn value(variable: &str) -> Option<OsString> {
 }
 
 /// Variables with their values; `None` for a value that is no text.
-pub(crate) type Variables = BTreeMap<String, Option<String>>;
+pub type Variables = BTreeMap<String, Option<String>>;
 
 /// Every variable whose name is text.
-pub(crate) fn all() -> Variables {
+pub fn all() -> Variables {
     let named =
         |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()));
     std::env::vars_os().filter_map(named).collect()
 }
 
 /// The value of a variable, if it is set and is text.
-pub(crate) fn read(variable: &str) -> Option<String> {
+pub fn read(variable: &str) -> Option<String> {
     value(variable)?.into_string().ok()
 }
 
 /// The value of a variable, if it is set; what is no text in it is replaced by a sign that stands for that.
-pub(crate) fn read_lossy(variable: &str) -> Option<String> {
+pub fn read_lossy(variable: &str) -> Option<String> {
     value(variable).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// The folders of an environment variable that lists some; empty entries name none.
-pub(crate) fn paths(variable: &str) -> Vec<PathBuf> {
+pub fn paths(variable: &str) -> Vec<PathBuf> {
     let listed = value(variable).unwrap_or_default();
     std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
 /// The folder that a variable names.
-pub(crate) fn path(variable: &str) -> Option<PathBuf> {
+pub fn path(variable: &str) -> Option<PathBuf> {
     value(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 

@@ -12,18 +12,18 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use super::sync::{ForkLock, RelaxedBool, RelaxedU64};
 
 /// The ranks of all locks of the process. A thread that holds a lock acquires only locks of greater rank.
-pub(crate) mod rank {
-    pub(crate) const FLAGS: u8 = 10;
-    pub(crate) const MAILBOXES: u8 = 20;
-    pub(crate) const SCOPE_TRACE: u8 = 30;
-    pub(crate) const VERBOSITY: u8 = 40;
-    pub(crate) const PYTHON_PATHS: u8 = 50;
-    pub(crate) const DRIVERS: u8 = 60;
-    pub(crate) const DEVICE_NAMES: u8 = 70;
-    pub(crate) const OOM_HOOKS: u8 = 80;
-    pub(crate) const ALLOCATOR_CONFIG: u8 = 90;
-    pub(crate) const MEMORY_HISTORY: u8 = 100;
-    pub(crate) const MEMORY_ACCESSES: u8 = 110;
+pub mod rank {
+    pub const FLAGS: u8 = 10;
+    pub const MAILBOXES: u8 = 20;
+    pub const SCOPE_TRACE: u8 = 30;
+    pub const VERBOSITY: u8 = 40;
+    pub const PYTHON_PATHS: u8 = 50;
+    pub const DRIVERS: u8 = 60;
+    pub const DEVICE_NAMES: u8 = 70;
+    pub const OOM_HOOKS: u8 = 80;
+    pub const ALLOCATOR_CONFIG: u8 = 90;
+    pub const MEMORY_HISTORY: u8 = 100;
+    pub const MEMORY_ACCESSES: u8 = 110;
     pub(super) const INITIALIZATION: u8 = 120;
 }
 
@@ -31,7 +31,7 @@ pub(crate) mod rank {
 const RANKS: usize = 128;
 
 /// A lock that forks acquire.
-pub(crate) trait ForkAware: Sync {
+pub trait ForkAware: Sync {
     /// Acquires the lock, in the thread that forks.
     fn prepare(&self);
     /// Releases it, in the parent and in the child.
@@ -82,7 +82,7 @@ pub fn initialize_without_forks(initialize: impl FnOnce()) {
 /// Registers a lock before it is first acquired. The thread may hold other locks: it waits only while a fork holds all
 /// registered locks, and so none that this thread holds.
 #[cfg(not(loom))]
-pub(crate) fn register(rank: u8, lock: &'static dyn ForkAware) {
+pub fn register(rank: u8, lock: &'static dyn ForkAware) {
     install_atfork();
     let Some(slot) = LOCKS.get(usize::from(rank)) else {
         debug_assert!(false, "the rank {rank} must be below {RANKS}");

@@ -6,7 +6,7 @@ use super::fork;
 
 /// The value of this process. A forked child gets a new one: the parent's may be half written, or locked by a thread
 /// that the child lacks.
-pub(crate) struct ForkLocal<T: Default> {
+pub struct ForkLocal<T: Default> {
     /// The fork generation of the process that the value belongs to.
     generation: u32,
     value: T,
@@ -14,7 +14,7 @@ pub(crate) struct ForkLocal<T: Default> {
 }
 
 impl<T: Default> ForkLocal<T> {
-    pub(crate) fn get(&self) -> &T {
+    pub fn get(&self) -> &T {
         let generation = fork::generation();
         let mut local = self;
         while local.generation != generation {

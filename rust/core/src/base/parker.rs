@@ -6,20 +6,20 @@ use std::time::Instant;
 /// Blocks one thread. An `unpark` that comes before `park` is remembered, so no wake-up between a check and `park` is
 /// lost.
 #[derive(Debug, Default)]
-pub(crate) struct Parker {
+pub struct Parker {
     is_unparked: Mutex<bool>,
     changed: Condvar,
 }
 
 impl Parker {
     /// Unblocks the thread, or makes its next `park` return at once.
-    pub(crate) fn unpark(&self) {
+    pub fn unpark(&self) {
         *self.is_unparked.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_one();
     }
 
     /// Blocks until `unpark`, or until the deadline if there is one; returns whether it was `unpark`.
-    pub(crate) fn park(&self, deadline: Option<Instant>) -> bool {
+    pub fn park(&self, deadline: Option<Instant>) -> bool {
         let mut is_unparked = self.is_unparked.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if std::mem::take(&mut *is_unparked) {

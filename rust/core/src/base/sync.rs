@@ -5,14 +5,14 @@
 
 #[cfg_attr(not(loom), path = "sync/std.rs")]
 #[cfg_attr(loom, path = "sync/loom.rs")]
-pub(crate) mod platform;
+pub mod platform;
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
 
-pub(crate) use platform::thread_local;
+pub use platform::thread_local;
 use platform::{AtomicBool, AtomicU64, UnsafeCell, spin_loop, yield_now};
 
 #[cfg(not(loom))]
@@ -24,24 +24,24 @@ use super::fork::ForkAware;
 /// Every access is relaxed: a word says nothing about other memory, so nothing needs to be ordered
 /// with it. Whoever must see several words as one takes the lock under which they are written.
 #[derive(Debug, Default)]
-pub(crate) struct RelaxedU64(AtomicU64);
+pub struct RelaxedU64(AtomicU64);
 
 impl RelaxedU64 {
-    pub(crate) const fn new(value: u64) -> Self {
+    pub const fn new(value: u64) -> Self {
         RelaxedU64(AtomicU64::new(value))
     }
 
     #[inline]
-    pub(crate) fn get(&self) -> u64 {
+    pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set(&self, value: u64) {
+    pub fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
     }
 
     /// Stores `value` if the word still is `expected`; returns what it holds afterwards.
-    pub(crate) fn compare_set(&self, expected: u64, value: u64) -> u64 {
+    pub fn compare_set(&self, expected: u64, value: u64) -> u64 {
         match self.0.compare_exchange(expected, value, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => value,
             Err(other) => other,
@@ -49,37 +49,37 @@ impl RelaxedU64 {
     }
 
     /// Leaves 0 and returns what was there.
-    pub(crate) fn take(&self) -> u64 {
+    pub fn take(&self) -> u64 {
         self.0.swap(0, Ordering::Relaxed)
     }
 
     /// Adds and returns the sum.
-    pub(crate) fn add(&self, amount: u64) -> u64 {
+    pub fn add(&self, amount: u64) -> u64 {
         self.0.fetch_add(amount, Ordering::Relaxed).wrapping_add(amount)
     }
 
     /// Subtracts.
-    pub(crate) fn subtract(&self, amount: u64) {
+    pub fn subtract(&self, amount: u64) {
         self.0.fetch_sub(amount, Ordering::Relaxed);
     }
 }
 
 /// A bool that several threads read and write; like a word it says nothing about other memory.
 #[derive(Debug, Default)]
-pub(crate) struct RelaxedBool(AtomicBool);
+pub struct RelaxedBool(AtomicBool);
 
 impl RelaxedBool {
-    pub(crate) const fn new(value: bool) -> Self {
+    pub const fn new(value: bool) -> Self {
         RelaxedBool(AtomicBool::new(value))
     }
 
     #[inline]
-    pub(crate) fn get(&self) -> bool {
+    pub fn get(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     #[inline]
-    pub(crate) fn set(&self, value: bool) {
+    pub fn set(&self, value: bool) {
         self.0.store(value, Ordering::Relaxed);
     }
 }
@@ -89,26 +89,32 @@ impl RelaxedBool {
 /// Who reads the count and then values sees no value older than the count says: a change is counted
 /// after it is made (release), and the count is read before the values (acquire).
 #[derive(Debug)]
-pub(crate) struct Epoch(AtomicU64);
+pub struct Epoch(AtomicU64);
+
+impl Default for Epoch {
+    fn default() -> Self {
+        Epoch::new()
+    }
+}
 
 impl Epoch {
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Epoch(AtomicU64::new(0))
     }
 
     #[inline]
-    pub(crate) fn get(&self) -> u64 {
+    pub fn get(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }
 
-    pub(crate) fn advance(&self) {
+    pub fn advance(&self) {
         self.0.fetch_add(1, Ordering::Release);
     }
 }
 
 /// A lock that nobody waits for: who finds it held goes on without. So a child of a fork that finds it
 /// held, by a thread that the child lacks, goes on as well.
-pub(crate) struct TryLock<T> {
+pub struct TryLock<T> {
     held: AtomicBool,
     value: UnsafeCell<T>,
 }
@@ -118,11 +124,11 @@ pub(crate) struct TryLock<T> {
 unsafe impl<T: Send> Sync for TryLock<T> {}
 
 impl<T> TryLock<T> {
-    pub(crate) const fn new(value: T) -> Self {
+    pub const fn new(value: T) -> Self {
         TryLock { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
-    pub(crate) fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+    pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
         if self.held.swap(true, Ordering::Acquire) {
             None
         } else {
@@ -130,7 +136,7 @@ impl<T> TryLock<T> {
         }
     }
 
-    pub(crate) fn get_mut(&mut self) -> &mut T {
+    pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 
@@ -146,7 +152,7 @@ impl<T> fmt::Debug for TryLock<T> {
 }
 
 /// Exclusive access until it is dropped.
-pub(crate) struct LockGuard<'a, T> {
+pub struct LockGuard<'a, T> {
     lock: &'a TryLock<T>,
     /// May be sent and shared where such a reference may.
     value: PhantomData<&'a mut T>,
@@ -180,7 +186,7 @@ impl<T> Drop for LockGuard<'_, T> {
 /// It spins and yields instead of sleeping, because a lock with waiters parked in the kernel can't
 /// be handed to a child. That is right only for what every holder does here: a few stores, never a
 /// call into Python and never a wait.
-pub(crate) struct ForkLock<T> {
+pub struct ForkLock<T> {
     lock: TryLock<T>,
     #[cfg_attr(loom, expect(dead_code, reason = "a model makes no forks"))]
     rank: u8,
@@ -191,12 +197,12 @@ pub(crate) struct ForkLock<T> {
 
 impl<T> ForkLock<T> {
     /// A lock of a rank of its own, of [`fork::rank`].
-    pub(crate) const fn new(rank: u8, value: T) -> Self {
+    pub const fn new(rank: u8, value: T) -> Self {
         Self::with_child_hook(rank, value, || ())
     }
 
     /// Calls `in_child` in each forked child once all locks are released. It discards what belongs to other threads.
-    pub(crate) const fn with_child_hook(rank: u8, value: T, in_child: fn()) -> Self {
+    pub const fn with_child_hook(rank: u8, value: T, in_child: fn()) -> Self {
         ForkLock { lock: TryLock::new(value), rank, is_registered: RelaxedBool::new(false), in_child }
     }
 
@@ -223,7 +229,7 @@ impl<T> ForkLock<T> {
 #[cfg(not(loom))]
 impl<T: Send> ForkLock<T> {
     #[inline]
-    pub(crate) fn lock(&'static self) -> LockGuard<'static, T> {
+    pub fn lock(&'static self) -> LockGuard<'static, T> {
         if !self.is_registered.get() {
             self.register();
         }
@@ -240,7 +246,7 @@ impl<T: Send> ForkLock<T> {
 /// A model makes no forks, and its locks live as long as one execution.
 #[cfg(loom)]
 impl<T> ForkLock<T> {
-    pub(crate) fn lock(&self) -> LockGuard<'_, T> {
+    pub fn lock(&self) -> LockGuard<'_, T> {
         self.acquire()
     }
 }

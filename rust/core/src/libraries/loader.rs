@@ -155,7 +155,8 @@ impl Library {
     ///
     /// # Safety
     /// `F` is the type of a function pointer, and the function has that signature.
-    pub(crate) unsafe fn function<F: Copy>(&self, name: &CStr, operation: &str) -> Result<F> {
+    #[doc(hidden)]
+    pub unsafe fn function<F: Copy>(&self, name: &CStr, operation: &str) -> Result<F> {
         let loaded = self.loaded(operation)?;
         // SAFETY: the caller's promise.
         unsafe { loaded.function(name) }.map_err(|reason| {
@@ -185,19 +186,19 @@ pub(super) fn loaded_already(library: &Library, soname: &str) -> Option<Loaded> 
 fn file_of_library(library: &Library, shared: &Shared) -> Option<PathBuf> {
     // SAFETY: the address is not called.
     let function = unsafe { shared.get::<*const c_void>(library.function.to_bytes_with_nul()) };
-    file_of(*function.ok()?)
+    file_of((*function.ok()?).addr())
 }
 
 pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The file that something was loaded from.
-pub(crate) fn file_of(address: *const c_void) -> Option<PathBuf> {
+/// The file from which the loader mapped an address; `None` where the address is in no loaded file.
+pub fn file_of(address: usize) -> Option<PathBuf> {
     let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: looks an address up and writes what it belongs to; zeros are a value of that, too.
     let found = unsafe {
-        libc::dladdr(address, found.as_mut_ptr());
+        libc::dladdr(std::ptr::without_provenance(address), found.as_mut_ptr());
         found.assume_init()
     };
     if found.dli_fname.is_null() {
@@ -209,7 +210,7 @@ pub(crate) fn file_of(address: *const c_void) -> Option<PathBuf> {
 }
 
 /// The loader's own words, on one line.
-pub(crate) fn reason_of(error: &libloading::Error) -> String {
+pub fn reason_of(error: &libloading::Error) -> String {
     // The error itself only says which call failed.
     error.source().map_or_else(|| error.to_string(), ToString::to_string).replace('\n', " ")
 }
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn the_file_of_a_function_is_where_it_was_loaded_from() {
-        let file = file_of(std::env::current_exe as *const () as *const c_void).unwrap();
+        let file = file_of(std::env::current_exe as *const () as usize).unwrap();
         assert!(is_same_file(&file, &std::env::current_exe().unwrap()), "{file:?}");
     }
 

@@ -20,11 +20,13 @@ use std::path::{Path, PathBuf};
 
 use given::Given;
 use loader::{Handle, Loaded};
-pub(crate) use loader::{file_of, reason_of};
+#[doc(hidden)]
+pub use loader::{file_of, reason_of};
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
 pub use packages::{Packages, packages_are, set_packages};
 use presence::Look;
-pub(crate) use presence::Presence;
+#[doc(hidden)]
+pub use presence::Presence;
 use search::Places;
 pub use table::{
     ALL, CUBLAS, CUBLASLT, CUDNN, CUFFT, CURAND, CUSOLVER, CUSPARSE, CUSPARSELT, MKL, NCCL, NVML, NVRTC,

@@ -12,7 +12,7 @@ use crate::base::env;
 
 /// Whether a library is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub enum Presence {
     /// It is loaded into this process, by this crate or by other code.
     Loaded,
     /// A file of its name is found, which is not loaded.
@@ -74,7 +74,7 @@ impl Library {
     ///
     /// What was found is remembered: a change of the environment, of Python's packages or of what is loaded is noticed
     /// at once, a file that appears or disappears after at most a second.
-    pub(crate) fn presence(&self) -> Presence {
+    pub fn presence(&self) -> Presence {
         if self.handle.get().is_some() {
             return Presence::Loaded;
         }

@@ -10,7 +10,7 @@ use super::{Library, MKL, ONEDNN};
 use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedU64};
-use crate::state::{self, ThreadNumber};
+use crate::thread::{self, ThreadNumber};
 use crate::{Error, Result};
 
 /// A library that can be told to report its calls.
@@ -157,7 +157,7 @@ impl Levels {
 /// In a forked child: scopes of other threads will not be left any more. The library hears of it with the
 /// next scope that is entered or left, as it may not be called while a process forks.
 pub(crate) fn forget_other_threads() {
-    let thread = state::this_thread();
+    let thread = thread::this_thread();
     for levels in LEVELS.lock().iter_mut() {
         levels.open.retain(|scope| scope.entered_on == thread);
         levels.changes += 1;
@@ -204,7 +204,7 @@ impl VerboseScope {
             return Ok(());
         }
         let set = Set::of(self.library)?;
-        let scope = OpenScope { serial: self.serial, entered_on: state::this_thread(), level: self.level };
+        let scope = OpenScope { serial: self.serial, entered_on: thread::this_thread(), level: self.level };
         let environment = self.library.in_environment();
         self.library.levels_of_process(&mut LEVELS.lock()).push(scope, environment);
         set.settle().inspect_err(|_| self.leave())
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     fn scope(serial: u64, level: c_int) -> OpenScope {
-        OpenScope { serial, entered_on: state::this_thread(), level }
+        OpenScope { serial, entered_on: thread::this_thread(), level }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Words of flags: read without a lock, filled by the first read, written under the process's lock.
 
 use super::{explore, explore_up_to, spawn};
-use crate::backends::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
-use crate::backends::{
+use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
+use crate::flags::{
     FreezeScope, Given, Level, Node, Precision, SourceLocation, assign, epoch, find, snapshot,
 };
 

@@ -6,8 +6,8 @@
 //! it is about has been changed into one that shows nothing.
 
 mod flags;
-mod inbox;
 mod locks;
+mod remote_exit;
 mod scopes;
 mod tasks;
 
@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use loom::model::Builder;
 use loom::thread::JoinHandle;
 
-use crate::backends::{FlagScope, Given, find};
 use crate::base::sync::platform::{begin_execution, end_thread};
-use crate::state::{INBOXES, any_flag_layer};
+use crate::flags::{FlagScope, Given, find};
+use crate::thread::{MAILBOXES, any_flag_layer};
 
 /// Runs a model in every way and returns what it came to. Nothing may be left of its threads when it ends.
 fn explore<R: Ord + Send + 'static>(model: impl Fn() -> R + Send + Sync + 'static) -> BTreeSet<R> {
@@ -46,7 +46,7 @@ fn explore_up_to<R: Ord + Send + 'static>(
         let result = model();
         end_thread();
         assert!(!any_flag_layer(), "a layer that ended is still counted");
-        assert!(INBOXES.lock().iter().all(|inboxes| inboxes.is_empty()), "an inbox without an owner");
+        assert!(MAILBOXES.lock().iter().all(|inboxes| inboxes.is_empty()), "an inbox without an owner");
         let mut collected = collected.lock().unwrap();
         collected.0 += 1;
         collected.1.insert(result);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{explore, flag_scope, spawn};
-use crate::backends::flags::CUDNN_ENABLED;
-use crate::state::{TaskState, ThreadState, any_flag_layer};
+use crate::flags::flags::CUDNN_ENABLED;
+use crate::thread::{TaskState, ThreadState, any_flag_layer};
 
 #[test]
 fn a_thread_reads_its_own_scope_while_another_opens_and_closes_one() {

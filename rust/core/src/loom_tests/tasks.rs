@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{explore, flag_scope, spawn};
 use crate::Error;
-use crate::autograd::{Manager, Mode, ModeManager, is_grad_enabled};
-use crate::backends::flags::CUDNN_ENABLED;
-use crate::state::{self, TaskState, ThreadState};
+use crate::flags::flags::CUDNN_ENABLED;
+use crate::modes::{Mode, ModeContext, ModeKind, is_grad_enabled};
+use crate::thread::{self, TaskState, ThreadState};
 
 #[test]
 fn of_two_steps_at_once_each_is_made_whole_or_refused() {
@@ -15,7 +15,7 @@ fn of_two_steps_at_once_each_is_made_whole_or_refused() {
         let other = {
             let task = task.clone();
             spawn(move || {
-                let done = task.step(|| ModeManager::new(Manager::NoGrad).enter());
+                let done = task.step(|| ModeContext::new(ModeKind::NoGrad).enter());
                 assert!(is_grad_enabled());
                 done
             })
@@ -37,7 +37,7 @@ fn of_two_steps_at_once_each_is_made_whole_or_refused() {
 #[test]
 fn a_write_is_never_taken_back_on_another_thread() {
     let taken_back = explore(|| {
-        let object = Arc::new(ModeManager::new(Manager::SetGradEnabled));
+        let object = Arc::new(ModeContext::new(ModeKind::SetGradEnabled));
         let writer = {
             let object = object.clone();
             spawn(move || {
@@ -48,7 +48,7 @@ fn a_write_is_never_taken_back_on_another_thread() {
             })
         };
         // To the base, as the other's.
-        state::write_mode(Mode::Grad, false);
+        thread::write_mode(Mode::Grad, false);
         object.decorate();
         assert!(!is_grad_enabled());
         writer.join().unwrap()
@@ -59,11 +59,11 @@ fn a_write_is_never_taken_back_on_another_thread() {
 #[test]
 fn of_two_writes_with_one_object_none_takes_back_the_other() {
     explore(|| {
-        let object = Arc::new(ModeManager::new(Manager::SetGradEnabled));
+        let object = Arc::new(ModeContext::new(ModeKind::SetGradEnabled));
         let other = {
             let object = object.clone();
             spawn(move || {
-                state::write_mode(Mode::Grad, false);
+                thread::write_mode(Mode::Grad, false);
                 object.tell(false);
                 object.decorate();
                 assert!(!is_grad_enabled());

@@ -1,6 +1,6 @@
 //! The configuration of the allocator. Its fields come and go as a dict, and the class is Python's.
 
-use interlock::Error;
+use interlock::accelerator::Error;
 use interlock::accelerator::memory::config::{
     self, AllocatorConfig, Applies, Backend, Divisions, KEYS, Key, Requirement, Value,
 };
@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
 
 use super::integer::integer;
 use crate::detached::detached;
-use crate::errors::{IntoPython, exception};
+use crate::errors::{IntoPyResult, exception};
 use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -47,7 +47,7 @@ fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 /// The fields that a text stands for.
 #[pyfunction]
 fn parse_config<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
-    fields(py, &text.parse().into_python(py)?)
+    fields(py, &text.parse::<AllocatorConfig>().into_py_result(py)?)
 }
 
 /// The fields as the core has them, once it has checked them.
@@ -66,7 +66,7 @@ fn config_text(given: &Bound<'_, PyDict>) -> PyResult<String> {
 /// The fields of the configuration in force.
 #[pyfunction]
 fn get_config(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let config = config::config().into_python(py)?;
+    let config = config::config().into_py_result(py)?;
     fields(py, &config)
 }
 
@@ -74,13 +74,13 @@ fn get_config(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 #[pyfunction]
 fn set_config(given: &Bound<'_, PyDict>) -> PyResult<()> {
     let config = checked(given)?;
-    config::set_config(config).into_python(given.py())
+    config::set_config(config).into_py_result(given.py())
 }
 
 /// For each key: its name, its value, whether that is the default, who said so, when it acts and, if never, why.
 #[pyfunction]
 fn config_report(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
-    let reported = detached(py, config::config_report).into_python(py)?;
+    let reported = detached(py, config::config_report).into_py_result(py)?;
     let told = |key: config::Reported| {
         let why = if let Applies::Never(reason) = key.applies { Some(reason) } else { None };
         let value = to_python(py, key.value)?;
@@ -142,7 +142,7 @@ fn checked(given: &Bound<'_, PyDict>) -> PyResult<AllocatorConfig> {
             key.put(&mut config, value);
         }
     }
-    config.check().into_python(given.py())?;
+    config.check().into_py_result(given.py())?;
     Ok(config)
 }
 

@@ -14,7 +14,7 @@ use super::faults::Faults;
 use super::integer;
 use super::stream::{self, Stream};
 use crate::detached::{detached, detached_with_environment, wait};
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 use crate::trace;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -70,7 +70,7 @@ fn use_driver(
         }
         _ => accelerator::use_named(name),
     });
-    chosen.into_python(py)
+    chosen.into_py_result(py)
 }
 
 /// Warns of a variable that changed when the driver, or what it shows, was fixed already.
@@ -132,7 +132,7 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
     if let Some(index) = accelerator::current_index() {
         return Ok(index);
     }
-    let device = detached_with_environment(py, accelerator::current_device).into_python(py)?;
+    let device = detached_with_environment(py, accelerator::current_device).into_py_result(py)?;
     Ok(device.index().unwrap_or(0))
 }
 
@@ -143,7 +143,7 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
 fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = device.py();
     let device = device::with_index(device, "accelerator.set_device_index")?;
-    detached(py, || accelerator::set_device(device)).into_python(py)
+    detached(py, || accelerator::set_device(device)).into_py_result(py)
 }
 
 /// The current stream of a device on this thread: its default one until another is made current. No device, or
@@ -152,7 +152,7 @@ fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
 #[pyo3(signature = (device=None, /))]
 fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Stream> {
     let device = device::optional(device)?;
-    detached(py, || accelerator::current_stream(device)).into_python(py).map(Stream::of)
+    detached(py, || accelerator::current_stream(device)).into_py_result(py).map(Stream::of)
 }
 
 /// Makes a stream the current one of its device on this thread, and that device the current one; each until the
@@ -161,7 +161,7 @@ fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult
 #[pyo3(signature = (stream))]
 fn set_stream(stream: &Bound<'_, PyAny>) -> PyResult<()> {
     let core = stream::taken(stream)?;
-    accelerator::set_stream(&core).into_python(stream.py())
+    accelerator::set_stream(&core).into_py_result(stream.py())
 }
 
 /// Waits until all work of a device has been done. Raises what failed there, if that was not raised before. No
@@ -179,7 +179,7 @@ fn synchronize(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()
 #[pyo3(signature = (device=None, /))]
 fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<(i32, i32)> {
     let device = device::optional(device)?;
-    let range = detached(py, || accelerator::priority_range(device)).into_python(py)?;
+    let range = detached(py, || accelerator::priority_range(device)).into_py_result(py)?;
     Ok((range.least, range.greatest))
 }
 
@@ -188,7 +188,7 @@ fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> P
 #[pyo3(signature = (device=None, /))]
 fn device_name(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
     let device = device::optional(device)?;
-    Ok(detached(py, || accelerator::properties(device)).into_python(py)?.name)
+    Ok(detached(py, || accelerator::properties(device)).into_py_result(py)?.name)
 }
 
 /// What a device is, as a dict.
@@ -196,7 +196,7 @@ fn device_name(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<St
 #[pyo3(signature = (device=None, /))]
 fn properties<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyDict>> {
     let device = device::optional(device)?;
-    let found = detached(py, || accelerator::properties(device)).into_python(py)?;
+    let found = detached(py, || accelerator::properties(device)).into_py_result(py)?;
     let told = PyDict::new(py);
     told.set_item("name", found.name)?;
     told.set_item("total_memory", found.total_memory)?;
@@ -212,7 +212,7 @@ fn properties<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyRes
 #[pyo3(signature = (device_index=None, /))]
 fn get_memory_info(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<(u64, u64)> {
     let device = device::optional(device_index)?;
-    let info = detached(py, || accelerator::memory_info(device)).into_python(py)?;
+    let info = detached(py, || accelerator::memory_info(device)).into_py_result(py)?;
     Ok((info.free, info.total))
 }
 
@@ -261,8 +261,8 @@ impl DeviceIndex {
         let Some(device) = self.device else { return Ok(()) };
         let made =
             detached(py, || self.scope.get_or_try_init(|| PlaceScope::of_device(device).map(Box::new)));
-        let scope = made.into_python(py)?;
-        scope.check().into_python(py)?;
+        let scope = made.into_py_result(py)?;
+        scope.check().into_py_result(py)?;
         trace::enter(py, scope.scope(), || scope.enter())
     }
 

@@ -2,15 +2,14 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use interlock::Error;
-use interlock::accelerator::{self, Device as CoreDevice, PlaceScope};
+use interlock::accelerator::{self, Device as CoreDevice, Error, PlaceScope};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyTuple, PyType};
 
 use crate::detached::detached_with_environment;
-use crate::errors::{IntoPython, exception, raised};
+use crate::errors::{IntoPyResult, exception, new_exception};
 use crate::trace;
 use crate::whole;
 
@@ -57,9 +56,9 @@ impl Device {
         if let Some(already) = device.index() {
             let message =
                 format!("the device {device} has the index {already} already; {index} was given too");
-            return Err(raised(py, "DeviceError", message));
+            return Err(new_exception(py, "DeviceError", message));
         }
-        Ok(Device::of(CoreDevice::new(device.kind(), Some(index)).into_python(py)?))
+        Ok(Device::of(CoreDevice::new(device.kind(), Some(index)).into_py_result(py)?))
     }
 
     /// The type, such as "cpu".
@@ -114,16 +113,16 @@ pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
     if let Ok(device) = given.cast::<Device>() {
         Ok(device.get().core)
     } else if let Ok(text) = given.cast::<PyString>() {
-        text.to_cow()?.parse().into_python(py)
+        text.to_cow()?.parse::<CoreDevice>().into_py_result(py)
     } else {
         let index = checked_index(given)?;
         let accelerator = match known_accelerator() {
             Some(accelerator) => accelerator,
             None => {
-                detached_with_environment(py, || accelerator::required("device(index)")).into_python(py)?
+                detached_with_environment(py, || accelerator::required("device(index)")).into_py_result(py)?
             }
         };
-        CoreDevice::new(accelerator.kind(), Some(index)).into_python(py)
+        CoreDevice::new(accelerator.kind(), Some(index)).into_py_result(py)
     }
 }
 
@@ -148,7 +147,7 @@ pub(super) fn asked_about(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<C
     let accelerator =
         known_accelerator().or_else(|| detached_with_environment(py, accelerator::current_accelerator));
     let kind = accelerator.unwrap_or(CoreDevice::CUDA).kind();
-    let device = CoreDevice::new(kind, Some(index)).into_python(py)?;
+    let device = CoreDevice::new(kind, Some(index)).into_py_result(py)?;
     match accelerator {
         Some(_) => Ok(Some(device)),
         None if index == 0 => Ok(None),
@@ -179,6 +178,5 @@ fn checked_index(given: &Bound<'_, PyAny>) -> PyResult<i64> {
             format!("a device is a device, a str or an int (its index), got a value of type {class}");
         return Err(PyTypeError::new_err(message));
     };
-    whole::int64(number)
-        .ok_or_else(|| exception(given.py(), &Error::DeviceIndex { given: whole::text(number) }))
+    whole::int64(number).ok_or_else(|| exception(given.py(), &CoreDevice::invalid_index(whole::text(number))))
 }

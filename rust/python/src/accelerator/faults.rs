@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::device;
 use crate::detached::detached;
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Faults>()?;
@@ -34,33 +34,33 @@ impl Faults {
     /// is given back then, and the driver asked once more. None takes that back.
     #[pyo3(signature = (number))]
     fn fail_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
-        self.0.fail_allocation(number).into_python(py)
+        self.0.fail_allocation(number).into_py_result(py)
     }
 
     /// As `fail_allocation`, for pinned memory. What is kept of it is given back, and the driver asked again, before
     /// anybody is told.
     #[pyo3(signature = (number))]
     fn fail_pinned_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
-        self.0.fail_pinned_allocation(number).into_python(py)
+        self.0.fail_pinned_allocation(number).into_py_result(py)
     }
 
     /// The next function that is launched does not run, and fails late for this reason. Called twice, the next two
     /// do. What a graph records counts when it is replayed.
     #[pyo3(signature = (reason))]
     fn fail_next_launch(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
-        self.0.fail_next_launch(reason).into_python(py)
+        self.0.fail_next_launch(reason).into_py_result(py)
     }
 
     /// As `fail_next_launch`, for copies.
     #[pyo3(signature = (reason))]
     fn fail_next_copy(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
-        self.0.fail_next_copy(reason).into_python(py)
+        self.0.fail_next_copy(reason).into_py_result(py)
     }
 
     /// As `fail_next_launch`, for fills.
     #[pyo3(signature = (reason))]
     fn fail_next_fill(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
-        self.0.fail_next_fill(reason).into_python(py)
+        self.0.fail_next_fill(reason).into_py_result(py)
     }
 
     /// A device is gone for good: every call that reaches it raises `DeviceLostError`, and so does waiting for
@@ -69,12 +69,12 @@ impl Faults {
     fn lose_device(&self, device: &Bound<'_, PyAny>, reason: &str) -> PyResult<()> {
         let py = device.py();
         let index = device::with_index(device, "Faults.lose_device")?.index().unwrap_or(0);
-        detached(py, || self.0.lose_device(index, reason)).into_python(py)
+        detached(py, || self.0.lose_device(index, reason)).into_py_result(py)
     }
 
     /// No copy begins until the object that this returns is released, or the `with` block is left.
     fn hold_copies(&self, py: Python<'_>) -> PyResult<CopyHold> {
-        self.0.hold_copies().into_python(py).map(|hold| CopyHold(Mutex::new(Some(hold))))
+        self.0.hold_copies().into_py_result(py).map(|hold| CopyHold(Mutex::new(Some(hold))))
     }
 
     /// How many objects of the driver there are, by what they are: for tests of leaks.
@@ -90,7 +90,7 @@ impl Faults {
             commands,
             bytes,
             pinned_bytes,
-        } = self.0.live_objects().into_python(py)?;
+        } = self.0.live_objects().into_py_result(py)?;
         let counts = PyDict::new(py);
         for (name, count) in [
             ("streams", streams),

@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use super::exchange::{Calls, Exchange, Function, Kept, Pending, call_in_python, locked};
 use super::stream;
 use crate::detached::{close_if_finalizing, detached};
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 use crate::released::Released;
 use crate::state::ThreadState;
 
@@ -78,9 +78,9 @@ impl Launch {
             return Err(PyRuntimeError::new_err(message));
         };
         locked(&exchange.functions).insert(function, self.function.clone());
-        let (kept, stream) = (Kept { exchange, function }, self.stream.handle().into_python(py)?);
+        let (kept, stream) = (Kept { exchange, function }, self.stream.handle().into_py_result(py)?);
         let work = Work::new(&self.name, move || call_in_python(&kept, stream));
-        detached(py, || self.stream.launch(work)).into_python(py)
+        detached(py, || self.stream.launch(work)).into_py_result(py)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Histories of memory, and their replay.
 
-use interlock::Error;
+use interlock::accelerator::Error;
 use interlock::accelerator::memory::{self, Action, Cause, History, HistoryOptions, TraceEntry};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use super::device;
 use super::integer::integer;
 use crate::detached::detached;
-use crate::errors::{IntoPython, exception};
+use crate::errors::{IntoPyResult, exception};
 use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -38,12 +38,12 @@ impl Recording {
         };
         let options = HistoryOptions { max_entries, stacks: with_stacks(stacks)? };
         let device = device::optional(device)?;
-        detached(py, || History::record(options, device)).into_python(py).map(Recording)
+        detached(py, || History::record(options, device)).into_py_result(py).map(Recording)
     }
 
     /// Records no more, unless another history has begun already. What is recorded stays for snapshots.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.0.stop()).into_python(py)
+        detached(py, || self.0.stop()).into_py_result(py)
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -96,7 +96,7 @@ fn replay<'py>(
         let entries = trace?.try_iter()?.map(|entry| entry_of(&entry?)).collect::<PyResult<_>>()?;
         read.traces.push(entries);
     }
-    let statistics = detached(py, || memory::replay(&read, device)).into_python(py)?;
+    let statistics = detached(py, || memory::replay(&read, device)).into_py_result(py)?;
     let dict = PyDict::new(py);
     for (name, number) in statistics.named() {
         dict.set_item(name, number)?;

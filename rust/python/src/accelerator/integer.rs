@@ -1,6 +1,6 @@
 //! Whole numbers as arguments.
 
-use interlock::Error;
+use interlock::accelerator::Error;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;

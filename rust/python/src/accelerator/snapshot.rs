@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList};
 
 use super::device;
 use crate::detached::detached;
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(snapshot, module)?)
@@ -23,7 +23,7 @@ fn snapshot<'py>(
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
     let device = device::optional(device)?;
-    let taken = detached(py, || memory::snapshot(device)).into_python(py)?;
+    let taken = detached(py, || memory::snapshot(device)).into_py_result(py)?;
     let mut converted = Converted { py, stacks: HashMap::new() };
     let segments = taken.segments.iter().map(|segment| converted.segment(segment));
     let segments = PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)?;

@@ -14,7 +14,7 @@ use super::device::{self, Device};
 use super::event::Event;
 use super::integer;
 use crate::detached::{detached, wait};
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 use crate::released::Released;
 use crate::trace;
 use crate::whole;
@@ -69,7 +69,7 @@ impl Stream {
                     true => CoreStream::exclusive(device, priority),
                     false => CoreStream::new(device, priority),
                 });
-                Ok(Stream::of(made.into_python(py)?))
+                Ok(Stream::of(made.into_py_result(py)?))
             }
             (Some(id), Some(index), Some(kind)) if device.is_none() => by_numbers(py, id, index, kind),
             _ => Err(PyTypeError::new_err(
@@ -118,7 +118,7 @@ impl Stream {
     /// What other libraries for these devices call it, as a number: on NVIDIA's a `cudaStream_t`.
     #[getter]
     fn native_handle(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.core.handle().into_python(py)?.native)
+        Ok(self.core.handle().into_py_result(py)?.native)
     }
 
     /// The protocol by which libraries for NVIDIA's devices take each other's streams: version 0, and the handle.
@@ -128,7 +128,7 @@ impl Stream {
 
     /// Whether all that was queued has been done. Raises what failed there, if that was not raised before.
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
-        detached(py, || self.core.is_done()).into_python(py)
+        detached(py, || self.core.is_done()).into_py_result(py)
     }
 
     /// Waits until all that was queued has been done. Raises what failed there, if that was not raised before.
@@ -148,14 +148,14 @@ impl Stream {
             None => Bound::new(py, Event::on(py, self.core.device())?)?,
         };
         let core = &event.get().0;
-        detached(py, || self.core.record_event(core)).into_python(py)?;
+        detached(py, || self.core.record_event(core)).into_py_result(py)?;
         Ok(event)
     }
 
     /// What is queued from now on waits for what the event marks now.
     #[pyo3(signature = (event))]
     fn wait_event(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
-        detached(py, || self.core.wait_event(&event.0)).into_python(py)
+        detached(py, || self.core.wait_event(&event.0)).into_py_result(py)
     }
 
     /// What is queued from now on waits for all that is queued on another stream now.
@@ -163,17 +163,17 @@ impl Stream {
     fn wait_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
         let other = taken(stream)?;
-        detached(py, || self.core.wait_stream(&other)).into_python(py)
+        detached(py, || self.core.wait_stream(&other)).into_py_result(py)
     }
 
     /// Whether what is queued is recorded into a graph.
     fn is_capturing(&self, py: Python<'_>) -> PyResult<bool> {
-        self.core.is_capturing().into_python(py)
+        self.core.is_capturing().into_py_result(py)
     }
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let stream = slf.get();
-        stream.core.handle().into_python(slf.py())?;
+        stream.core.handle().into_py_result(slf.py())?;
         trace::enter(slf.py(), stream.scope.scope(), || stream.scope.enter())?;
         Ok(slf)
     }
@@ -218,15 +218,15 @@ fn priority_of(given: &Bound<'_, PyAny>) -> PyResult<i32> {
 }
 
 fn by_numbers(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream> {
-    let unknown = || interlock::Error::Argument {
+    let unknown = || interlock::accelerator::Error::Argument {
         name: "Stream",
         given: format!("stream_id={id}, device_index={index}, device_type={kind}"),
         allowed: "the numbers of a stream that is alive".to_owned(),
     };
-    let device = DeviceType::of_number(kind).ok_or_else(unknown).into_python(py)?;
-    let device = CoreDevice::new(device, Some(index.into())).into_python(py)?;
-    let found = detached(py, || CoreStream::of_id(Some(device), id)).into_python(py)?;
-    Ok(Stream::of(found.ok_or_else(unknown).into_python(py)?))
+    let device = DeviceType::of_number(kind).ok_or_else(unknown).into_py_result(py)?;
+    let device = CoreDevice::new(device, Some(index.into())).into_py_result(py)?;
+    let found = detached(py, || CoreStream::of_id(Some(device), id)).into_py_result(py)?;
+    Ok(Stream::of(found.ok_or_else(unknown).into_py_result(py)?))
 }
 
 /// A stream as an argument: one of ours, or an object of another library that has `__cuda_stream__`, for the
@@ -252,7 +252,7 @@ pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
     let owner = Arc::new(Released::new(given.clone()));
     // SAFETY: an object with `__cuda_stream__` promises by that protocol that the handle is its stream, which is valid
     // as long as the object is. The driver refuses a number that cannot be a stream of the current device.
-    detached(py, || unsafe { CoreStream::external(None, handle, Some(owner)) }).into_python(py)
+    detached(py, || unsafe { CoreStream::external(None, handle, Some(owner)) }).into_py_result(py)
 }
 
 /// The handle of a pair of version 0 and a handle.

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-use interlock::autograd::Manager;
+use interlock::autograd::ModeKind;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use crate::trace;
 
 /// One class.
 trait Class {
-    const MANAGER: Manager;
+    const MANAGER: ModeKind;
     /// The name in Python.
     const NAME: &'static str;
     const DOC: &'static CStr;
@@ -42,7 +42,7 @@ macro_rules! classes {
 
 classes! {
     NoGrad {
-        const MANAGER: Manager = Manager::NoGrad;
+        const MANAGER: ModeKind = ModeKind::NoGrad;
         const NAME: &'static str = "no_grad";
         const DOC: &'static CStr = c"no_grad(orig_func=None)\n--\n\n\
             Operations inside do not record what a backward pass needs.\n\n\
@@ -52,7 +52,7 @@ classes! {
         const BARE: bool = true;
     }
     EnableGrad {
-        const MANAGER: Manager = Manager::EnableGrad;
+        const MANAGER: ModeKind = ModeKind::EnableGrad;
         const NAME: &'static str = "enable_grad";
         const DOC: &'static CStr = c"enable_grad(orig_func=None)\n--\n\n\
             Operations inside record what a backward pass needs, also within `no_grad`.\n\n\
@@ -62,7 +62,7 @@ classes! {
         const BARE: bool = true;
     }
     SetGradEnabled {
-        const MANAGER: Manager = Manager::SetGradEnabled;
+        const MANAGER: ModeKind = ModeKind::SetGradEnabled;
         const NAME: &'static str = "set_grad_enabled";
         const DOC: &'static CStr = c"set_grad_enabled(mode)\n--\n\n\
             Records gradients or not: as a function at once, as a context manager inside, as a decorator\n\
@@ -71,7 +71,7 @@ classes! {
             for the thread. `mode` is a bool.";
     }
     InferenceMode {
-        const MANAGER: Manager = Manager::InferenceMode;
+        const MANAGER: ModeKind = ModeKind::InferenceMode;
         const NAME: &'static str = "inference_mode";
         const DOC: &'static CStr = c"inference_mode(mode=True)\n--\n\n\
             Tensors made inside are inference tensors: they record nothing, not even their version, and\n\
@@ -82,7 +82,7 @@ classes! {
         const BARE: bool = true;
     }
     SetMultithreadingEnabled {
-        const MANAGER: Manager = Manager::SetMultithreadingEnabled;
+        const MANAGER: ModeKind = ModeKind::SetMultithreadingEnabled;
         const NAME: &'static str = "set_multithreading_enabled";
         const DOC: &'static CStr = c"set_multithreading_enabled(mode)\n--\n\n\
             Lets a backward pass use other threads, or keeps it on the thread that calls it.\n\n\
@@ -90,14 +90,14 @@ classes! {
             decorator. `mode` is a bool.";
     }
     ForceOriginalViewTracking {
-        const MANAGER: Manager = Manager::ForceOriginalViewTracking;
+        const MANAGER: ModeKind = ModeKind::ForceOriginalViewTracking;
         const NAME: &'static str = "_force_original_view_tracking";
         const DOC: &'static CStr = c"_force_original_view_tracking(mode)\n--\n\n\
             Tracks views by replaying the operation that made them, or not.\n\n\
             A function, a context manager and a decorator. `mode` is a bool.";
     }
     EnforceGradLayoutPolicy {
-        const MANAGER: Manager = Manager::EnforceGradLayoutPolicy;
+        const MANAGER: ModeKind = ModeKind::EnforceGradLayoutPolicy;
         const NAME: &'static str = "enforce_grad_layout_policy";
         const DOC: &'static CStr = c"enforce_grad_layout_policy(enable=True)\n--\n\n\
             Brings a gradient into the layout of its tensor when it is accumulated, or leaves it.\n\n\

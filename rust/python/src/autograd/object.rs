@@ -1,8 +1,8 @@
-//! The object behind every mode class: a [`ModeManager`] that Python enters, leaves and calls.
+//! The object behind every mode class: a [`ModeContext`] that Python enters, leaves and calls.
 
 use std::ffi::c_void;
 
-use interlock::autograd::{Manager, ModeManager};
+use interlock::autograd::{ModeContext, ModeKind};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -15,11 +15,11 @@ use crate::trace;
 #[repr(C)]
 struct ModeObject {
     header: ffi::PyObject,
-    manager: ModeManager,
+    manager: ModeContext,
 }
 
 /// A class of such objects, without `__new__` and `__init__`.
-pub(super) fn class(module: &str, name: &str, manager: Manager) -> PyResult<HeapType> {
+pub(super) fn class(module: &str, name: &str, manager: ModeKind) -> PyResult<HeapType> {
     let mut class = HeapType::new(&format!("{module}.{name}"), size_of::<ModeObject>())?
         .method(c"__enter__", c"__enter__($self)\n--\n\nThe mode holds on this thread until `__exit__`.", Method::Plain(enter))
         .method(
@@ -55,7 +55,7 @@ pub(super) fn class(module: &str, name: &str, manager: Manager) -> PyResult<Heap
             .slot(ffi::Py_tp_dealloc, deallocate as ffi::destructor as *mut c_void)
             .slot(ffi::Py_tp_call, call as ffi::ternaryfunc as *mut c_void)
     };
-    if manager == Manager::SetGradEnabled {
+    if manager == ModeKind::SetGradEnabled {
         // SAFETY: a reprfunc; `str` falls back to it.
         class = unsafe { class.slot(ffi::Py_tp_repr, represent as ffi::reprfunc as *mut c_void) };
     }
@@ -67,13 +67,13 @@ pub(super) fn class(module: &str, name: &str, manager: Manager) -> PyResult<Heap
 /// # Safety
 /// `class` is one of [`class`] or a subclass.
 #[inline]
-pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, manager: Manager) -> *mut ffi::PyObject {
+pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, manager: ModeKind) -> *mut ffi::PyObject {
     // SAFETY: what such a class allocates is a ModeObject at least; the manager is written before
     // anybody can see the object.
     unsafe {
         let made = ffi::PyType_GenericAlloc(class, 0);
         if !made.is_null() {
-            (&raw mut (*made.cast::<ModeObject>()).manager).write(ModeManager::new(manager));
+            (&raw mut (*made.cast::<ModeObject>()).manager).write(ModeContext::new(manager));
         }
         made
     }
@@ -84,7 +84,7 @@ pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, manager: Manager) -
 /// # Safety
 /// `object` lives and is of one of the classes of [`class`], or of a subclass.
 #[inline]
-pub(super) unsafe fn manager<'a>(object: *mut ffi::PyObject) -> &'a ModeManager {
+pub(super) unsafe fn manager<'a>(object: *mut ffi::PyObject) -> &'a ModeContext {
     // SAFETY: such an object was made by `allocate`.
     unsafe { &(*object.cast::<ModeObject>()).manager }
 }
@@ -105,7 +105,7 @@ unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
 }
 
 // The manager is dropped with its memory.
-const _: () = assert!(!std::mem::needs_drop::<ModeManager>());
+const _: () = assert!(!std::mem::needs_drop::<ModeContext>());
 
 unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: a method of these classes; None lives as long as the interpreter.

@@ -8,7 +8,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 use crate::object::{hot_or_minus_one, or_null};
 use crate::site;
 use crate::whole;
@@ -98,7 +98,7 @@ fn type_of(value: &Bound<'_, PyAny>) -> String {
 
 /// The attribute with this dotted name.
 pub(super) fn named(name: &Bound<'_, PyAny>) -> PyResult<&'static Attribute> {
-    backends::find(&name_of_flag(name)?).into_python(name.py())
+    backends::find(&name_of_flag(name)?).into_py_result(name.py())
 }
 
 /// A [`Given`] of each flag that was named.
@@ -106,7 +106,7 @@ pub(super) type NamedValues = Vec<(&'static Attribute, Given<'static>)>;
 
 /// `{"cudnn.enabled": False}` as the attributes and values that it names.
 pub(super) fn named_values(values: &Bound<'_, PyDict>) -> PyResult<NamedValues> {
-    let attribute = |name: &str| backends::find(name).into_python(values.py());
+    let attribute = |name: &str| backends::find(name).into_py_result(values.py());
     texts_and_values(values)?.into_iter().map(|(name, given)| Ok((attribute(&name)?, given))).collect()
 }
 
@@ -129,7 +129,7 @@ fn name_of_flag(name: &Bound<'_, PyAny>) -> PyResult<String> {
                 given: shown(name)?,
                 allowed: "a str".to_owned(),
             };
-            Err(error).into_python(name.py())
+            Err(error).into_py_result(name.py())
         }
     }
 }
@@ -181,7 +181,7 @@ pub(super) unsafe fn assign(attribute: &'static Attribute, value: *mut ffi::PyOb
         // SAFETY: as the caller says.
         let value = unsafe { Bound::from_borrowed_ptr_or_opt(py, value) };
         let given: Option<Given> = value.as_ref().map(given).transpose()?;
-        backends::assign(&[(attribute, given)], site::if_traced(py)).into_python(py)
+        backends::assign(&[(attribute, given)], site::if_traced(py)).into_py_result(py)
     })
 }
 

@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::convert;
 use super::scopes::FlagScope;
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 use crate::object::{HeapType, Method, hot, or_null};
 use crate::site;
 
@@ -156,7 +156,7 @@ unsafe extern "C" fn override_value(
         // SAFETY: the interpreter lends one argument, by position or by name.
         let value = unsafe { Bound::<PyAny>::from_borrowed_ptr(py, *arguments) };
         let mut scope = FlagScopeBuilder::new(Purpose::Named, 1);
-        scope.add(attribute, &convert::given(&value)?).into_python(py)?;
+        scope.add(attribute, &convert::given(&value)?).into_py_result(py)?;
         Ok(Bound::new(py, FlagScope(scope.build(site::if_traced(py))))?.into_any().into_ptr())
     })
 }

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyString};
 
 use super::convert::{given, named, named_values, object, texts_and_values};
 use super::libraries;
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 use crate::site;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -38,14 +38,14 @@ fn assign(values: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = values.py();
     let writes: Vec<_> =
         named_values(values)?.into_iter().map(|(attribute, given)| (attribute, Some(given))).collect();
-    backends::assign(&writes, site::if_traced(py)).into_python(py)
+    backends::assign(&writes, site::if_traced(py)).into_py_result(py)
 }
 
 /// Drops what is assigned to the flag with this dotted name.
 #[pyfunction]
 fn drop_assigned(name: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = name.py();
-    backends::assign(&[(named(name)?, None)], site::if_traced(py)).into_python(py)
+    backends::assign(&[(named(name)?, None)], site::if_traced(py)).into_py_result(py)
 }
 
 /// The value of the flag with this dotted name, as it is in force on this thread.
@@ -116,7 +116,7 @@ fn register_flag(
     let text = |text: &Bound<'_, PyString>| text.to_string_lossy().into_owned();
     let name = text(name);
     let values: Vec<Given<'_>> = values.iter().map(given).collect::<PyResult<_>>()?;
-    let takes = takes_of(&name, given(default)?, takes, &values, optional).into_python(py)?;
+    let takes = takes_of(&name, given(default)?, takes, &values, optional).into_py_result(py)?;
     let declaration = Declaration {
         name,
         takes,
@@ -124,7 +124,7 @@ fn register_flag(
         variable: variable.as_ref().map(text),
         acts_on: acts_on.as_ref().map(text),
     };
-    let (_, problems) = backends::register(declaration).into_python(py)?;
+    let (_, problems) = backends::register(declaration).into_py_result(py)?;
     Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
 }
 
@@ -264,20 +264,20 @@ fn snapshot(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, PyAny>, &'s
 #[pyfunction]
 fn restore(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = assigned.py();
-    backends::restore(&texts_and_values(assigned)?, site::if_traced(py)).into_python(py)
+    backends::restore(&texts_and_values(assigned)?, site::if_traced(py)).into_py_result(py)
 }
 
 /// The same, and nothing where exactly these are assigned already.
 #[pyfunction]
 fn install(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = assigned.py();
-    backends::install(&texts_and_values(assigned)?, site::if_traced(py)).into_python(py)
+    backends::install(&texts_and_values(assigned)?, site::if_traced(py)).into_py_result(py)
 }
 
 /// Drops whatever is assigned for the process.
 #[pyfunction]
 fn reset(py: Python<'_>) -> PyResult<()> {
-    backends::reset(site::if_traced(py)).into_python(py)
+    backends::reset(site::if_traced(py)).into_py_result(py)
 }
 
 /// How often a flag of the process has changed.
@@ -323,6 +323,6 @@ fn get_float32_matmul_precision() -> &'static str {
 #[pyfunction]
 fn set_float32_matmul_precision(precision: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = precision.py();
-    let precision = MatmulPrecision::of(&given(precision)?).into_python(py)?;
-    precision.set(site::if_traced(py)).into_python(py)
+    let precision = MatmulPrecision::of(&given(precision)?).into_py_result(py)?;
+    precision.set(site::if_traced(py)).into_py_result(py)
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use interlock::Error;
+use interlock::accelerator;
 use interlock::libraries::{self, Library, OpenMpRuntime, Packages, Status, VerboseLibrary};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -11,7 +12,7 @@ use pyo3::types::{PyInt, PyList, PyString, PyType};
 
 use super::convert::shown;
 use crate::detached::detached_with_environment;
-use crate::errors::{IntoPython, exception};
+use crate::errors::{IntoPyResult, exception};
 use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -35,7 +36,7 @@ fn library_names() -> Vec<&'static str> {
 #[pyfunction]
 fn library_is_available(py: Python<'_>, name: &str) -> PyResult<bool> {
     let library = named(py, name)?;
-    detached_with_environment(py, || library.is_available()).into_python(py)
+    detached_with_environment(py, || library.is_available()).into_py_result(py)
 }
 
 /// Whether a library is in this process, whoever loaded it.
@@ -50,7 +51,7 @@ fn library_is_loaded(py: Python<'_>, name: &str) -> PyResult<bool> {
 #[pyfunction]
 fn library_version(py: Python<'_>, name: &str) -> PyResult<Option<u64>> {
     let library = named(py, name)?;
-    let version = detached_with_environment(py, || library.version()).into_python(py)?;
+    let version = detached_with_environment(py, || library.version()).into_py_result(py)?;
     Ok(version.and_then(|version| version.number))
 }
 
@@ -61,7 +62,7 @@ type Description = (&'static str, &'static str, Option<OsString>, Option<&'stati
 #[pyfunction]
 fn find_library(py: Python<'_>, name: &str) -> PyResult<Description> {
     let library = named(py, name)?;
-    detached_with_environment(py, || describe(library)).into_python(py)
+    detached_with_environment(py, || describe(library)).into_py_result(py)
 }
 
 /// Loads a library, from `path` if that is given, and tells what is known of it then.
@@ -76,7 +77,7 @@ fn load_library(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<D
         };
         describe(library)
     };
-    detached_with_environment(py, load).into_python(py)
+    detached_with_environment(py, load).into_py_result(py)
 }
 
 fn describe(library: &Library) -> interlock::Result<Description> {
@@ -94,7 +95,7 @@ fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, OsString, Option<u32>)>
 
 /// The library of this name, told where Python's packages are now.
 fn named(py: Python<'_>, name: &str) -> PyResult<&'static Library> {
-    let library = libraries::find(name).into_python(py)?;
+    let library = libraries::find(name).into_py_result(py)?;
     tell_packages(py);
     Ok(library)
 }
@@ -146,7 +147,7 @@ impl VerboseScope {
         let Some(library) = VerboseLibrary::named(name) else {
             let names = [VerboseLibrary::Mkl, VerboseLibrary::OneDnn].map(VerboseLibrary::name);
             let (allowed, given) = (names.join(" or "), format!("{name:?}"));
-            return Err(exception(py, &Error::Argument { name: "name", given, allowed }));
+            return Err(exception(py, &accelerator::Error::Argument { name: "name", given, allowed }));
         };
         let (name, allowed) = (library.operation().to_owned(), library.allowed());
         // A bool is an int here as in PyTorch: what this argument says is whether.
@@ -154,7 +155,7 @@ impl VerboseScope {
             return Err(exception(py, &Error::FlagType { name, given: shown(level)?, allowed }));
         };
         match whole::int64(number) {
-            Some(level) => libraries::VerboseScope::new(library, level).into_python(py).map(VerboseScope),
+            Some(level) => libraries::VerboseScope::new(library, level).into_py_result(py).map(VerboseScope),
             // It does not fit into 64 bits.
             None => Err(exception(py, &Error::FlagValue { name, given: shown(level)?, allowed })),
         }
@@ -164,7 +165,7 @@ impl VerboseScope {
     fn enter(&self, py: Python<'_>) -> PyResult<()> {
         // Where its packages are is told before each search.
         named(py, self.0.library().name())?;
-        detached_with_environment(py, || self.0.enter()).into_python(py)
+        detached_with_environment(py, || self.0.enter()).into_py_result(py)
     }
 
     /// Ends what this scope began last.

@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 
 use super::names::Names;
 use super::{convert, names};
-use crate::errors::raised;
+use crate::errors::new_exception;
 use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 
 /// The flags of one owner.
@@ -302,7 +302,7 @@ fn refuse_to_replace(
         return Ok(());
     };
     let message = format!("{shown} is {what} and cannot be {verb}{cure}");
-    Err(raised(owner.py(), "UnknownFlagError", message))
+    Err(new_exception(owner.py(), "UnknownFlagError", message))
 }
 
 /// Whether an object of a module of flags is itself a module or object of flags, or the cache of cuFFT's plans.
@@ -345,7 +345,7 @@ fn unknown(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
     let near = backends::suggest(name, public).or_else(|| elsewhere(name));
     let advice = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
     let message = format!("{} has no flag {name:?}{advice}", place(owner)?);
-    Ok(raised(owner.py(), "UnknownFlagError", message))
+    Ok(new_exception(owner.py(), "UnknownFlagError", message))
 }
 
 /// The owner as a program names it.

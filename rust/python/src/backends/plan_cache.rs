@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::convert::given;
 use crate::accelerator::Device;
 use crate::detached::detached;
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan_cache_index, module)?)?;
@@ -22,10 +22,10 @@ fn cache_of(device: &Bound<'_, PyAny>) -> PyResult<PlanCache> {
     let py = device.py();
     if let Ok(device) = device.cast::<Device>() {
         let device = device.get().core;
-        return detached(py, || PlanCache::of(device)).into_python(py);
+        return detached(py, || PlanCache::of(device)).into_py_result(py);
     }
     let named = given(device)?.into_owned();
-    detached(py, || PlanCache::named(&named)).into_python(py)
+    detached(py, || PlanCache::named(&named)).into_py_result(py)
 }
 
 /// The index of a cuda device that is there.
@@ -37,7 +37,7 @@ fn plan_cache_index(device: &Bound<'_, PyAny>) -> PyResult<u8> {
 /// The index of the current cuda device.
 #[pyfunction]
 fn current_plan_cache_index(py: Python<'_>) -> PyResult<u8> {
-    Ok(detached(py, PlanCache::current).into_python(py)?.index())
+    Ok(detached(py, PlanCache::current).into_py_result(py)?.index())
 }
 
 /// How many plans it holds.
@@ -55,7 +55,7 @@ fn plan_cache_max_size(device: &Bound<'_, PyAny>) -> PyResult<u64> {
 /// Says how many plans it keeps at most.
 #[pyfunction]
 fn set_plan_cache_max_size(device: &Bound<'_, PyAny>, plans: &Bound<'_, PyAny>) -> PyResult<()> {
-    cache_of(device)?.set_max_size(&given(plans)?).into_python(device.py())
+    cache_of(device)?.set_max_size(&given(plans)?).into_py_result(device.py())
 }
 
 /// Drops the plans that it holds.

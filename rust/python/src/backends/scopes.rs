@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::convert::{given, named_values, object};
 use crate::autograd::decorated;
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 use crate::{site, trace};
 
 /// For `copy` and `pickle`: a class, and what to call it with.
@@ -28,7 +28,7 @@ impl FlagScope {
         let purpose = if copied { Purpose::Copied } else { Purpose::Named };
         let mut scope = FlagScopeBuilder::new(purpose, values.len());
         for (attribute, given) in named_values(values)? {
-            scope.add(attribute, &given).into_python(py)?;
+            scope.add(attribute, &given).into_py_result(py)?;
         }
         Ok(FlagScope(scope.build(site::if_traced(py))))
     }
@@ -79,7 +79,7 @@ impl FlagArguments {
     #[pyo3(signature = (*names))]
     fn new(py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
         let attributes: interlock::Result<_> = names.iter().map(|name| backends::find(name)).collect();
-        Ok(FlagArguments(attributes.into_python(py)?))
+        Ok(FlagArguments(attributes.into_py_result(py)?))
     }
 
     /// Returns a scope of these values, one for each flag; None leaves a flag undecided.
@@ -92,7 +92,7 @@ impl FlagArguments {
         }
         let mut scope = FlagScopeBuilder::new(Purpose::WholeModule, self.0.len());
         for (attribute, value) in self.0.iter().zip(values).filter(|(_, value)| !value.is_none()) {
-            scope.add(attribute, &given(&value)?).into_python(py)?;
+            scope.add(attribute, &given(&value)?).into_py_result(py)?;
         }
         Ok(FlagScope(scope.build(site::if_traced(py))))
     }

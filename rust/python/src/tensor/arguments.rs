@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 use super::dtype::DType;
 use super::{Tensor, numpy, room};
 use crate::accelerator;
-use crate::errors::raised;
+use crate::errors::new_exception;
 use crate::whole;
 
 pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
@@ -25,7 +25,7 @@ pub(super) fn wrong_type(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> 
 /// The exception for an int that int64 cannot hold.
 fn too_large(what: &str, given: &Bound<'_, PyInt>) -> PyErr {
     let message = format!("{what} must be an int that int64 can hold, got {}", whole::text(given));
-    raised(given.py(), "ArgumentError", message)
+    new_exception(given.py(), "ArgumentError", message)
 }
 
 /// A bool, float or int of Python.

@@ -8,10 +8,10 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use super::arguments::integer;
 use super::dtype;
-use super::errors::OrRaise;
 use super::gradients::Node;
 use super::{Tensor, call, run, weight};
 use crate::accelerator::{Device, parse};
+use crate::errors::IntoPyResult;
 
 /// What makes a tensor again: the function and its arguments.
 type Parts<'py> =
@@ -121,12 +121,12 @@ impl Tensor {
     /// How often the memory was changed in place. Inference tensors do not count: RuntimeError.
     #[getter]
     fn _version(&self, py: Python<'_>) -> PyResult<u32> {
-        self.0.version().or_raise(py)
+        self.0.version().into_py_result(py)
     }
 
     /// Overwrites the version.
     fn _set_version(&self, py: Python<'_>, version: u32) -> PyResult<()> {
-        self.0.set_version(version).or_raise(py)
+        self.0.set_version(version).into_py_result(py)
     }
 
     /// Whether it was made in inference mode.
@@ -142,20 +142,20 @@ impl Tensor {
 
     #[setter]
     fn set_requires_grad(&self, py: Python<'_>, value: bool) -> PyResult<()> {
-        self.0.set_requires_grad(value).or_raise(py)
+        self.0.set_requires_grad(value).into_py_result(py)
     }
 
     /// Sets `requires_grad` and returns the tensor itself.
     #[pyo3(signature = (requires_grad = true))]
     fn requires_grad_(slf: Bound<'_, Self>, requires_grad: bool) -> PyResult<Bound<'_, Self>> {
-        slf.get().0.set_requires_grad(requires_grad).or_raise(slf.py())?;
+        slf.get().0.set_requires_grad(requires_grad).into_py_result(slf.py())?;
         Ok(slf)
     }
 
     /// Whether no recorded operation made it.
     #[getter]
     fn is_leaf(&self, py: Python<'_>) -> PyResult<bool> {
-        self.0.is_leaf().or_raise(py)
+        self.0.is_leaf().into_py_result(py)
     }
 
     /// The gradient that backward passes have accumulated, or None. Deleting it sets None.
@@ -173,7 +173,7 @@ impl Tensor {
 
     #[deleter]
     fn delete_grad(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.set_grad(None).or_raise(py)
+        self.0.set_grad(None).into_py_result(py)
     }
 
     #[setter]
@@ -182,18 +182,18 @@ impl Tensor {
             Ok(grad) => Ok(grad.get().0.clone()),
             Err(_) => Err(PyTypeError::new_err("grad must be a Tensor or None")),
         });
-        self.0.set_grad(grad.transpose()?).or_raise(py)
+        self.0.set_grad(grad.transpose()?).into_py_result(py)
     }
 
     /// The node of the operation that made it, or None.
     #[getter]
     fn grad_fn(&self, py: Python<'_>) -> PyResult<Option<Node>> {
-        Ok(self.0.grad_fn().or_raise(py)?.map(Node::of))
+        Ok(self.0.grad_fn().into_py_result(py)?.map(Node::of))
     }
 
     /// Keeps the gradient of a result in `grad` as well; leaves do that anyway.
     fn retain_grad(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.retain_grad().or_raise(py)
+        self.0.retain_grad().into_py_result(py)
     }
 
     /// Whether `retain_grad` was called.
@@ -253,6 +253,7 @@ fn one_or_all<'py>(
     let wrong = || interlock_tensor::Error::Dimension { op: "size", dim, ndim: values.len() };
     let from_end = i64::try_from(values.len()).unwrap_or(i64::MAX);
     let counted = if dim < 0 { dim.saturating_add(from_end) } else { dim };
-    let value = usize::try_from(counted).ok().and_then(|at| values.get(at)).ok_or_else(wrong).or_raise(py)?;
+    let value =
+        usize::try_from(counted).ok().and_then(|at| values.get(at)).ok_or_else(wrong).into_py_result(py)?;
     Ok(value.into_pyobject(py)?.into_any())
 }

@@ -8,15 +8,15 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::errors::OrRaise;
 use super::{Tensor, call, weight};
+use crate::errors::IntoPyResult;
 
 #[pymethods]
 impl Tensor {
     /// Return a leaf with the same memory and `requires_grad`, without history and without a gradient.
     fn __copy__(&self, py: Python<'_>) -> PyResult<Tensor> {
         let copy = call(py, 0, || Ok(self.0.detach()))?;
-        copy.set_requires_grad(self.0.requires_grad()).or_raise(py)?;
+        copy.set_requires_grad(self.0.requires_grad()).into_py_result(py)?;
         Ok(Tensor(copy))
     }
 
@@ -32,7 +32,7 @@ impl Tensor {
         if let Some(known) = memo.get_item(key)? {
             return Ok(known.get_item(0)?.cast_into::<Self>()?);
         }
-        if !source.is_leaf().or_raise(py)? {
+        if !source.is_leaf().into_py_result(py)? {
             return Err(PyRuntimeError::new_err(
                 "deepcopy(): the tensor must be a leaf, got the result of an operation; detach() it first",
             ));
@@ -45,12 +45,12 @@ impl Tensor {
             source.strides(),
             source.storage_offset(),
         );
-        let copy = copy.or_raise(py)?;
-        copy.set_requires_grad(source.requires_grad()).or_raise(py)?;
+        let copy = copy.into_py_result(py)?;
+        copy.set_requires_grad(source.requires_grad()).into_py_result(py)?;
         if let Some(grad) = source.grad() {
             let grad = Bound::new(py, Tensor(grad))?;
             let grad = py.import("copy")?.call_method1("deepcopy", (grad, memo))?.cast_into::<Self>()?;
-            copy.set_grad(Some(grad.get().0.clone())).or_raise(py)?;
+            copy.set_grad(Some(grad.get().0.clone())).into_py_result(py)?;
         }
         let copy = Bound::new(py, Tensor(copy))?;
         // The source is held as well, so that no other tensor gets its identity while the memo lives.

@@ -11,8 +11,8 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use super::arguments::{dtype, integers, one_or_more, place, scalar, shape, wrong_type};
 use super::dtype::DType;
-use super::errors::OrRaise;
 use super::{Tensor, data, numpy};
+use crate::errors::IntoPyResult;
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
@@ -39,9 +39,9 @@ fn made(
     requires_grad: bool,
     make: impl FnOnce() -> Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
-    let tensor = detached(py, make).or_raise(py)?;
+    let tensor = detached(py, make).into_py_result(py)?;
     if requires_grad {
-        tensor.set_requires_grad(true).or_raise(py)?;
+        tensor.set_requires_grad(true).into_py_result(py)?;
     }
     Ok(Tensor(tensor))
 }
@@ -92,7 +92,8 @@ fn as_tensor<'py>(
     } else {
         data::from_data(data, wanted)?
     };
-    let made = detached(py, || source.to((wanted.unwrap_or(source.dtype()), place), false)).or_raise(py)?;
+    let made =
+        detached(py, || source.to((wanted.unwrap_or(source.dtype()), place), false)).into_py_result(py)?;
     match data.cast::<Tensor>() {
         Ok(tensor) if made.is(&tensor.get().0) => Ok(tensor.clone()),
         _ => Bound::new(py, Tensor(made)),
@@ -308,6 +309,6 @@ fn _rebuild(
 ) -> PyResult<Tensor> {
     let shape = self::shape(&one_or_more("shape", shape)?)?;
     let place = place(device, false, Place::Cpu)?;
-    let tensor = data::from_bytes(bytes.as_bytes(), dtype.0, &shape).or_raise(bytes.py())?;
+    let tensor = data::from_bytes(bytes.as_bytes(), dtype.0, &shape).into_py_result(bytes.py())?;
     made(bytes.py(), requires_grad, || tensor.to((tensor.dtype(), place), false))
 }

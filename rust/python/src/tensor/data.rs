@@ -8,11 +8,11 @@ use crate::detached::detached;
 use pyo3::types::{PyByteArray, PyBytes, PyInt, PyList, PyString, PyTuple};
 
 use super::arguments::{Plain, type_name};
-use super::errors::{OrRaise, exception};
 use super::numbers::item;
 use super::numpy;
 use super::{Tensor, call, room, weight};
-use crate::errors::raised;
+use crate::errors::new_exception;
+use crate::errors::{IntoPyResult, exception};
 use crate::whole;
 
 /// Lists nested deeper than this are taken for endless.
@@ -29,7 +29,7 @@ pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> Py
         let wanted = dtype.unwrap_or(source.dtype());
         let copy =
             detached(py, || if wanted == source.dtype() { source.copy() } else { source.cast(wanted) });
-        return copy.or_raise(py);
+        return copy.into_py_result(py);
     }
     if numpy::is_array(data)? {
         let shared = numpy::share(data)?;
@@ -37,7 +37,7 @@ pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> Py
         let copy = detached(py, || {
             if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) }
         });
-        return copy.or_raise(py);
+        return copy.into_py_result(py);
     }
     let mut nested =
         Nested { values: Vec::new(), shape: Vec::new(), kind: CoreDType::Bool, large: [const { None }; 2] };
@@ -107,7 +107,7 @@ impl Nested {
         match (dtype, beyond_int64, beyond_float64) {
             (CoreDType::Int64, Some(value), _) => {
                 let message = format!("{op}: data must be ints that int64 can hold, got {value}");
-                return Err(raised(py, "ArgumentError", message));
+                return Err(new_exception(py, "ArgumentError", message));
             }
             (CoreDType::Float32 | CoreDType::Float64, _, Some(value)) => {
                 let message = format!("{op}: data must be ints that float64 can hold, got {value}");
@@ -120,7 +120,7 @@ impl Nested {
         {
             return Err(exception(py, &Error::OutOfBounds { op, argument: "data", value, dtype }));
         }
-        self.converted(dtype).or_raise(py)
+        self.converted(dtype).into_py_result(py)
     }
 
     fn converted(&self, dtype: CoreDType) -> Result<CoreTensor> {

@@ -12,8 +12,8 @@ use crate::detached::detached;
 use pyo3::types::{PyInt, PyIterator, PyTuple};
 
 use super::arguments::wrong_type;
-use super::errors::OrRaise;
 use super::{Tensor, room};
+use crate::errors::IntoPyResult;
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
@@ -189,7 +189,7 @@ fn backward(
         let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::backward(&request, inputs.as_deref())
     })
-    .or_raise(py)
+    .into_py_result(py)
 }
 
 /// The gradients of `outputs` by `inputs`, as a tuple; nothing is added to any `grad`.
@@ -227,9 +227,9 @@ fn grad<'py>(
         let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::grad(&request, &inputs, allow_unused)
     });
-    let found = found.or_raise(py)?.into_iter().zip(&inputs).map(|(gradient, input)| {
+    let found = found.into_py_result(py)?.into_iter().zip(&inputs).map(|(gradient, input)| {
         let gradient = match gradient {
-            None if materialize_grads => Some(zeros(input, create_graph).or_raise(py)?),
+            None if materialize_grads => Some(zeros(input, create_graph).into_py_result(py)?),
             other => other,
         };
         gradient.map(Tensor).into_pyobject(py)

@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use super::arguments::{Plain, integer, type_name, wrong_type};
-use super::errors::{OrRaise, exception};
 use super::{Tensor, call, data, numbers, room, run, weight};
-use crate::errors::raised;
+use crate::errors::new_exception;
+use crate::errors::{IntoPyResult, exception};
 use crate::whole;
 
 /// A bound of a slice; beyond 64 bits it is clamped, as Python does.
@@ -27,7 +27,7 @@ fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
 fn part(index: &Bound<'_, PyAny>) -> PyResult<Index> {
     if let Ok(truth) = index.cast::<PyBool>() {
         let truth = CoreTensor::full(&[], Scalar::Bool(truth.is_true()), CoreDType::Bool);
-        return truth.map(Index::Tensor).or_raise(index.py());
+        return truth.map(Index::Tensor).into_py_result(index.py());
     }
     if index.is_none() {
         return Ok(Index::New);
@@ -45,8 +45,11 @@ fn part(index: &Bound<'_, PyAny>) -> PyResult<Index> {
     if index.is_instance_of::<PyList>() || index.hasattr("__array_interface__")? {
         let tensor = data::from_data(index, None)?;
         // An empty list holds no floating-point numbers, it holds no indices.
-        let tensor =
-            if tensor.numel() == 0 { tensor.cast(CoreDType::Int64).or_raise(index.py())? } else { tensor };
+        let tensor = if tensor.numel() == 0 {
+            tensor.cast(CoreDType::Int64).into_py_result(index.py())?
+        } else {
+            tensor
+        };
         return one_or_many(index.py(), tensor);
     }
     if index.is_instance_of::<PyInt>() || index.hasattr("__index__")? {
@@ -108,7 +111,7 @@ fn assigned(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> 
     let number = number.scalar("value").map_err(|error| {
         // PyTorch raises ValueError here and OverflowError elsewhere.
         if error.is_instance_of::<PyOverflowError>(py) {
-            raised(py, "ArgumentError", format!("{op}: {}", error.value(py)))
+            new_exception(py, "ArgumentError", format!("{op}: {}", error.value(py)))
         } else {
             error
         }
@@ -116,7 +119,7 @@ fn assigned(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> 
     if !number.fits(dtype) {
         return Err(exception(py, &Error::OutOfBounds { op, argument: "value", value: number, dtype }));
     }
-    CoreTensor::full(&[], number, dtype).or_raise(py)
+    CoreTensor::full(&[], number, dtype).into_py_result(py)
 }
 
 #[pymethods]

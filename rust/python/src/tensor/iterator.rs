@@ -7,7 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::Tensor;
-use super::errors::IntoTensor;
+use crate::errors::IntoPyResult;
 
 /// The parts of a tensor along its first dimension, each a view that is made when it is asked for.
 #[pyclass(frozen, module = "interlock")]
@@ -33,7 +33,11 @@ impl TensorIterator {
         if place % BETWEEN_SIGNALS == BETWEEN_SIGNALS - 1 {
             py.check_signals()?;
         }
-        self.tensor.select(0, i64::try_from(place).unwrap_or(i64::MAX)).into_tensor(py).map(Some)
+        self.tensor
+            .select(0, i64::try_from(place).unwrap_or(i64::MAX))
+            .map(Tensor)
+            .into_py_result(py)
+            .map(Some)
     }
 
     fn __length_hint__(&self) -> usize {

@@ -23,9 +23,9 @@ use interlock_tensor::{Tensor as CoreTensor, check_memory};
 use pyo3::prelude::*;
 
 use crate::detached::detached;
+use crate::errors::IntoPyResult;
 use crate::submodule::submodule;
 use crate::trace;
-use errors::OrRaise;
 
 /// From so many elements on, other threads may run while an operation works.
 const LONG: usize = 4096;
@@ -58,9 +58,9 @@ fn call<T: Send>(
     weight: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
-    check_memory().or_raise(py)?;
+    check_memory().into_py_result(py)?;
     let result = if weight >= LONG { detached(py, operation) } else { operation() };
-    result.or_raise(py)
+    result.into_py_result(py)
 }
 
 /// Runs an operation as [`call`] does.

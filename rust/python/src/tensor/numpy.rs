@@ -15,8 +15,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::arguments::type_name;
-use super::errors::OrRaise;
 use super::{Tensor, run, weight};
+use crate::errors::IntoPyResult;
 use crate::py_buffer::PyBuffer;
 
 /// The type of the elements of a buffer, if tensors have it.
@@ -98,12 +98,12 @@ pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     // last element ends `bytes` further on; the buffer keeps the memory valid. That no thread writes while an
     // operation runs is the program's duty, as among arrays.
     let storage = unsafe { Storage::foreign(Block::foreign(pointer, bytes, Device::CPU, Box::new(buffer))) };
-    CoreTensor::from_storage(storage, dtype, &shape, &strides, 0).or_raise(py)
+    CoreTensor::from_storage(storage, dtype, &shape, &strides, 0).into_py_result(py)
 }
 
 /// A contiguous tensor with the elements of a buffer.
 fn copied(py: Python<'_>, buffer: &PyBuffer, dtype: CoreDType, shape: &[usize]) -> PyResult<CoreTensor> {
-    let tensor = CoreTensor::zeros(shape, dtype).or_raise(py)?;
+    let tensor = CoreTensor::zeros(shape, dtype).into_py_result(py)?;
     if tensor.numel().checked_mul(dtype.size()) != Some(buffer.bytes()) {
         return Err(PyBufferError::new_err(
             "the array exports a buffer whose length is not that of its shape",

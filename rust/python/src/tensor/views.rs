@@ -6,16 +6,16 @@ use pyo3::types::{PyBool, PyTuple};
 
 use super::arguments::{integer, integers, one_or_more, place, shape};
 use super::dtype::DType;
-use super::errors::{IntoTensor, OrRaise};
 use super::{Tensor, run, weight};
 use crate::accelerator::parse;
+use crate::errors::IntoPyResult;
 
 #[pymethods]
 impl Tensor {
     /// The same memory in another shape; one size may be -1. Raises where a copy would be needed.
     #[pyo3(signature = (*shape))]
     fn view(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.view(&integers("shape", shape)?).into_tensor(shape.py())
+        self.0.view(&integers("shape", shape)?).map(Tensor).into_py_result(shape.py())
     }
 
     /// The same elements in another shape: a view where possible, else a copy.
@@ -32,48 +32,48 @@ impl Tensor {
 
     /// Two dimensions exchanged, as a view.
     fn transpose(&self, dim0: &Bound<'_, PyAny>, dim1: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        self.0.transpose(integer("dim0", dim0)?, integer("dim1", dim1)?).into_tensor(dim0.py())
+        self.0.transpose(integer("dim0", dim0)?, integer("dim1", dim1)?).map(Tensor).into_py_result(dim0.py())
     }
 
     /// Dimensions in another order, as a view.
     #[pyo3(signature = (*dims))]
     fn permute(&self, dims: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.permute(&integers("dims", dims)?).into_tensor(dims.py())
+        self.0.permute(&integers("dims", dims)?).map(Tensor).into_py_result(dims.py())
     }
 
     /// A matrix transposed, as a view; a tensor of fewer dimensions stays as it is.
     fn t(&self, py: Python<'_>) -> PyResult<Tensor> {
-        self.0.t().into_tensor(py)
+        self.0.t().map(Tensor).into_py_result(py)
     }
 
     /// The dimensions in reverse order, as a view.
     #[getter(T)]
     fn reversed(&self, py: Python<'_>) -> PyResult<Tensor> {
         let order: Vec<i64> = (0i64..).take(self.0.ndim()).collect();
-        self.0.permute(&order.into_iter().rev().collect::<Vec<_>>()).into_tensor(py)
+        self.0.permute(&order.into_iter().rev().collect::<Vec<_>>()).map(Tensor).into_py_result(py)
     }
 
     /// A dimension of size 1 put in at `dim`, as a view.
     fn unsqueeze(&self, dim: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        self.0.unsqueeze(integer("dim", dim)?).into_tensor(dim.py())
+        self.0.unsqueeze(integer("dim", dim)?).map(Tensor).into_py_result(dim.py())
     }
 
     /// Dimensions of size 1 left out: all, or `dim` if its size is 1. A view.
     #[pyo3(signature = (dim = None))]
     fn squeeze(&self, py: Python<'_>, dim: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
         let dim = dim.map(|dim| integer("dim", dim)).transpose()?;
-        self.0.squeeze(dim).into_tensor(py)
+        self.0.squeeze(dim).map(Tensor).into_py_result(py)
     }
 
     /// Dimensions of size 1 repeated without a copy; -1 keeps a size.
     #[pyo3(signature = (*sizes))]
     fn expand(&self, sizes: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.expand(&integers("sizes", sizes)?).into_tensor(sizes.py())
+        self.0.expand(&integers("sizes", sizes)?).map(Tensor).into_py_result(sizes.py())
     }
 
     /// The part at one index of a dimension, as a view without that dimension.
     fn select(&self, dim: &Bound<'_, PyAny>, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        self.0.select(integer("dim", dim)?, integer("index", index)?).into_tensor(dim.py())
+        self.0.select(integer("dim", dim)?, integer("index", index)?).map(Tensor).into_py_result(dim.py())
     }
 
     /// A view of the memory with these sizes and strides, counted in elements.
@@ -89,7 +89,7 @@ impl Tensor {
         let offset = storage_offset.map(|offset| integer("storage_offset", offset)).transpose()?;
         let offset = offset.map(|offset| shape(&[offset])).transpose()?;
         let offset = offset.and_then(|offset| offset.first().copied());
-        self.0.as_strided(&sizes, &strides, offset).into_tensor(size.py())
+        self.0.as_strided(&sizes, &strides, offset).map(Tensor).into_py_result(size.py())
     }
 
     /// The elements as another type, or on another device: `to(dtype)`, `to(device)`, `to(device, dtype)`
@@ -112,7 +112,7 @@ impl Tensor {
         let (names, switches) = (args.len() - switches, switches);
         if names > 2 || switches > 2 {
             let error = Error::Count { what: "arguments of to", given: args.len(), needed: 2 };
-            return Err(error).or_raise(slf.py());
+            return Err(error).into_py_result(slf.py());
         }
         for argument in args.iter().take(names) {
             if let Ok(other) = argument.cast::<Tensor>() {

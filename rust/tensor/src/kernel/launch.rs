@@ -79,7 +79,7 @@ fn queue<T: Element, A: Element, B: Element>(
 }
 
 fn reach(op: &'static str, storage: &Arc<Storage>, stream: &Stream) -> Result<Reach> {
-    let refused = || interlock::Error::Unsupported { operation: op, device: storage.device() };
+    let refused = || interlock::accelerator::Error::Unsupported { operation: op, device: storage.device() };
     Ok(storage.reach(stream)?.ok_or_else(refused)?)
 }
 

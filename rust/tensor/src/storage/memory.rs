@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock::Error;
+use interlock::accelerator::Error;
 use interlock::accelerator::memory::{Block, CpuAllocator, DeviceMemory, PinnedMemory};
 use interlock::accelerator::{Device, DeviceType, Stream, current_stream};
 

@@ -108,7 +108,7 @@ impl Storage {
     /// Fails for memory of a device in a process that was forked from the one that made it.
     pub(crate) fn of_this_process(&self) -> Result<&Memory> {
         if self.is_on_device() && self.generation != fork::generation() {
-            return Err(interlock::Error::Forked { what: "a Tensor on a device" }.into());
+            return Err(interlock::accelerator::Error::Forked { what: "a Tensor on a device" }.into());
         }
         Ok(&self.memory)
     }

@@ -10,8 +10,8 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-pub(crate) use loom::hint::spin_loop;
-pub(crate) use loom::thread::yield_now;
+pub use loom::hint::spin_loop;
+pub use loom::thread::yield_now;
 
 loom::lazy_static! {
     static ref EXECUTION: Execution = Execution::begin();
@@ -42,7 +42,7 @@ impl Execution {
 
 /// To be called first in every execution, before there is a second thread.
 #[cfg(test)]
-pub(crate) fn begin_execution() {
+pub fn begin_execution() {
     _ = EXECUTION.number;
 }
 
@@ -82,13 +82,13 @@ impl Place {
 
 /// The word of loom holds the distance from the initial value, so that all words can begin as 0.
 #[derive(Default)]
-pub(crate) struct AtomicU64 {
+pub struct AtomicU64 {
     initial: u64,
     place: Place,
 }
 
 impl AtomicU64 {
-    pub(crate) const fn new(initial: u64) -> Self {
+    pub const fn new(initial: u64) -> Self {
         AtomicU64 { initial, place: Place::new() }
     }
 
@@ -104,30 +104,30 @@ impl AtomicU64 {
         value.wrapping_sub(self.initial)
     }
 
-    pub(crate) fn load(&self, ordering: Ordering) -> u64 {
+    pub fn load(&self, ordering: Ordering) -> u64 {
         self.held(self.word().load(ordering))
     }
 
     /// An exchange, because loom leaves a store and another thread's exchange unordered: a thread would then
     /// read again what it has overwritten. Two things that a store may do are not modelled for it: to come
     /// earlier among the writes of its word than one that was made before it, and to end a release sequence.
-    pub(crate) fn store(&self, value: u64, ordering: Ordering) {
+    pub fn store(&self, value: u64, ordering: Ordering) {
         self.swap(value, ordering);
     }
 
-    pub(crate) fn swap(&self, value: u64, ordering: Ordering) -> u64 {
+    pub fn swap(&self, value: u64, ordering: Ordering) -> u64 {
         self.held(self.word().swap(self.distance(value), ordering))
     }
 
-    pub(crate) fn fetch_add(&self, amount: u64, ordering: Ordering) -> u64 {
+    pub fn fetch_add(&self, amount: u64, ordering: Ordering) -> u64 {
         self.held(self.word().fetch_add(amount, ordering))
     }
 
-    pub(crate) fn fetch_sub(&self, amount: u64, ordering: Ordering) -> u64 {
+    pub fn fetch_sub(&self, amount: u64, ordering: Ordering) -> u64 {
         self.held(self.word().fetch_sub(amount, ordering))
     }
 
-    pub(crate) fn compare_exchange(
+    pub fn compare_exchange(
         &self,
         expected: u64,
         value: u64,
@@ -148,52 +148,52 @@ impl fmt::Debug for AtomicU64 {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct AtomicBool(AtomicU64);
+pub struct AtomicBool(AtomicU64);
 
 impl AtomicBool {
-    pub(crate) const fn new(initial: bool) -> Self {
+    pub const fn new(initial: bool) -> Self {
         AtomicBool(AtomicU64::new(initial as u64))
     }
 
-    pub(crate) fn load(&self, ordering: Ordering) -> bool {
+    pub fn load(&self, ordering: Ordering) -> bool {
         self.0.load(ordering) != 0
     }
 
-    pub(crate) fn store(&self, value: bool, ordering: Ordering) {
+    pub fn store(&self, value: bool, ordering: Ordering) {
         self.0.store(u64::from(value), ordering);
     }
 
-    pub(crate) fn swap(&self, value: bool, ordering: Ordering) -> bool {
+    pub fn swap(&self, value: bool, ordering: Ordering) -> bool {
         self.0.swap(u64::from(value), ordering) != 0
     }
 }
 
 /// Every access is one of a cell of loom, which fails where two are not ordered.
-pub(crate) struct UnsafeCell<T> {
+pub struct UnsafeCell<T> {
     place: Place,
     value: std::cell::UnsafeCell<T>,
 }
 
 impl<T> UnsafeCell<T> {
-    pub(crate) const fn new(value: T) -> Self {
+    pub const fn new(value: T) -> Self {
         UnsafeCell { place: Place::new(), value: std::cell::UnsafeCell::new(value) }
     }
 
-    pub(crate) fn get_mut(&mut self) -> &mut T {
+    pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 
-    pub(crate) fn with<R>(&self, action: impl FnOnce(*const T) -> R) -> R {
+    pub fn with<R>(&self, action: impl FnOnce(*const T) -> R) -> R {
         self.place.among(&EXECUTION.cells).with(|_| action(self.value.get()))
     }
 
-    pub(crate) fn with_mut<R>(&self, action: impl FnOnce(*mut T) -> R) -> R {
+    pub fn with_mut<R>(&self, action: impl FnOnce(*mut T) -> R) -> R {
         self.place.among(&EXECUTION.cells).with_mut(|_| action(self.value.get()))
     }
 }
 
 /// A thread-local of one thread: none once the thread has dropped it.
-pub(crate) struct Local<T>(Rc<RefCell<Option<Rc<T>>>>);
+pub struct Local<T>(Rc<RefCell<Option<Rc<T>>>>);
 
 type Drops = RefCell<Vec<Box<dyn FnOnce()>>>;
 
@@ -202,7 +202,7 @@ loom::thread_local! {
 }
 
 impl<T: 'static> Local<T> {
-    pub(crate) fn new(value: T) -> Self {
+    pub fn new(value: T) -> Self {
         let local = Rc::new(RefCell::new(Some(Rc::new(value))));
         if std::mem::needs_drop::<T>() {
             let dropped = local.clone();
@@ -215,28 +215,28 @@ impl<T: 'static> Local<T> {
 /// Drops the thread-locals of this thread. Loom does it too late, when the thread has been joined, and all
 /// at once, so that no destructor can read those that have none.
 #[cfg(test)]
-pub(crate) fn end_thread() {
+pub fn end_thread() {
     while let Some(end) = DROPS.with(|drops| drops.borrow_mut().pop()) {
         end();
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct AccessError;
+pub struct AccessError;
 
-pub(crate) struct LocalKey<T: 'static>(&'static loom::thread::LocalKey<Local<T>>);
+pub struct LocalKey<T: 'static>(&'static loom::thread::LocalKey<Local<T>>);
 
 impl<T: 'static> LocalKey<T> {
-    pub(crate) const fn new(key: &'static loom::thread::LocalKey<Local<T>>) -> Self {
+    pub const fn new(key: &'static loom::thread::LocalKey<Local<T>>) -> Self {
         LocalKey(key)
     }
 
     #[allow(clippy::expect_used, reason = "as in the standard library")]
-    pub(crate) fn with<R>(&self, action: impl FnOnce(&T) -> R) -> R {
+    pub fn with<R>(&self, action: impl FnOnce(&T) -> R) -> R {
         self.try_with(action).expect("a thread-local that is not dropped yet")
     }
 
-    pub(crate) fn try_with<R>(&self, action: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
+    pub fn try_with<R>(&self, action: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         let value = self.0.with(|local| local.0.borrow().clone());
         value.map(|value| action(&value)).ok_or(AccessError)
     }
@@ -252,4 +252,4 @@ macro_rules! local_keys {
         };
     )+};
 }
-pub(crate) use local_keys as thread_local;
+pub use local_keys as thread_local;

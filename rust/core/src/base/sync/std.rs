@@ -1,29 +1,29 @@
 //! What production is made of: the standard library.
 
-pub(crate) use std::hint::spin_loop;
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64};
-pub(crate) use std::thread::yield_now;
-pub(crate) use std::thread_local;
+pub use std::hint::spin_loop;
+pub use std::sync::atomic::{AtomicBool, AtomicU64};
+pub use std::thread::yield_now;
+pub use std::thread_local;
 
 /// A cell that is reached through a closure, as loom's is.
-pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {
-    pub(crate) const fn new(value: T) -> Self {
+    pub const fn new(value: T) -> Self {
         UnsafeCell(std::cell::UnsafeCell::new(value))
     }
 
-    pub(crate) fn get_mut(&mut self) -> &mut T {
+    pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut()
     }
 
     #[inline(always)]
-    pub(crate) fn with<R>(&self, action: impl FnOnce(*const T) -> R) -> R {
+    pub fn with<R>(&self, action: impl FnOnce(*const T) -> R) -> R {
         action(self.0.get())
     }
 
     #[inline(always)]
-    pub(crate) fn with_mut<R>(&self, action: impl FnOnce(*mut T) -> R) -> R {
+    pub fn with_mut<R>(&self, action: impl FnOnce(*mut T) -> R) -> R {
         action(self.0.get())
     }
 }

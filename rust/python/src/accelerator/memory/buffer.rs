@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use interlock::Error;
+use interlock::accelerator::Error;
 use interlock::accelerator::memory::DeviceMemory;
 use interlock::accelerator::{Device as CoreDevice, Stream as CoreStream};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
@@ -14,7 +14,7 @@ use crate::accelerator::device::{self, Device};
 use crate::accelerator::integer::{self, integer};
 use crate::accelerator::stream::{self, Stream};
 use crate::detached::detached;
-use crate::errors::{IntoPython, exception, raised};
+use crate::errors::{IntoPyResult, exception, new_exception};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Buffer>()
@@ -68,7 +68,7 @@ impl Buffer {
     /// The bytes. Fails for a buffer that was closed.
     pub(super) fn memory(&self, py: Python<'_>) -> PyResult<DeviceMemory> {
         let memory = self.with(|state| state.memory.clone());
-        memory.ok_or_else(|| raised(py, "BufferClosedError", "the Buffer was closed".to_owned()))
+        memory.ok_or_else(|| new_exception(py, "BufferClosedError", "the Buffer was closed".to_owned()))
     }
 
     /// The same, with a view that keeps the buffer open.
@@ -120,7 +120,7 @@ impl Buffer {
             Some(stream) => DeviceMemory::on(stream, nbytes),
             None => DeviceMemory::new(device, nbytes),
         });
-        memory.into_python(py).map(Buffer::of)
+        memory.into_py_result(py).map(Buffer::of)
     }
 
     /// How many bytes there are.
@@ -138,7 +138,7 @@ impl Buffer {
     /// The stream that they were allocated for; None once that has gone.
     #[getter]
     fn stream(&self, py: Python<'_>) -> PyResult<Option<Stream>> {
-        Ok(self.memory(py)?.stream().into_python(py)?.map(Stream::of))
+        Ok(self.memory(py)?.stream().into_py_result(py)?.map(Stream::of))
     }
 
     /// Whether it was closed.
@@ -196,7 +196,7 @@ impl Buffer {
         let allowed = "0 or more";
         let start = integer(start, "start of a slice of a Buffer", allowed)?;
         let stop = integer::optional(stop, "stop of a slice of a Buffer", allowed)?;
-        memory.slice(start..stop.unwrap_or(memory.bytes())).into_python(py).map(Buffer::of)
+        memory.slice(start..stop.unwrap_or(memory.bytes())).into_py_result(py).map(Buffer::of)
     }
 
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -216,7 +216,7 @@ impl Buffer {
             return Err(exception(py, &error));
         }
         let start = within.start.unsigned_abs();
-        memory.slice(start..start + within.slicelength).into_python(py).map(Buffer::of)
+        memory.slice(start..start + within.slicelength).into_py_result(py).map(Buffer::of)
     }
 
     /// Says that work on `stream` uses the bytes, which interlock did not queue there: once they are free, nobody
@@ -224,7 +224,7 @@ impl Buffer {
     fn record_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
         let (memory, stream) = (self.memory(py)?, stream::taken(stream)?);
-        detached(py, || memory.record_stream(&stream)).into_python(py)
+        detached(py, || memory.record_stream(&stream)).into_py_result(py)
     }
 
     /// Gives the bytes back now, also while others refer to this buffer; with a stream, nobody gets them before what
@@ -235,7 +235,7 @@ impl Buffer {
         let stream = stream::optional(stream)?;
         let Some(memory) = self.with(|state| state.memory.clone()) else { return Ok(()) };
         if let Some(stream) = stream {
-            detached(py, || memory.record_stream(&stream)).into_python(py)?;
+            detached(py, || memory.record_stream(&stream)).into_py_result(py)?;
         }
         let taken = self.with(|state| match state.views {
             0 => Ok(state.memory.take()),

@@ -12,7 +12,7 @@ use super::buffer::Buffer;
 use crate::accelerator::integer::integer;
 use crate::accelerator::stream;
 use crate::detached::{detached, wait};
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 use crate::py_buffer::PyBuffer;
 use crate::released::Released;
 
@@ -90,7 +90,7 @@ pub(super) fn copy_(
     let (to, from) = (end_of(destination, true)?, end_of(source, false)?);
     let stream = stream::optional(stream)?;
     let queued_on =
-        detached(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_python(py)?;
+        detached(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_py_result(py)?;
     if non_blocking { Ok(()) } else { wait(py, || queued_on.waiting().map(Some)) }
 }
 
@@ -108,5 +108,5 @@ pub(super) fn fill_(
     let value = integer(value, "the value of accelerator.memory.fill_", "0 to 255")?;
     let stream = stream::optional(stream)?;
     let memory = buffer.get().memory(py)?;
-    detached(py, || memory.fill(value, stream.as_ref())).into_python(py)
+    detached(py, || memory.fill(value, stream.as_ref())).into_py_result(py)
 }

@@ -4,8 +4,7 @@ use std::ffi::c_int;
 use std::ptr::NonNull;
 
 use interlock::accelerator::memory::{self, DeviceMemory, End};
-use interlock::accelerator::{DeviceType, Stream as CoreStream, current_stream};
-use interlock::{Error, Result};
+use interlock::accelerator::{DeviceType, Error, Result, Stream as CoreStream, current_stream};
 use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -15,7 +14,7 @@ use super::buffer::Buffer;
 use super::dlpack;
 use crate::accelerator::integer;
 use crate::detached::{detached, wait};
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 
 /// The numbers of DLPack for the memory of the processor and of NVIDIA's devices.
 const CPU: i32 = 1;
@@ -26,7 +25,7 @@ const DEFAULT_STREAM: u64 = 1;
 
 /// Waits until all that is queued and uses the bytes has been done.
 fn wait_for_streams(py: Python<'_>, memory: &DeviceMemory) -> PyResult<()> {
-    for waiting in detached(py, || memory.waiting()).into_python(py)? {
+    for waiting in detached(py, || memory.waiting()).into_py_result(py)? {
         wait(py, || Ok(Some(waiting)))?;
     }
     Ok(())
@@ -55,9 +54,9 @@ fn copied(py: Python<'_>, original: &DeviceMemory) -> PyResult<DeviceMemory> {
     let copy = || {
         let made = DeviceMemory::new(Some(original.device()), original.bytes())?;
         memory::copy(&End::Device(made.clone()), &End::Device(original.clone()), None, false)?;
-        Ok(made)
+        Ok::<_, Error>(made)
     };
-    detached(py, copy).into_python(py)
+    detached(py, copy).into_py_result(py)
 }
 
 /// Sees to it that whoever takes the bytes comes after what is queued: the processor waits, another stream is held
@@ -76,7 +75,7 @@ fn put_in_order(py: Python<'_>, memory: &DeviceMemory, stream: Option<i64>) -> P
         return match stream {
             None => wait_for_streams(py, memory),
             Some(other) => {
-                Err(refused(other, "None, or -1 for no wait, for memory of the processor")).into_python(py)
+                Err(refused(other, "None, or -1 for no wait, for memory of the processor")).into_py_result(py)
             }
         };
     }
@@ -86,7 +85,7 @@ fn put_in_order(py: Python<'_>, memory: &DeviceMemory, stream: Option<i64>) -> P
             .ok()
             .filter(|handle| *handle != 0)
             .ok_or_else(|| refused(given, "None, -1, 1, 2 or the handle of a stream"))
-            .into_python(py)?,
+            .into_py_result(py)?,
     };
     let hold_back = || {
         // SAFETY: DLPack has the consumer pass a stream of its own on this device, which it keeps during the call. The
@@ -94,7 +93,7 @@ fn put_in_order(py: Python<'_>, memory: &DeviceMemory, stream: Option<i64>) -> P
         let stream = unsafe { CoreStream::external(Some(memory.device()), handle, None)? };
         hold_back(&stream, memory)
     };
-    detached(py, hold_back).into_python(py)
+    detached(py, hold_back).into_py_result(py)
 }
 
 #[pymethods]
@@ -185,7 +184,7 @@ impl Buffer {
             hold_back(&stream, &memory)?;
             stream.handle()
         };
-        let handle = detached(py, in_order).into_python(py)?.native;
+        let handle = detached(py, in_order).into_py_result(py)?.native;
         let told = PyDict::new(py);
         told.set_item("shape", (memory.bytes(),))?;
         told.set_item("typestr", "|u1")?;

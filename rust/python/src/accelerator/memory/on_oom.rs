@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use interlock::Error;
+use interlock::accelerator::Error;
 use interlock::accelerator::memory::{self, OutOfMemory, Registration as Asked};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::PyTypeError;

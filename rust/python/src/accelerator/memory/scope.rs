@@ -11,7 +11,7 @@ use pyo3::types::PyTuple;
 use crate::accelerator::device;
 use crate::autograd::decorated;
 use crate::detached::detached;
-use crate::errors::IntoPython;
+use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scope>()
@@ -47,7 +47,7 @@ impl Scope {
 
     fn counted(&self, py: Python<'_>) -> PyResult<ScopeStatistics> {
         match self.with(|counts| counts.open.last().map(|(_, open)| open.clone()).ok_or(counts.last)) {
-            Ok(open) => detached(py, || open.statistics()).into_python(py),
+            Ok(open) => detached(py, || open.statistics()).into_py_result(py),
             Err(last) => Ok(last),
         }
     }
@@ -91,7 +91,7 @@ impl Scope {
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let (py, scope) = (slf.py(), slf.get());
-        let opened = detached(py, || CoreScope::open(scope.device)).into_python(py)?;
+        let opened = detached(py, || CoreScope::open(scope.device)).into_py_result(py)?;
         scope.with(|counts| counts.open.push((thread::current().id(), Arc::new(opened))));
         Ok(slf)
     }

@@ -1,0 +1,81 @@
+//! How many devices there are, asked without starting the driver wherever that is possible: where it has been
+//! started, no forked child can use it.
+
+use interlock_core::base::env;
+
+use super::api;
+use super::errors::check;
+use super::nvml::{self, Silence};
+use super::probe;
+use super::status::DriverStatus;
+use super::visible::{self, visible};
+
+/// How many devices a start of the driver would show to this process, or why it can't be used.
+pub(super) fn count() -> Result<u32, DriverStatus> {
+    match probe::look() {
+        DriverStatus::Found { .. } if probe::start_is_known() => count_by_starting(),
+        DriverStatus::Found { .. } => count_without_starting(),
+        status => Err(status.clone()),
+    }
+}
+
+/// Like [`count`], but `None` where the library would have to be loaded, NVML asked or the driver started; 0 where the
+/// driver can't be used.
+pub(super) fn count_at_once() -> Option<u32> {
+    match probe::looked_already()? {
+        DriverStatus::Found { .. } if probe::start_is_known() => Some(count_by_starting().unwrap_or(0)),
+        DriverStatus::Found { .. } => None,
+        _ => Some(0),
+    }
+}
+
+fn count_without_starting() -> Result<u32, DriverStatus> {
+    match nvml::gpus() {
+        Err(Silence::Refused(nvml::NO_PERMISSION)) => Err(DriverStatus::NotPermitted),
+        Err(Silence::Refused(nvml::DRIVER_NOT_LOADED)) => Err(DriverStatus::NotLoaded),
+        Err(Silence::Path(error)) => Err(DriverStatus::PathOfNvml { error: error.to_string() }),
+        // It is missing in many containers, and does not know every device that is part of a processor.
+        Err(_) => count_by_starting(),
+        Ok(gpus) if gpus.is_empty() => count_by_starting(),
+        Ok(gpus) => {
+            let variable = env::read_lossy(env::VISIBLE_DEVICES);
+            match (visible(variable.as_deref(), &gpus).len(), variable) {
+                (0, Some(variable)) => Err(DriverStatus::Hidden { variable }),
+                (count, _) => some(u32::try_from(count).ok()),
+            }
+        }
+    }
+}
+
+/// The driver's own answer. No child that is forked from now on can use it.
+pub(super) fn count_by_starting() -> Result<u32, DriverStatus> {
+    match probe::start() {
+        // Counting is what every driver can; an error after a good start is a device that is gone.
+        DriverStatus::Ready { .. } => {
+            let mut count = 0;
+            // SAFETY: the pointer is valid.
+            let counted = check(unsafe { api::cuDeviceGetCount(&raw mut count) });
+            some(counted.ok().and_then(|()| u32::try_from(count).ok()))
+        }
+        status => Err(status.clone()),
+    }
+}
+
+fn some(count: Option<u32>) -> Result<u32, DriverStatus> {
+    count.filter(|count| *count > 0).ok_or(DriverStatus::NoDevice)
+}
+
+/// What `CUDA_VISIBLE_DEVICES` says now, if the driver read something else of it when this process started it.
+pub(super) fn changed_too_late() -> Option<String> {
+    let at_start = probe::variable_at_start()?;
+    let now = visible::variable();
+    let shown = |value: &Option<_>| value.as_ref().map_or("not set".to_owned(), |text| format!("{text:?}"));
+    (now != *at_start).then(|| {
+        format!(
+            "{} is {} now, which comes too late: it was {} when NVIDIA's driver was started, which read it then",
+            env::VISIBLE_DEVICES,
+            shown(&now),
+            shown(at_start)
+        )
+    })
+}

@@ -1,0 +1,90 @@
+//! PyTorch's text: `key:value,key:value`, with lists in brackets. Blanks around its words don't matter; of a key that
+//! is given twice the later value holds.
+
+use std::fmt;
+use std::str::FromStr;
+
+use interlock_core::base::suggest::suggest;
+
+use super::keys::{AllocatorConfig, KEYS, Key};
+use crate::{Error, Result};
+
+impl FromStr for AllocatorConfig {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut config = AllocatorConfig::default();
+        for entry in entries(text)? {
+            let (name, word) = entry.split_once(':').map_or((entry, ""), |(name, word)| (name, word.trim()));
+            find(name.trim())?.read(&mut config, word)?;
+        }
+        config.check()?;
+        Ok(config)
+    }
+}
+
+/// The parts between the commas that stand in no brackets; after the last of them may be nothing.
+fn entries(text: &str) -> Result<Vec<&str>> {
+    let mut is_in_list = false;
+    for symbol in text.chars() {
+        match symbol {
+            '[' | ']' if is_in_list == (symbol == '[') => {
+                return Err(misspelt(text, "each [ closed by one ]"));
+            }
+            '[' | ']' => is_in_list = !is_in_list,
+            _ => {}
+        }
+    }
+    if is_in_list {
+        return Err(misspelt(text, "each [ closed by one ]"));
+    }
+    let separates = |symbol| match symbol {
+        '[' | ']' => {
+            is_in_list = symbol == '[';
+            false
+        }
+        symbol => symbol == ',' && !is_in_list,
+    };
+    let mut parts: Vec<_> = text.split(separates).map(str::trim).collect();
+    if parts.last().is_some_and(|last| last.is_empty()) {
+        parts.pop();
+    }
+    match parts.iter().any(|part| part.is_empty()) {
+        true => Err(misspelt(text, "a key and a value before each comma")),
+        false => Ok(parts),
+    }
+}
+
+fn misspelt(text: &str, allowed: &str) -> Error {
+    Error::Argument { name: NAME, given: format!("{text:?}"), allowed: allowed.to_owned() }
+}
+
+/// What a message calls the text.
+const NAME: &str = "the configuration of the allocator";
+
+fn find(name: &str) -> Result<&'static Key> {
+    let keys = || KEYS.iter().filter(|key| key.is_in_text());
+    keys().find(|key| key.name() == name).ok_or_else(|| {
+        let known: Vec<_> = keys().map(Key::name).collect();
+        let near = suggest(name, known.iter().copied());
+        let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
+        let allowed = format!("the keys {}{near}", known.join(", "));
+        Error::Argument { name: NAME, given: format!("{name:?}"), allowed }
+    })
+}
+
+/// The text: what differs from the defaults, in the order of the keys.
+impl fmt::Display for AllocatorConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let default = AllocatorConfig::default();
+        let mut comma = "";
+        for key in KEYS.iter().filter(|key| key.is_in_text()) {
+            let value = key.value(self);
+            if value != key.value(&default) {
+                write!(f, "{comma}{}:{value}", key.name())?;
+                comma = ",";
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! The cache of pinned memory on host drivers of their own.
+
+mod failures;
+mod reuse;
+mod sizes;
+
+use std::sync::{Mutex, mpsc};
+use std::time::Duration;
+
+use super::options::PinnedOptions;
+use super::*;
+use crate::driver::Work;
+use crate::host::{Faults, HostDriver, HostOptions};
+
+/// An accelerator that is not the one in use, so that a test has it for itself.
+struct Home {
+    home: &'static Accelerator,
+    faults: Faults,
+}
+
+/// Work waits for it until it is dropped.
+struct Latch(#[expect(dead_code, reason = "it is there to be dropped")] mpsc::Sender<()>);
+
+impl Home {
+    fn new() -> Self {
+        Self::with(PinnedOptions::default())
+    }
+
+    fn with(options: PinnedOptions) -> Self {
+        let faults = Faults::new();
+        let options_of_driver = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
+        let driver = HostDriver::new(options_of_driver).unwrap();
+        driver.start().unwrap();
+        let home: &Accelerator = Box::leak(Box::new(Accelerator::new(driver)));
+        let mut pinned = home.pinned().lock();
+        // No configuration of the process comes later.
+        (pinned.configured, pinned.books.options) = (u64::MAX, options);
+        drop(pinned);
+        Home { home, faults }
+    }
+
+    fn memory(&self, bytes: usize) -> PinnedMemory {
+        PinnedMemory::of(self.home, bytes).unwrap()
+    }
+
+    fn stream(&self, device: u8) -> Stream {
+        self.home.exclusive_stream(device, 0).unwrap()
+    }
+
+    /// What is queued on the stream next is not done before the latch is dropped.
+    fn block(&self, stream: &Stream) -> Latch {
+        let (latch, gate) = mpsc::channel();
+        let gate = Mutex::new(gate);
+        let wait = move || {
+            let waited = gate.lock().unwrap().recv_timeout(Duration::from_secs(60));
+            assert_eq!(waited, Err(mpsc::RecvTimeoutError::Disconnected), "nobody dropped the latch");
+            Ok(())
+        };
+        stream.launch(Work::new("wait", wait)).unwrap();
+        Latch(latch)
+    }
+
+    fn empty(&self) {
+        self.home.pinned().empty(self.home.driver_for("a test").unwrap());
+    }
+
+    fn counted(&self) -> HostStatistics {
+        self.home.pinned().lock().books.statistics
+    }
+
+    /// Bytes that the driver has given.
+    fn taken(&self) -> u64 {
+        self.faults.live_objects().unwrap().pinned_bytes
+    }
+
+    fn is_held(&self, pointer: NonNull<u8>) -> bool {
+        self.home.pinned().lock().books.is_held(pointer.as_ptr() as u64)
+    }
+}

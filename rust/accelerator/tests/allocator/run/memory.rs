@@ -1,0 +1,192 @@
+//! What the program has of memory, and what that holds.
+
+use std::ops::Range;
+
+use interlock_accelerator::Error;
+use interlock_accelerator::driver::DeviceIndex;
+use interlock_accelerator::memory::{self, DeviceMemory, End};
+use interlock_accelerator::{PoolId, Stream, Work};
+
+use super::{Run, key};
+use crate::allocator::segment::{KIB, StreamKey};
+
+/// Memory that the program has, which holds a number of its own.
+pub(super) struct Live {
+    pub(super) number: u64,
+    pub(super) memory: DeviceMemory,
+    pub(super) owner: StreamKey,
+    pub(super) pool: Option<PoolId>,
+    /// Whether the number has been written, and not only recorded.
+    pub(super) is_written: bool,
+}
+
+/// Memory that was freed, and may still be written by streams that latches hold back.
+pub(super) struct Lingering {
+    pub(super) bytes: Range<u64>,
+    pub(super) device: DeviceIndex,
+    /// The stream whose later work may use it, and the latch that holds that back.
+    pub(super) owner: (StreamKey, Option<u64>),
+    pub(super) others: Vec<u64>,
+}
+
+/// What is written and looked at of memory: all of a little, and of much the ends and the middle.
+fn samples(bytes: usize) -> Vec<Range<usize>> {
+    let sample = 4 * KIB;
+    if bytes <= 4 * sample {
+        return Vec::from([Range { start: 0, end: bytes }]);
+    }
+    vec![0..sample, bytes / 2..bytes / 2 + sample, bytes - sample..bytes]
+}
+
+fn value_of(number: u64) -> u8 {
+    (number % 251) as u8 + 1
+}
+
+/// Looks whether memory of the processor holds a number everywhere.
+fn look(address: u64, bytes: usize, number: u64) -> Result<(), String> {
+    for sample in samples(bytes) {
+        let pointer = std::ptr::with_exposed_provenance::<u8>(address as usize + sample.start);
+        // SAFETY: the memory is in use, or freed in the order of the stream that looks; nobody writes it now.
+        let found = unsafe { std::slice::from_raw_parts(pointer, sample.len()) };
+        if let Some(other) = found.iter().find(|byte| **byte != value_of(number)) {
+            return Err(format!("allocation {number}: {} was overwritten with {other}", value_of(number)));
+        }
+    }
+    Ok(())
+}
+
+impl Run<'_> {
+    pub(super) fn allocate(&mut self, slot: usize, bytes: usize) {
+        let stream = self.stream(slot);
+        let key = key(&stream);
+        if bytes > 0 && self.model.clone().allocate(key, bytes).retried {
+            self.open_all();
+        }
+        let memory = DeviceMemory::on(&stream, bytes);
+        if bytes == 0 {
+            assert_eq!(memory.unwrap().address().0, 0);
+            return;
+        }
+        let served = self.model.allocate(key, bytes);
+        let memory = match memory {
+            Ok(memory) if served.taken => memory,
+            Err(Error::OutOfMemory(told)) if !served.taken => {
+                let cache = told.cache.unwrap();
+                let device = &self.model.devices[usize::from(key.0)];
+                assert_eq!((told.requested, cache.stream, cache.limit), (bytes, key.1, device.limit));
+                assert_eq!((cache.reserved, cache.largest_free), (device.reserved(), device.kept().0));
+                return;
+            }
+            other => panic!("the model says {served:?}, and here is {other:?}"),
+        };
+        let number = self.model.requests;
+        let device = &mut self.model.devices[usize::from(key.0)];
+        let used = &device.used[&number];
+        let segment = device.segments.get_mut(&used.segment).unwrap();
+        if segment.base == 0 {
+            segment.base = memory.address().0;
+        }
+        assert_eq!(memory.address().0, segment.base + used.offset as u64, "another place than the model's");
+        let pool = segment.pool;
+        let range = memory.address().0..memory.address().0 + bytes as u64;
+        self.check_unused(key, &range);
+        let mut live = Live { number, memory, owner: key, pool, is_written: false };
+        self.fill(&mut live, &stream);
+        self.live.push(live);
+        self.finish(slot);
+    }
+
+    /// No memory is handed out that somebody has, or that work still uses which was queued.
+    pub(super) fn check_unused(&self, stream: StreamKey, range: &Range<u64>) {
+        let overlaps = |device, other: &Range<u64>| {
+            device == stream.0 && range.start < other.end && other.start < range.end
+        };
+        for live in self.live.iter().chain(&self.scratch) {
+            let start = live.memory.address().0;
+            assert!(!overlaps(live.owner.0, &(start..start + live.memory.bytes() as u64)));
+        }
+        for lingering in
+            self.lingering.iter().filter(|lingering| overlaps(lingering.device, &lingering.bytes))
+        {
+            let is_used = |latch: &u64| !self.model.streams.is_over(Some(*latch));
+            assert!(!lingering.others.iter().any(is_used), "another stream still uses it");
+            let (owner, latch) = lingering.owner;
+            assert!(owner == stream || !latch.as_ref().is_some_and(is_used), "its stream still uses it");
+        }
+    }
+
+    /// Writes its number on a stream of its device.
+    pub(super) fn fill(&self, live: &mut Live, stream: &Stream) {
+        for sample in samples(live.memory.bytes()) {
+            let part = live.memory.slice(sample).unwrap();
+            part.fill(value_of(live.number), Some(stream)).unwrap();
+        }
+        let is_recorded = self.is_capturing(key(stream));
+        let runs_first = key(stream) == live.owner || self.model.streams.mark(key(stream)).is_none();
+        live.is_written |= !is_recorded && runs_first;
+    }
+
+    pub(super) fn use_on(&mut self, which: usize, slot: usize) {
+        let stream = self.stream(slot);
+        // What a graph owns from then on is freed only when it goes: that is no matter of the allocator.
+        if self.is_capturing(key(&stream)) && !self.is_of_capture(&self.live[which]) {
+            return;
+        }
+        let (owner, number) = (self.live[which].owner, self.live[which].number);
+        // It would come before what the owner has queued, which may still use the memory for what it was before.
+        if owner != key(&stream) && self.model.streams.mark(owner).is_some() {
+            return;
+        }
+        self.model.use_on(owner.0, number, key(&stream));
+        if owner.0 == key(&stream).0 {
+            let mut live = self.live.swap_remove(which);
+            self.fill(&mut live, &stream);
+            self.live.push(live);
+        } else {
+            let (scratch, live) = (&self.scratch[slot], &self.live[which]);
+            let bytes = live.memory.bytes().min(scratch.memory.bytes());
+            let [to, from] = [scratch, live].map(|end| End::Device(end.memory.slice(0..bytes).unwrap()));
+            memory::copy(&to, &from, Some(&stream), false).unwrap();
+            self.model.use_on(key(&stream).0, scratch.number, key(&stream));
+        }
+        self.finish(slot);
+    }
+
+    pub(super) fn free(&mut self, live: Live) {
+        let (address, bytes, number) = (live.memory.address().0, live.memory.bytes(), live.number);
+        let used = &self.model.devices[usize::from(live.owner.0)].used[&number];
+        let others = used.used_on.iter().filter_map(|stream| self.model.streams.mark(*stream)).collect();
+        let own = self.model.streams.mark(live.owner);
+        let range = address..address + bytes as u64;
+        self.lingering.push(Lingering {
+            bytes: range,
+            device: live.owner.0,
+            owner: (live.owner, own),
+            others,
+        });
+        let owner = self.streams.iter().flatten().find(|stream| key(stream) == live.owner);
+        match owner.filter(|_| own.is_some() && live.is_written) {
+            Some(owner) => {
+                let wrong = self.wrong.clone();
+                let look = move || {
+                    wrong.lock().unwrap().extend(look(address, bytes, number).err());
+                    Ok(())
+                };
+                owner.launch(Work::new("look", look)).unwrap();
+            }
+            None if live.is_written => assert_eq!(look(address, bytes, number), Ok(())),
+            None => {}
+        }
+        drop(live.memory);
+        self.model.release(live.owner.0, number);
+    }
+
+    /// Whether memory comes from the pool of what is being captured, for the stream that captures.
+    pub(super) fn is_of_capture(&self, live: &Live) -> bool {
+        let used = &self.model.devices[usize::from(live.owner.0)].used[&live.number];
+        let segment = &self.model.devices[usize::from(live.owner.0)].segments[&used.segment];
+        let is_used = segment.is_open() && segment.going.is_none();
+        is_used
+            && self.model.capture.map(|(stream, pool)| (stream, Some(pool))) == Some((live.owner, live.pool))
+    }
+}

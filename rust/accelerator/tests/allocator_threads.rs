@@ -1,0 +1,156 @@
+//! Threads that allocate, use and free memory of the same streams: nobody gets what another has.
+//!
+//! Each thread fills what it allocates with a number of its own, on the stream that it allocated for or on another,
+//! which waits for the first. What is copied back holds that number. Memory goes to other threads, which look again
+//! and free it.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod allocator;
+mod rig;
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use allocator::counting;
+use allocator::segment::{KIB, MIB};
+use interlock_accelerator::Error;
+use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
+use interlock_accelerator::memory::{self, DeviceMemory, End, HostMemory};
+use interlock_accelerator::{Device, Stream, use_driver};
+use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestRng};
+
+const THREADS: usize = 8;
+const ROUNDS: usize = 200;
+const MINUTE: Duration = Duration::from_secs(60);
+const SIZES: [usize; 8] = [1, 512, 5000, 64 * KIB, 300 * KIB, MIB, MIB + 1, 3 * MIB];
+/// So much of large memory is written and looked at.
+const MOST: usize = 64 * KIB;
+
+/// What a thread leaves to the others.
+struct Left {
+    memory: DeviceMemory,
+    value: u8,
+}
+
+/// The end of the memory, where it meets its neighbour, or all of a little.
+fn part(memory: &DeviceMemory) -> DeviceMemory {
+    memory.slice(memory.bytes().saturating_sub(MOST)..memory.bytes()).unwrap()
+}
+
+/// Copies it back on a stream that waits for nothing else, and looks.
+fn holds(memory: &DeviceMemory, value: u8, stream: &Stream) -> bool {
+    let part = part(memory);
+    let keep: Arc<Vec<_>> = Arc::new((0..part.bytes()).map(|_| AtomicU8::new(!value)).collect());
+    // SAFETY: the keeper owns the bytes, which nobody reads before the copy is over.
+    let host = unsafe { HostMemory::new(keep.as_ptr().cast(), keep.len(), keep.clone()) };
+    let queued = memory::copy(&End::Host(host), &End::Device(part), Some(stream), true).unwrap();
+    queued.synchronize().unwrap();
+    keep.iter().all(|byte| byte.load(Ordering::Relaxed) == value)
+}
+
+struct Worker<'a> {
+    number: usize,
+    draw: TestRng,
+    streams: &'a [Stream],
+    left: &'a Mutex<Vec<Left>>,
+}
+
+impl Worker<'_> {
+    fn below(&mut self, limit: usize) -> usize {
+        self.draw.random_range(0..limit)
+    }
+
+    /// Fills new memory, perhaps on another stream, and leaves it to somebody.
+    fn allocate(&mut self) {
+        let (stream, other) = (self.below(self.streams.len()), self.below(self.streams.len()));
+        let [stream, other] = [stream, other].map(|place| &self.streams[place]);
+        let bytes = SIZES[self.below(SIZES.len())];
+        let memory = match DeviceMemory::on(stream, bytes) {
+            Ok(memory) => memory,
+            Err(Error::OutOfMemory(_)) => return,
+            Err(other) => panic!("{other}"),
+        };
+        let value = (self.number * 31 + self.below(31)) as u8;
+        if stream != other {
+            // What had the memory before may still be queued.
+            other.wait_stream(stream).unwrap();
+        }
+        part(&memory).fill(value, Some(other)).unwrap();
+        match self.below(3) {
+            // Freed while it is being filled.
+            0 => drop(memory),
+            1 => {
+                assert!(holds(&memory, value, other), "somebody has written to it");
+                self.leave(memory, value);
+            }
+            _ => {
+                other.synchronize().unwrap();
+                self.leave(memory, value);
+            }
+        }
+    }
+
+    fn leave(&mut self, memory: DeviceMemory, value: u8) {
+        let mut left = self.left.lock().unwrap();
+        left.push(Left { memory, value });
+        let place = self.draw.random_range(0..left.len());
+        let taken = (left.len() > 40).then(|| left.swap_remove(place));
+        drop(left);
+        taken.into_iter().for_each(|taken| self.free(taken));
+    }
+
+    /// Looks at what another thread has left, on any stream, and frees it.
+    fn free(&mut self, Left { memory, value }: Left) {
+        let stream = &self.streams[self.draw.random_range(0..self.streams.len())];
+        assert!(holds(&memory, value, stream), "somebody has written to it");
+        if self.draw.random_range(0..2) == 0 {
+            memory.record_stream(&self.streams[0]).unwrap();
+        }
+    }
+
+    fn round(&mut self) {
+        match self.below(200) {
+            0 => memory::empty_cache().unwrap(),
+            1 => drop(memory::statistics(Some(self.streams[0].device())).unwrap()),
+            _ => self.allocate(),
+        }
+    }
+}
+
+#[test]
+fn threads_that_share_streams_never_get_the_same_memory() {
+    let faults = Faults::new();
+    let options = HostOptions { devices: 1, memory: 160 * MIB as u64, faults: faults.clone() };
+    use_driver(HostDriver::new(options).unwrap()).unwrap();
+    let device: Device = "host:0".parse().unwrap();
+    let streams: Vec<_> = (0..4).map(|_| Stream::exclusive(Some(device), 0).unwrap()).collect();
+    let (left, started) = (Mutex::new(Vec::new()), Instant::now());
+    thread::scope(|threads| {
+        for number in 0..THREADS {
+            let draw = TestRng::from_seed(RngAlgorithm::ChaCha, &[number as u8; 32]);
+            let mut worker = Worker { number, draw, streams: &streams, left: &left };
+            threads.spawn(move || {
+                if !allocator::is_long() {
+                    return (0..ROUNDS).for_each(|_| worker.round());
+                }
+                while started.elapsed() < MINUTE {
+                    worker.round();
+                }
+            });
+        }
+    });
+    for Left { memory, value } in left.into_inner().unwrap() {
+        assert!(holds(&memory, value, &streams[1]));
+    }
+    drop(streams);
+    memory::empty_cache().unwrap();
+    let statistics = memory::statistics(Some(device)).unwrap();
+    assert!(counting::is_empty(&statistics), "{:?}", statistics.named());
+    assert!(statistics.allocation.all.allocated > 0);
+    assert_eq!(faults.live_objects().unwrap().bytes, 0);
+}

@@ -1,0 +1,109 @@
+//! Memory on devices and the streams that use it, and questions that start no driver. One process, one driver: what
+//! uses the namespace is one test.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use interlock_accelerator::Error;
+use interlock_accelerator::host::{HostDriver, HostOptions};
+use interlock_accelerator::memory::{self, DeviceMemory, Limit, Scope};
+use interlock_accelerator::{self as accelerator, CaptureMode, Device, Graph, Stream, Work};
+
+/// Work that goes on until the sender goes.
+fn held() -> (Work, mpsc::Sender<()>) {
+    let (sender, receiver) = mpsc::channel();
+    let receiver = std::sync::Mutex::new(receiver);
+    let work = Work::new("held", move || {
+        let _ = receiver.lock().unwrap().recv();
+        Ok(())
+    });
+    (work, sender)
+}
+
+fn at_once(memory: &DeviceMemory) -> bool {
+    memory.waiting().unwrap().iter().all(|waiting| waiting.at_most(Duration::ZERO) == Ok(true))
+}
+
+#[test]
+fn memory_knows_its_streams_and_questions_start_no_driver() {
+    let host = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
+    accelerator::register_driver(host).unwrap();
+    let ninth: Device = "host:9".parse().unwrap();
+    assert_eq!((memory::limit(None), memory::cache_limit(None)), (Ok(None), Ok(None)));
+    for refused in [memory::limit(Some(ninth)), memory::cache_limit(Some(Device::CPU))] {
+        assert!(matches!(refused, Err(Error::NoSuchDevice { .. })));
+    }
+    let again = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
+    accelerator::use_driver(again).unwrap();
+
+    let [own, recorded, other] = [(); 3].map(|()| Stream::exclusive(None, 0).unwrap());
+    let memory = DeviceMemory::on(&own, 100).unwrap();
+    let default = accelerator::current_stream(None).unwrap();
+    assert!(memory.is_reached_by_processor());
+    assert_eq!(memory.stream(), Ok(Some(own.clone())));
+    memory.record_stream(&recorded).unwrap();
+    memory.record_stream(&own).unwrap();
+    let slice = memory.slice(10..20).unwrap();
+    assert_eq!(slice.streams(), Ok(vec![recorded.clone(), own.clone(), default]));
+
+    let (work, unrelated) = held();
+    other.launch(work).unwrap();
+    slice.waiting().unwrap().iter().for_each(|waiting| assert_eq!(waiting.at_most(Duration::MAX), Ok(true)));
+    let (work, latch) = held();
+    recorded.launch(work).unwrap();
+    assert!(!at_once(&slice));
+    drop(latch);
+    recorded.synchronize().unwrap();
+    assert!(at_once(&slice));
+
+    drop(own);
+    assert_eq!(memory.stream(), Ok(None));
+    assert!(!at_once(&memory), "without its stream all that the device has is awaited");
+    drop(unrelated);
+    accelerator::synchronize(None).unwrap();
+    assert!(at_once(&memory));
+    let elsewhere = Stream::exclusive(Some("host:1".parse().unwrap()), 0).unwrap();
+    let (work, latch) = held();
+    elsewhere.launch(work).unwrap();
+    memory.record_stream(&elsewhere).unwrap();
+    assert!(!at_once(&memory), "and all that others have which were recorded");
+    drop(latch);
+    elsewhere.synchronize().unwrap();
+    assert!(at_once(&memory));
+
+    assert_eq!(memory::set_limit(Some(Limit::Bytes(1 << 20)), None), Ok(None));
+    assert_eq!(memory::limit(None), Ok(Some(1 << 20)));
+    assert!(matches!(Scope::open(Some(ninth)), Err(Error::NoSuchDevice { .. })));
+    let told = DeviceMemory::new(None, 30 << 20).unwrap_err();
+    assert!(told.to_string().contains("set_limit"), "{told}");
+}
+
+#[test]
+fn a_graph_keeps_what_it_uses_of_an_earlier_capture_although_the_pool_has_the_same_id() {
+    // The other test may have chosen a driver like this in the same process.
+    let _ = accelerator::use_driver(
+        HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap(),
+    );
+    let stream = Stream::exclusive(None, 0).unwrap();
+    let _current = stream.guard().unwrap();
+    let graph = Graph::new(false).unwrap();
+    graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
+    let memory = DeviceMemory::on(&stream, 1000).unwrap();
+    graph.capture_end().unwrap();
+    graph.reset().unwrap();
+    graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
+    memory.fill(7, Some(&stream)).unwrap();
+    graph.capture_end().unwrap();
+    let device = memory.device();
+    let in_use = || memory::statistics(Some(device)).unwrap().allocation.all.current;
+    let before = in_use();
+    drop(memory);
+    assert_eq!(in_use(), before);
+    graph.replay().unwrap();
+    stream.synchronize().unwrap();
+    graph.reset().unwrap();
+    assert_eq!(in_use(), before - 1);
+}

@@ -1,0 +1,34 @@
+//! Graphs whose memory lies in segments that grow. One process, one configuration: this is one test.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
+use interlock_accelerator::memory::{self, AllocatorConfig, DeviceMemory};
+use interlock_accelerator::{CaptureMode, Graph, Stream, use_driver};
+
+#[test]
+fn the_memory_of_a_graph_that_goes_is_given_back_and_others_are_served() {
+    let faults = Faults::new();
+    let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
+    use_driver(HostDriver::new(options).unwrap()).unwrap();
+    memory::set_config(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }).unwrap();
+    let stream = Stream::exclusive(None, 0).unwrap();
+    for _ in 0..3 {
+        let graph = Graph::new(false).unwrap();
+        {
+            let _current = stream.guard().unwrap();
+            graph.capture_begin(None, CaptureMode::Relaxed).unwrap();
+            let memory = DeviceMemory::on(&stream, 5000).unwrap();
+            memory.fill(2, Some(&stream)).unwrap();
+            graph.capture_end().unwrap();
+            graph.replay().unwrap();
+        }
+        stream.synchronize().unwrap();
+        graph.reset().unwrap();
+        drop(DeviceMemory::on(&stream, 5000).unwrap());
+        memory::empty_cache().unwrap();
+        assert_eq!(memory::statistics(None).unwrap().reserved_bytes.all.current, 0);
+        assert_eq!(faults.live_objects().unwrap().bytes, 0);
+    }
+}

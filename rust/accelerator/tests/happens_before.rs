@@ -1,0 +1,215 @@
+//! What a program says to come before something does, whatever the program.
+//!
+//! Programs of launches, copies, records and waits are drawn. A model that knows only what streams and events
+//! mean works out which work comes before which. Every piece of work writes a cell of its own: a function first
+//! looks whether all cells are written that come before it, and a copy takes one of them. So nothing depends on
+//! how long anything takes.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod programs;
+mod rig;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use interlock_accelerator::driver::{
+    Address, Awaited, Copy, DeviceIndex, Driver, EventHandle, EventOptions, Keeper, Place, StreamHandle, Work,
+};
+use interlock_accelerator::host::{HostDriver, HostOptions};
+use programs::{EVENTS_PER_DEVICE, Effect, INPUT, MOST_STEPS, STREAMS, Step, device_of, model, program};
+use proptest::prelude::*;
+use rig::{Memory, Rig};
+
+/// A row of cells on each device, one for each step and one for the input.
+#[derive(Clone)]
+struct Cells([Arc<Memory>; 2]);
+
+impl Cells {
+    fn new(rig: &Rig) -> Self {
+        let cells = Cells([0, 1].map(|device| rig.memory(device, 8 * (MOST_STEPS + 1))));
+        cells.clear();
+        cells
+    }
+
+    fn address(&self, device: usize, place: usize) -> Address {
+        Address(self.0[device].address.0 + 8 * place as u64)
+    }
+
+    /// The memory of a host device is memory of this process.
+    fn cell(&self, device: usize, place: usize) -> &AtomicU64 {
+        let pointer = std::ptr::with_exposed_provenance_mut(self.address(device, place).0 as usize);
+        // SAFETY: the cell lies in memory that this owns, aligned to 8 bytes. Copies do not write it at the
+        // same time, or the driver is wrong and the test about to say so.
+        unsafe { AtomicU64::from_ptr(pointer) }
+    }
+
+    fn clear(&self) {
+        for device in [0, 1] {
+            (0..MOST_STEPS).for_each(|place| self.cell(device, place).store(0, Ordering::Relaxed));
+            self.cell(device, MOST_STEPS).store(INPUT, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A program that is being queued.
+struct Run<'a> {
+    rig: &'a Rig,
+    program: &'a [Step],
+    effects: Vec<Option<Effect>>,
+    cells: Cells,
+    streams: Vec<StreamHandle>,
+    events: Vec<EventHandle>,
+}
+
+impl<'a> Run<'a> {
+    fn new(rig: &'a Rig, program: &'a [Step]) -> Self {
+        let device = |place: usize, each: usize| (place / each) as DeviceIndex;
+        let event = |place| {
+            rig.driver.create_event(device(place, EVENTS_PER_DEVICE), EventOptions::default()).unwrap()
+        };
+        Run {
+            rig,
+            program,
+            effects: model(program),
+            cells: Cells::new(rig),
+            streams: (0..STREAMS).map(|place| rig.stream(device(place, 2))).collect(),
+            events: (0..2 * EVENTS_PER_DEVICE).map(event).collect(),
+        }
+    }
+
+    fn device_of_step(&self, place: usize) -> usize {
+        match self.program[place] {
+            Step::Launch { stream } | Step::Copy { stream, .. } => device_of(stream),
+            _ => 0,
+        }
+    }
+
+    /// Queues the program; without its waits if these are to be missed.
+    fn queue(&self, with_waits: bool) {
+        let driver = &self.rig.driver;
+        for (place, step) in self.program.iter().enumerate() {
+            match *step {
+                Step::Launch { stream } => driver.launch(self.streams[stream], self.work(place)).unwrap(),
+                Step::Copy { stream, .. } => self.copy(self.streams[stream], place),
+                Step::Record { stream, event } => {
+                    let event = self.events[device_of(stream) * EVENTS_PER_DEVICE + event];
+                    driver.record_event(event, self.streams[stream]).unwrap();
+                }
+                Step::Wait { stream, event } if with_waits => {
+                    driver.wait_event(self.streams[stream], self.events[event]).unwrap();
+                }
+                Step::Wait { .. } => {}
+            }
+        }
+    }
+
+    fn work(&self, place: usize) -> Work {
+        let effect = self.effects[place].clone().unwrap();
+        let cells = self.cells.clone();
+        let before: Vec<_> =
+            effect.before.iter().map(|before| (self.device_of_step(*before), *before)).collect();
+        let own = self.device_of_step(place);
+        Work::new("look", move || {
+            // So that streams change places in ever different ways.
+            (0..place * 7 % 5).for_each(|_| std::thread::yield_now());
+            for (device, before) in &before {
+                if cells.cell(*device, *before).load(Ordering::Relaxed) == 0 {
+                    return Err(format!("step {before} should have come before step {place}"));
+                }
+            }
+            cells.cell(own, place).store(effect.value, Ordering::Relaxed);
+            Ok(())
+        })
+    }
+
+    fn copy(&self, stream: StreamHandle, place: usize) {
+        let own = self.device_of_step(place);
+        let source = self.effects[place].as_ref().unwrap().source;
+        let (device, from) = source.map_or((own, MOST_STEPS), |from| (self.device_of_step(from), from));
+        let at =
+            |device: usize, place| Place::Device(device as DeviceIndex, self.cells.address(device, place));
+        let keep: Keeper = Arc::new(self.cells.clone());
+        let copy = Copy { to: at(own, place), from: at(device, from), bytes: 8, keep };
+        // SAFETY: the keeper owns all cells.
+        unsafe { self.rig.driver.copy(stream, copy) }.unwrap();
+    }
+
+    /// Everything ran, in an order that the program allows.
+    fn check(&self) {
+        for device in [0, 1] {
+            assert_eq!(self.rig.wait(Awaited::Device(device)), Ok(true));
+        }
+        for (place, effect) in self.effects.iter().enumerate() {
+            let found = self.cells.cell(self.device_of_step(place), place).load(Ordering::Relaxed);
+            assert_eq!(found, effect.as_ref().map_or(0, |effect| effect.value), "step {place}");
+        }
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        self.events.drain(..).for_each(|event| self.rig.driver.release_event(event));
+        self.streams.drain(..).for_each(|stream| self.rig.driver.release_stream(stream));
+    }
+}
+
+fn host() -> Rig {
+    let driver: Arc<dyn Driver> =
+        HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
+    Rig { driver }
+}
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+#[test]
+fn what_a_program_says_to_come_before_does() {
+    let rig = host();
+    proptest!(config(2000), |(program in program())| {
+        let run = Run::new(&rig, &program);
+        run.queue(true);
+        run.check();
+    });
+}
+
+#[test]
+fn what_a_captured_program_says_to_come_before_does_in_every_replay() {
+    let rig = host();
+    proptest!(config(1000), |(program in program())| {
+        let run = Run::new(&rig, &program);
+        let origin = run.streams[0];
+        let graph = rig.ready(origin, || {
+            run.streams[1..].iter().for_each(|forked| rig.join(*forked, origin));
+            run.queue(true);
+            run.streams[1..].iter().for_each(|forked| rig.join(origin, *forked));
+        });
+        for stream in [origin, run.streams[3]] {
+            rig.driver.replay(graph, stream).unwrap();
+            run.check();
+            run.cells.clear();
+        }
+        rig.driver.release_executable(graph);
+    });
+}
+
+/// The test would notice a driver that forgets to wait.
+#[test]
+#[should_panic(expected = "step 0 should have come before step 3")]
+fn a_wait_that_is_missing_is_found() {
+    let rig = host();
+    let program = [
+        Step::Launch { stream: 0 },
+        Step::Record { stream: 0, event: 0 },
+        Step::Wait { stream: 2, event: 0 },
+        Step::Launch { stream: 2 },
+    ];
+    let run = Run::new(&rig, &program);
+    let latch = rig.block(run.streams[0]);
+    run.queue(false);
+    let failed = rig.wait(Awaited::Stream(run.streams[2]));
+    latch.open();
+    panic!("{}", failed.unwrap_err());
+}

@@ -1,0 +1,314 @@
+//! What can be made to go wrong with the host driver.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod rig;
+
+use std::sync::Arc;
+use std::thread;
+
+use interlock_accelerator::Error;
+use interlock_accelerator::driver::{Address, Awaited, CaptureMode, EventOptions, Goal, WaitPolicy, Work};
+use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
+use rig::host::{two_devices, with_faults};
+use rig::{Counter, Latch, failure};
+
+fn is_lost<T: std::fmt::Debug>(result: interlock_accelerator::Result<T>) -> bool {
+    match result {
+        Err(Error::DeviceLost { device, reason, .. }) => {
+            assert_eq!((device.to_string(), &*reason), ("host:1".into(), "unplugged"));
+            true
+        }
+        _ => false,
+    }
+}
+
+fn is_taken<T>(result: interlock_accelerator::Result<T>) -> bool {
+    matches!(result, Err(Error::Argument { name: "faults", .. }))
+}
+
+#[test]
+fn a_handle_is_for_one_started_driver_at_a_time() {
+    let faults = Faults::new();
+    assert!(matches!(faults.fail_next_copy("none"), Err(Error::NoAccelerator { .. })));
+    let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
+    let driver = HostDriver::new(options.clone()).unwrap();
+    driver.start().unwrap();
+    assert!(is_taken(HostDriver::new(options.clone())));
+    assert_eq!((faults.fail_next_copy("some"), driver.start()), (Ok(()), Ok(())));
+    drop(driver);
+    assert!(HostDriver::new(options).is_ok());
+}
+
+#[test]
+fn a_handle_is_that_of_the_driver_made_last_until_one_is_started() {
+    let faults = Faults::new();
+    let options = |devices| HostOptions { devices, faults: faults.clone(), ..HostOptions::default() };
+    let [first, second, third] = [1, 2, 3].map(|devices| HostDriver::new(options(devices)).unwrap());
+    assert!(matches!(faults.lose_device(3, "unplugged"), Err(Error::NoSuchDevice { .. })));
+    drop(third);
+    assert!(matches!(faults.live_objects(), Err(Error::NoAccelerator { .. })));
+    second.start().unwrap();
+    faults.lose_device(1, "unplugged").unwrap();
+    assert!(is_lost(second.memory_info(1)) && first.memory_info(0).is_ok());
+    assert!(is_taken(first.start()) && is_taken(HostDriver::new(options(1))));
+    drop(second);
+    assert_eq!(first.start(), Ok(()));
+    assert!(faults.lose_device(0, "unplugged").is_ok() && first.memory_info(0).is_err());
+}
+
+#[test]
+fn the_allocation_fails_whose_number_was_said() {
+    let (rig, faults) = two_devices();
+    assert!(matches!(faults.fail_allocation(Some(0)), Err(Error::Argument { .. })));
+    faults.fail_allocation(Some(3)).unwrap();
+    let failed: Vec<_> =
+        (1..6).filter(|_| !matches!(rig.driver.allocate(1, 8), Ok(address) if address.0 != 0)).collect();
+    assert_eq!(failed, [3]);
+    faults.fail_allocation(Some(1)).unwrap();
+    faults.fail_allocation(None).unwrap();
+    assert!(rig.driver.allocate(0, 8).is_ok());
+}
+
+#[test]
+fn the_pinned_allocation_fails_whose_number_was_said() {
+    let (rig, faults) = two_devices();
+    assert!(matches!(faults.fail_pinned_allocation(Some(0)), Err(Error::Argument { .. })));
+    faults.fail_pinned_allocation(Some(2)).unwrap();
+    let _device = [rig.memory(0, 8), rig.memory(1, 8)];
+    let failed = [(); 4].map(|()| matches!(rig.driver.allocate_pinned(0, 8), Err(Error::OutOfMemory(_))));
+    assert_eq!(failed, [false, true, false, false]);
+    assert_eq!(faults.live_objects().unwrap().pinned_bytes, 24);
+    faults.fail_pinned_allocation(Some(1)).unwrap();
+    faults.fail_pinned_allocation(None).unwrap();
+    assert!(rig.driver.allocate_pinned(0, 8).is_ok());
+}
+
+const PIECE: usize = 2 << 20;
+
+#[test]
+fn giving_memory_to_addresses_is_an_allocation() {
+    let (rig, faults) = with_faults(2, 8 << 20);
+    let driver = &rig.driver;
+    let address = driver.reserve_addresses(1, 2 * PIECE).unwrap();
+    faults.fail_allocation(Some(1)).unwrap();
+    assert!(matches!(driver.map(1, address, PIECE), Err(Error::OutOfMemory(_))));
+    assert_eq!(faults.live_objects().unwrap().bytes, 0);
+    driver.map(1, address, PIECE).unwrap();
+    assert_eq!(faults.live_objects().unwrap().bytes, PIECE as u64);
+    // SAFETY: nobody uses the addresses.
+    unsafe { driver.unmap(1, address, PIECE).and(driver.release_addresses(1, address, 2 * PIECE)) }.unwrap();
+    assert_eq!(faults.live_objects().unwrap().bytes, 0);
+}
+
+#[test]
+fn addresses_of_a_lost_device_are_given_back() {
+    let (rig, faults) = with_faults(2, 8 << 20);
+    let driver = &rig.driver;
+    let address = driver.reserve_addresses(1, 2 * PIECE).unwrap();
+    driver.map(1, address, PIECE).unwrap();
+    faults.lose_device(1, "unplugged").unwrap();
+    assert!(is_lost(driver.mapping_granularity(1)) && is_lost(driver.reserve_addresses(1, PIECE)));
+    assert!(is_lost(driver.map(1, Address(address.0 + PIECE as u64), PIECE)));
+    // SAFETY: nobody uses the addresses.
+    let (memory, addresses) =
+        unsafe { (driver.unmap(1, address, PIECE), driver.release_addresses(1, address, 2 * PIECE)) };
+    assert!(is_lost(memory) && is_lost(addresses));
+    assert_eq!(faults.live_objects().unwrap().bytes, 0);
+    // SAFETY: what is not there any more is refused.
+    let again = unsafe { driver.release_addresses(1, address, 2 * PIECE) };
+    assert!(matches!(again, Err(Error::Argument { .. })));
+}
+
+#[test]
+fn work_that_is_to_fail_does_not_run_and_is_told_late() {
+    let (rig, faults) = two_devices();
+    let (stream, counter) = (rig.stream(0), Counter::default());
+    let memory = [rig.memory(0, 4), rig.memory(1, 4)];
+    rig.fill(stream, &memory[0], 1);
+    rig.fill(stream, &memory[1], 2);
+    faults.fail_next_launch("no cores").unwrap();
+    faults.fail_next_copy("bus error").unwrap();
+    faults.fail_next_fill("bad cell").unwrap();
+
+    let raised = counter.clone();
+    rig.launch(stream, move || raised.raise());
+    assert_eq!(failure(rig.wait(Awaited::Stream(stream))), ("work".into(), "no cores".into()));
+    rig.fill(stream, &memory[0], 9);
+    assert_eq!(failure(rig.wait(Awaited::Stream(stream))), ("fill on host:0".into(), "bad cell".into()));
+    rig.copy(stream, &memory[1], &memory[0]);
+    let (operation, reason) = failure(rig.wait(Awaited::Stream(stream)));
+    assert_eq!((&*operation, &*reason), ("copy from host:0 to host:1", "bus error"));
+
+    assert_eq!(counter.get(), 0);
+    assert_eq!([rig.read(stream, &memory[0]), rig.read(stream, &memory[1])], [[1; 4], [2; 4]]);
+}
+
+#[test]
+fn work_of_a_graph_fails_in_the_replay() {
+    let (rig, faults) = two_devices();
+    let stream = rig.stream(0);
+    faults.fail_next_launch("no cores").unwrap();
+    let graph = rig.ready(stream, || rig.launch(stream, || {}));
+    rig.finish(stream);
+    rig.driver.replay(graph, stream).unwrap();
+    assert_eq!(failure(rig.wait(Awaited::Stream(stream))).1, "no cores");
+    rig.driver.replay(graph, stream).unwrap();
+    rig.finish(stream);
+}
+
+#[test]
+fn what_a_released_stream_failed_at_is_told_by_its_device() {
+    let (rig, _) = two_devices();
+    for name in ["first", "second"] {
+        let (stream, other) = (rig.stream(0), rig.stream(1));
+        rig.fail(stream, name, "it broke");
+        rig.join(other, stream);
+        rig.driver.release_stream(stream);
+        rig.finish(other);
+    }
+    assert_eq!(rig.wait(Awaited::Device(1)), Ok(true));
+    assert_eq!(failure(rig.driver.is_done(Awaited::Device(0))).0, "first");
+    assert_eq!(failure(rig.wait(Awaited::Device(0))).0, "second");
+    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+}
+
+#[test]
+fn held_copies_wait_without_a_clock() {
+    let (rig, faults) = two_devices();
+    let (stream, memory) = (rig.stream(0), rig.memory(0, 4));
+    rig.fill(stream, &memory, 1);
+    let first = faults.hold_copies().unwrap();
+    let second = faults.hold_copies().unwrap();
+    let copy = rig.pinned(&[0; 4]);
+    rig.copy(stream, &copy, &memory);
+    drop(first);
+    assert!(!rig.is_done(stream));
+    drop(second);
+    rig.finish(stream);
+    assert_eq!(copy.content(), [1; 4]);
+}
+
+#[test]
+fn a_lost_device_refuses_everything() {
+    let (rig, faults) = two_devices();
+    let (driver, stream) = (&rig.driver, rig.stream(1));
+    let (event, memory) = (rig.record(stream), driver.allocate(1, 8).unwrap());
+    assert!(matches!(faults.lose_device(2, "unplugged"), Err(Error::NoSuchDevice { .. })));
+    faults.lose_device(1, "unplugged").unwrap();
+    faults.lose_device(1, "again").unwrap();
+    assert!(is_lost(driver.launch(stream, Work::new("nothing", || Ok(())))));
+    assert!(is_lost(driver.record_event(event, stream)) && is_lost(driver.wait_event(stream, event)));
+    assert!(is_lost(driver.wait_event(rig.stream(0), event)) && is_lost(driver.elapsed(event, event)));
+    for awaited in [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(1)] {
+        assert!(is_lost(driver.is_done(awaited)) && is_lost(rig.wait(awaited)));
+        assert!(is_lost(driver.goal(awaited)));
+        for asleep in [false, true] {
+            let policy = WaitPolicy { timeout: std::time::Duration::MAX, blocking: asleep };
+            assert!(is_lost(driver.wait(&Goal { awaited, places: Vec::new() }, policy)));
+        }
+    }
+    assert!(is_lost(driver.properties(1)) && is_lost(driver.memory_info(1)));
+    assert!(is_lost(driver.allocate(1, 8)) && is_lost(driver.priority_range(1)));
+    // SAFETY: nobody uses the memory.
+    assert!(is_lost(unsafe { driver.release(1, memory, 8) }));
+    assert_eq!(faults.live_objects().unwrap().bytes, 0);
+    assert!(is_lost(driver.default_stream(1)) && is_lost(driver.create_stream(1, 0)));
+    // SAFETY: the stream lives as long as the driver.
+    assert!(is_lost(unsafe { driver.adopt_stream(1, stream.native) }));
+    assert!(is_lost(driver.create_event(1, EventOptions::default())));
+    assert!(is_lost(driver.begin_capture(stream, CaptureMode::Global)));
+    assert!(is_lost(driver.capture_of(stream)) && is_lost(driver.end_capture(stream)));
+    driver.release_event(event);
+    driver.release_stream(stream);
+    assert_eq!((driver.device_count(), rig.wait(Awaited::Device(0))), (2, Ok(true)));
+}
+
+#[test]
+fn who_waits_for_a_device_that_is_lost_is_woken() {
+    let (rig, faults) = two_devices();
+    let stream = rig.stream(1);
+    let latch = rig.block(stream);
+    let behind = rig.record(stream);
+    thread::scope(|scope| {
+        let waiting = [Awaited::Stream(stream), Awaited::Event(behind), Awaited::Device(1)].map(|awaited| {
+            let rig = &rig;
+            scope.spawn(move || rig.wait(awaited))
+        });
+        // Whoever does not wait yet finds the device lost; without an order both ways are gone through.
+        thread::yield_now();
+        faults.lose_device(1, "unplugged").unwrap();
+        assert!(waiting.into_iter().all(|waiting| is_lost(waiting.join().unwrap())));
+    });
+    latch.open();
+}
+
+#[test]
+fn what_is_queued_on_a_lost_device_never_runs_and_is_let_go() {
+    let (rig, faults) = two_devices();
+    let (stream, other, counter) = (rig.stream(1), rig.stream(0), Counter::default());
+    let hold = faults.hold_copies().unwrap();
+    let memory = rig.pinned(&[0; 4]);
+    rig.copy(stream, &memory, &memory);
+    let raised = counter.clone();
+    rig.launch(stream, move || raised.raise());
+    rig.join(other, stream);
+    assert!(Arc::strong_count(&memory) > 1 && !rig.is_done(other));
+    faults.lose_device(1, "unplugged").unwrap();
+    // Streams of other devices go on.
+    rig.finish(other);
+    assert_eq!((counter.get(), Arc::strong_count(&memory)), (0, 1));
+    drop(hold);
+    assert_eq!(faults.live_objects().unwrap().commands, 0);
+}
+
+#[test]
+fn copies_of_other_devices_from_a_lost_one_fail_late() {
+    let (rig, faults) = two_devices();
+    let stream = rig.stream(0);
+    let [here, there] = [rig.pinned(&[0; 4]), rig.pinned(&[1; 4])];
+    let far = rig.driver.allocate(1, 4).unwrap();
+    let copy = interlock_accelerator::driver::Copy {
+        to: here.place(),
+        from: interlock_accelerator::driver::Place::Device(1, far),
+        bytes: 4,
+        keep: there,
+    };
+    let latch = rig.block(stream);
+    // SAFETY: the memory is never given back.
+    unsafe { rig.driver.copy(stream, copy.clone()) }.unwrap();
+    let graph = rig.ready(rig.stream(0), || {});
+    faults.lose_device(1, "unplugged").unwrap();
+    // SAFETY: as above.
+    assert!(is_lost(unsafe { rig.driver.copy(stream, copy) }));
+    latch.open();
+    assert!(is_lost(rig.wait(Awaited::Stream(stream))));
+    rig.driver.replay(graph, stream).unwrap();
+    rig.finish(stream);
+    assert_eq!(here.content(), [0; 4]);
+}
+
+#[test]
+fn a_graph_with_work_on_a_lost_device_is_not_replayed_and_a_capture_there_is_over() {
+    let (rig, faults) = two_devices();
+    let (here, there) = (rig.stream(0), rig.stream(1));
+    let gate = Latch::default();
+    let wait = gate.clone();
+    let graph = rig.ready(here, || {
+        rig.launch(here, move || wait.wait());
+        rig.join(there, here);
+        rig.launch(there, || {});
+        rig.join(here, there);
+    });
+    rig.driver.replay(graph, here).unwrap();
+    rig.driver.begin_capture(there, CaptureMode::Global).unwrap();
+    faults.lose_device(1, "unplugged").unwrap();
+    gate.open();
+    // The branch on the lost device fails, which the stream of the replay tells.
+    assert!(is_lost(rig.wait(Awaited::Stream(here))));
+    assert!(is_lost(rig.driver.replay(graph, here)));
+    assert!(is_lost(rig.driver.end_capture(there)));
+    assert_eq!(faults.live_objects().unwrap().captures, 0);
+    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+}

@@ -1,0 +1,178 @@
+//! Host drivers in processes that are forked while their threads are busy.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod rig;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use interlock_accelerator::Error;
+use interlock_accelerator::driver::{Awaited, Driver, EventOptions, Work};
+use interlock_accelerator::host::{Faults, HostDriver, HostOptions, LiveObjects};
+use interlock_accelerator::memory::{self, HostStatistics, PinnedMemory};
+use interlock_accelerator::{self as accelerator, Stream};
+use rig::{Latch, Rig};
+
+/// Forks; the child answers and leaves, or is ended by an alarm.
+fn true_in_child(answer: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child only runs `answer`, which waits for nothing that it lacks.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: sets a timer.
+        unsafe { libc::alarm(20) };
+        let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer)).unwrap_or(false);
+        // SAFETY: leaves without running anything of the parent's.
+        unsafe { libc::_exit(if answer { 0 } else { 1 }) };
+    }
+    let mut status = 1;
+    // SAFETY: waits for the child just made, into a local.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    status == 0
+}
+
+/// Copies, functions, events and a graph.
+fn works(driver: Arc<dyn Driver>) -> bool {
+    driver.start().unwrap();
+    let rig = Rig { driver };
+    let (stream, other) = (rig.stream(0), rig.stream(1));
+    let (memory, pinned) = (rig.memory(0, 8), rig.pinned(&[3; 8]));
+    rig.copy(stream, &memory, &pinned);
+    rig.launch(stream, || {});
+    rig.join(other, stream);
+    rig.finish(other);
+    let graph = rig.ready(stream, || rig.fill(stream, &memory, 4));
+    rig.driver.replay(graph, stream).unwrap();
+    rig.read(stream, &memory) == [4; 8] && rig.wait(Awaited::Device(1)) == Ok(true)
+}
+
+fn options(faults: &Faults) -> HostOptions {
+    HostOptions { devices: 2, memory: 1 << 20, faults: faults.clone() }
+}
+
+#[test]
+fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
+    let faults = Faults::new();
+    let rig = Rig { driver: HostDriver::new(options(&faults)).unwrap() };
+    let (stream, blocked) = (rig.stream(0), rig.stream(0));
+    let latch = rig.block(blocked);
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // The lock of the parent's driver is taken all the time.
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                rig.launch(stream, || {});
+                faults.live_objects().unwrap();
+            }
+        });
+        for _ in 0..20 {
+            assert!(true_in_child(|| {
+                let fresh = rig.driver.in_forked_child().unwrap();
+                // Threads that ask at the same time get the same.
+                assert!(Arc::ptr_eq(&fresh, &rig.driver.in_forked_child().unwrap()));
+                fresh.start().unwrap();
+                let nothing = faults.live_objects() == Ok(LiveObjects::default());
+                let same = fresh.device_count() == 2 && fresh.memory_info(1).unwrap().total == 1 << 20;
+                let lost = faults.lose_device(1, "in the child").is_ok() && fresh.memory_info(1).is_err();
+                drop(fresh);
+                nothing && same && lost && works(rig.driver.in_forked_child().unwrap())
+            }));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(rig.driver.memory_info(1).is_ok() && !rig.is_done(blocked));
+    latch.open();
+    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+}
+
+#[test]
+fn a_driver_that_was_only_chosen_works_in_the_parent_and_in_the_child() {
+    let driver = HostDriver::new(options(&Faults::new())).unwrap();
+    assert!(true_in_child(|| works(driver.clone())));
+    assert!(works(driver));
+}
+
+#[test]
+fn a_child_may_drop_what_it_inherited() {
+    let faults = Faults::new();
+    let rig = Rig { driver: HostDriver::new(options(&faults)).unwrap() };
+    let stream = rig.stream(0);
+    let (latch, hold) = (rig.block(stream), faults.hold_copies().unwrap());
+    // Dropped twice: by the child, which forgets what runs in its parent, and by the parent.
+    let mut inherited = Some((rig, hold, faults));
+    assert!(true_in_child(|| {
+        drop(inherited.take());
+        true
+    }));
+    let (rig, ..) = inherited.unwrap();
+    latch.open();
+    rig.finish(stream);
+}
+
+#[test]
+fn a_child_forked_by_queued_work_ends_by_itself() {
+    let rig = Rig { driver: HostDriver::new(options(&Faults::new())).unwrap() };
+    let (stream, answered) = (rig.stream(0), Latch::default());
+    let (driver, open) = (Arc::downgrade(&rig.driver), answered.clone());
+    let work = Work::new("fork", move || {
+        let driver = driver.upgrade().ok_or("the driver is gone")?;
+        let forked = true_in_child(|| works(driver.in_forked_child().unwrap()));
+        open.open();
+        forked.then_some(()).ok_or("the child failed".into())
+    });
+    rig.driver.launch(stream, work).unwrap();
+    answered.wait();
+    rig.finish(stream);
+}
+
+#[test]
+fn the_namespace_goes_on_in_a_child_and_refuses_what_is_the_parents() {
+    accelerator::use_driver(HostDriver::new(options(&Faults::new())).unwrap()).unwrap();
+    // Chosen and not used yet.
+    assert!(true_in_child(|| Stream::new(None, 0).unwrap().synchronize().is_ok()));
+    let inherited = Stream::exclusive(None, 0).unwrap();
+    let event = accelerator::Event::new(None, EventOptions::default()).unwrap();
+    event.record(&inherited).unwrap();
+    assert!(true_in_child(|| {
+        let own = Stream::new(None, 0).unwrap();
+        own.launch(Work::new("greet", || Ok(()))).unwrap();
+        own.synchronize().unwrap();
+        let forked = [inherited.synchronize(), event.synchronize(), event.record(&own)];
+        drop(inherited.clone());
+        forked.iter().all(|result| matches!(result, Err(Error::Forked { .. })))
+            && accelerator::synchronize(None).is_ok()
+    }));
+    inherited.synchronize().unwrap();
+    pinned_memory_of_the_parent_is_left_alone(&inherited);
+}
+
+fn pinned_memory_of_the_parent_is_left_alone(stream: &Stream) {
+    let stop = AtomicBool::new(false);
+    let mut inherited = Some(PinnedMemory::new(100).unwrap());
+    thread::scope(|scope| {
+        // The lock of the parent's cache is taken all the time.
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                drop(PinnedMemory::new(64).unwrap());
+            }
+        });
+        for _ in 0..20 {
+            assert!(true_in_child(|| {
+                let memory = inherited.take().unwrap();
+                memory::empty_host_cache();
+                let nothing = memory::host_memory_stats() == HostStatistics::default();
+                let unknown = !PinnedMemory::is_pinned(memory.pointer().as_ptr());
+                let refused = matches!(memory.used_on(stream), Err(Error::Forked { .. }));
+                drop(memory);
+                let own = PinnedMemory::new(100).unwrap();
+                let counted = memory::host_memory_stats().active_bytes.current == 128;
+                nothing && unknown && refused && counted && PinnedMemory::is_pinned(own.pointer().as_ptr())
+            }));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let memory = inherited.unwrap();
+    assert!(PinnedMemory::is_pinned(memory.pointer().as_ptr()) && memory.used_on(stream).is_ok());
+}

@@ -1,0 +1,81 @@
+//! Handles and addresses that the host driver does not know are errors.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod rig;
+
+use interlock_accelerator::Error;
+use interlock_accelerator::driver::{
+    Address, Awaited, CaptureMode, EventHandle, EventOptions, ExecutableHandle, GraphHandle, PriorityRange,
+    StreamHandle, Work,
+};
+use rig::host::two_devices;
+
+fn is_unknown<T>(result: interlock_accelerator::Result<T>) -> bool {
+    matches!(result, Err(Error::Argument { .. }))
+}
+
+#[test]
+fn streams_that_are_not_there_are_errors() {
+    let (rig, _) = two_devices();
+    let driver = &rig.driver;
+    let released = rig.stream(0);
+    driver.release_stream(released);
+    let elsewhere = StreamHandle { device: 1, ..rig.stream(0) };
+    let never = StreamHandle { device: 0, native: 1 << 40 };
+    let beyond = StreamHandle { device: 200, native: 1 };
+    let event = driver.create_event(0, EventOptions::default()).unwrap();
+    for stream in [released, elsewhere, never, beyond, StreamHandle { device: 0, native: 0 }] {
+        assert!(is_unknown(driver.launch(stream, Work::new("nothing", || Ok(())))));
+        assert!(is_unknown(driver.record_event(event, stream)));
+        assert!(is_unknown(driver.wait_event(stream, event)));
+        assert!(is_unknown(driver.is_done(Awaited::Stream(stream))));
+        assert!(is_unknown(driver.begin_capture(stream, CaptureMode::Global)));
+        assert!(is_unknown(driver.capture_of(stream)));
+        assert!(is_unknown(driver.end_capture(stream)));
+        // SAFETY: the host driver looks every number up.
+        let adopted = unsafe { driver.adopt_stream(stream.device, stream.native) };
+        assert!(is_unknown(adopted) || stream == beyond);
+        driver.release_stream(stream);
+    }
+    assert!(is_unknown(driver.record_event(event, rig.stream(1))));
+    assert!(is_unknown(driver.create_stream(0, 1)) && is_unknown(driver.create_stream(0, -4)));
+    assert_eq!(driver.priority_range(0), Ok(PriorityRange { least: 0, greatest: -3 }));
+    driver.release_stream(driver.default_stream(0).unwrap());
+    rig.finish(driver.default_stream(0).unwrap());
+}
+
+#[test]
+fn events_and_graphs_that_are_not_there_are_errors() {
+    let (rig, _) = two_devices();
+    let (driver, stream) = (&rig.driver, rig.stream(0));
+    let released = rig.record(stream);
+    driver.release_event(released);
+    for event in [released, EventHandle { device: 1, ..rig.record(stream) }] {
+        assert!(is_unknown(driver.record_event(event, stream)));
+        assert!(is_unknown(driver.wait_event(stream, event)));
+        assert!(is_unknown(driver.is_done(Awaited::Event(event))));
+        assert!(is_unknown(driver.elapsed(event, event)));
+        driver.release_event(event);
+    }
+    assert!(is_unknown(driver.instantiate(GraphHandle(7))) && is_unknown(driver.shape(GraphHandle(7))));
+    assert!(is_unknown(driver.replay(ExecutableHandle(7), stream)));
+    driver.release_graph(GraphHandle(7));
+    driver.release_executable(ExecutableHandle(7));
+}
+
+#[test]
+fn addresses_that_are_not_there_are_errors() {
+    let (rig, _) = two_devices();
+    let address = rig.driver.allocate(0, 100).unwrap();
+    // SAFETY: the only call that gives memory back is that which nobody uses any more.
+    unsafe {
+        assert!(is_unknown(rig.driver.release(0, Address(address.0 + 512), 100)));
+        assert!(is_unknown(rig.driver.release(0, address, 99)));
+        assert!(is_unknown(rig.driver.release(1, address, 100)));
+        assert!(is_unknown(rig.driver.release_pinned(address, 100)));
+        assert_eq!(rig.driver.release(0, address, 100), Ok(()));
+        assert!(is_unknown(rig.driver.release(0, address, 100)));
+    }
+}

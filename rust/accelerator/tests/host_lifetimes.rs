@@ -1,0 +1,155 @@
+//! What the host driver keeps goes when it should, and goes without harm.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod rig;
+
+use std::sync::Arc;
+
+use interlock_accelerator::driver::{Awaited, CaptureMode, Driver, Fill, StreamHandle, Work};
+use interlock_accelerator::host::LiveObjects;
+use rig::host::{two_devices, with_faults};
+use rig::{Counter, Latch};
+
+#[test]
+fn what_was_released_is_gone() {
+    let (rig, faults) = two_devices();
+    {
+        let (stream, forked) = (rig.stream(0), rig.stream(1));
+        let memory = rig.memory(0, 100);
+        let pinned = rig.pinned(&[1; 50]);
+        let event = rig.record(stream);
+        let graph = rig.capture(stream, || {
+            let events = [rig.record(stream), rig.record(forked)];
+            rig.driver.wait_event(forked, events[0]).unwrap();
+            rig.copy(stream, &memory, &pinned);
+            rig.launch(forked, || {});
+            rig.driver.record_event(events[1], forked).unwrap();
+            rig.driver.wait_event(stream, events[1]).unwrap();
+            events.iter().for_each(|event| rig.driver.release_event(*event));
+        });
+        let graph = graph.unwrap();
+        let executable = rig.driver.instantiate(graph).unwrap();
+        rig.driver.replay(executable, stream).unwrap();
+        rig.finish(stream);
+        let there = faults.live_objects().unwrap();
+        assert_eq!((there.streams, there.events, there.graphs, there.executables), (2, 1, 1, 1));
+        assert_eq!((there.lanes, there.bytes, there.pinned_bytes), (1, 100, 50));
+        rig.driver.release_graph(graph);
+        rig.driver.release_executable(executable);
+        rig.driver.release_event(event);
+        [stream, forked].iter().for_each(|stream| rig.driver.release_stream(*stream));
+    }
+    assert_eq!(faults.live_objects().unwrap(), LiveObjects::default());
+}
+
+#[test]
+fn a_stream_that_goes_while_it_captures_takes_the_capture_along() {
+    let (rig, faults) = with_faults(1, 1 << 20);
+    let (origin, forked) = (rig.stream(0), rig.stream(0));
+    let memory = rig.memory(0, 8);
+    rig.driver.begin_capture(origin, CaptureMode::Global).unwrap();
+    rig.copy(origin, &memory, &memory);
+    rig.join(forked, origin);
+    rig.driver.release_stream(origin);
+    assert_eq!(faults.live_objects().unwrap().captures, 0);
+    assert_eq!(Arc::strong_count(&memory), 1);
+    rig.finish(forked);
+}
+
+/// Calls its driver when it is dropped, and then panics.
+struct Troublemaker(std::sync::Weak<dyn Driver>, Counter);
+
+impl Drop for Troublemaker {
+    fn drop(&mut self) {
+        if let Some(driver) = self.0.upgrade() {
+            driver.memory_info(0).unwrap();
+            driver.release_stream(driver.create_stream(0, 0).unwrap());
+        }
+        self.1.raise();
+        panic!("dropped");
+    }
+}
+
+#[test]
+fn what_work_keeps_may_call_the_driver_and_panic_when_it_goes() {
+    let (rig, faults) = two_devices();
+    let (stream, counter) = (rig.stream(0), Counter::default());
+    let memory = rig.memory(0, 4);
+    let fill = |stream| {
+        let keep = Arc::new((memory.clone(), Troublemaker(Arc::downgrade(&rig.driver), counter.clone())));
+        let fill = Fill { address: memory.address, bytes: 4, value: 1, keep };
+        // SAFETY: the keeper owns the memory.
+        unsafe { rig.driver.fill(stream, fill) }
+    };
+    // Where it ran, where it failed, where it was refused, where a capture broke, and where a graph goes.
+    fill(stream).unwrap();
+    rig.finish(stream);
+    faults.fail_next_fill("bad cell").unwrap();
+    fill(stream).unwrap();
+    assert!(rig.wait(Awaited::Stream(stream)).is_err());
+    let refused = std::panic::AssertUnwindSafe(|| fill(StreamHandle { device: 0, native: 0 }));
+    assert!(std::panic::catch_unwind(refused).is_err(), "the caller's own drop panics");
+    let broken = rig.capture(stream, || {
+        fill(stream).unwrap();
+        rig.driver.is_done(Awaited::Stream(stream)).unwrap_err();
+        fill(stream).unwrap_err();
+    });
+    assert!(broken.is_err());
+    rig.driver.release_graph(rig.capture(stream, || fill(stream).unwrap()).unwrap());
+    assert_eq!(counter.get(), 6);
+    rig.launch(stream, || {});
+    rig.finish(stream);
+}
+
+#[test]
+fn what_is_queued_still_runs_when_the_driver_goes() {
+    let (rig, _) = two_devices();
+    let stream = rig.stream(0);
+    let (latch, ran) = (rig.block(stream), Latch::default());
+    let open = ran.clone();
+    rig.launch(stream, move || open.open());
+    drop(rig);
+    latch.open();
+    ran.wait();
+}
+
+#[test]
+fn the_last_handle_of_a_driver_may_be_dropped_by_its_own_work() {
+    let (rig, _) = two_devices();
+    let stream = rig.stream(0);
+    let (begun, gone) = (Latch::default(), Latch::default());
+    struct OpensWhenDropped(Latch);
+    impl Drop for OpensWhenDropped {
+        fn drop(&mut self) {
+            self.0.open();
+        }
+    }
+    let last: (Arc<dyn Driver>, _) = (rig.driver.clone(), OpensWhenDropped(gone.clone()));
+    let wait = begun.clone();
+    let work = Work::new("owner", move || {
+        let _ = &last;
+        wait.wait();
+        Ok(())
+    });
+    rig.driver.launch(stream, work).unwrap();
+    drop(rig);
+    begun.open();
+    gone.wait();
+}
+
+#[test]
+fn addresses_go_with_the_driver() {
+    // All of them together are more than a process can have.
+    const BYTES: usize = 1 << 40;
+    for _ in 0..300 {
+        let (rig, _) = two_devices();
+        let address = rig.driver.reserve_addresses(0, BYTES).unwrap();
+        let some = rig.driver.mapping_granularity(0).unwrap();
+        assert!(rig.driver.map(0, address, some).is_err() && some > 1 << 20);
+        let (rig, _) = with_faults(1, some as u64);
+        let address = rig.driver.reserve_addresses(0, BYTES).unwrap();
+        rig.driver.map(0, address, some).unwrap();
+    }
+}

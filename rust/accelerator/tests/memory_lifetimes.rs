@@ -1,0 +1,105 @@
+//! Memory that graphs, and functions on streams, use and let go. Every test has a device of its own.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::{Arc, LazyLock, Mutex, mpsc};
+use std::time::Duration;
+
+use interlock_accelerator::Error;
+use interlock_accelerator::host::{HostDriver, HostOptions};
+use interlock_accelerator::memory::{self, DeviceMemory, Limit};
+use interlock_accelerator::{self as accelerator, CaptureMode, Device, Graph, Stream, Work};
+
+const MIB: usize = 1 << 20;
+
+/// Longer than anything takes; who waits for so long waits for something that never comes.
+const TOO_LONG: Duration = Duration::from_secs(60);
+
+static DRIVER: LazyLock<()> = LazyLock::new(|| {
+    let options = HostOptions { devices: 3, ..HostOptions::default() };
+    accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
+});
+
+fn device(index: u32) -> Option<Device> {
+    LazyLock::force(&DRIVER);
+    Some(format!("host:{index}").parse().unwrap())
+}
+
+fn reserved(device: Option<Device>) -> u64 {
+    memory::statistics(device).unwrap().reserved_bytes.all.current
+}
+
+#[test]
+fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
+    let device = device(0);
+    let [own, other] = [(); 2].map(|()| Stream::exclusive(device, 0).unwrap());
+    let [first, last] = [(); 2].map(|()| Graph::new(false).unwrap());
+    let pool = first.pool(None).unwrap();
+    for graph in [&first, &last] {
+        let _current = own.guard().unwrap();
+        graph.capture_begin(Some(pool), CaptureMode::ThreadLocal).unwrap();
+        DeviceMemory::on(&own, 4 * MIB).unwrap().fill(1, None).unwrap();
+        graph.capture_end().unwrap();
+    }
+    let (opens, latch) = mpsc::channel::<()>();
+    let latch = Mutex::new(latch);
+    other.launch(Work::new("held", move || latch.lock().unwrap().recv().or(Ok(())))).unwrap();
+    let current = other.guard().unwrap();
+    first.replay().unwrap();
+    drop(current);
+    first.reset().unwrap();
+    last.reset().unwrap();
+    let while_queued = reserved(device);
+    drop(opens);
+    other.synchronize().unwrap();
+    assert_eq!(while_queued, 20 * MIB as u64);
+}
+
+#[test]
+fn a_pool_may_go_while_memory_is_asked_for_from_it() {
+    let device = device(1);
+    let stream = Stream::exclusive(device, 0).unwrap();
+    let graph = Arc::new(Graph::new(false).unwrap());
+    let current = stream.guard().unwrap();
+    graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
+    let asked = graph.clone();
+    let registration = memory::on_miss(move |device, _| {
+        if device == asked_device() {
+            asked.discard().unwrap();
+        }
+        true
+    });
+    let memory = DeviceMemory::on(&stream, 4 * MIB).unwrap();
+    drop((registration, current));
+    assert_eq!(reserved(device), 20 * MIB as u64);
+    drop(memory);
+    memory::empty_cache().unwrap();
+    assert_eq!(reserved(device), 0);
+    assert!(memory::statistics(device).unwrap().reserved_bytes_by_private_pools.is_empty());
+}
+
+fn asked_device() -> Device {
+    device(1).unwrap()
+}
+
+#[test]
+fn a_function_on_a_stream_that_lacks_memory_does_not_wait_for_itself() {
+    let device = device(2);
+    let stream = Stream::exclusive(device, 0).unwrap();
+    memory::set_limit(Some(Limit::Bytes(2 * MIB as u64)), device).unwrap();
+    drop(DeviceMemory::on(&stream, MIB).unwrap());
+    let (tells, told) = mpsc::channel();
+    let (tells, own) = (Mutex::new(tells), stream.clone());
+    let asks = Work::new("asks", move || {
+        let refused = DeviceMemory::on(&own, 4 * MIB).map(drop);
+        let _ = tells.lock().unwrap().send((refused, memory::empty_cache()));
+        Ok(())
+    });
+    stream.launch(asks).unwrap();
+    let (refused, emptied) = told.recv_timeout(TOO_LONG).unwrap();
+    assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{refused:?}");
+    assert_eq!(emptied, Ok(()));
+    memory::empty_cache().unwrap();
+    assert_eq!(reserved(device), 0);
+}

@@ -1,0 +1,24 @@
+//! Limits that a program sets beside a configuration. One process, one configuration: this is one test.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use interlock_accelerator as accelerator;
+use interlock_accelerator::host::{HostDriver, HostOptions};
+use interlock_accelerator::memory::{self, AllocatorConfig, DeviceMemory, Limit};
+
+#[test]
+fn what_was_said_last_about_the_limit_holds_whenever_memory_is_first_asked_for() {
+    let options = HostOptions { memory: 64 << 20, ..HostOptions::default() };
+    accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
+    accelerator::set_device("host:0".parse().unwrap()).unwrap();
+    let half = AllocatorConfig { per_process_memory_fraction: 0.5, ..AllocatorConfig::default() };
+    memory::set_config(half).unwrap();
+    assert_eq!(memory::limit(None), Ok(Some(32 << 20)));
+    assert_eq!(memory::set_limit(Some(Limit::Bytes(8 << 20)), None), Ok(Some(32 << 20)));
+    let _memory = DeviceMemory::new(None, 1).unwrap();
+    assert_eq!(memory::limit(None), Ok(Some(8 << 20)));
+    let quarter = AllocatorConfig { per_process_memory_fraction: 0.25, ..AllocatorConfig::default() };
+    memory::set_config(quarter).unwrap();
+    assert_eq!(memory::limit(None), Ok(Some(16 << 20)));
+}

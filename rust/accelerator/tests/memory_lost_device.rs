@@ -1,0 +1,39 @@
+//! Memory of a device that work on another one used, which is lost then.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::{Mutex, mpsc};
+
+use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
+use interlock_accelerator::memory::{self, DeviceMemory};
+use interlock_accelerator::{self as accelerator, Stream, Work};
+
+const MIB: usize = 1 << 20;
+
+#[test]
+fn a_device_that_is_lost_keeps_no_other_from_making_room() {
+    let faults = Faults::new();
+    let options = HostOptions { devices: 2, memory: 64 << 20, faults: faults.clone() };
+    accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
+    let [own, other] =
+        ["host:0", "host:1"].map(|name| Stream::exclusive(Some(name.parse().unwrap()), 0).unwrap());
+    let used = DeviceMemory::on(&own, 100).unwrap();
+    let (latch, gate) = mpsc::channel::<()>();
+    let gate = Mutex::new(gate);
+    let held = move || {
+        let _ = gate.lock().unwrap().recv();
+        Ok(())
+    };
+    other.launch(Work::new("held", held)).unwrap();
+    used.record_stream(&other).unwrap();
+    drop(used);
+    drop(DeviceMemory::on(&own, 30 * MIB).unwrap());
+    faults.lose_device(1, "gone").unwrap();
+    // 30 MiB are kept and free; 50 fit once they are given back.
+    let large = DeviceMemory::on(&own, 50 * MIB).map(drop);
+    drop(latch);
+    assert_eq!((large, memory::empty_cache()), (Ok(()), Ok(())));
+    // What the lost device may still write is nobody's.
+    assert_eq!(memory::statistics(Some(own.device())).unwrap().active.all.current, 1);
+}

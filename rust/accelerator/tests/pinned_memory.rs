@@ -1,0 +1,157 @@
+//! The cache of pinned memory does what is said of it, whatever the program.
+//!
+//! Programs are drawn, and a model that knows no addresses works out what is counted. Who gets a block writes a number
+//! of its own there, and work that uses it looks for that number, late. Streams are held by latches, and those that
+//! are not held are waited for, so nothing depends on how long anything takes. One process, one driver: all is one
+//! test.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod pinned_model;
+mod rig;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use interlock_accelerator::Error;
+use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
+use interlock_accelerator::memory::{self, HostStatistics, PinnedMemory, Times};
+use interlock_accelerator::{self as accelerator, Stream, Work};
+use pinned_model::{Model, SLOTS, STREAMS, Step, program};
+use proptest::prelude::*;
+use rig::Latch;
+
+/// The number in a block: its address is that of memory that was pinned once.
+fn number_at(address: u64) -> &'static AtomicU64 {
+    // SAFETY: the block is aligned and has 8 bytes, and the cache keeps it until what uses it is over, or is wrong and
+    // the test about to say so.
+    unsafe { AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address as usize)) }
+}
+
+struct Run<'a> {
+    faults: &'a Faults,
+    streams: &'a [Stream],
+    latches: [Option<Latch>; STREAMS],
+    slots: [Option<(PinnedMemory, u64)>; SLOTS],
+    numbers: u64,
+    model: Model,
+}
+
+impl<'a> Run<'a> {
+    fn new(faults: &'a Faults, streams: &'a [Stream]) -> Self {
+        memory::reset_accumulated_host_memory_stats();
+        memory::reset_peak_host_memory_stats();
+        let (latches, slots) = Default::default();
+        Run { faults, streams, latches, slots, numbers: 0, model: Model::default() }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Allocate { slot, bytes } => {
+                self.slots[slot] = None;
+                let made = PinnedMemory::new(bytes).unwrap();
+                self.numbers += 1;
+                number_at(made.pointer().as_ptr() as u64).store(self.numbers, Ordering::Relaxed);
+                self.slots[slot] = Some((made, self.numbers));
+            }
+            Step::AllocateTooMuch => match PinnedMemory::new(usize::MAX) {
+                Err(Error::OutOfMemory(told)) => {
+                    let (cache, counted) = (told.cache.unwrap(), memory::host_memory_stats());
+                    assert_eq!((cache.allocated, cache.largest_free), (counted.active_bytes.current, 0));
+                    assert_eq!(cache.reserved, counted.allocated_bytes.current);
+                }
+                other => panic!("{other:?}"),
+            },
+            Step::Free { slot } => self.slots[slot] = None,
+            Step::Use { slot, stream } => self.look(slot, stream),
+            Step::Hold { stream } if self.latches[stream].is_none() => {
+                let latch = Latch::default();
+                self.streams[stream].launch(latch.work()).unwrap();
+                self.latches[stream] = Some(latch);
+            }
+            Step::Hold { .. } => {}
+            Step::Release { stream } => {
+                if let Some(latch) = self.latches[stream].take() {
+                    latch.open();
+                }
+                self.streams[stream].synchronize().unwrap();
+            }
+            Step::Empty => memory::empty_host_cache(),
+            Step::Fail => self.faults.fail_pinned_allocation(Some(1)).unwrap(),
+        }
+        self.model.step(step);
+        self.check();
+    }
+
+    /// Work looks for the number of a block, perhaps long after its slot is free.
+    fn look(&self, slot: usize, stream: usize) {
+        let Some((block, number)) = &self.slots[slot] else { return };
+        let (address, number) = (block.pointer().as_ptr() as u64, *number);
+        let _keeper = block.used_on(&self.streams[stream]).unwrap();
+        let look = move || {
+            let found = number_at(address).load(Ordering::Relaxed);
+            if found == number { Ok(()) } else { Err(format!("block {number} was given to {found}")) }
+        };
+        self.streams[stream].launch(Work::new("look", look)).unwrap();
+        if !self.model.is_held(stream) {
+            self.streams[stream].synchronize().unwrap();
+        }
+    }
+
+    fn check(&self) {
+        for (block, number) in self.slots.iter().flatten() {
+            let pointer = block.pointer().as_ptr();
+            assert_eq!(number_at(pointer as u64).load(Ordering::Relaxed), *number);
+            assert!(PinnedMemory::is_pinned(pointer.wrapping_add(block.bytes() - 1)));
+        }
+        let counts = |times: Times| Times { count: times.count, ..Times::default() };
+        let counted = memory::host_memory_stats();
+        let counted = HostStatistics {
+            host_alloc_time: counts(counted.host_alloc_time),
+            host_free_time: counts(counted.host_free_time),
+            ..counted
+        };
+        assert_eq!(counted, self.model.counted);
+        assert_eq!(self.faults.live_objects().unwrap().pinned_bytes, counted.allocated_bytes.current);
+    }
+
+    /// Nothing is left.
+    fn finish(mut self) {
+        (0..SLOTS).for_each(|slot| self.step(Step::Free { slot }));
+        (0..STREAMS).for_each(|stream| self.step(Step::Release { stream }));
+        self.step(Step::Empty);
+        assert_eq!(self.faults.live_objects().unwrap().pinned_bytes, 0);
+        self.faults.fail_pinned_allocation(None).unwrap();
+    }
+}
+
+/// A program that failed leaves nothing to the one that is tried next.
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        self.slots = Default::default();
+        self.latches.iter().flatten().for_each(Latch::open);
+        self.streams.iter().for_each(|stream| drop(stream.synchronize()));
+        memory::empty_host_cache();
+    }
+}
+
+#[test]
+fn no_block_is_given_out_while_it_is_used_none_is_lost_and_all_are_counted() {
+    assert_eq!(memory::host_memory_stats(), HostStatistics::default());
+    memory::empty_host_cache();
+    assert!(!PinnedMemory::is_pinned(std::ptr::from_ref(&0)));
+    let faults = Faults::new();
+    let options = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
+    accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
+    let stream = |name: &str| Stream::exclusive(Some(name.parse().unwrap()), 0).unwrap();
+    let streams = ["host:0", "host:0", "host:1"].map(stream);
+    let config = ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(program in program())| {
+        let mut run = Run::new(&faults, &streams);
+        program.into_iter().for_each(|step| run.step(step));
+        run.finish();
+    });
+    drop(streams);
+    let left = faults.live_objects().unwrap();
+    assert_eq!((left.streams, left.pinned_bytes, left.commands), (0, 0, 0));
+}

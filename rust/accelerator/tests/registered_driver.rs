@@ -1,0 +1,279 @@
+//! A driver from outside of this crate gets the whole namespace. One process, one driver: what uses the
+//! namespace is one test.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use interlock_accelerator::driver::*;
+use interlock_accelerator::host::{HostDriver, HostOptions};
+use interlock_accelerator::memory::{AllocatorConfig, DeviceMemory, OutOfMemory, empty_cache, set_config};
+use interlock_accelerator::{
+    self, CaptureMode, Device, DeviceType, Event, Graph, KnownDevices, Stream, Work,
+};
+use interlock_accelerator::{Error, Result};
+
+#[macro_use]
+mod driver_suite;
+mod rig;
+
+static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdparty").unwrap());
+
+/// How often what the devices are made by has changed since the driver was started.
+static CHANGES: AtomicU32 = AtomicU32::new(0);
+
+/// How many bytes the devices of [`overcommitting`] report.
+const TOTAL: u64 = 256 << 20;
+
+/// Devices of a type that this crate does not know. It leaves [`Driver::wait`] to the trait.
+struct ThirdParty(Arc<dyn Driver>, u64);
+
+/// Errors name the devices of this driver.
+fn ours<T>(result: Result<T>) -> Result<T> {
+    let named = |device: Device| match device.kind() {
+        DeviceType::Host => Device::new(*KIND, device.index().map(i64::from)).unwrap(),
+        _ => device,
+    };
+    result.map_err(|error| match error {
+        Error::Device { device, operation, reason, code } => {
+            Error::Device { device: named(device), operation, reason, code }
+        }
+        Error::OutOfMemory(told) => {
+            Error::OutOfMemory(Box::new(OutOfMemory { device: named(told.device), ..*told }))
+        }
+        other => other,
+    })
+}
+
+macro_rules! delegated {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        $(fn $name(&self, $($argument: $type),*) -> Result<$result> { ours(self.0.$name($($argument),*)) })+
+    };
+}
+
+// SAFETY: the driver that it passes everything to keeps what is asked for.
+unsafe impl Driver for ThirdParty {
+    fn device_type(&self) -> DeviceType {
+        *KIND
+    }
+
+    fn unavailable(&self) -> Option<String> {
+        self.0.unavailable()
+    }
+
+    fn device_count(&self) -> u32 {
+        self.0.device_count()
+    }
+
+    fn changed_too_late(&self) -> Option<String> {
+        let changes = CHANGES.load(Ordering::Relaxed);
+        (changes > 0).then(|| format!("there were {changes} changes"))
+    }
+
+    delegated! {
+        start() -> ();
+        properties(device: DeviceIndex) -> DeviceProperties;
+        allocate(device: DeviceIndex, bytes: usize) -> Address;
+        allocate_pinned(near: DeviceIndex, bytes: usize) -> Address;
+        mapping_granularity(device: DeviceIndex) -> usize;
+        reserve_addresses(device: DeviceIndex, bytes: usize) -> Address;
+        map(device: DeviceIndex, address: Address, bytes: usize) -> ();
+        priority_range(device: DeviceIndex) -> PriorityRange;
+        default_stream(device: DeviceIndex) -> StreamHandle;
+        create_stream(device: DeviceIndex, priority: i32) -> StreamHandle;
+        create_event(device: DeviceIndex, options: EventOptions) -> EventHandle;
+        record_event(event: EventHandle, stream: StreamHandle) -> ();
+        wait_event(stream: StreamHandle, event: EventHandle) -> ();
+        elapsed(start: EventHandle, end: EventHandle) -> f64;
+        is_done(awaited: Awaited) -> bool;
+        is_over(event: EventHandle) -> bool;
+        launch(stream: StreamHandle, work: Work) -> ();
+        begin_capture(stream: StreamHandle, mode: CaptureMode) -> ();
+        capture_of(stream: StreamHandle) -> Option<u64>;
+        end_capture(stream: StreamHandle) -> GraphHandle;
+        instantiate(graph: GraphHandle) -> ExecutableHandle;
+        replay(executable: ExecutableHandle, stream: StreamHandle) -> ();
+        shape(graph: GraphHandle) -> GraphShape;
+    }
+
+    /// No more than the second field.
+    fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {
+        let MemoryInfo { free, total } = ours(self.0.memory_info(device))?;
+        let more = total.saturating_sub(self.1);
+        Ok(MemoryInfo { free: free.saturating_sub(more), total: total - more })
+    }
+
+    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.adopt_stream(device, native) })
+    }
+
+    unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.release(device, address, bytes) })
+    }
+
+    unsafe fn release_pinned(&self, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.release_pinned(address, bytes) })
+    }
+
+    unsafe fn release_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.release_addresses(device, address, bytes) })
+    }
+
+    unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.unmap(device, address, bytes) })
+    }
+
+    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.copy(stream, copy) })
+    }
+
+    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        ours(unsafe { self.0.fill(stream, fill) })
+    }
+
+    fn shares_memory(&self) -> bool {
+        self.0.shares_memory()
+    }
+
+    fn release_stream(&self, stream: StreamHandle) {
+        self.0.release_stream(stream);
+    }
+
+    fn release_event(&self, event: EventHandle) {
+        self.0.release_event(event);
+    }
+
+    fn release_graph(&self, graph: GraphHandle) {
+        self.0.release_graph(graph);
+    }
+
+    fn release_executable(&self, executable: ExecutableHandle) {
+        self.0.release_executable(executable);
+    }
+}
+
+fn host() -> Arc<dyn Driver> {
+    HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap()
+}
+
+fn third_party() -> Arc<dyn Driver> {
+    Arc::new(ThirdParty(host(), u64::MAX))
+}
+
+/// Its devices would give more memory than they report.
+fn overcommitting() -> Arc<dyn Driver> {
+    Arc::new(ThirdParty(host(), TOTAL))
+}
+
+driver_suite!(crate::third_party);
+
+#[test]
+fn the_whole_namespace_works_on_a_registered_driver() {
+    accelerator::register_driver(overcommitting()).unwrap();
+    let [first, second]: [Device; 2] = ["thirdparty:0", "thirdparty:1"].map(|name| name.parse().unwrap());
+    assert_eq!(accelerator::current_accelerator(), Some(Device::of(*KIND)));
+    assert_eq!((accelerator::device_count(), accelerator::is_available()), (2, true));
+    assert_eq!(accelerator::known_devices(), None, "a registered driver may block, so it has to be asked");
+    assert_eq!(accelerator::current_index(), None);
+    assert_eq!(accelerator::current_device().unwrap(), first);
+    let known = KnownDevices { accelerator: Some(Device::of(*KIND)), count: 2 };
+    assert_eq!((accelerator::known_devices(), accelerator::current_index()), (Some(known), Some(0)));
+    assert_eq!(accelerator::properties(None).unwrap().name, "host device");
+
+    memory_beyond_the_total_is_refused(first);
+    streams_and_events(second);
+    a_graph();
+    late_errors(second);
+    changes_that_come_too_late();
+
+    let again = accelerator::use_driver(third_party());
+    assert!(matches!(again, Err(Error::DriverInUse { .. })), "{again:?}");
+}
+
+/// The driver itself would give it.
+fn memory_beyond_the_total_is_refused(device: Device) {
+    for expandable_segments in [false, true] {
+        set_config(AllocatorConfig { expandable_segments, ..AllocatorConfig::default() }).unwrap();
+        for bytes in [TOTAL as usize + 1, 1 << 30, 1 << 40] {
+            let refused = DeviceMemory::new(Some(device), bytes);
+            assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{bytes} bytes: {refused:?}");
+        }
+        let parts: Vec<_> = (0..5).map(|_| DeviceMemory::new(Some(device), 60 << 20)).collect();
+        assert_eq!(parts.iter().filter(|part| part.is_ok()).count(), 4, "{expandable_segments}");
+        drop(parts);
+        // What is cached gives way to a request that fits.
+        drop(DeviceMemory::new(Some(device), 240 << 20).unwrap());
+        empty_cache().unwrap();
+    }
+    set_config(AllocatorConfig::default()).unwrap();
+}
+
+fn streams_and_events(second: Device) {
+    let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::exclusive(Some(second), 0).unwrap());
+    assert_eq!((stream.priority(), other.device()), (-1, second));
+    // SAFETY: the stream outlives the clone.
+    let adopted = unsafe { Stream::external(Some(second), other.handle().unwrap().native, None).unwrap() };
+    assert_eq!(adopted, other);
+    let timing = EventOptions { timing: true, ..EventOptions::default() };
+    let [start, end] = [(); 2].map(|()| Event::new(None, timing).unwrap());
+    start.record(&stream).unwrap();
+    let latch = rig::Latch::default();
+    stream.launch(latch.work()).unwrap();
+    end.record(&stream).unwrap();
+    other.wait_event(&end).unwrap();
+    assert!(!other.is_done().unwrap() && !end.is_done().unwrap());
+    assert!(!accelerator::waiting(Some(second)).unwrap().at_most(Duration::ZERO).unwrap());
+    latch.open();
+    accelerator::synchronize(Some(second)).unwrap();
+    end.synchronize().unwrap();
+    assert!(start.elapsed(&end).unwrap() > 0.0);
+    let _current = other.guard().unwrap();
+    assert_eq!(accelerator::current_stream(None).unwrap(), other);
+}
+
+fn a_graph() {
+    let counter = rig::Counter::default();
+    let stream = Stream::new(None, 0).unwrap();
+    let _current = stream.guard().unwrap();
+    let graph = Graph::new(true).unwrap();
+    graph.capture_begin(None, CaptureMode::Global).unwrap();
+    assert!(stream.is_capturing().unwrap());
+    stream.launch(counter.work()).unwrap();
+    graph.capture_end().unwrap();
+    assert!(graph.dot().unwrap().contains("count"));
+    graph.replay().unwrap();
+    graph.replay().unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(counter.get(), 2);
+}
+
+/// Told once for each, and again where one is made again after it was taken back.
+fn changes_that_come_too_late() {
+    let mut last = 0;
+    for (changes, told) in [(0, false), (1, true), (1, false), (2, true), (0, false), (2, true)] {
+        CHANGES.store(changes, Ordering::Relaxed);
+        let expected = told.then(|| format!("there were {changes} changes"));
+        // Where something is to be told, the question has to be asked in full.
+        assert_eq!(accelerator::known_devices().is_none(), changes != last, "{changes} changes");
+        last = changes;
+        assert_eq!(accelerator::environment_came_too_late(), expected);
+    }
+}
+
+fn late_errors(second: Device) {
+    let stream = Stream::new(Some(second), 0).unwrap();
+    stream.launch(Work::new("greet", || Err("nobody there".into()))).unwrap();
+    let error = stream.synchronize().unwrap_err();
+    assert_eq!(error.to_string(), "greet failed on thirdparty:1: nobody there");
+    stream.synchronize().unwrap();
+}

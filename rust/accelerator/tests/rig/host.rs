@@ -1,0 +1,18 @@
+//! Host drivers for tests of what only they do.
+
+use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
+
+use super::Rig;
+
+/// A driver that has been started, and what makes it misbehave.
+pub fn with_faults(devices: u32, memory: u64) -> (Rig, Faults) {
+    let faults = Faults::new();
+    let driver = HostDriver::new(HostOptions { devices, memory, faults: faults.clone() }).unwrap();
+    driver.start().unwrap();
+    (Rig { driver }, faults)
+}
+
+/// Two devices of 1 MiB each.
+pub fn two_devices() -> (Rig, Faults) {
+    with_faults(2, 1 << 20)
+}

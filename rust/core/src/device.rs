@@ -1,0 +1,244 @@
+//! The name of a device: a type and, where one is chosen, an index.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::base::fork::rank;
+use crate::base::sync::ForkLock;
+use crate::{Error, Result};
+
+macro_rules! device_types {
+    ($($variant:ident = $name:literal, $number:literal;)+) => {
+        /// The kinds of device: those that PyTorch names, the host driver's, and those of registered drivers.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum DeviceType {
+            $(#[doc = concat!("`", $name, "`")] $variant,)+
+            /// That of a driver which is registered under this name; see [`DeviceType::named`].
+            Registered(&'static str),
+        }
+
+        impl DeviceType {
+            /// Every type that is always there, in the order in which messages list them.
+            pub const ALL: &[DeviceType] = &[$(DeviceType::$variant,)+];
+
+            /// The name as it is written in `device("name:0")`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(DeviceType::$variant => $name,)+
+                    DeviceType::Registered(name) => name,
+                }
+            }
+
+            /// The number by which PyTorch calls it; host and registered ones have numbers that it does not use.
+            pub fn number(self) -> u32 {
+                match self {
+                    $(DeviceType::$variant => $number,)+
+                    DeviceType::Registered(name) => {
+                        let place = NAMES.lock().iter().position(|known| *known == name);
+                        FIRST_REGISTERED + place.map_or(0, |place| place as u32)
+                    }
+                }
+            }
+
+            /// The type with this number.
+            pub fn of_number(number: u32) -> Option<Self> {
+                match number {
+                    $($number => Some(DeviceType::$variant),)+
+                    _ => {
+                        let place = number.checked_sub(FIRST_REGISTERED)? as usize;
+                        NAMES.lock().get(place).copied().map(DeviceType::Registered)
+                    }
+                }
+            }
+        }
+    };
+}
+
+/// The index of a device among those of one driver.
+pub type DeviceIndex = u8;
+
+const FIRST_REGISTERED: u32 = 65;
+
+device_types! {
+    Cpu = "cpu", 0;
+    Cuda = "cuda", 1;
+    Ipu = "ipu", 18;
+    Xpu = "xpu", 12;
+    Mkldnn = "mkldnn", 2;
+    OpenGl = "opengl", 3;
+    OpenCl = "opencl", 4;
+    Ideep = "ideep", 5;
+    Hip = "hip", 6;
+    Ve = "ve", 16;
+    Fpga = "fpga", 7;
+    Maia = "maia", 8;
+    Xla = "xla", 9;
+    Lazy = "lazy", 17;
+    Vulkan = "vulkan", 10;
+    Mps = "mps", 13;
+    Meta = "meta", 14;
+    Hpu = "hpu", 15;
+    Mtia = "mtia", 19;
+    PrivateUseOne = "privateuseone", 20;
+    Host = "host", 64;
+}
+
+/// The names that [`DeviceType::named`] has added.
+static NAMES: ForkLock<Vec<&'static str>> = ForkLock::new(rank::DEVICE_NAMES, Vec::new());
+
+impl DeviceType {
+    /// The type of this name; a new one where there is none, for a driver of its own. A name consists of small
+    /// letters, digits and underscores and begins with a letter.
+    pub fn named(name: &str) -> Result<Self> {
+        if let Ok(known) = name.parse() {
+            return Ok(known);
+        }
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        if !name.starts_with(|first: char| first.is_ascii_lowercase()) || !name.bytes().all(fits) {
+            return Err(unknown_type(name));
+        }
+        // Types are copied freely and never go, so neither do their names.
+        let name: &'static str = Box::leak(name.into());
+        let mut names = NAMES.lock();
+        let known = names.iter().copied().find(|known| *known == name);
+        Ok(DeviceType::Registered(known.unwrap_or_else(|| {
+            names.push(name);
+            name
+        })))
+    }
+}
+
+impl fmt::Display for DeviceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for DeviceType {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let registered = || NAMES.lock().iter().copied().find(|known| *known == name);
+        let fixed = Self::ALL.iter().copied().find(|kind| kind.name() == name);
+        fixed.or_else(|| registered().map(DeviceType::Registered)).ok_or_else(|| unknown_type(name))
+    }
+}
+
+/// A device: its type and, unless it stands for "the current one", its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Device {
+    kind: DeviceType,
+    index: Option<u8>,
+}
+
+impl Device {
+    /// The processor that runs this program.
+    pub const CPU: Device = Device { kind: DeviceType::Cpu, index: None };
+
+    /// NVIDIA's devices, none in particular.
+    pub const CUDA: Device = Device { kind: DeviceType::Cuda, index: None };
+
+    /// The largest index: PyTorch stores it in eight signed bits.
+    pub const MAX_INDEX: u8 = i8::MAX as u8;
+
+    /// A device of `kind`; `index` is from 0 to [`Device::MAX_INDEX`].
+    pub fn new(kind: DeviceType, index: Option<i64>) -> Result<Self> {
+        let index = index.map(|index| checked_index(index, &index.to_string())).transpose()?;
+        Ok(Device { kind, index })
+    }
+
+    /// A type of device, none in particular.
+    pub const fn of(kind: DeviceType) -> Self {
+        Device { kind, index: None }
+    }
+
+    /// A device by a driver's index.
+    pub fn with_index(kind: DeviceType, index: DeviceIndex) -> Self {
+        Device { kind, index: Some(index) }
+    }
+
+    /// The error of an index that is malformed or out of range, from the text or number given.
+    pub fn invalid_index(given: impl fmt::Display) -> Error {
+        Error::DeviceIndex { given: given.to_string(), max: Device::MAX_INDEX }
+    }
+
+    /// The type.
+    pub fn kind(self) -> DeviceType {
+        self.kind
+    }
+
+    /// The index, or `None` for the current device of this type.
+    pub fn index(self) -> Option<u8> {
+        self.index
+    }
+}
+
+fn checked_index(index: i64, given: &str) -> Result<u8> {
+    u8::try_from(index)
+        .ok()
+        .filter(|&index| index <= Device::MAX_INDEX)
+        .ok_or_else(|| Device::invalid_index(given))
+}
+
+fn unknown_type(given: &str) -> Error {
+    let known: Vec<_> = DeviceType::ALL.iter().map(|kind| kind.name()).collect();
+    Error::UnknownDeviceType { given: given.to_owned(), known: known.join(", ") }
+}
+
+/// Reads `type` or `type:index`; the index has no sign and no leading zero.
+impl FromStr for Device {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let Some((kind, index)) = text.split_once(':') else {
+            return Device::new(text.parse()?, None);
+        };
+        let kind = kind.parse()?;
+        let canonical = index == "0" || !index.starts_with('0');
+        if index.is_empty() || !canonical || !index.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(Device::invalid_index(text));
+        }
+        // Only a number too large for i64 fails to parse here, and that is out of range all the same.
+        let number = index.parse().unwrap_or(i64::MAX);
+        Ok(Device { kind, index: Some(checked_index(number, text)?) })
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.index {
+            Some(index) => write!(f, "{}:{index}", self.kind),
+            None => write!(f, "{}", self.kind),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_round_trips() {
+        for text in ["cpu", "cpu:1", "cuda", "cuda:0", "cuda:127", "meta"] {
+            assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn an_index_has_no_sign_no_leading_zero_and_fits() {
+        for text in
+            ["cuda:", "cuda:-1", "cuda:01", "cuda:+1", "cuda:128", "cuda: 1", "cuda:99999999999999999999"]
+        {
+            assert!(matches!(text.parse::<Device>(), Err(Error::DeviceIndex { .. })), "{text}");
+        }
+        assert!(Device::new(DeviceType::Cuda, Some(-1)).is_err());
+        assert!(Device::new(DeviceType::Cuda, Some(256)).is_err());
+    }
+
+    #[test]
+    fn an_unknown_type_is_named() {
+        let error = "nope:0".parse::<Device>().unwrap_err();
+        assert!(error.to_string().contains("nope"), "{error}");
+    }
+}

@@ -1,0 +1,322 @@
+//! What a program sees: a dotted name, and the slots that reading or writing it stands for.
+
+use super::effect::Effect;
+use super::flag::FlagWord;
+use super::kind::Refusal;
+use super::precision::{Node, Precision};
+use super::scope::Purpose;
+use super::variable::{Reading, Said, Variable};
+use super::write::{Held, Writes};
+use super::{Given, Value, registry, table};
+use crate::base::env::{self, SWITCH_WORDS, parse_switch};
+use crate::thread::Slot;
+use crate::{Error, Result};
+
+/// A flag, a node of the precision tree, or an older name that is a view of them.
+#[derive(Debug)]
+pub struct Attribute {
+    pub(super) name: &'static str,
+    pub(super) target: Target,
+    pub(super) effect: &'static Effect,
+    /// The name of its own variable where a library has chosen another than that of the flag in capitals.
+    pub(super) own_variable: Option<&'static str>,
+    /// Variables that PyTorch and the vendors read for it, besides our own.
+    pub(super) variables: &'static [Variable],
+    pub(super) doc: &'static str,
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// A flag's own word, or a part of what it holds.
+    Word(&'static FlagWord, Part),
+    /// A node of the precision tree.
+    Node(Node),
+    /// True while all these nodes read tf32.
+    Tf32(&'static [Node]),
+    /// What is always so.
+    Constant(Value),
+}
+
+/// How much of a flag's value a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it.
+    Whole,
+    /// The first of two; writing takes both.
+    First,
+    /// The second of two; it is written through the first, so it can only be read.
+    Second,
+}
+
+impl Part {
+    #[inline]
+    fn of(self, value: Value) -> Value {
+        match (self, value) {
+            (Part::First, Value::Pair(first, _)) => Value::Bool(first),
+            (Part::Second, Value::Pair(_, second)) => Value::Bool(second),
+            _ => value,
+        }
+    }
+}
+
+/// The dotted name as a program writes it.
+pub(super) fn qualified(name: &str) -> String {
+    if registry::attributes().any(|attribute| attribute.name == name) {
+        name.to_owned()
+    } else {
+        format!("backends.{name}")
+    }
+}
+
+impl Attribute {
+    /// The dotted name below `backends`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The module or object that has it, and its name there.
+    pub fn owner_and_leaf(&self) -> (&'static str, &'static str) {
+        self.name.rsplit_once('.').unwrap_or(("", self.name))
+    }
+
+    /// One sentence or more: what it does.
+    pub fn doc(&self) -> &'static str {
+        self.doc
+    }
+
+    /// What obeys it.
+    pub fn effect(&self) -> &'static Effect {
+        self.effect
+    }
+
+    /// Whether it can't be written.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self.target, Target::Word(_, Part::Second) | Target::Constant(_))
+    }
+
+    /// The type that a read gives, as a stub writes it.
+    pub fn annotation(&self) -> String {
+        match &self.target {
+            Target::Word(word, Part::Whole) => word.kind.annotation(),
+            Target::Node(node) => node.annotation(),
+            Target::Constant(Value::Names(_)) => "list[str]".to_owned(),
+            Target::Constant(_) | Target::Tf32(_) | Target::Word(..) => "bool".to_owned(),
+        }
+    }
+
+    /// The type that a write takes, as a stub writes it; `None` where it can't be written.
+    pub fn accepted_annotation(&self) -> Option<String> {
+        match &self.target {
+            Target::Word(_, Part::Second) | Target::Constant(_) => None,
+            Target::Word(word, _) => Some(word.kind.accepted_annotation()),
+            Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
+        }
+    }
+
+    /// The environment variables that decide it, the strongest first.
+    pub fn variables(&self) -> Vec<String> {
+        self.readings().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// The same, each with how its text is read.
+    pub(super) fn readings(&self) -> Vec<(String, Reading)> {
+        if self.is_read_only() {
+            return Vec::new();
+        }
+        let own = (self.own_variable(), Reading::AsFlag);
+        let others = self.variables.iter().map(|variable| (variable.name.to_owned(), variable.reading));
+        std::iter::once(own).chain(others).collect()
+    }
+
+    /// The variable that sets the flag and no other.
+    pub(super) fn own_variable(&self) -> String {
+        if let Some(chosen) = self.own_variable {
+            chosen.to_owned()
+        } else if self.is_registered() {
+            env::in_capitals(self.name)
+        } else {
+            env::variable_of_flag(self.name)
+        }
+    }
+
+    /// Whether another library has registered it.
+    pub fn is_registered(&self) -> bool {
+        matches!(self.target, Target::Word(word, _) if word.id.0 >= table::first_free())
+    }
+
+    /// What it reads and writes.
+    pub(super) fn slots(&self) -> Vec<Slot> {
+        match &self.target {
+            Target::Word(word, _) => vec![Slot::Flag(word.id)],
+            Target::Node(node) => vec![node.slot()],
+            Target::Tf32(nodes) => nodes.iter().map(|node| node.slot()).collect(),
+            Target::Constant(_) => Vec::new(),
+        }
+    }
+
+    /// The value in force on this thread.
+    #[inline]
+    pub fn read(&self) -> Value {
+        match &self.target {
+            Target::Word(word, part) => part.of(word.kind.decode(word.payload())),
+            Target::Node(node) => Value::Name(node.get().name()),
+            Target::Tf32(nodes) => Value::Bool(Node::all_read(nodes, Precision::Tf32)),
+            Target::Constant(value) => *value,
+        }
+    }
+
+    /// What it reads while nobody has said anything.
+    pub fn default(&self) -> Value {
+        match &self.target {
+            Target::Word(word, part) => part.of(word.kind.decode(word.kind.default())),
+            Target::Node(node) => Value::Name(node.default().name()),
+            Target::Tf32(nodes) => Value::Bool(nodes.iter().all(|node| node.default() == Precision::Tf32)),
+            Target::Constant(value) => *value,
+        }
+    }
+
+    /// What must be assigned to bring the flag back to how it is now; `None` where nothing is held and
+    /// dropping what is assigned brings it back.
+    ///
+    /// It is the value that is held, not the one that is read: a node that inherits `ieee` holds nothing,
+    /// and assigning `ieee` to it would cut it off from what it inherits.
+    pub fn to_put_back(&self) -> Option<Value> {
+        match &self.target {
+            Target::Word(_, Part::Second) | Target::Constant(_) => None,
+            Target::Word(word, _) => match word.held()? {
+                // A bool is read as allowing split sums; only a pair says otherwise.
+                Value::Pair(first, true) => Some(Value::Bool(first)),
+                held => Some(held),
+            },
+            Target::Node(node) => node.held().map(|precision| Value::Name(precision.name())),
+            Target::Tf32(nodes) => nodes.iter().any(|node| node.held().is_some()).then(|| self.read()),
+        }
+    }
+
+    /// Adds what writing `given` stands for, or refuses it.
+    pub(super) fn add_write(&self, given: &Given, purpose: Purpose, writes: &mut impl Writes) -> Result<()> {
+        self.writable()?;
+        let held =
+            self.held_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.allowed()))?;
+        self.add_to_every_slot(held, writes);
+        Ok(())
+    }
+
+    /// Adds what dropping the assigned value stands for.
+    pub(super) fn add_removal(&self, writes: &mut impl Writes) -> Result<()> {
+        self.writable()?;
+        self.add_to_every_slot(Held::Unset, writes);
+        Ok(())
+    }
+
+    /// What writing `given` stands for where that is one slot, or for `None` what dropping the assigned value does.
+    /// Refuses what [`add_write`](Attribute::add_write) refuses.
+    pub(super) fn single_write(&self, given: Option<&Given>) -> Result<Option<(Slot, Held)>> {
+        let slot = match &self.target {
+            Target::Word(word, _) => Slot::Flag(word.id),
+            Target::Node(node) => node.slot(),
+            Target::Tf32(_) | Target::Constant(_) => return Ok(None),
+        };
+        self.writable()?;
+        let held = match given {
+            Some(given) => self
+                .held_for(given, Purpose::Named)
+                .map_err(|refusal| self.refusal(refusal, given, self.allowed()))?,
+            None => Held::Unset,
+        };
+        Ok(Some((slot, held)))
+    }
+
+    fn writable(&self) -> Result<()> {
+        if self.is_read_only() { Err(Error::ReadOnlyFlag { name: qualified(self.name) }) } else { Ok(()) }
+    }
+
+    fn add_to_every_slot(&self, held: Held, writes: &mut impl Writes) {
+        match &self.target {
+            Target::Word(word, _) => writes.add(self.name, Slot::Flag(word.id), held),
+            Target::Node(node) => writes.add(self.name, node.slot(), held),
+            Target::Tf32(nodes) => {
+                nodes.iter().for_each(|node| writes.add(self.name, node.slot(), held));
+            }
+            Target::Constant(_) => {}
+        }
+    }
+
+    fn held_for(&self, given: &Given, purpose: Purpose) -> Result<Held, Refusal> {
+        match (&self.target, given) {
+            (Target::Word(word, _), given) => word.kind.encode(given).map(Held::Value),
+            (Target::Node(node), Given::Text(name)) => node
+                .precision_named(name)
+                .map(|precision| Held::Value(precision as u64))
+                .ok_or(Refusal::Value),
+            (Target::Node(_), Given::None) if purpose == Purpose::Copied => Ok(Held::Nothing),
+            // `flags(allow_tf32=True)` is what it does when nothing is said: it asks for no precision.
+            (Target::Tf32(_), Given::Bool(true)) if purpose == Purpose::WholeModule => Ok(Held::Nothing),
+            (Target::Tf32(_), Given::Bool(allowed)) => {
+                Ok(Held::Value(if *allowed { Precision::Tf32 } else { Precision::Ieee } as u64))
+            }
+            (Target::Node(_) | Target::Tf32(_) | Target::Constant(_), _) => Err(Refusal::Type),
+        }
+    }
+
+    /// What a program may write, in words.
+    pub fn allowed(&self) -> String {
+        match &self.target {
+            Target::Word(word, _) => word.kind.allowed(),
+            Target::Node(node) => node.allowed(),
+            Target::Tf32(_) => "a bool".to_owned(),
+            Target::Constant(_) => "nothing".to_owned(),
+        }
+    }
+
+    fn refusal(&self, refusal: Refusal, given: &Given, allowed: String) -> Error {
+        refusal.error(qualified(self.name), given.to_string(), allowed)
+    }
+
+    /// Adds what an environment variable stands for, whose value is `None` where it is no text; false where it
+    /// says nothing.
+    pub(super) fn add_variable(
+        &self,
+        reading: Reading,
+        value: &Option<String>,
+        writes: &mut impl Writes,
+    ) -> Result<bool> {
+        let Some(text) = value else {
+            return Err(self.refusal(
+                Refusal::Value,
+                &Given::Other("no text".to_owned()),
+                self.allowed_text(),
+            ));
+        };
+        // Told as it was written, not as it was understood.
+        let refused = |refusal, allowed| self.refusal(refusal, &Given::Text(text.into()), allowed);
+        let (given, allowed) = match reading.of(text) {
+            Some(Said::Nothing) => return Ok(false),
+            Some(Said::Value(given)) => (given, self.allowed()),
+            Some(Said::Unclear(allowed)) => return Err(refused(Refusal::Value, allowed.to_owned())),
+            None => (self.parsed(text), self.allowed_text()),
+        };
+        let held = self.held_for(&given, Purpose::Named).map_err(|refusal| refused(refusal, allowed))?;
+        self.add_to_every_slot(held, writes);
+        Ok(true)
+    }
+
+    /// What is allowed in the environment.
+    pub(super) fn allowed_text(&self) -> String {
+        match &self.target {
+            Target::Word(word, _) => word.kind.allowed_text(),
+            Target::Tf32(_) => SWITCH_WORDS.to_owned(),
+            Target::Node(_) | Target::Constant(_) => self.allowed(),
+        }
+    }
+
+    /// The value that a text spells; what can't be read stays text and is then refused.
+    fn parsed<'a>(&self, text: &'a str) -> Given<'a> {
+        match &self.target {
+            Target::Word(word, _) => word.kind.parse(text),
+            Target::Tf32(_) => parse_switch(text).map_or_else(|| Given::Text(text.into()), Given::Bool),
+            Target::Node(_) | Target::Constant(_) => Given::Text(text.trim().to_lowercase().into()),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Where the value of a flag comes from.
+
+use std::fmt;
+
+use super::attribute::{Attribute, Target};
+use super::precision::{Node, Precision};
+use super::process::PROCESS;
+use super::{SourceLocation, Value, environment, table};
+use crate::thread::{self, Slot};
+
+/// What decides a value, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Level {
+    /// Nobody has said anything.
+    Default = 1,
+    /// An environment variable, read once.
+    Environment = 2,
+    /// An assignment for the process.
+    Process = 3,
+    /// A scope that is open on this thread.
+    Scope = 4,
+}
+
+impl Level {
+    /// The name in messages and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Default => "default",
+            Level::Environment => "environment",
+            Level::Process => "process",
+            Level::Scope => "scope",
+        }
+    }
+
+    pub(super) fn of_number(number: u64) -> Self {
+        match number {
+            2 => Level::Environment,
+            3 => Level::Process,
+            _ => Level::Default,
+        }
+    }
+}
+
+/// Who said what a value is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetBy {
+    /// A line of a program, where writes are traced (`INTERLOCK_DEBUG=1`).
+    Line(SourceLocation),
+    /// An environment variable.
+    Variable(&'static str),
+}
+
+impl fmt::Display for SetBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetBy::Line(site) => site.fmt(f),
+            SetBy::Variable(name) => f.write_str(name),
+        }
+    }
+}
+
+/// The value of a flag and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// What is in force on this thread.
+    pub value: Value,
+    /// What decides it.
+    pub level: Level,
+    /// Who said so, as far as that is known.
+    pub set_by: Option<SetBy>,
+    /// What operations obey: another value where something else overrules the flag.
+    pub effective: Value,
+    /// What overrules it.
+    pub overruled_by: Option<&'static str>,
+    /// What obeys it, and whether that is in this process.
+    pub acts_on: String,
+}
+
+impl Attribute {
+    /// Explains the value in force on this thread.
+    pub fn explain(&self) -> Explanation {
+        // What other threads have left is taken away before anything is looked at, not in between.
+        thread::apply_remote_exits();
+        let (level, set_by) = self.deciding_slot().map_or((Level::Default, None), source);
+        let value = self.read();
+        let overruled = self.overruled();
+        Explanation {
+            value,
+            level,
+            set_by,
+            effective: overruled.map_or(value, |overruled| overruled.value),
+            overruled_by: overruled.map(|overruled| overruled.by),
+            acts_on: self.effect.in_this_process(),
+        }
+    }
+
+    /// The slot that makes the value what it is; `None` where nothing is held anywhere.
+    fn deciding_slot(&self) -> Option<Slot> {
+        match &self.target {
+            Target::Word(word, _) => Some(Slot::Flag(word.id)),
+            Target::Node(node) => Some(deciding_node(*node)),
+            Target::Constant(_) => None,
+            // One node that does not read tf32 makes a view false; else the first is as good as any.
+            Target::Tf32(nodes) => {
+                let refusing = nodes.iter().find(|node| node.get() != Precision::Tf32);
+                refusing.or(nodes.first()).copied().map(deciding_node)
+            }
+        }
+    }
+}
+
+/// The node whose value it is; where none holds any, the node itself, which a scope may keep from holding one.
+fn deciding_node(node: Node) -> Slot {
+    node.decided_by().unwrap_or(node).slot()
+}
+
+fn source(slot: Slot) -> (Level, Option<SetBy>) {
+    if let Some(site) = thread::scoped_site(slot) {
+        return (Level::Scope, site.map(SetBy::Line));
+    }
+    let level = level_in_process(slot);
+    let set_by = match level {
+        Level::Process => PROCESS.lock().site(slot).map(SetBy::Line),
+        Level::Environment => variable(slot).map(SetBy::Variable),
+        Level::Default | Level::Scope => None,
+    };
+    (level, set_by)
+}
+
+/// Where the process has the value of a slot from.
+pub(super) fn level_in_process(slot: Slot) -> Level {
+    match slot {
+        Slot::Flag(id) => table::word(id).map_or(Level::Default, |word| word.in_process().1),
+        Slot::Node(mask) => Node::of_slot(mask).in_process().1,
+    }
+}
+
+fn variable(slot: Slot) -> Option<&'static str> {
+    let said = match slot {
+        Slot::Flag(id) => table::word(id).and_then(|word| word.said),
+        Slot::Node(_) => None,
+    };
+    said.map(|said| said.variable).or_else(|| environment::source(slot))
+}

@@ -1,0 +1,166 @@
+//! A flag with a word of its own.
+
+use std::marker::PhantomData;
+
+use super::attribute::qualified;
+use super::environment;
+use super::kind::{FlagValue, Kind, Refusal, Table};
+use super::write::{Held, write_one};
+use super::{Level, SourceLocation, Value};
+use crate::Result;
+use crate::base::sync::RelaxedU64;
+use crate::thread::{self, FlagId, Slot};
+
+/// The word: in its two upper bits where the value comes from, below them the value's payload.
+/// All zero until it is first read or written.
+#[derive(Debug)]
+pub(crate) struct FlagWord {
+    pub(super) name: &'static str,
+    pub(super) id: FlagId,
+    pub(super) kind: Kind,
+    /// Of a registered flag; what it says of our own is read once for all of them.
+    pub(super) said: Option<FromEnvironment>,
+    bits: RelaxedU64,
+}
+
+/// What the environment says of one flag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FromEnvironment {
+    pub(super) payload: u64,
+    pub(super) variable: &'static str,
+}
+
+const LEVEL_SHIFT: u32 = 62;
+const PAYLOAD: u64 = (1 << LEVEL_SHIFT) - 1;
+
+const fn levelled(level: Level, payload: u64) -> u64 {
+    (level as u64) << LEVEL_SHIFT | payload & PAYLOAD
+}
+
+impl FlagWord {
+    pub(super) const fn new(name: &'static str, id: u16, kind: Kind) -> Self {
+        FlagWord::registered(name, id, kind, None)
+    }
+
+    pub(super) const fn registered(
+        name: &'static str,
+        id: u16,
+        kind: Kind,
+        said: Option<FromEnvironment>,
+    ) -> Self {
+        FlagWord { name, id: FlagId(id), kind, said, bits: RelaxedU64::new(0) }
+    }
+
+    /// What is in force on this thread.
+    #[inline]
+    pub(super) fn payload(&self) -> u64 {
+        if thread::any_flag_layer() && thread::flag_may_be_scoped(self.id) {
+            return self.scoped_payload();
+        }
+        self.process_payload()
+    }
+
+    fn scoped_payload(&self) -> u64 {
+        thread::scoped_flag(self.id).unwrap_or_else(|| self.process_payload())
+    }
+
+    #[inline]
+    fn process_payload(&self) -> u64 {
+        let bits = self.bits.get();
+        if bits == 0 { self.resolve() & PAYLOAD } else { bits & PAYLOAD }
+    }
+
+    #[cold]
+    fn resolve(&self) -> u64 {
+        self.bits.compare_set(0, self.fallback())
+    }
+
+    /// The environment's value, else the default, each with its level.
+    fn fallback(&self) -> u64 {
+        match self.said.map(|said| said.payload).or_else(|| environment::of_flag(self.id)) {
+            Some(payload) => levelled(Level::Environment, payload),
+            None => levelled(Level::Default, self.kind.default()),
+        }
+    }
+
+    /// What a layer holds where nothing shall be held.
+    pub(super) fn fallback_payload(&self) -> u64 {
+        self.fallback() & PAYLOAD
+    }
+
+    /// What the innermost layer of this thread that names the flag holds, else what is assigned.
+    pub(super) fn held(&self) -> Option<Value> {
+        let assigned = || {
+            let (payload, level) = self.in_process();
+            (level == Level::Process).then_some(payload)
+        };
+        thread::scoped_flag(self.id).or_else(assigned).map(|payload| self.kind.decode(payload))
+    }
+
+    /// Payload and level for the process.
+    pub(super) fn in_process(&self) -> (u64, Level) {
+        let bits = match self.bits.get() {
+            0 => self.resolve(),
+            bits => bits,
+        };
+        (bits & PAYLOAD, Level::of_number(bits >> LEVEL_SHIFT))
+    }
+
+    /// Writes a value of the flag's type: into the innermost scope of this thread that decides the flag, else for the
+    /// process.
+    #[track_caller]
+    pub(super) fn write<T: FlagValue>(&self, value: T) -> Result<()> {
+        let held = Held::Value(self.checked(value)?);
+        write_one(self.name, Slot::Flag(self.id), held, Some(SourceLocation::caller()))
+    }
+
+    /// The payload of a value, or the error that refuses it.
+    pub(super) fn checked<T: FlagValue>(&self, value: T) -> Result<u64> {
+        let payload = value.payload();
+        if self.kind.admits(payload) {
+            return Ok(payload);
+        }
+        // Of the values that Rust gives by type, only floats are stored in a table.
+        let refusal = if value.is_without_room() { Refusal::Full(Table::Floats) } else { Refusal::Value };
+        Err(refusal.error(qualified(self.name), value.shown(), self.kind.allowed()))
+    }
+
+    /// Writes for the process; only under the process's lock.
+    pub(super) fn set_in_process(&self, held: Held) {
+        self.bits.set(match held {
+            Held::Value(payload) => levelled(Level::Process, payload),
+            Held::Unset | Held::Nothing => self.fallback(),
+        });
+    }
+}
+
+/// A flag as Rust reads and writes it.
+#[derive(Debug)]
+pub struct Flag<T> {
+    pub(super) word: FlagWord,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: FlagValue> Flag<T> {
+    pub(super) const fn new(name: &'static str, id: u16, kind: Kind) -> Self {
+        Flag { word: FlagWord::new(name, id, kind), value: PhantomData }
+    }
+
+    /// The dotted name.
+    pub fn name(&self) -> &'static str {
+        self.word.name
+    }
+
+    /// The value in force on this thread: two loads while no scope of any thread is open.
+    #[inline]
+    pub fn get(&self) -> T {
+        T::decode(self.word.payload())
+    }
+
+    /// Writes where the innermost scope of this thread decides the flag, else for the process.
+    /// Fails for a value that the flag does not take, and while flags are frozen.
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<()> {
+        self.word.write(value)
+    }
+}

@@ -1,0 +1,100 @@
+//! The freeze: while it holds, no flag is written, however the write is spelled and wherever it would
+//! land. Scopes still open and close.
+
+use super::SourceLocation;
+use super::attribute::qualified;
+use super::process::PROCESS;
+use crate::base::sync::RelaxedU64;
+use crate::thread::{self, ThreadNumber};
+use crate::{Error, Result};
+
+/// How many freezes hold, for [`flags_frozen`] to read without the lock.
+static HOLDING: RelaxedU64 = RelaxedU64::new(0);
+static SERIALS: RelaxedU64 = RelaxedU64::new(0);
+
+pub(super) struct Freeze {
+    permanent: Option<SourceLocation>,
+    /// The scopes that are open, of all threads.
+    scopes: Vec<OpenScope>,
+}
+
+struct OpenScope {
+    serial: u64,
+    entered_on: ThreadNumber,
+    site: SourceLocation,
+}
+
+impl Freeze {
+    pub(super) const fn new() -> Self {
+        Freeze { permanent: None, scopes: Vec::new() }
+    }
+
+    /// Refuses a write while flags are frozen, and says where that was asked for.
+    pub(super) fn admit(&self, name: &str) -> Result<()> {
+        match self.called_at() {
+            Some(by) => Err(Error::FlagsFrozen { name: qualified(name), by: by.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn called_at(&self) -> Option<&SourceLocation> {
+        self.permanent.as_ref().or_else(|| self.scopes.last().map(|scope| &scope.site))
+    }
+
+    fn publish(&self) {
+        HOLDING.set(self.scopes.len() as u64 + u64::from(self.permanent.is_some()));
+    }
+}
+
+/// Discards the freezes of threads that a forked child lacks.
+pub(super) fn forget_other_threads() {
+    let thread = crate::thread::this_thread();
+    let mut process = PROCESS.lock();
+    process.freeze.scopes.retain(|scope| scope.entered_on == thread);
+    process.freeze.publish();
+}
+
+/// Stops every write of a flag for the rest of the process.
+pub fn disable_global_flags(site: SourceLocation) {
+    let mut process = PROCESS.lock();
+    process.freeze.permanent.get_or_insert(site);
+    process.freeze.publish();
+}
+
+/// Whether writes of flags are stopped.
+pub fn flags_frozen() -> bool {
+    HOLDING.get() != 0
+}
+
+/// Stops every write of a flag, by any thread, while it is open. It may be entered several times and
+/// left by any thread.
+#[derive(Debug)]
+pub struct FreezeScope {
+    serial: u64,
+}
+
+impl Default for FreezeScope {
+    fn default() -> Self {
+        FreezeScope { serial: SERIALS.add(1) }
+    }
+}
+
+impl FreezeScope {
+    /// Freezes.
+    pub fn enter(&self, site: SourceLocation) {
+        let entered_on = thread::this_thread();
+        let mut process = PROCESS.lock();
+        process.freeze.scopes.push(OpenScope { serial: self.serial, entered_on, site });
+        process.freeze.publish();
+    }
+
+    /// Ends the freeze that this scope began last; nothing happens if it began none.
+    pub fn leave(&self) {
+        let mut process = PROCESS.lock();
+        let scopes = &mut process.freeze.scopes;
+        if let Some(index) = scopes.iter().rposition(|scope| scope.serial == self.serial) {
+            scopes.remove(index);
+        }
+        process.freeze.publish();
+    }
+}

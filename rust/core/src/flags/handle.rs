@@ -1,0 +1,182 @@
+//! Typed access to a registered flag.
+
+use std::marker::PhantomData;
+
+use super::flag::FlagWord;
+use super::kind::FlagValue;
+use super::scope::{FlagScope, FlagScopeBuilder, Purpose};
+use super::{Attribute, SourceLocation, registry};
+use crate::{Error, Result};
+
+/// A registered flag as Rust reads and writes it: what [`Flag`](super::Flag) is to interlock's own flags.
+///
+/// A handle is a reference, so it is cheap to copy. A read costs the same two loads as a read of a [`Flag`](super::Flag);
+/// [`find`](super::find) and [`Attribute::read`] look the flag up by name and decode the value by its kind at run time.
+///
+/// ```
+/// use interlock_core::flags::{Declaration, FlagHandle, Takes, register};
+///
+/// let takes = Takes::Switch { default: false };
+/// let declaration = Declaration::new("mylib.verbose", takes, "Whether mylib prints what it does.");
+/// let (attribute, _) = register(declaration)?;
+/// let verbose: FlagHandle<bool> = attribute.handle()?;
+/// assert!(!verbose.get());
+/// let scope = verbose.scope(true)?;
+/// let _guard = scope.guard();
+/// assert!(verbose.get());
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct FlagHandle<T> {
+    word: &'static FlagWord,
+    value: PhantomData<fn() -> T>,
+}
+
+// Not derived: `T` need not be `Copy` for a reference to be.
+impl<T> Clone for FlagHandle<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for FlagHandle<T> {}
+
+impl<T: FlagValue> FlagHandle<T> {
+    /// The dotted name.
+    pub fn name(self) -> &'static str {
+        self.word.name
+    }
+
+    /// Returns the value in force on this thread: two loads while no scope of any thread is open.
+    #[inline]
+    pub fn get(self) -> T {
+        T::decode(self.word.payload())
+    }
+
+    /// Writes the flag in the innermost scope of this thread that decides it, else for the process.
+    /// Fails for a value that the flag does not take, and while flags are frozen.
+    #[track_caller]
+    pub fn set(self, value: T) -> Result<()> {
+        self.word.write(value)
+    }
+
+    /// Returns a scope that decides this flag. Fails for a value that the flag does not take.
+    #[track_caller]
+    pub fn scope(self, value: T) -> Result<FlagScope> {
+        let mut builder = FlagScopeBuilder::new(Purpose::Named, 1);
+        builder.hold(self.word, self.word.checked(value)?);
+        Ok(builder.build(Some(SourceLocation::caller())))
+    }
+}
+
+impl Attribute {
+    /// Returns a typed handle of a registered flag: `bool` for a switch, `u64` for a count (`u32` where the maximum
+    /// fits), `i64` for an integer that may be negative, `f64` for a float, and an enum that implements [`FlagValue`] for a choice.
+    ///
+    /// Fails with [`Error::FlagType`] for another type, and for an attribute that is not a registered flag.
+    pub fn handle<T: FlagValue>(&'static self) -> Result<FlagHandle<T>> {
+        match registry::word_and_declaration(self) {
+            Some((word, declaration)) if T::is_held_by(&declaration.takes) => {
+                Ok(FlagHandle { word, value: PhantomData })
+            }
+            _ => Err(Error::FlagType {
+                name: format!("a FlagHandle of {}", self.name()),
+                given: std::any::type_name::<T>().to_owned(),
+                allowed: "the Rust type of a registered flag's values".to_owned(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Declaration, Given, Takes, assign, find, register};
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Color {
+        Auto,
+        Never,
+    }
+
+    impl FlagValue for Color {
+        fn payload(self) -> u64 {
+            self as u64
+        }
+
+        fn decode(payload: u64) -> Self {
+            if payload == 0 { Color::Auto } else { Color::Never }
+        }
+
+        fn is_held_by(takes: &Takes) -> bool {
+            matches!(takes, Takes::Choice { names, .. } if *names == ["auto", "never"])
+        }
+    }
+
+    fn registered(name: &str, takes: Takes) -> &'static Attribute {
+        register(Declaration::new(name, takes, "A flag of a test.")).unwrap().0
+    }
+
+    #[test]
+    fn handle_reads_writes_and_scopes_as_the_attribute_does() {
+        let attribute = registered("handle_test.verbose", Takes::Switch { default: false });
+        let verbose: FlagHandle<bool> = attribute.handle().unwrap();
+        assert_eq!((verbose.name(), verbose.get()), ("handle_test.verbose", false));
+        assign(&[(attribute, Some(Given::Bool(true)))], None).unwrap();
+        assert!(verbose.get());
+        {
+            let _guard = verbose.scope(false).unwrap().guard();
+            assert!(!verbose.get());
+            // Lands in the scope, which ends.
+            verbose.set(true).unwrap();
+            assert!(verbose.get());
+        }
+        verbose.set(false).unwrap();
+        assert_eq!((verbose.get(), attribute.read()), (false, super::super::Value::Bool(false)));
+    }
+
+    #[test]
+    fn handle_of_each_type_refuses_values_that_the_flag_does_not_take() {
+        let takes = Takes::Count { default: 3, maximum: 10 };
+        let retries = registered("handle_test.retries", takes).handle::<u64>().unwrap();
+        assert!(matches!(retries.set(11), Err(Error::FlagValue { .. })));
+        assert!(matches!(retries.scope(11), Err(Error::FlagValue { .. })));
+        assert_eq!(retries.get(), 3);
+        let names = ["auto", "never"].map(str::to_owned).to_vec();
+        let takes = Takes::Choice { default: "never".to_owned(), names };
+        let color = registered("handle_test.color", takes).handle::<Color>().unwrap();
+        assert_eq!(color.get(), Color::Never);
+        color.set(Color::Auto).unwrap();
+        assert_eq!(color.get(), Color::Auto);
+    }
+
+    #[test]
+    fn handle_of_a_float_and_of_a_negative_integer_reads_all_values() {
+        let takes = Takes::Float { default: 0.5, minimum: -f64::INFINITY, maximum: f64::INFINITY };
+        let float = registered("handle_test.float", takes).handle::<f64>().unwrap();
+        for number in [0.0, -1e300, 1.0 / 3.0, f64::INFINITY] {
+            float.set(number).unwrap();
+            assert_eq!(float.get(), number);
+        }
+        assert!(matches!(float.set(f64::NAN), Err(Error::FlagValue { .. })));
+        let takes = Takes::Integer { default: -1, minimum: -5, maximum: 5 };
+        let offset = registered("handle_test.offset", takes).handle::<i64>().unwrap();
+        assert_eq!(offset.get(), -1);
+        let guard = offset.scope(-5).unwrap();
+        let _guard = guard.guard();
+        assert_eq!(offset.get(), -5);
+        for wrong in [-6, 6, i64::MIN, i64::MAX] {
+            assert!(matches!(offset.set(wrong), Err(Error::FlagValue { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn handle_of_another_type_or_of_an_own_flag_is_refused() {
+        let large = Takes::Count { default: 0, maximum: 1 << 40 };
+        let large = registered("handle_test.large", large);
+        assert!(large.handle::<u64>().is_ok());
+        assert!(large.handle::<u32>().is_err(), "its values do not fit");
+        assert!(matches!(large.handle::<bool>(), Err(Error::FlagType { .. })));
+        assert!(find("cudnn.enabled").unwrap().handle::<bool>().is_err());
+    }
+}

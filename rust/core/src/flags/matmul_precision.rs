@@ -1,0 +1,72 @@
+//! `set_float32_matmul_precision`: an older name for two nodes of the precision tree.
+
+use super::kind::one_of;
+use super::precision::{self, Node, Precision};
+use super::write::{Batch, Held, Writes};
+use super::{Given, SourceLocation};
+use crate::{Error, Result};
+
+/// The older, coarser name for the precision of float32 matrix products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatmulPrecision {
+    /// IEEE on every backend.
+    Highest,
+    /// TensorFloat-32 where there is any.
+    High,
+    /// TensorFloat-32 on cuda, bfloat16 on oneDNN.
+    Medium,
+}
+
+impl MatmulPrecision {
+    const ALL: [MatmulPrecision; 3] =
+        [MatmulPrecision::Highest, MatmulPrecision::High, MatmulPrecision::Medium];
+
+    /// The name as it is written in a program.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MatmulPrecision::Highest => "highest",
+            MatmulPrecision::High => "high",
+            MatmulPrecision::Medium => "medium",
+        }
+    }
+
+    /// The precision that was asked for.
+    pub fn of(given: &Given) -> Result<Self> {
+        let named = |name| Self::ALL.into_iter().find(|precision| precision.name() == name);
+        let (name, allowed) =
+            ("set_float32_matmul_precision()".to_owned(), one_of(&Self::ALL.map(Self::name)));
+        match given {
+            Given::Text(text) => {
+                named(text).ok_or_else(|| Error::FlagValue { name, given: given.to_string(), allowed })
+            }
+            _ => Err(Error::FlagType { name, given: given.to_string(), allowed }),
+        }
+    }
+
+    /// What the two matmul nodes read, as the lower of them.
+    pub fn get() -> Self {
+        let word = precision::word();
+        let read = [Node::CudaMatmul, Node::MkldnnMatmul].map(|node| node.resolved_in(word).0);
+        if read.contains(&Precision::Bf16) {
+            MatmulPrecision::Medium
+        } else if read.contains(&Precision::Tf32) {
+            MatmulPrecision::High
+        } else {
+            MatmulPrecision::Highest
+        }
+    }
+
+    /// Holds it on both matmul nodes.
+    pub fn set(self, site: Option<SourceLocation>) -> Result<()> {
+        let (cuda, mkldnn) = match self {
+            MatmulPrecision::Highest => (Precision::Ieee, Precision::Ieee),
+            MatmulPrecision::High => (Precision::Tf32, Precision::Tf32),
+            MatmulPrecision::Medium => (Precision::Tf32, Precision::Bf16),
+        };
+        let mut batch = Batch::default();
+        for (node, precision) in [(Node::CudaMatmul, cuda), (Node::MkldnnMatmul, mkldnn)] {
+            batch.add(node.name(), node.slot(), Held::Value(precision as u64));
+        }
+        batch.commit(site)
+    }
+}

@@ -1,0 +1,342 @@
+//! The precision tree: which float32 precision each backend's operations may use. Nine nodes in one
+//! 64-bit word, so that a read is one load and sees all nine as they were at one moment.
+
+use super::attribute::qualified;
+use super::environment;
+use super::kind::{literal, one_of};
+use super::write::{Batch, Held, Writes};
+use super::{Level, SourceLocation};
+use crate::base::sync::RelaxedU64;
+use crate::thread::{self, Masked, NodeMask, Slot};
+use crate::{Error, Result};
+
+/// A float32 precision, as a node holds it or as it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Precision {
+    /// Nothing is asked for.
+    None = 1,
+    /// IEEE 754 single precision.
+    Ieee = 2,
+    /// TensorFloat-32: a mantissa of 10 bits.
+    Tf32 = 3,
+    /// bfloat16: a mantissa of 7 bits.
+    Bf16 = 4,
+}
+
+impl Precision {
+    const ALL: [Precision; 4] = [Precision::None, Precision::Ieee, Precision::Tf32, Precision::Bf16];
+
+    /// The name as it is written in a program.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Precision::None => "none",
+            Precision::Ieee => "ieee",
+            Precision::Tf32 => "tf32",
+            Precision::Bf16 => "bf16",
+        }
+    }
+
+    /// What a payload stands for; `None` is unset.
+    pub(super) fn of_payload(payload: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|precision| *precision as u64 == payload)
+    }
+}
+
+/// A node of the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Node {
+    /// `fp32_precision`
+    Generic,
+    /// `cudnn.fp32_precision`: everything on NVIDIA devices
+    Cuda,
+    /// `mkldnn.fp32_precision`
+    Mkldnn,
+    /// `cuda.matmul.fp32_precision`
+    CudaMatmul,
+    /// `cudnn.conv.fp32_precision`
+    CudaConv,
+    /// `cudnn.rnn.fp32_precision`
+    CudaRnn,
+    /// `mkldnn.matmul.fp32_precision`
+    MkldnnMatmul,
+    /// `mkldnn.conv.fp32_precision`
+    MkldnnConv,
+    /// `mkldnn.rnn.fp32_precision`
+    MkldnnRnn,
+}
+
+/// A node takes four bits: three for what it holds, one that says the process assigned it.
+const NODE_BITS: u64 = 4;
+const HELD: u64 = 0b0111;
+const ASSIGNED: u64 = 0b1000;
+/// Set as soon as the environment has been read into the word.
+const RESOLVED: u64 = 1 << 63;
+
+static TREE: RelaxedU64 = RelaxedU64::new(0);
+
+impl Node {
+    /// Every node, parents first.
+    pub const ALL: [Node; 9] = [
+        Node::Generic,
+        Node::Cuda,
+        Node::Mkldnn,
+        Node::CudaMatmul,
+        Node::CudaConv,
+        Node::CudaRnn,
+        Node::MkldnnMatmul,
+        Node::MkldnnConv,
+        Node::MkldnnRnn,
+    ];
+
+    const fn backend(self) -> Node {
+        match self {
+            Node::Generic => Node::Generic,
+            Node::Cuda | Node::CudaMatmul | Node::CudaConv | Node::CudaRnn => Node::Cuda,
+            Node::Mkldnn | Node::MkldnnMatmul | Node::MkldnnConv | Node::MkldnnRnn => Node::Mkldnn,
+        }
+    }
+
+    pub(super) const fn is_of_cuda(self) -> bool {
+        matches!(self.backend(), Node::Cuda)
+    }
+
+    const fn supports(self, precision: Precision) -> bool {
+        !(self.is_of_cuda() && matches!(precision, Precision::Bf16))
+    }
+
+    const fn shift(self) -> u64 {
+        self as u64 * NODE_BITS
+    }
+
+    /// The bits of the word that belong to this node.
+    const fn mask(self) -> u64 {
+        (HELD | ASSIGNED) << self.shift()
+    }
+
+    /// The slot of the thread's state in which layers store this node.
+    pub(super) const fn slot(self) -> Slot {
+        Slot::Node(NodeMask(self.mask()))
+    }
+
+    /// The node to which a slot belongs.
+    pub(super) fn of_slot(mask: NodeMask) -> Node {
+        // Every mask comes from `Node::slot`, so the search finds it.
+        Node::ALL.into_iter().find(|node| node.mask() == mask.0).unwrap_or(Node::Generic)
+    }
+
+    /// The bits of the word in which this node holds a payload.
+    pub(super) const fn holding(self, payload: u64) -> u64 {
+        (payload & HELD) << self.shift()
+    }
+
+    /// The payload that this node holds in a word.
+    const fn held_in(self, word: u64) -> u64 {
+        (word >> self.shift()) & HELD
+    }
+
+    /// The precision in force on this thread: what the node itself, its backend or the generic node
+    /// holds, the first of them that holds one.
+    #[inline]
+    pub fn get(self) -> Precision {
+        self.resolved_in(word()).0
+    }
+
+    /// Whether all of these nodes read `precision`, at one moment.
+    #[inline]
+    pub(super) fn all_read(nodes: &[Node], precision: Precision) -> bool {
+        let word = word();
+        nodes.iter().all(|node| node.resolved_in(word).0 == precision)
+    }
+
+    /// Holds `precision` on this node only.
+    #[track_caller]
+    pub fn set(self, precision: Precision) -> Result<()> {
+        let mut batch = Batch::default();
+        batch.add(self.name(), self.slot(), Held::Value(precision as u64));
+        if !self.supports(precision) {
+            return Err(Error::FlagValue {
+                name: qualified(self.name()),
+                given: format!("'{}'", precision.name()),
+                allowed: self.allowed(),
+            });
+        }
+        batch.commit(Some(SourceLocation::caller()))
+    }
+
+    /// The precision in a word, and the node at which it was found.
+    pub(super) fn resolved_in(self, word: u64) -> (Precision, Option<Node>) {
+        for node in [self, self.backend(), Node::Generic] {
+            match Precision::of_payload(node.held_in(word)) {
+                None | Some(Precision::None) => {}
+                Some(found) if self.supports(found) => return (found, Some(node)),
+                Some(_) => return (Precision::None, Some(node)),
+            }
+        }
+        match self.held_in(word) {
+            0 => (self.default(), None),
+            _ => (Precision::None, Some(self)),
+        }
+    }
+
+    /// What a node reads while neither it nor anything above it holds a precision.
+    pub(super) const fn default(self) -> Precision {
+        match self {
+            Node::CudaConv | Node::CudaRnn => Precision::Tf32,
+            _ => Precision::None,
+        }
+    }
+
+    /// The node that decides what this one reads; `None` where nothing is held and the default rules.
+    pub(super) fn decided_by(self) -> Option<Node> {
+        self.resolved_in(word()).1
+    }
+
+    /// The dotted name of the flag.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Node::Generic => "fp32_precision",
+            Node::Cuda => "cudnn.fp32_precision",
+            Node::Mkldnn => "mkldnn.fp32_precision",
+            Node::CudaMatmul => "cuda.matmul.fp32_precision",
+            Node::CudaConv => "cudnn.conv.fp32_precision",
+            Node::CudaRnn => "cudnn.rnn.fp32_precision",
+            Node::MkldnnMatmul => "mkldnn.matmul.fp32_precision",
+            Node::MkldnnConv => "mkldnn.conv.fp32_precision",
+            Node::MkldnnRnn => "mkldnn.rnn.fp32_precision",
+        }
+    }
+
+    /// The precision with this name, if this node may hold it.
+    pub(super) fn precision_named(self, name: &str) -> Option<Precision> {
+        Precision::ALL.into_iter().find(|precision| precision.name() == name && self.supports(*precision))
+    }
+
+    fn allowed_names(self) -> Vec<&'static str> {
+        Precision::ALL.iter().filter(|precision| self.supports(**precision)).map(|one| one.name()).collect()
+    }
+
+    /// What a message says is allowed.
+    pub(super) fn allowed(self) -> String {
+        one_of(&self.allowed_names())
+    }
+
+    /// The type as a stub writes it.
+    pub(super) fn annotation(self) -> String {
+        literal(&self.allowed_names())
+    }
+
+    /// What the innermost layer of this thread that names the node holds, else what is assigned.
+    pub(super) fn held(self) -> Option<Precision> {
+        if let Some(held) = self.named_in(thread::scoped_tree()) {
+            return held;
+        }
+        let (held, level) = self.in_process();
+        held.filter(|_| level == Level::Process)
+    }
+
+    /// What layers hold for the node; the outer `None` where they don't name it, the inner for unset.
+    pub(super) fn named_in(self, tree: Masked<u64>) -> Option<Option<Precision>> {
+        (tree.mask & self.mask() != 0).then(|| Precision::of_payload(self.held_in(tree.value)))
+    }
+
+    /// What the process holds, and whether it was assigned or comes from the environment.
+    pub(super) fn in_process(self) -> (Option<Precision>, Level) {
+        let word = process_word();
+        let held = Precision::of_payload(self.held_in(word));
+        let assigned = word & (ASSIGNED << self.shift()) != 0;
+        let level = match held {
+            _ if assigned => Level::Process,
+            Some(_) => Level::Environment,
+            None => Level::Default,
+        };
+        (held, level)
+    }
+
+    /// Writes for the process; only under the process's lock.
+    pub(super) fn set_in_process(self, held: Held) {
+        let bits = match held {
+            Held::Value(payload) => self.holding(payload) | ASSIGNED << self.shift(),
+            Held::Unset | Held::Nothing => environment::tree() & self.mask(),
+        };
+        TREE.set((process_word() & !self.mask()) | bits);
+    }
+
+    /// The bits that a layer holds where nothing shall be held: the environment's.
+    pub(super) fn fallback_payload(self) -> u64 {
+        self.held_in(environment::tree())
+    }
+}
+
+/// All nine nodes as they are on this thread.
+#[inline]
+pub(super) fn word() -> u64 {
+    let process = process_word();
+    if thread::any_flag_layer() { thread::scoped_tree().applied_to(process) } else { process }
+}
+
+/// What the process holds for every node, as a layer would hold it.
+pub(super) fn process_tree() -> Masked<u64> {
+    let word = process_word();
+    Node::ALL.into_iter().fold(Masked::default(), |tree, node| {
+        Masked::new(node.mask(), node.holding(node.held_in(word))).over(tree)
+    })
+}
+
+#[inline]
+fn process_word() -> u64 {
+    let word = TREE.get();
+    if word == 0 { resolve() } else { word }
+}
+
+#[cold]
+fn resolve() -> u64 {
+    TREE.compare_set(0, RESOLVED | environment::tree())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(held: &[(Node, Precision)]) -> u64 {
+        held.iter().fold(RESOLVED, |word, (node, precision)| word | node.holding(*precision as u64))
+    }
+
+    #[test]
+    fn nothing_held_reads_none_but_for_cuda_conv_and_rnn() {
+        for node in Node::ALL {
+            let expected = match node {
+                Node::CudaConv | Node::CudaRnn => Precision::Tf32,
+                _ => Precision::None,
+            };
+            assert_eq!(node.resolved_in(RESOLVED), (expected, None), "{node:?}");
+        }
+    }
+
+    #[test]
+    fn a_node_is_nearer_than_its_backend_and_that_than_the_generic_one() {
+        let word = tree(&[
+            (Node::Generic, Precision::Tf32),
+            (Node::Mkldnn, Precision::Bf16),
+            (Node::MkldnnConv, Precision::Ieee),
+        ]);
+        assert_eq!(Node::MkldnnConv.resolved_in(word), (Precision::Ieee, Some(Node::MkldnnConv)));
+        assert_eq!(Node::MkldnnRnn.resolved_in(word), (Precision::Bf16, Some(Node::Mkldnn)));
+        assert_eq!(Node::CudaConv.resolved_in(word), (Precision::Tf32, Some(Node::Generic)));
+    }
+
+    #[test]
+    fn a_precision_that_the_backend_lacks_stops_the_search() {
+        let word = tree(&[(Node::Generic, Precision::Bf16)]);
+        assert_eq!(Node::CudaConv.resolved_in(word).0, Precision::None);
+        assert_eq!(Node::Mkldnn.resolved_in(word).0, Precision::Bf16);
+    }
+
+    #[test]
+    fn none_held_by_conv_takes_its_default_away() {
+        let word = tree(&[(Node::CudaConv, Precision::None)]);
+        assert_eq!(Node::CudaConv.resolved_in(word).0, Precision::None);
+        assert_eq!(Node::CudaRnn.resolved_in(word).0, Precision::Tf32);
+    }
+}

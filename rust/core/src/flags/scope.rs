@@ -1,0 +1,131 @@
+//! Scopes of flags: `with cudnn.flags(...)`, `with override(...)`, and their Rust form.
+
+use std::sync::Arc;
+
+use super::attribute::Attribute;
+use super::flag::FlagWord;
+use super::write::{Held, Writes};
+use super::{Given, Node, SourceLocation, Value, table};
+use crate::Result;
+use crate::base::env;
+use crate::thread::{FlagSlots, Scope, ScopeGuard, Slot, Slots, ThreadState};
+
+/// Why a value is written; one older flag means something else as an argument of `flags(...)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The flag was named: an assignment, `set_flags`, `override`.
+    Named,
+    /// The flag is one of all that a module's `flags(...)` decides.
+    WholeModule,
+    /// The flag is one of what another scope [decides](FlagScope::values).
+    Copied,
+}
+
+/// Flags that are decided while the scope is open, for the thread that opened it.
+#[derive(Debug)]
+pub struct FlagScope {
+    scope: Scope,
+    slots: Arc<Slots>,
+}
+
+/// A [`FlagScope`] to be: takes one value after the other and checks it.
+#[derive(Debug)]
+pub struct FlagScopeBuilder {
+    flags: FlagSlots,
+    purpose: Purpose,
+}
+
+impl FlagScopeBuilder {
+    /// No value yet, with room for `values`.
+    #[inline]
+    pub fn new(purpose: Purpose, values: usize) -> Self {
+        FlagScopeBuilder { flags: FlagSlots::with_room_for(values), purpose }
+    }
+
+    /// Decides a flag; a later value for the same flag wins.
+    #[inline]
+    pub fn add(&mut self, attribute: &'static Attribute, given: &Given) -> Result<()> {
+        attribute.add_write(given, self.purpose, &mut self.flags)
+    }
+
+    /// Decides a flag by its word, with a payload that its kind admits.
+    pub(super) fn hold(&mut self, word: &FlagWord, payload: u64) {
+        self.flags.add(word.name, Slot::Flag(word.id), Held::Value(payload));
+    }
+
+    /// The scope; nothing is in force until it is entered.
+    pub fn build(mut self, site: Option<SourceLocation>) -> FlagScope {
+        if let Some(site) = site.filter(|_| env::debug()) {
+            let words = self.flags.words.iter().map(|(id, _)| Slot::Flag(*id));
+            let nodes =
+                Node::ALL.into_iter().filter(|node| node.named_in(self.flags.tree).is_some()).map(Node::slot);
+            self.flags.sites = words.chain(nodes).map(|slot| (slot, site.clone())).collect();
+        }
+        FlagScope { scope: Scope::default(), slots: Slots::of_flags(self.flags) }
+    }
+}
+
+/// What a layer decides: dotted names and values.
+fn values_of(flags: &FlagSlots) -> Vec<(&'static str, Value)> {
+    let words = flags
+        .words
+        .iter()
+        .filter_map(|(id, payload)| table::word(*id).map(|word| (word.name, word.kind.decode(*payload))));
+    let nodes = Node::ALL.into_iter().filter_map(|node| {
+        let held = node.named_in(flags.tree)?;
+        Some((node.name(), held.map_or(Value::None, |precision| Value::Name(precision.name()))))
+    });
+    words.chain(nodes).collect()
+}
+
+impl ThreadState {
+    /// The flags that it names: dotted names and values; [`Value::None`] for an empty node.
+    pub fn flags(&self) -> Vec<(&'static str, Value)> {
+        values_of(self.flag_slots())
+    }
+}
+
+impl FlagScope {
+    /// Decides these flags and no others.
+    pub fn new<'a>(
+        values: impl IntoIterator<Item = (&'static Attribute, Given<'a>)>,
+        site: Option<SourceLocation>,
+    ) -> Result<Self> {
+        let values = values.into_iter();
+        let mut builder = FlagScopeBuilder::new(Purpose::Named, values.size_hint().0);
+        for (attribute, given) in values {
+            builder.add(attribute, &given)?;
+        }
+        Ok(builder.build(site))
+    }
+
+    /// What it decides: dotted names and values; [`Value::None`] for a node that shall hold nothing.
+    pub fn values(&self) -> Vec<(&'static str, Value)> {
+        values_of(&self.slots.flags)
+    }
+
+    /// A scope of the same values that has been entered nowhere.
+    pub fn twin(&self) -> Self {
+        FlagScope { scope: Scope::default(), slots: self.slots.clone() }
+    }
+
+    /// The values hold on this thread from now on.
+    pub fn enter(&self) {
+        self.scope.enter_slots(&self.slots);
+    }
+
+    /// They no longer do; see [`Scope::leave`].
+    pub fn leave(&self) {
+        self.scope.leave();
+    }
+
+    /// Who enters and leaves.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// The values hold on this thread until the guard is dropped.
+    pub fn guard(&self) -> ScopeGuard {
+        ScopeGuard::of_slots(&self.slots)
+    }
+}

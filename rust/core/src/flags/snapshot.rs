@@ -1,0 +1,160 @@
+//! Every flag of the process as one value, and back.
+
+use super::attribute::{Part, Target};
+use super::explain::level_in_process;
+use super::process::PROCESS;
+use super::write::{Batch, Held, put_in_process};
+use super::{Attribute, Given, Level, Node, Purpose, SourceLocation, Value, precision, registry, table};
+use crate::Result;
+use crate::base::env;
+use crate::thread::{FlagSlots, Slot, ThreadState};
+
+/// One flag of a [`Snapshot`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotEntry {
+    /// The dotted name.
+    pub name: &'static str,
+    /// What the process holds; for a node of the precision tree that holds nothing, [`Value::None`].
+    pub value: Value,
+    /// Where the process has it from: never [`Level::Scope`].
+    pub level: Level,
+}
+
+/// What the process holds for every flag; views are left out, their nodes are there.
+pub type Snapshot = Vec<SnapshotEntry>;
+
+/// Takes all flags of the process as they are at one moment. Scopes are not part of it.
+pub fn snapshot() -> Snapshot {
+    let _no_writes = PROCESS.lock();
+    table::attributes().filter_map(entry).collect()
+}
+
+fn entry(attribute: &'static Attribute) -> Option<SnapshotEntry> {
+    let (value, level) = match &attribute.target {
+        Target::Word(word, Part::Whole | Part::First) => {
+            let (payload, level) = word.in_process();
+            (word.kind.decode(payload), level)
+        }
+        Target::Node(node) => {
+            let (held, level) = node.in_process();
+            (held.map_or(Value::None, |precision| Value::Name(precision.name())), level)
+        }
+        Target::Tf32(_) | Target::Constant(_) | Target::Word(_, Part::Second) => return None,
+    };
+    Some(SnapshotEntry { name: attribute.name, value, level })
+}
+
+/// What the process holds for every flag at one moment, as a layer would hold it.
+fn process_flags() -> FlagSlots {
+    let process = PROCESS.lock();
+    let words = table::attributes().filter_map(|attribute| match &attribute.target {
+        Target::Word(word, Part::Whole | Part::First) => Some((word.id, word.in_process().0)),
+        _ => None,
+    });
+    FlagSlots { words: words.collect(), tree: precision::process_tree(), sites: process.sites.clone() }
+}
+
+impl ThreadState {
+    /// This thread's state with every flag of the process as it is now: later assignments to the process have no effect
+    /// where the state is active.
+    pub fn capture_pinned() -> Self {
+        ThreadState::capture().with_flags_below(&process_flags())
+    }
+}
+
+/// Assigns these flags for the process, past every scope, and drops what else is assigned: all, or
+/// nothing where a name or value is refused or flags are frozen.
+///
+/// A flag of another library that is not registered yet gets its value when it is.
+pub fn restore(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<SourceLocation>) -> Result<()> {
+    let (batch, held_back) = restoration(assigned)?;
+    batch.commit_to_process("restore", held_back, site)
+}
+
+/// Does the same, and nothing where exactly these are assigned already: then no freeze is in the way.
+pub fn install(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<SourceLocation>) -> Result<()> {
+    let (batch, held_back) = restoration(assigned)?;
+    if held_back.is_empty() && batch.is_done() {
+        return Ok(());
+    }
+    batch.commit_to_process("restore", held_back, site)
+}
+
+type HeldBack = Vec<(String, Given<'static>)>;
+
+fn restoration(assigned: &[(impl AsRef<str>, Given<'_>)]) -> Result<(Batch, HeldBack)> {
+    let mut batch = removal_of_all()?;
+    let mut held_back = Vec::new();
+    for (name, given) in assigned {
+        let name = name.as_ref();
+        match table::find(name) {
+            Ok(attribute) => attribute.add_write(given, Purpose::Named, &mut batch)?,
+            Err(_) if registry::may_be_registered(name) => {
+                held_back.push((name.to_owned(), given.clone().into_owned()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((batch, held_back))
+}
+
+/// Drops whatever is assigned for the process.
+pub fn reset(site: Option<SourceLocation>) -> Result<()> {
+    removal_of_all()?.commit_to_process("reset", Vec::new(), site)
+}
+
+fn removal_of_all() -> Result<Batch> {
+    let mut batch = Batch::default();
+    for attribute in table::attributes().filter(|attribute| !attribute.is_read_only()) {
+        attribute.add_removal(&mut batch)?;
+    }
+    Ok(batch)
+}
+
+impl Batch {
+    /// Whether the process holds all of it.
+    fn is_done(&self) -> bool {
+        let _no_writes = PROCESS.lock();
+        self.slots().all(|(slot, held)| match held {
+            Held::Value(payload) => held_in_process(slot) == (payload, Level::Process),
+            Held::Unset | Held::Nothing => level_in_process(slot) != Level::Process,
+        })
+    }
+
+    fn commit_to_process(
+        self,
+        operation: &'static str,
+        held_back: HeldBack,
+        site: Option<SourceLocation>,
+    ) -> Result<()> {
+        let site = site.filter(|_| env::debug());
+        let mut process = PROCESS.lock();
+        process.freeze.admit(operation)?;
+        process.sites.clear();
+        process.held_back = held_back;
+        for (slot, held) in self.into_slots() {
+            let was_assigned = level_in_process(slot) == Level::Process;
+            put_in_process(slot, held);
+            let Some(site) = &site else { continue };
+            if held != Held::Unset {
+                process.sites.push((slot, site.clone()));
+            }
+            if held != Held::Unset || was_assigned {
+                process.log.note(slot, held, site);
+            }
+        }
+        process.note_change();
+        Ok(())
+    }
+}
+
+/// What the process holds, and from where.
+fn held_in_process(slot: Slot) -> (u64, Level) {
+    match slot {
+        Slot::Flag(id) => table::word(id).map_or((0, Level::Default), |word| word.in_process()),
+        Slot::Node(mask) => {
+            let (held, level) = Node::of_slot(mask).in_process();
+            (held.map_or(0, |precision| precision as u64), level)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Modes for a block of Rust: each function returns a guard, and the mode lasts until it is dropped.
+
+use super::mode::{self, Mode};
+use crate::thread::ScopeGuard;
+
+/// Gradients are not recorded.
+#[inline]
+pub fn no_grad() -> ScopeGuard {
+    set_grad_enabled(false)
+}
+
+/// Gradients are recorded.
+#[inline]
+pub fn enable_grad() -> ScopeGuard {
+    set_grad_enabled(true)
+}
+
+/// Gradients are recorded or not.
+#[inline]
+pub fn set_grad_enabled(enabled: bool) -> ScopeGuard {
+    ScopeGuard::of_modes(mode::single(Mode::Grad, enabled))
+}
+
+/// Tensors made here are inference tensors (`true`), or ordinary again inside such a block (`false`).
+#[inline]
+pub fn inference_mode(enabled: bool) -> ScopeGuard {
+    ScopeGuard::of_modes(mode::inference(enabled))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::{ModeContext, ModeKind, is_grad_enabled, is_inference_mode_enabled};
+    use super::*;
+    use crate::flags::{FlagScope, Given, Node, find, flags};
+    use crate::thread::ThreadState;
+    use crate::thread::testing::as_a_thread_ends;
+
+    #[test]
+    fn guards_nest_and_bring_the_base_back() {
+        assert!(is_grad_enabled() && !is_inference_mode_enabled());
+        {
+            let _inference = inference_mode(true);
+            assert!(!is_grad_enabled() && is_inference_mode_enabled());
+            {
+                let _grad = enable_grad();
+                assert!(is_grad_enabled() && is_inference_mode_enabled());
+            }
+            assert!(!is_grad_enabled());
+        }
+        assert!(is_grad_enabled() && !is_inference_mode_enabled());
+    }
+
+    #[test]
+    fn guards_dropped_out_of_order_bring_the_base_back() {
+        let outer = no_grad();
+        let inner = enable_grad();
+        drop(outer);
+        assert!(is_grad_enabled());
+        let innermost = no_grad();
+        drop(inner);
+        assert!(!is_grad_enabled());
+        drop(innermost);
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn another_thread_starts_from_the_defaults() {
+        let _guard = inference_mode(true);
+        let seen = std::thread::spawn(|| (is_grad_enabled(), is_inference_mode_enabled())).join().unwrap();
+        assert_eq!(seen, (true, false));
+    }
+
+    /// Grad, a flag with a word of its own and a node of the precision tree.
+    fn seen() -> (bool, bool, &'static str) {
+        (is_grad_enabled(), flags::CUDNN_ENABLED.get(), Node::CudaConv.get().name())
+    }
+
+    fn two_flags() -> FlagScope {
+        let (enabled, precision) = ("cudnn.enabled", "cudnn.conv.fp32_precision");
+        let given = [(enabled, Given::Bool(false)), (precision, Given::Text("ieee".into()))];
+        FlagScope::new(given.map(|(name, value)| (find(name).unwrap(), value)), None).unwrap()
+    }
+
+    #[test]
+    fn a_guard_in_a_thread_local_may_outlive_the_layers() {
+        let without_grad = {
+            let _guard = no_grad();
+            ThreadState::capture()
+        };
+        for flags_are_scoped_elsewhere in [false, true] {
+            let _here = flags_are_scoped_elsewhere.then(|| two_flags().guard());
+            let state = without_grad.clone();
+            let live = move || {
+                state.install();
+                two_flags().enter();
+                let guard = no_grad();
+                assert_eq!(seen(), (false, false, "ieee"));
+                guard
+            };
+            let end = |guard| {
+                let at_first = seen();
+                drop(guard);
+                let after_a_leave = seen();
+                ModeContext::new(ModeKind::SetGradEnabled).tell(true);
+                let after_a_write = seen();
+                let _entered = (enable_grad(), two_flags().guard());
+                [at_first, after_a_leave, after_a_write, seen()]
+            };
+            assert_eq!(as_a_thread_ends(live, end), [(false, true, "tf32"); 4]);
+        }
+    }
+
+    #[test]
+    fn an_object_that_a_thread_enters_as_it_ends_is_still_left_by_who_has_it_open() {
+        let object = Arc::new(ModeContext::new(ModeKind::NoGrad));
+        object.enter();
+        let entered_again = object.clone();
+        as_a_thread_ends(|| drop(no_grad()), move |()| entered_again.enter());
+        std::thread::scope(|threads| threads.spawn(|| object.leave()).join().unwrap());
+        drop(no_grad());
+        assert!(is_grad_enabled());
+    }
+}

@@ -1,0 +1,71 @@
+//! The mode word: its bits, and which of them a mode decides.
+
+use crate::thread::{Masked, ThreadState, mode_bits, mode_word};
+
+/// One bit of the mode word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Operations record what a backward pass needs.
+    Grad,
+    /// New tensors are inference tensors.
+    Inference,
+    /// A backward pass may use other threads than the one that started it.
+    Multithreading,
+    /// Views are tracked by replaying the operation that made them.
+    ViewReplay,
+    /// A gradient is brought into the layout of its tensor when it is accumulated.
+    LayoutPolicy,
+}
+
+impl Mode {
+    /// Every mode.
+    pub const ALL: [Mode; 5] =
+        [Mode::Grad, Mode::Inference, Mode::Multithreading, Mode::ViewReplay, Mode::LayoutPolicy];
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Grad => "grad",
+            Mode::Inference => "inference",
+            Mode::Multithreading => "multithreading",
+            Mode::ViewReplay => "view_replay",
+            Mode::LayoutPolicy => "layout_policy",
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        match self {
+            Mode::Grad => mode_bits::GRAD,
+            Mode::Inference => mode_bits::INFERENCE,
+            Mode::Multithreading => mode_bits::MULTITHREADING,
+            Mode::ViewReplay => mode_bits::VIEW_REPLAY,
+            Mode::LayoutPolicy => mode_bits::LAYOUT_POLICY,
+        }
+    }
+
+    /// Whether this mode is on for this thread.
+    #[inline]
+    pub fn is_on(self) -> bool {
+        mode_word() & self.bit() != 0
+    }
+}
+
+/// One mode, on or off.
+#[inline]
+pub(crate) fn single(mode: Mode, on: bool) -> Masked<u8> {
+    Masked::new(mode.bit(), if on { mode.bit() } else { 0 })
+}
+
+/// Every mode, as inference mode or its opposite decides them.
+#[inline]
+pub(crate) fn inference(on: bool) -> Masked<u8> {
+    let value = if on { mode_bits::INFERENCE } else { mode_bits::GRAD | mode_bits::MULTITHREADING };
+    Masked::new(mode_bits::ALL, value | mode_bits::LAYOUT_POLICY)
+}
+
+impl ThreadState {
+    /// Whether a mode is on in this state.
+    pub fn is_on(&self, mode: Mode) -> bool {
+        self.mode_word() & mode.bit() != 0
+    }
+}

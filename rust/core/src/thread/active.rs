@@ -1,0 +1,388 @@
+//! The layers in force on this thread: its own, or during a step of a task that task's.
+//!
+//! Everything here is defined while the thread ends, too. Once its layers have gone, the modes stay as they
+//! were last, flags are the process's and no place is decided: enters, leaves and writes of modes and devices
+//! do nothing, and a write of a flag goes to the process.
+
+use std::cell::RefMut;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+use super::layer_stack::{ExitTarget, LayerId, RemovedLayer};
+use super::remote_exit::{self, Exits, Mailbox, MailboxId, Request};
+use super::scope::ScopeNumber;
+use super::thread_state::ThreadState;
+use super::tls::{Step, TaskNumber, ThreadScopes, Tls, TlsOwned, with_tls};
+use super::{FlagId, FlagSlots, Masked, Slot, Slots, scope_trace};
+use crate::base::env;
+use crate::base::location::SourceLocation;
+
+/// This thread's state while nobody else can look at it.
+type Borrowed<'a> = RefMut<'a, ManuallyDrop<TlsOwned>>;
+
+/// Runs `action` on this thread's layers, after the leaves that other threads have asked for; does not where
+/// the thread's layers have gone.
+///
+/// What has gone from the layers is dropped when they are no longer borrowed, so `action` returns it: with the
+/// last clone of a stream a driver is called, which may come back here.
+pub(super) fn with_layers<R>(action: impl FnOnce(&Tls, &mut TlsOwned) -> R) -> Option<R> {
+    with_tls(|current| {
+        // Borrowed twice only if an action, or the closure that `write_scoped_all` is given, came back here for
+        // thread state. None does, nor do the locks of the inboxes and of the traces.
+        with_borrowed(current, current.owned.try_borrow_mut().ok()?, action)
+    })
+}
+
+/// The same for who has borrowed them already.
+fn with_borrowed<R>(
+    current: &Tls,
+    borrowed: Borrowed,
+    action: impl FnOnce(&Tls, &mut TlsOwned) -> R,
+) -> Option<R> {
+    let mut gone = DeferredDrops::default();
+    // Made after `gone`, and so dropped before it.
+    let mut owned = borrowed;
+    if owned.ended {
+        return None;
+    }
+    if owned.state.has_remote_exits() {
+        drain_remote_exits(current, &mut owned, &mut gone);
+    }
+    Some(action(current, &mut owned))
+}
+
+/// RemovedLayer layers and states, to be dropped once the thread's state is no longer borrowed.
+#[derive(Default)]
+struct DeferredDrops {
+    layers: Vec<RemovedLayer>,
+    states: Vec<ThreadScopes>,
+}
+
+impl Drop for DeferredDrops {
+    fn drop(&mut self) {
+        if !self.states.is_empty() && env::debug() {
+            self.states.iter().for_each(|state| scope_trace::forget(state.mailbox_id()));
+        }
+    }
+}
+
+#[cold]
+fn drain_remote_exits(current: &Tls, owned: &mut TlsOwned, gone: &mut DeferredDrops) {
+    // The state that an ended step had displaced has an inbox of its own.
+    while owned.state.has_remote_exits() {
+        match owned.state.inbox.as_ref().map(Mailbox::take) {
+            Some(Request::DropLayers(leaves)) => drop_layers(current, owned, leaves, gone),
+            Some(Request::EndStep) => {
+                // The active state belongs to the last step.
+                let Some(step) = owned.steps.pop() else { return };
+                gone.states.push(replace_active(current, owned, step.displaced));
+            }
+            None => return,
+        }
+    }
+}
+
+fn drop_layers(current: &Tls, owned: &mut TlsOwned, leaves: Exits, gone: &mut DeferredDrops) {
+    for (left, times) in leaves {
+        for _ in 0..times {
+            // There may have been more leaves than enters.
+            let Some(removed) = owned.state.layers.remove(left) else { break };
+            publish_removal(current, owned, &removed);
+            gone.layers.push(removed);
+        }
+    }
+}
+
+fn publish_removal(current: &Tls, owned: &TlsOwned, removed: &RemovedLayer) {
+    match &removed.slots {
+        Some(slots) => publish(current, owned, slots),
+        None => current.modes.set(owned.state.layers.modes()),
+    }
+}
+
+/// A layer with these slots has come or gone.
+fn publish(current: &Tls, owned: &TlsOwned, slots: &Slots) {
+    current.modes.set(owned.state.layers.modes());
+    if owned.state.layers.flags_depend_on(slots) {
+        publish_flags(current, owned);
+    }
+    if owned.state.layers.devices_depend_on(slots) {
+        publish_devices(current, owned);
+    }
+}
+
+fn publish_flags(current: &Tls, owned: &TlsOwned) {
+    let (tree, bits) = owned.state.layers.flag_summary();
+    current.tree.set(tree);
+    current.flags.set(bits);
+    current.changes.set(current.changes.get().wrapping_add(1));
+}
+
+pub(super) fn publish_devices(current: &Tls, owned: &TlsOwned) {
+    current.devices.set(owned.state.layers.device_summary());
+}
+
+/// Pushes a layer that decides mode bits; none where the thread has begun to end.
+#[inline]
+pub(super) fn push_modes(scope: ScopeNumber, decided: Masked<u8>) -> Option<LayerId> {
+    with_tls(move |current| {
+        let mut owned = current.owned.try_borrow_mut().ok()?;
+        if owned.state.layers.is_full() || owned.state.has_remote_exits() {
+            return push_modes_after_care(current, owned, scope, decided);
+        }
+        push_modes_at_once(current, &mut owned, scope, decided)
+    })
+}
+
+#[inline]
+fn push_modes_at_once(
+    current: &Tls,
+    owned: &mut TlsOwned,
+    scope: ScopeNumber,
+    decided: Masked<u8>,
+) -> Option<LayerId> {
+    let below = current.modes.get();
+    let id = owned.state.layers.push(&mut owned.ids, scope, decided, below, None)?;
+    current.modes.set(decided.applied_to(below));
+    Some(id)
+}
+
+#[cold]
+#[inline(never)]
+fn push_modes_after_care(
+    current: &Tls,
+    owned: Borrowed,
+    scope: ScopeNumber,
+    decided: Masked<u8>,
+) -> Option<LayerId> {
+    with_borrowed(current, owned, |current, owned| {
+        owned.make_room();
+        push_modes_at_once(current, owned, scope, decided)
+    })
+    .flatten()
+}
+
+/// Pushes a layer that decides mode bits and other slots; none where the thread has begun to end.
+pub(super) fn push_slots(scope: ScopeNumber, decided: Masked<u8>, slots: &Arc<Slots>) -> Option<LayerId> {
+    with_layers(|current, owned| {
+        owned.make_room();
+        let (below, shared) = (current.modes.get(), Some(slots.clone()));
+        let id = owned.state.layers.push(&mut owned.ids, scope, decided, below, shared)?;
+        publish(current, owned, slots);
+        Some(id)
+    })
+    .flatten()
+}
+
+/// Removes a layer; false where this thread has none such.
+#[inline]
+pub(super) fn remove(left: ExitTarget) -> bool {
+    with_tls(|current| {
+        let Ok(mut owned) = current.owned.try_borrow_mut() else { return false };
+        if !owned.state.has_remote_exits()
+            && let Some(below) = owned.state.layers.pop_plain(left)
+        {
+            current.modes.set(below);
+            return true;
+        }
+        remove_wherever(current, owned, left)
+    })
+}
+
+/// Asks who entered to drop a layer that this thread did not find among its own.
+#[cold]
+pub(super) fn exit_elsewhere(entered_on: MailboxId, left: ExitTarget) {
+    if entered_on != MailboxId::NONE && entered_on != this_mailbox() {
+        remote_exit::post(entered_on, left);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn remove_wherever(current: &Tls, owned: Borrowed, left: ExitTarget) -> bool {
+    let removed = with_borrowed(current, owned, |current, owned| {
+        let removed = owned.state.layers.remove(left)?;
+        publish_removal(current, owned, &removed);
+        Some(removed)
+    });
+    removed.flatten().is_some()
+}
+
+/// Drops the layers that other threads have asked this one to drop.
+#[inline]
+pub(crate) fn apply_remote_exits() {
+    let has_remote_exits =
+        |current: &Tls| current.owned.try_borrow().is_ok_and(|owned| owned.state.has_remote_exits());
+    if with_tls(has_remote_exits) {
+        with_layers(|_, _| ());
+    }
+}
+
+/// The number of the inbox of the state in force; none where the thread has begun to end.
+#[inline]
+pub(super) fn this_mailbox() -> MailboxId {
+    match with_tls(|current| current.inbox.get()) {
+        MailboxId::NONE => open_mailbox(),
+        number => number,
+    }
+}
+
+#[cold]
+fn open_mailbox() -> MailboxId {
+    with_layers(|current, owned| {
+        current.inbox.set(owned.open_mailbox());
+        current.inbox.get()
+    })
+    .unwrap_or(MailboxId::NONE)
+}
+
+/// All that is in force on this thread.
+pub(super) fn capture() -> ThreadState {
+    let captured = with_layers(|current, owned| {
+        owned
+            .ensure_cleanup_registered()
+            .then(|| ThreadState { modes: current.modes.get(), slots: owned.state.layers.flatten() })
+    });
+    captured.flatten().unwrap_or_else(|| ThreadState { modes: super::mode_word(), slots: Slots::hiding() })
+}
+
+/// Puts what was captured below all layers of this thread.
+pub(super) fn start_from(captured: &ThreadState) {
+    with_layers(|current, owned| {
+        if !owned.ensure_cleanup_registered() {
+            return None;
+        }
+        let replaced = owned.state.layers.start_from(captured.modes, captured.slots.clone());
+        current.modes.set(owned.state.layers.modes());
+        publish_flags(current, owned);
+        publish_devices(current, owned);
+        Some(replaced)
+    });
+}
+
+/// Puts a task's state in force, which is moved out of `own`. Returns false where the thread has begun to end,
+/// and then does nothing.
+pub(super) fn enter_step(task: TaskNumber, own: &mut ThreadScopes) -> bool {
+    let mut gone = DeferredDrops::default();
+    let begun = with_layers(|current, owned| {
+        if !owned.ensure_cleanup_registered() {
+            return false;
+        }
+        let displaced = activate(current, owned, std::mem::replace(own, ThreadScopes::new()), &mut gone);
+        owned.steps.push(Step { task, displaced });
+        true
+    });
+    begun.unwrap_or(false)
+}
+
+/// Ends the innermost step of a task on this thread, wherever it is among the steps, and returns the task's state.
+/// Returns None where this thread runs no step of the task.
+pub(super) fn exit_step(task: TaskNumber) -> Option<ThreadScopes> {
+    let mut gone = DeferredDrops::default();
+    with_layers(|current, owned| {
+        let index = owned.steps.iter().rposition(|step| step.task == task)?;
+        let ended = owned.steps.remove(index);
+        match owned.steps.get_mut(index) {
+            // The step that began next has displaced the state of this one, and now displaces what this one did.
+            Some(next) => Some(std::mem::replace(&mut next.displaced, ended.displaced)),
+            None => Some(activate(current, owned, ended.displaced, &mut gone)),
+        }
+    })
+    .flatten()
+}
+
+/// Puts a state in force and returns the one that was.
+fn activate(
+    current: &Tls,
+    owned: &mut TlsOwned,
+    state: ThreadScopes,
+    gone: &mut DeferredDrops,
+) -> ThreadScopes {
+    let displaced = replace_active(current, owned, state);
+    if owned.state.has_remote_exits() {
+        drain_remote_exits(current, owned, gone);
+    }
+    displaced
+}
+
+/// Puts a state in force without a look into its inbox, and returns the one that was.
+fn replace_active(current: &Tls, owned: &mut TlsOwned, state: ThreadScopes) -> ThreadScopes {
+    let name_flags = owned.state.layers.name_flags() || state.layers.name_flags();
+    let name_devices = owned.state.layers.name_devices() || state.layers.name_devices();
+    let displaced = std::mem::replace(&mut owned.state, state);
+    current.inbox.set(owned.state.mailbox_id());
+    current.modes.set(owned.state.layers.modes());
+    if name_flags {
+        publish_flags(current, owned);
+    }
+    if name_devices {
+        publish_devices(current, owned);
+    }
+    displaced
+}
+
+/// Writes a mode without a scope; returns where it went and what was there.
+pub(crate) fn write_mode(bit: Masked<u8>) -> Option<(LayerId, Masked<u8>)> {
+    with_layers(|current, owned| {
+        let written = owned.state.layers.write_mode(&mut owned.ids, bit);
+        current.modes.set(owned.state.layers.modes());
+        written
+    })
+}
+
+/// Takes such a write back.
+pub(crate) fn restore_mode(place: LayerId, old: Masked<u8>) {
+    with_layers(|current, owned| {
+        owned.state.layers.restore_mode(place, old);
+        current.modes.set(owned.state.layers.modes());
+    });
+}
+
+/// What the innermost layer in force that names the flag holds. A read does not look into the inbox.
+pub(crate) fn scoped_flag(id: FlagId) -> Option<u64> {
+    with_tls(|current| current.owned.try_borrow().ok()?.state.layers.flag(id))
+}
+
+/// Whether a layer of this thread decides the slot, and who set it there if that was traced.
+pub(crate) fn scoped_site(slot: Slot) -> Option<Option<SourceLocation>> {
+    with_layers(|_, owned| {
+        let owning_layer = owned.state.layers.owning_layer(slot)?;
+        Some(owning_layer.sites.iter().find(|(noted, _)| *noted == slot).map(|(_, site)| site.clone()))
+    })
+    .flatten()
+}
+
+/// Offers one slot to the innermost layer that names it, as [`write_scoped_all`] does; false where no layer of this thread
+/// names it, and `write` was not called.
+pub(crate) fn write_scoped(slot: Slot, write: impl FnOnce(&mut FlagSlots)) -> bool {
+    let landed = with_layers(|current, owned| {
+        let Some(flags) = owned.state.layers.owning_layer_mut(slot) else { return false };
+        write(flags);
+        publish_flags(current, owned);
+        true
+    });
+    landed.unwrap_or(false)
+}
+
+/// Offers each slot to the innermost layer that names it: `write` is called with that layer's flags.
+/// Returns the slots that no layer of this thread names.
+pub(crate) fn write_scoped_all(
+    slots: impl Iterator<Item = Slot>,
+    mut write: impl FnMut(Slot, &mut FlagSlots),
+) -> Vec<Slot> {
+    let slots: Vec<Slot> = slots.collect();
+    let landed = with_layers(|current, owned| {
+        let (inside, outside): (Vec<Slot>, Vec<Slot>) =
+            slots.iter().partition(|slot| owned.state.layers.owning_layer(**slot).is_some());
+        for slot in &inside {
+            if let Some(flags) = owned.state.layers.owning_layer_mut(*slot) {
+                write(*slot, flags);
+            }
+        }
+        if !inside.is_empty() {
+            publish_flags(current, owned);
+        }
+        outside
+    });
+    landed.unwrap_or(slots)
+}

@@ -1,0 +1,141 @@
+//! Scopes and writes on one thread.
+
+use super::*;
+use crate::modes::{enable_grad, inference_mode, is_grad_enabled, no_grad};
+use crate::thread::{TaskState, ThreadState, any_flag_layer, apply_remote_exits, layer_changes};
+
+#[test]
+fn scopes_nest_and_decide_only_what_they_name() {
+    let devices = devices();
+    let (first, second) = (devices.stream(0), devices.stream(1));
+    assert_eq!(seen(), NOTHING);
+    let outer = guard(of_stream(first.clone()));
+    let default = guard(DeviceSlots::of_default_device(Some(META)));
+    assert_eq!(seen(), (Some(0), [Some(first.clone()), None], Some(META)));
+    let inner = guard(of_stream(second.clone()));
+    assert_eq!(seen(), (Some(1), [Some(first.clone()), Some(second)], Some(META)));
+    let innermost = guard(device(0));
+    assert_eq!(seen().0, Some(0));
+    drop(innermost);
+    assert_eq!(seen().0, Some(1));
+    drop(inner);
+    assert_eq!(seen(), (Some(0), [Some(first), None], Some(META)));
+    drop((default, outer));
+    assert_eq!(seen(), NOTHING);
+}
+
+#[test]
+fn scopes_left_out_of_order_and_entered_twice_bring_the_base_back() {
+    let (zero, one) = (Object::new(device(0)), Object::new(device(1)));
+    set_device_slots(device(7));
+    zero.enter();
+    one.enter();
+    zero.enter();
+    assert_eq!(current_device(), Some(0));
+    zero.leave();
+    assert_eq!(current_device(), Some(1));
+    zero.leave();
+    assert_eq!(current_device(), Some(1));
+    zero.leave();
+    one.leave();
+    one.leave();
+    assert_eq!(current_device(), Some(7));
+}
+
+#[test]
+fn a_scope_left_on_another_thread_ends_where_it_was_entered() {
+    let (zero, one) = (Object::new(device(0)), Object::new(device(1)));
+    zero.enter();
+    one.enter();
+    on_a_thread(|| {
+        set_device_slots(device(5));
+        one.leave();
+        assert_eq!(current_device(), Some(5));
+    });
+    // A read does not look into the inbox.
+    assert_eq!(current_device(), Some(1));
+    apply_remote_exits();
+    assert_eq!(current_device(), Some(0));
+    zero.leave();
+    assert_eq!(current_device(), None);
+}
+
+#[test]
+fn a_write_lasts_as_long_as_the_scope_that_decides_the_place() {
+    let devices = devices();
+    let (first, second, third) = (devices.stream(0), devices.stream(0), devices.stream(0));
+    set_device_slots(of_stream(first.clone()));
+    let scope = Object::new(device(1));
+    scope.enter();
+    scope.enter();
+    // The device goes into the scope's layer, the stream to the base.
+    set_device_slots(of_stream(second.clone()));
+    set_device_slots(DeviceSlots::of_default_device(Some(META)));
+    assert_eq!(seen(), (Some(0), [Some(second.clone()), None], Some(META)));
+    let streams = guard(of_stream(first.clone()));
+    set_device_slots(of_stream(third.clone()));
+    assert_eq!(seen().1, [Some(third), None]);
+    drop(streams);
+    scope.leave();
+    assert_eq!(seen(), (Some(1), [Some(second.clone()), None], Some(META)));
+    scope.leave();
+    set_device_slots(DeviceSlots::of_default_device(None));
+    assert_eq!(seen(), (Some(0), [Some(second), None], None));
+}
+
+#[test]
+fn the_processor_can_be_chosen_over_another_default_device() {
+    let _outer = guard(DeviceSlots::of_default_device(Some(META)));
+    let inner = guard(DeviceSlots::of_default_device(None));
+    assert_eq!(default_device(), None);
+    drop(inner);
+    assert_eq!(default_device(), Some(META));
+}
+
+#[test]
+fn threads_start_from_the_defaults_and_write_for_themselves() {
+    let devices = devices();
+    set_device_slots(of_stream(devices.stream(1)));
+    set_device_slots(DeviceSlots::of_default_device(Some(META)));
+    let here = seen();
+    let there = on_a_thread(|| {
+        let at_first = seen();
+        set_device_slots(device(0));
+        at_first
+    });
+    assert_eq!((there, seen()), (NOTHING, here));
+}
+
+#[test]
+fn guards_of_modes_and_of_places_lie_among_each_other() {
+    let one = guard(device(1));
+    let no_grad = no_grad();
+    let zero = guard(device(0));
+    let grad = enable_grad();
+    drop(no_grad);
+    assert_eq!((is_grad_enabled(), current_device()), (true, Some(0)));
+    drop(zero);
+    assert_eq!((is_grad_enabled(), current_device()), (true, Some(1)));
+    drop(one);
+    let inference = inference_mode(true);
+    assert_eq!((is_grad_enabled(), current_device()), (false, None));
+    drop(inference);
+    drop(grad);
+    assert_eq!((is_grad_enabled(), current_device()), (true, None));
+}
+
+#[test]
+fn places_are_none_of_the_business_of_flags() {
+    let devices = devices();
+    set_device_slots(of_stream(devices.stream(1)));
+    let changes = layer_changes();
+    let outer = guard(device(0));
+    let state = ThreadState::capture();
+    state.run(|| {
+        set_device_slots(device(1));
+        TaskState::new(&state).step(|| assert!(!any_flag_layer())).unwrap();
+    });
+    drop(outer);
+    assert_eq!(layer_changes(), changes);
+    assert!(!any_flag_layer());
+}

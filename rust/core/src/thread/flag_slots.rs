@@ -1,0 +1,81 @@
+//! What a layer decides about flags.
+
+use super::Masked;
+use crate::base::location::SourceLocation;
+
+/// The number of a flag, fixed when the program is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FlagId(pub(crate) u16);
+
+impl FlagId {
+    /// The bit that stands for this flag, and for every other with the same number modulo 64, in the
+    /// word that says which flags a thread's layers name.
+    #[inline]
+    pub(super) fn bit(self) -> u64 {
+        1 << (self.0 % 64)
+    }
+}
+
+/// The bits of the precision tree's word that belong to one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NodeMask(pub(crate) u64);
+
+/// A slot that stores part of the flags: a word of its own, or a node of the precision tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Slot {
+    Flag(FlagId),
+    Node(NodeMask),
+}
+
+/// The flags that a layer decides, and what it holds for each.
+///
+/// A layer never holds "unset" for a flag: who builds the slots puts in the environment's value or
+/// the default, so that a read needs no second look-up. A node of the tree may hold unset.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlagSlots {
+    pub(crate) words: Vec<(FlagId, u64)>,
+    pub(crate) tree: Masked<u64>,
+    /// Who set what; filled only where writes are traced.
+    pub(crate) sites: Vec<(Slot, SourceLocation)>,
+}
+
+impl FlagSlots {
+    pub(crate) fn with_room_for(words: usize) -> Self {
+        FlagSlots { words: Vec::with_capacity(words), ..FlagSlots::default() }
+    }
+
+    pub(super) fn name_any(&self) -> bool {
+        !self.words.is_empty() || self.tree.mask != 0
+    }
+
+    pub(crate) fn word(&self, id: FlagId) -> Option<u64> {
+        self.words.iter().find(|(named, _)| *named == id).map(|(_, payload)| *payload)
+    }
+
+    pub(super) fn names(&self, slot: Slot) -> bool {
+        match slot {
+            Slot::Flag(id) => self.word(id).is_some(),
+            Slot::Node(node) => self.tree.mask & node.0 != 0,
+        }
+    }
+
+    /// Which of the bits of [`FlagId::bit`] these flags need.
+    pub(super) fn named_bits(&self) -> u64 {
+        self.words.iter().fold(0, |bits, (id, _)| bits | id.bit())
+    }
+
+    /// Takes in what `below` names and this does not.
+    pub(crate) fn fill_from(&mut self, below: &FlagSlots) {
+        let new = |slot: Slot| below.names(slot) && !self.names(slot);
+        let sites: Vec<_> = below.sites.iter().filter(|(slot, _)| new(*slot)).cloned().collect();
+        let words: Vec<_> = below.words.iter().filter(|(id, _)| new(Slot::Flag(*id))).copied().collect();
+        self.tree = self.tree.over(below.tree);
+        self.sites.extend(sites);
+        self.words.extend(words);
+    }
+
+    pub(crate) fn note_site(&mut self, slot: Slot, site: SourceLocation) {
+        self.sites.retain(|(noted, _)| *noted != slot);
+        self.sites.push((slot, site));
+    }
+}

@@ -1,0 +1,72 @@
+//! What layers decide about flags.
+
+use std::sync::Arc;
+
+use super::super::slots::Slots;
+use super::super::{FlagId, FlagSlots, Masked, Slot};
+use super::LayerStack;
+use crate::base::sync::RelaxedU64;
+
+/// How many layers of all threads and tasks name flags. While it is zero no read of a flag looks
+/// further. A forked child also counts the layers of threads that it lacks, which costs it a load.
+static ACTIVE_FLAG_SCOPES: RelaxedU64 = RelaxedU64::new(0);
+
+/// Whether a layer of any thread names any flag.
+#[inline]
+pub(crate) fn any_flag_layer() -> bool {
+    ACTIVE_FLAG_SCOPES.get() != 0
+}
+
+pub(super) fn acquire(count: u64) {
+    if count != 0 {
+        ACTIVE_FLAG_SCOPES.add(count);
+    }
+}
+
+pub(super) fn release(count: u64) {
+    if count != 0 {
+        ACTIVE_FLAG_SCOPES.subtract(count);
+    }
+}
+
+impl LayerStack {
+    /// How many layers name flags, those that others hide as well. A write changes what a layer holds for a
+    /// flag, never which flags it names.
+    pub(super) fn flag_layer_count(&self) -> u64 {
+        self.all_slots().filter(|slots| slots.flags.name_any()).count() as u64
+    }
+
+    /// Whether what flags have in force depends on a layer with these slots, which comes or has gone.
+    pub(in crate::thread) fn flags_depend_on(&self, slots: &Slots) -> bool {
+        slots.flags.name_any() || (slots.is_opaque && self.name_flags())
+    }
+
+    /// Whether any layer names flags.
+    pub(in crate::thread) fn name_flags(&self) -> bool {
+        self.all_slots().any(|slots| slots.flags.name_any())
+    }
+
+    /// The flags of the innermost layer that names `slot`, to read.
+    pub(in crate::thread) fn owning_layer(&self, slot: Slot) -> Option<&FlagSlots> {
+        self.visible().map(|slots| &slots.flags).find(|flags| flags.names(slot))
+    }
+
+    /// The same, to write; other layers of the same scope keep what they have.
+    pub(in crate::thread) fn owning_layer_mut(&mut self, slot: Slot) -> Option<&mut FlagSlots> {
+        let index = self.visible().position(|slots| slots.flags.names(slot))?;
+        let layers = self.list.iter_mut().rev().filter_map(|layer| layer.slots.as_mut());
+        let slots = layers.chain(&mut self.base.slots).nth(index)?;
+        Some(&mut Arc::make_mut(slots).flags)
+    }
+
+    pub(in crate::thread) fn flag(&self, id: FlagId) -> Option<u64> {
+        self.visible().find_map(|slots| slots.flags.word(id))
+    }
+
+    /// What the layers together decide of the tree, and the bits of the flags that they name.
+    pub(in crate::thread) fn flag_summary(&self) -> (Masked<u64>, u64) {
+        self.visible().fold((Masked::default(), 0), |(tree, bits), slots| {
+            (tree.over(slots.flags.tree), bits | slots.flags.named_bits())
+        })
+    }
+}

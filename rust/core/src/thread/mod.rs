@@ -1,0 +1,50 @@
+//! The state of a thread: what it decides for itself, as layers over typed slots.
+//!
+//! A thread has a stack of live layers. A layer decides only the slots that it names: mode bits, flags, the current
+//! device, the current stream of a device, the default device. Entering a [`Scope`] pushes a layer; exiting removes the
+//! innermost live layer that this scope pushed on this thread, wherever it is in the stack. No saved value is ever
+//! written back, so a scope may be entered twice, shared by threads and exited out of order, and the state is restored.
+//! A write without a scope changes the innermost layer that names the slot, else the base: the process's values for
+//! flags, the thread's own for everything else.
+//!
+//! A task with a state of its own ([`TaskState`]) has such a stack and base, too. They replace the thread's during each
+//! of its steps, so "this thread" means the task there.
+//!
+//! The state is stored in one thread-local without a destructor (`tls`), so a read is one load. Memory that it owns is
+//! released when the thread ends, and it stores no Python object.
+
+mod active;
+mod device_slots;
+mod flag_slots;
+mod layer_stack;
+mod masked;
+pub(crate) mod mode_bits;
+mod remote_exit;
+mod scope;
+pub mod scope_trace;
+mod slots;
+mod task;
+#[cfg(test)]
+pub(crate) mod testing;
+mod thread_state;
+mod tls;
+
+pub(crate) use active::{
+    apply_remote_exits, restore_mode, scoped_flag, scoped_site, write_mode, write_scoped, write_scoped_all,
+};
+#[doc(hidden)]
+pub use device_slots::{
+    DeviceSlots, StreamSlot, current_device, current_stream, default_device, set_device_slots,
+};
+pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot};
+pub(crate) use layer_stack::{LayerId, any_flag_layer};
+pub(crate) use masked::Masked;
+#[cfg(loom)]
+#[cfg(test)]
+pub(crate) use remote_exit::MAILBOXES;
+pub use scope::{Scope, ScopeGuard};
+#[doc(hidden)]
+pub use slots::Slots;
+pub use task::{InState, TaskState};
+pub use thread_state::{StateScope, ThreadState};
+pub(crate) use tls::{ThreadNumber, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread};

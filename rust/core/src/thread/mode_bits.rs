@@ -1,0 +1,18 @@
+//! The mode word of a thread: which bit belongs to which mode.
+
+/// Operations record what a backward pass needs.
+pub(crate) const GRAD: u8 = 1 << 0;
+/// New tensors are inference tensors.
+pub(crate) const INFERENCE: u8 = 1 << 1;
+/// A backward pass may use several threads.
+pub(crate) const MULTITHREADING: u8 = 1 << 2;
+/// Views are tracked by replaying the operation that made them.
+pub(crate) const VIEW_REPLAY: u8 = 1 << 3;
+/// An accumulated gradient gets the layout of its tensor.
+pub(crate) const LAYOUT_POLICY: u8 = 1 << 4;
+
+/// Every bit in use.
+pub(crate) const ALL: u8 = GRAD | INFERENCE | MULTITHREADING | VIEW_REPLAY | LAYOUT_POLICY;
+
+/// The word of a thread that has entered no scope and written no mode.
+pub(crate) const BASE: u8 = GRAD | MULTITHREADING | LAYOUT_POLICY;

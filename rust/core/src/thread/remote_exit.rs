@@ -1,0 +1,151 @@
+//! Exits that happened on another thread or task than the enter: whoever entered is asked to drop the layer.
+//!
+//! A task that is dropped on another thread during its step has the step ended in the same way.
+//!
+//! Whoever is asked looks into its inbox before it next enters, leaves, writes a mode or flag, takes such a
+//! write back, explains a flag, captures or installs; and at both ends of a step of a task, into that of the
+//! state that goes and that of the state that comes. A read does not look, because it is one load: until then
+//! it sees the layer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::layer_stack::ExitTarget;
+use crate::base::fork::rank;
+use crate::base::sync::{ForkLock, RelaxedBool, RelaxedU64};
+
+/// Tells threads and tasks with a state of their own apart; 0 is none. Never used twice in a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MailboxId(pub(super) u64);
+
+impl MailboxId {
+    pub(super) const NONE: MailboxId = MailboxId(0);
+}
+
+static OPENED: RelaxedU64 = RelaxedU64::new(0);
+
+/// Everybody who may be asked, from the first enter to the end. A forked child keeps those of the threads
+/// that it lacks: nobody looks into them.
+pub(crate) static MAILBOXES: ForkLock<Option<HashMap<u64, PendingExits>>> =
+    ForkLock::new(rank::MAILBOXES, None);
+
+/// Exits, and how often each was asked for: who is asked may not look for long, while one scope is left over
+/// and over.
+pub(super) type Exits = BTreeMap<ExitTarget, u32>;
+
+/// The contents of an inbox.
+pub(super) enum Request {
+    /// Drop these layers of the state.
+    DropLayers(Exits),
+    /// End the step of the task whose state this is: the task itself no longer exists.
+    EndStep,
+}
+
+/// What waits for one thread or task.
+pub(crate) struct PendingExits {
+    left: Exits,
+    /// Set once the task has been dropped on another thread during its step.
+    abandoned: bool,
+    /// Written under the lock; who finds it set takes the lock before looking into the letters.
+    waiting: Arc<RelaxedBool>,
+}
+
+/// The end of who is asked: looking whether anything waits is one load.
+#[derive(Debug)]
+pub(super) struct Mailbox {
+    number: MailboxId,
+    waiting: Arc<RelaxedBool>,
+}
+
+impl Mailbox {
+    pub(super) fn open() -> Self {
+        let inbox = Mailbox { number: MailboxId(OPENED.add(1)), waiting: Arc::default() };
+        let letters = PendingExits { left: Exits::new(), abandoned: false, waiting: inbox.waiting.clone() };
+        MAILBOXES.lock().get_or_insert_default().insert(inbox.number.0, letters);
+        inbox
+    }
+
+    pub(super) fn number(&self) -> MailboxId {
+        self.number
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        !self.waiting.get()
+    }
+
+    pub(super) fn take(&self) -> Request {
+        let mut inboxes = MAILBOXES.lock();
+        self.waiting.set(false);
+        let letters = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&self.number.0));
+        match letters {
+            Some(letters) if letters.abandoned => Request::EndStep,
+            Some(letters) => Request::DropLayers(std::mem::take(&mut letters.left)),
+            None => Request::DropLayers(Exits::new()),
+        }
+    }
+}
+
+impl Drop for Mailbox {
+    fn drop(&mut self) {
+        // Taken out under the lock, freed after it.
+        let _letters = MAILBOXES.lock().as_mut().and_then(|inboxes| inboxes.remove(&self.number.0));
+    }
+}
+
+/// Asks for a layer to be dropped; nothing happens if who is asked has ended.
+pub(super) fn post(asked: MailboxId, left: ExitTarget) {
+    let mut inboxes = MAILBOXES.lock();
+    if let Some(letters) = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&asked.0)) {
+        let times = letters.left.entry(left).or_default();
+        *times = times.saturating_add(1);
+        letters.waiting.set(true);
+    }
+}
+
+/// Asks the thread that runs a step of a task to end the step, because the task was dropped on another thread. Nothing
+/// happens if the thread has ended.
+pub(super) fn abandon(task: MailboxId) {
+    let mut inboxes = MAILBOXES.lock();
+    if let Some(letters) = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&task.0)) {
+        letters.abandoned = true;
+        letters.waiting.set(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modes::{ModeContext, ModeKind, is_grad_enabled, no_grad};
+    use crate::thread::apply_remote_exits;
+
+    #[test]
+    fn a_scope_that_is_left_often_elsewhere_waits_once_and_loses_only_what_it_has_open() {
+        let object = ModeContext::new(ModeKind::NoGrad);
+        (0..3).for_each(|_| object.enter());
+        std::thread::scope(|threads| {
+            threads.spawn(|| (0..1000).for_each(|_| object.leave()));
+        });
+        let distinct = |letters: &PendingExits| letters.left.len();
+        assert_eq!(MAILBOXES.lock().as_ref().unwrap().values().map(distinct).max(), Some(1));
+        apply_remote_exits();
+        assert!(is_grad_enabled());
+        object.enter();
+        drop(no_grad());
+        assert!(!is_grad_enabled());
+        object.leave();
+    }
+
+    #[test]
+    fn each_leave_elsewhere_drops_one_layer() {
+        let (twice, once) = (ModeContext::new(ModeKind::NoGrad), ModeContext::new(ModeKind::NoGrad));
+        [&twice, &once, &twice, &twice].into_iter().for_each(ModeContext::enter);
+        std::thread::scope(|threads| {
+            threads.spawn(|| [&twice, &once, &twice].map(ModeContext::leave));
+        });
+        apply_remote_exits();
+        assert!(!is_grad_enabled());
+        twice.leave();
+        assert!(is_grad_enabled());
+    }
+}

@@ -1,0 +1,133 @@
+//! What can be entered and left: shared by threads, or a guard of one block of Rust.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::active;
+use super::layer_stack::ExitTarget;
+use super::remote_exit::MailboxId;
+use super::{DeviceSlots, LayerId, Masked, Slots, ThreadState};
+use crate::base::sync::RelaxedU64;
+
+/// Tells scopes apart; 0 is none. Never used twice in a process: an address can be, while a layer of the old
+/// scope is still open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ScopeNumber(pub(super) u64);
+
+impl ScopeNumber {
+    /// Of a guard, which removes its layer by the layer's own id.
+    pub(super) const NONE: ScopeNumber = ScopeNumber(0);
+}
+
+static MADE: RelaxedU64 = RelaxedU64::new(0);
+
+/// Who enters and leaves. It may be entered again while it is open, by several threads, and left in
+/// any order.
+#[derive(Debug)]
+pub struct Scope {
+    number: ScopeNumber,
+    /// The inbox of the thread or task that entered last.
+    entered_on: RelaxedU64,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Scope { number: ScopeNumber(MADE.add(1)), entered_on: RelaxedU64::new(0) }
+    }
+}
+
+impl Scope {
+    /// Pushes a layer of this scope on this thread that decides mode bits.
+    #[inline]
+    pub(crate) fn enter_modes(&self, decided: Masked<u8>) {
+        self.note_enter(active::push_modes(self.number, decided));
+    }
+
+    /// Pushes a layer of this scope on this thread that decides no mode bits.
+    #[doc(hidden)]
+    pub fn enter_slots(&self, slots: &Arc<Slots>) {
+        self.note_enter(active::push_slots(self.number, Masked::default(), slots));
+    }
+
+    /// Pushes a layer of this scope on this thread that decides everything as it was captured.
+    pub(super) fn enter_state(&self, captured: &ThreadState) {
+        self.note_enter(active::push_slots(self.number, captured.decided_modes(), &captured.slots));
+    }
+
+    /// Not where nothing was pushed, on a thread that ends: others may still have it open.
+    #[inline]
+    fn note_enter(&self, pushed: Option<LayerId>) {
+        if pushed.is_some() {
+            self.entered_on.set(active::this_mailbox().0);
+        }
+    }
+
+    pub(super) fn number(&self) -> ScopeNumber {
+        self.number
+    }
+
+    pub(super) fn entered_on(&self) -> MailboxId {
+        MailboxId(self.entered_on.get())
+    }
+
+    /// Removes the innermost layer that this scope pushed on this thread. Where there is none, the
+    /// thread or task that entered last is asked to drop one; if it has none either, nothing happens.
+    #[inline]
+    pub fn leave(&self) {
+        let left = ExitTarget::Scope(self.number);
+        if !active::remove(left) {
+            active::exit_elsewhere(self.entered_on(), left);
+        }
+    }
+}
+
+/// A layer that lasts until the guard is dropped. It stays on its thread; dropped by another task of the
+/// thread, it still ends where it was made.
+#[must_use = "the layer ends when the guard is dropped"]
+#[derive(Debug)]
+pub struct ScopeGuard {
+    layer: Option<LayerId>,
+    made_on: MailboxId,
+    _not_send: PhantomData<*const ()>,
+}
+
+impl ScopeGuard {
+    /// Pushes a layer on this thread that decides mode bits.
+    #[inline]
+    pub(crate) fn of_modes(decided: Masked<u8>) -> Self {
+        ScopeGuard::of_layer(active::push_modes(ScopeNumber::NONE, decided))
+    }
+
+    /// Pushes a layer on this thread that decides no mode bits.
+    pub(crate) fn of_slots(slots: &Arc<Slots>) -> Self {
+        ScopeGuard::of_layer(active::push_slots(ScopeNumber::NONE, Masked::default(), slots))
+    }
+
+    /// Pushes a layer on this thread that decides what is current.
+    #[doc(hidden)]
+    pub fn of_devices(devices: DeviceSlots) -> Self {
+        ScopeGuard::of_slots(&Slots::of_devices(devices))
+    }
+
+    /// Pushes a layer on this thread that decides everything as it was captured.
+    pub(super) fn of_state(captured: &ThreadState) -> Self {
+        let (modes, slots) = (captured.decided_modes(), &captured.slots);
+        ScopeGuard::of_layer(active::push_slots(ScopeNumber::NONE, modes, slots))
+    }
+
+    #[inline]
+    fn of_layer(layer: Option<LayerId>) -> Self {
+        ScopeGuard { layer, made_on: active::this_mailbox(), _not_send: PhantomData }
+    }
+}
+
+impl Drop for ScopeGuard {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(layer) = self.layer
+            && !active::remove(ExitTarget::Layer(layer))
+        {
+            active::exit_elsewhere(self.made_on, ExitTarget::Layer(layer));
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! States of their own for tasks that take turns on a thread.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+
+use super::remote_exit::{self, MailboxId};
+use super::thread_state::ThreadState;
+use super::tls::{TaskNumber, ThreadScopes};
+use super::{active, scope_trace};
+use crate::base::env;
+use crate::base::sync::{RelaxedU64, TryLock};
+use crate::{Error, Result};
+
+/// The state of a task, put in force around each of its steps. What the task enters and writes stays with
+/// it; nothing flows back to the thread, or to the task that made it.
+#[derive(Debug)]
+pub struct TaskState {
+    number: TaskNumber,
+    /// The number of the thread on which a step runs, else 0. Only that thread takes the lock.
+    runs_on: RelaxedU64,
+    /// The number of the state's inbox, which the first `enter_step` opens; 0 before.
+    inbox: RelaxedU64,
+    /// The task's state between steps. During a step the thread has it, and this one is empty.
+    parked: TryLock<ThreadScopes>,
+}
+
+impl TaskState {
+    /// Begins as what was captured.
+    pub fn new(start: &ThreadState) -> Self {
+        let mut state = ThreadScopes::new();
+        state.layers.start_from(start.modes, start.slots.clone());
+        TaskState {
+            number: TaskNumber::next(),
+            runs_on: RelaxedU64::new(0),
+            inbox: RelaxedU64::new(0),
+            parked: TryLock::new(state),
+        }
+    }
+
+    /// Calls `action` with this state in force. Fails while another step of the task runs.
+    pub fn step<R>(&self, action: impl FnOnce() -> R) -> Result<R> {
+        // The task is borrowed until the step ends, so it cannot be dropped during it.
+        self.begin_step_with(|_| ())?;
+        let _end = Finally(|| self.exit_step());
+        Ok(action())
+    }
+
+    /// Puts this state in force until [`exit_step`](TaskState::exit_step). Fails while a step of the task runs.
+    ///
+    /// For callers that can't keep a guard, because what runs in the step may be ended without a return to here.
+    /// Steps of several tasks on one thread may end in any order. If the task is dropped on another thread, the step ends
+    /// when this thread next enters or leaves a scope, or writes a mode or flag.
+    pub fn enter_step(&self) -> Result<()> {
+        self.begin_step_with(|state| self.inbox.set(state.open_mailbox().0))
+    }
+
+    /// Begins a step with the state that `prepare` has been called with.
+    fn begin_step_with(&self, prepare: impl FnOnce(&mut ThreadScopes)) -> Result<()> {
+        let here = super::this_thread().as_word();
+        // A step inside of a step finds its own number.
+        if self.runs_on.get() == here || self.runs_on.compare_set(0, here) != here {
+            return Err(Error::TaskIsRunning);
+        }
+        let number = self.number;
+        // Where the thread has begun to end, the step runs without the task's state.
+        let begin = |parked: &mut ThreadScopes| {
+            prepare(parked);
+            _ = active::enter_step(number, parked);
+        };
+        if !self.do_parked(begin) {
+            self.runs_on.set(0);
+            return Err(Error::TaskIsRunning);
+        }
+        Ok(())
+    }
+
+    /// Takes this state out of force; the one that it displaced is in force again, or is displaced by the step that
+    /// began next. Nothing happens where this thread runs no step of the task.
+    pub fn exit_step(&self) {
+        if self.runs_on.get() == super::this_thread().as_word() {
+            self.do_parked(|parked| park(self.number, parked));
+            self.runs_on.set(0);
+        }
+    }
+
+    fn do_parked(&self, action: impl FnOnce(&mut ThreadScopes)) -> bool {
+        self.parked.try_lock().map(|mut parked| action(&mut parked)).is_some()
+    }
+
+    /// A step for who alone has the task.
+    fn only_step<R>(&mut self, action: impl FnOnce() -> R) -> R {
+        let (number, parked) = (self.number, self.parked.get_mut());
+        active::enter_step(number, parked);
+        let _end = Finally(|| park(number, parked));
+        action()
+    }
+}
+
+/// Ends a task's step on this thread, and puts the task's state where it is kept between steps.
+fn park(number: TaskNumber, parked: &mut ThreadScopes) {
+    if let Some(state) = active::exit_step(number) {
+        *parked = state;
+    }
+}
+
+/// Calls the function when it is dropped.
+struct Finally<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Finally<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+impl Drop for TaskState {
+    fn drop(&mut self) {
+        // During a step: the thread gets its state back, at once if it is this one.
+        self.exit_step();
+        if self.runs_on.get() != 0 {
+            remote_exit::abandon(MailboxId(self.inbox.get()));
+        }
+        if env::debug() {
+            scope_trace::forget(self.parked.get_mut().mailbox_id());
+        }
+    }
+}
+
+pin_project! {
+    /// A future that runs in a state of its own; see [`ThreadState::in_future`].
+    #[derive(Debug)]
+    #[must_use = "a future does nothing unless it is polled"]
+    pub struct InState<F> {
+        state: TaskState,
+        // None once it is being dropped.
+        #[pin]
+        future: Option<F>,
+    }
+
+    impl<F> PinnedDrop for InState<F> {
+        fn drop(this: Pin<&mut Self>) {
+            let mut this = this.project();
+            // What the future holds is left where it was entered.
+            this.state.only_step(|| this.future.set(None));
+        }
+    }
+}
+
+impl<F> InState<F> {
+    pub(super) fn new(state: TaskState, future: F) -> Self {
+        InState { state, future: Some(future) }
+    }
+}
+
+impl<F: Future> Future for InState<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        // There always is one: what is being dropped is not polled.
+        let Some(future) = this.future.as_pin_mut() else { return Poll::Pending };
+        this.state.only_step(|| future.poll(context))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::pin::pin;
+    use std::task::Waker;
+
+    use super::*;
+    use crate::flags::{FlagScope, Given, find, flags};
+    use crate::modes::{
+        ModeContext, ModeKind, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
+    };
+    use crate::thread::any_flag_layer;
+
+    fn task() -> TaskState {
+        TaskState::new(&ThreadState::capture())
+    }
+
+    #[test]
+    fn what_a_task_enters_and_writes_stays_with_it() {
+        let task = {
+            let _guard = no_grad();
+            task()
+        };
+        let scope = FlagScope::new([(find("cudnn.enabled").unwrap(), Given::Bool(false))], None).unwrap();
+        let mode = ModeContext::new(ModeKind::EnableGrad);
+        task.step(|| {
+            assert!(!is_grad_enabled());
+            mode.enter();
+            scope.enter();
+        })
+        .unwrap();
+        assert!(is_grad_enabled() && flags::CUDNN_ENABLED.get());
+        let _here = no_grad();
+        task.step(|| assert!(is_grad_enabled() && !flags::CUDNN_ENABLED.get())).unwrap();
+        task.step(|| mode.leave()).unwrap();
+        task.step(|| assert!(!is_grad_enabled())).unwrap();
+        drop(task);
+        assert!(!any_flag_layer());
+    }
+
+    #[test]
+    fn a_layer_left_in_another_task_goes_from_the_one_that_entered_it() {
+        let (first, second) = (task(), task());
+        let mode = ModeContext::new(ModeKind::NoGrad);
+        first.step(|| mode.enter()).unwrap();
+        second.step(|| mode.leave()).unwrap();
+        first.step(|| assert!(is_grad_enabled())).unwrap();
+        first.step(|| mode.enter()).unwrap();
+        mode.leave();
+        first.step(|| assert!(is_grad_enabled())).unwrap();
+    }
+
+    #[test]
+    fn a_write_to_the_base_of_a_task_is_not_taken_back_from_another() {
+        let (first, second) = (task(), task());
+        let mode = ModeContext::new(ModeKind::SetGradEnabled);
+        second.step(|| ModeContext::new(ModeKind::SetGradEnabled).tell(false)).unwrap();
+        first.step(|| mode.tell(false)).unwrap();
+        second.step(|| mode.decorate()).unwrap();
+        second.step(|| assert!(!is_grad_enabled())).unwrap();
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn a_step_inside_a_step_is_refused_and_a_step_that_panicked_is_put_back() {
+        let task = task();
+        task.step(|| assert_eq!(task.step(|| ()), Err(Error::TaskIsRunning))).unwrap();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            task.step(|| {
+                ModeContext::new(ModeKind::NoGrad).enter();
+                std::panic::resume_unwind(Box::new("a panic"));
+            })
+        }));
+        assert!(panicked.is_err() && is_grad_enabled());
+        task.step(|| assert!(!is_grad_enabled())).unwrap();
+    }
+
+    #[test]
+    fn steps_that_end_in_any_order_give_each_task_and_the_thread_their_states_back() {
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        for order in orders {
+            let tasks = [task(), task(), task()];
+            // Each task has one mode of its own, which shows whose state is in force.
+            tasks[0].step(|| ModeContext::new(ModeKind::NoGrad).enter()).unwrap();
+            tasks[1].step(|| ModeContext::new(ModeKind::InferenceMode).enter()).unwrap();
+            let seen = || (is_grad_enabled(), is_inference_mode_enabled());
+            let own = [(false, false), (false, true), (true, false)];
+            tasks.iter().for_each(|task| task.enter_step().unwrap());
+            let mut running = vec![0, 1, 2];
+            for index in order {
+                tasks[index].exit_step();
+                running.retain(|other| *other != index);
+                assert_eq!(seen(), running.last().map_or((true, false), |last| own[*last]), "{order:?}");
+            }
+            for (task, own) in tasks.iter().zip(own) {
+                task.step(|| assert_eq!(seen(), own)).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_dropped_in_its_step_gives_the_thread_its_state_back() {
+        let _here = no_grad();
+        let task = task();
+        task.enter_step().unwrap();
+        ModeContext::new(ModeKind::EnableGrad).enter();
+        assert!(is_grad_enabled());
+        drop(task);
+        assert!(!is_grad_enabled());
+    }
+
+    #[test]
+    fn a_task_dropped_on_another_thread_in_its_step_gives_the_thread_its_state_back() {
+        let _here = no_grad();
+        let tasks = [task(), task()];
+        tasks.iter().for_each(|task| task.enter_step().unwrap());
+        ModeContext::new(ModeKind::EnableGrad).enter();
+        let [outer, inner] = tasks;
+        std::thread::scope(|threads| {
+            threads.spawn(|| drop(outer));
+        });
+        // The active state belongs to the other task.
+        assert!(settled(is_grad_enabled));
+        std::thread::scope(|threads| {
+            threads.spawn(|| drop(inner));
+        });
+        assert!(!settled(is_grad_enabled));
+        let task = task();
+        task.step(|| assert!(!is_grad_enabled())).unwrap();
+    }
+
+    #[test]
+    fn a_task_goes_on_on_another_thread() {
+        let task = task();
+        let mode = ModeContext::new(ModeKind::NoGrad);
+        task.step(|| mode.enter()).unwrap();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                let guard = inference_mode(true);
+                task.step(|| drop(guard)).unwrap();
+                task.step(|| assert!(!is_grad_enabled())).unwrap();
+                assert!(!settled(is_inference_mode_enabled));
+                task.step(|| mode.leave()).unwrap();
+                task.step(|| assert!(is_grad_enabled())).unwrap();
+            });
+        });
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn a_task_that_goes_on_on_another_thread_takes_its_writes_back_there() {
+        let task = task();
+        let (to_the_base, to_a_layer) =
+            (ModeContext::new(ModeKind::SetGradEnabled), ModeContext::new(ModeKind::SetGradEnabled));
+        let mode = ModeContext::new(ModeKind::NoGrad);
+        task.step(|| {
+            to_the_base.tell(false);
+            mode.enter();
+            to_a_layer.tell(true);
+        })
+        .unwrap();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                task.step(|| to_a_layer.decorate()).unwrap();
+                task.step(|| assert!(!is_grad_enabled())).unwrap();
+                task.step(|| mode.leave()).unwrap();
+                task.step(|| assert!(!is_grad_enabled())).unwrap();
+                task.step(|| to_the_base.decorate()).unwrap();
+                task.step(|| assert!(is_grad_enabled())).unwrap();
+            });
+        });
+    }
+
+    #[test]
+    fn a_future_keeps_its_guards_between_polls_and_drops_them_where_they_are() {
+        let seen = RefCell::new(Vec::new());
+        let mut future = Box::pin(ThreadState::capture().in_future(async {
+            let _guard = no_grad();
+            for _ in 0..2 {
+                seen.borrow_mut().push(is_grad_enabled());
+                once_pending().await;
+            }
+        }));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(future.as_mut().poll(&mut context).is_pending());
+        assert!(is_grad_enabled());
+        let here = no_grad();
+        assert!(future.as_mut().poll(&mut context).is_pending());
+        drop(future);
+        assert!(!is_grad_enabled());
+        drop(here);
+        assert_eq!((seen.take(), is_grad_enabled()), (vec![false, false], true));
+    }
+
+    #[test]
+    fn a_guard_dropped_by_another_task_ends_where_it_was_made() {
+        let task = task();
+        let mut kept = None;
+        task.step(|| kept = Some(no_grad())).unwrap();
+        drop(kept.take());
+        task.step(|| assert!(is_grad_enabled())).unwrap();
+        let here = no_grad();
+        task.step(|| drop(here)).unwrap();
+        assert!(settled(is_grad_enabled));
+    }
+
+    /// What others have left is dropped by the next enter.
+    fn settled(seen: impl Fn() -> bool) -> bool {
+        crate::thread::apply_remote_exits();
+        seen()
+    }
+
+    #[test]
+    fn a_future_returns_what_it_came_to() {
+        let future = pin!(ThreadState::capture().in_future(async { 7 }));
+        assert_eq!(future.poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(7));
+    }
+
+    async fn once_pending() {
+        let mut polled = false;
+        std::future::poll_fn(|_| {
+            let ready = std::mem::replace(&mut polled, true);
+            if ready { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}

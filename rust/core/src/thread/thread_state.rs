@@ -1,0 +1,254 @@
+//! A thread's whole state as a value, to be put in force elsewhere.
+
+use std::sync::Arc;
+
+use super::StreamSlot;
+use super::scope::{Scope, ScopeGuard};
+use super::task::{InState, TaskState};
+use super::{FlagSlots, Masked, Slots, active};
+use crate::device::{Device, DeviceIndex};
+
+/// Everything that a thread decides for itself, as it was at one moment: the mode bits, the flags that its
+/// scopes name, the current device and streams and the default device. Flags that it does not name are the
+/// process's wherever it is put in force; a device or stream that was not chosen is what it is by default.
+///
+/// ```
+/// use interlock_core::modes::{is_grad_enabled, no_grad};
+/// use interlock_core::thread::ThreadState;
+///
+/// let state = {
+///     let _guard = no_grad();
+///     ThreadState::capture()
+/// };
+/// let seen = std::thread::spawn(move || state.run(is_grad_enabled)).join();
+/// assert_eq!(seen.ok(), Some(false));
+/// ```
+#[derive(Clone, Debug)]
+pub struct ThreadState {
+    pub(super) modes: u8,
+    /// They hide what lies below them.
+    pub(super) slots: Arc<Slots>,
+}
+
+impl ThreadState {
+    /// This thread's state.
+    pub fn capture() -> Self {
+        active::capture()
+    }
+
+    /// The mode bits of a layer that puts it in force: all.
+    pub(super) fn decided_modes(&self) -> Masked<u8> {
+        Masked::new(u8::MAX, self.modes)
+    }
+
+    pub(crate) fn mode_word(&self) -> u8 {
+        self.modes
+    }
+
+    pub(crate) fn flag_slots(&self) -> &FlagSlots {
+        &self.slots.flags
+    }
+
+    /// This state with flags below those that it names.
+    pub(crate) fn with_flags_below(self, below: &FlagSlots) -> Self {
+        let mut slots = Arc::unwrap_or_clone(self.slots);
+        slots.flags.fill_from(below);
+        ThreadState { modes: self.modes, slots: Arc::new(slots) }
+    }
+
+    /// The current device, if one was made current.
+    pub fn device(&self) -> Option<DeviceIndex> {
+        self.slots.devices.device
+    }
+
+    /// The current streams of the devices for which one was made current.
+    pub fn streams(&self) -> &[Arc<dyn StreamSlot>] {
+        &self.slots.devices.streams
+    }
+
+    /// The device on which tensors are made that are given none, if one other than the processor was chosen.
+    pub fn default_device(&self) -> Option<Device> {
+        self.slots.devices.default_device.flatten()
+    }
+
+    /// Puts it in force on this thread, over whatever is open, until the guard is dropped.
+    pub fn enter(&self) -> ScopeGuard {
+        ScopeGuard::of_state(self)
+    }
+
+    /// Calls `action` with it in force.
+    pub fn run<R>(&self, action: impl FnOnce() -> R) -> R {
+        let _guard = self.enter();
+        action()
+    }
+
+    /// Makes it what this thread starts from, below whatever is open, until the thread ends.
+    pub fn install(&self) {
+        active::start_from(self);
+    }
+
+    /// A future with a state of its own that begins as this one: it is put in force around each poll,
+    /// and what the future enters and writes stays with it, on whichever thread it is polled.
+    pub fn in_future<F: Future>(&self, future: F) -> InState<F> {
+        InState::new(TaskState::new(self), future)
+    }
+}
+
+/// A captured state as an object: it may be entered again while it is open, by several threads, and left
+/// in any order.
+#[derive(Debug)]
+pub struct StateScope {
+    scope: Scope,
+    state: ThreadState,
+}
+
+impl StateScope {
+    /// Entered nowhere yet.
+    pub fn new(state: ThreadState) -> Self {
+        StateScope { scope: Scope::default(), state }
+    }
+
+    /// A scope of the same state that has been entered nowhere.
+    pub fn twin(&self) -> Self {
+        StateScope::new(self.state.clone())
+    }
+
+    /// Who enters and leaves.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// The state is in force on this thread from now on.
+    pub fn enter(&self) {
+        self.scope.enter_state(&self.state);
+    }
+
+    /// It no longer is; see [`Scope::leave`].
+    pub fn leave(&self) {
+        self.scope.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::{FlagScope, Given, find, flags};
+    use crate::modes::{enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad};
+
+    fn cudnn_enabled(value: bool) -> FlagScope {
+        FlagScope::new([(find("cudnn.enabled").unwrap(), Given::Bool(value))], None).unwrap()
+    }
+
+    fn deterministic(value: bool) -> FlagScope {
+        FlagScope::new([(find("cudnn.deterministic").unwrap(), Given::Bool(value))], None).unwrap()
+    }
+
+    fn seen() -> (bool, bool, bool) {
+        (is_grad_enabled(), flags::CUDNN_ENABLED.get(), flags::CUDNN_DETERMINISTIC.get())
+    }
+
+    #[test]
+    fn a_state_is_in_force_whole_over_whatever_is_open_and_then_gone() {
+        let state = {
+            let (_modes, _flags) = (no_grad(), cudnn_enabled(false).guard());
+            ThreadState::capture()
+        };
+        let _here = deterministic(true).guard();
+        assert_eq!(seen(), (true, true, true));
+        assert_eq!(state.run(seen), (false, false, false));
+        assert_eq!(seen(), (true, true, true));
+    }
+
+    #[test]
+    fn a_state_without_scopes_hides_the_scopes_of_where_it_is_put_in_force() {
+        let state = ThreadState::capture();
+        let (_modes, _flags) = (inference_mode(true), cudnn_enabled(false).guard());
+        assert_eq!(state.run(|| (seen(), is_inference_mode_enabled())), ((true, true, false), false));
+        assert_eq!(seen(), (false, false, false));
+    }
+
+    #[test]
+    fn writes_inside_a_state_end_with_it_where_it_decides() {
+        let state = cudnn_enabled(false).guard();
+        let captured = ThreadState::capture();
+        drop(state);
+        captured.run(|| flags::CUDNN_ENABLED.set(true).unwrap());
+        captured.run(|| assert!(!flags::CUDNN_ENABLED.get()));
+        captured.run(|| flags::CUDNN_DETERMINISTIC.set(true).unwrap());
+        assert_eq!(seen(), (true, true, true));
+    }
+
+    #[test]
+    fn a_pinned_state_keeps_the_flags_of_the_process() {
+        let (followed, pinned) = (ThreadState::capture(), ThreadState::capture_pinned());
+        flags::CUDNN_ENABLED.set(false).unwrap();
+        assert!(!followed.run(|| flags::CUDNN_ENABLED.get()));
+        assert!(pinned.run(|| flags::CUDNN_ENABLED.get()));
+    }
+
+    #[test]
+    fn an_installed_state_is_what_the_thread_starts_from() {
+        let state = {
+            let (_modes, _flags) = (no_grad(), cudnn_enabled(false).guard());
+            ThreadState::capture()
+        };
+        let thread = std::thread::spawn(move || {
+            let open = enable_grad();
+            state.install();
+            let with_a_scope_open = seen();
+            drop(open);
+            ThreadState::capture().install();
+            (with_a_scope_open, seen())
+        });
+        assert_eq!(thread.join().unwrap(), ((true, false, false), (false, false, false)));
+        assert_eq!(seen(), (true, true, false));
+    }
+
+    #[test]
+    fn a_state_hides_flags_that_are_installed_below_it_while_it_is_in_force() {
+        let (follows, names) = {
+            let follows = ThreadState::capture();
+            let _flags = cudnn_enabled(false).guard();
+            (follows, ThreadState::capture())
+        };
+        let install_inside = |names: ThreadState| {
+            let inside = follows.run(|| {
+                names.install();
+                [seen(), follows.run(seen)]
+            });
+            // A mode that decides every mode hides no flags.
+            let _inference = inference_mode(true);
+            names.install();
+            (inside, seen())
+        };
+        let expected = ([(true, true, false); 2], (false, false, false));
+        let on_a_thread = std::thread::scope(|threads| {
+            let names = names.clone();
+            threads.spawn(|| install_inside(names)).join().unwrap()
+        });
+        assert_eq!(on_a_thread, expected);
+        let task = TaskState::new(&follows);
+        assert_eq!(task.step(|| install_inside(names)).unwrap(), expected);
+        drop(task);
+        assert!(!crate::thread::any_flag_layer());
+    }
+
+    #[test]
+    fn a_scope_of_a_state_may_be_entered_twice_and_left_out_of_order() {
+        let scope = StateScope::new(no_grad_state());
+        let other = enable_grad();
+        scope.enter();
+        scope.enter();
+        drop(other);
+        scope.leave();
+        assert!(!is_grad_enabled());
+        scope.leave();
+        scope.leave();
+        assert!(is_grad_enabled());
+    }
+
+    fn no_grad_state() -> ThreadState {
+        let _guard = no_grad();
+        ThreadState::capture()
+    }
+}
