@@ -9,6 +9,7 @@ mod rig;
 use interlock_accelerator::Error;
 use interlock_accelerator::driver::Awaited;
 use interlock_accelerator::host::{HostDriver, HostOptions};
+use interlock_core::Error as CoreError;
 use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch};
 
@@ -25,9 +26,9 @@ fn more_devices_than_there_are_indices_are_refused() {
 fn a_driver_may_have_no_devices() {
     let driver = with_faults(0, 0).0.driver;
     assert_eq!((driver.device_count(), driver.unavailable()), (0, None));
-    assert!(matches!(driver.default_stream(0), Err(Error::DeviceIndex { .. })));
-    assert!(matches!(driver.allocate(0, 1), Err(Error::DeviceIndex { .. })));
-    assert!(matches!(driver.is_done(Awaited::Device(0)), Err(Error::DeviceIndex { .. })));
+    assert!(matches!(driver.default_stream(0), Err(Error::Core(CoreError::DeviceIndex { .. }))));
+    assert!(matches!(driver.allocate(0, 1), Err(Error::Core(CoreError::DeviceIndex { .. }))));
+    assert!(matches!(driver.is_done(Awaited::Device(0)), Err(Error::Core(CoreError::DeviceIndex { .. }))));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use interlock_accelerator::driver::*;
 use interlock_accelerator::host::{HostDriver, HostOptions};
 use interlock_accelerator::memory::{AllocatorConfig, DeviceMemory, OutOfMemory, empty_cache, set_config};
 use interlock_accelerator::{
-    self, CaptureMode, Device, DeviceType, Event, Graph, KnownDevices, Stream, Work,
+    self as accelerator, CaptureMode, Device, DeviceType, Event, Graph, KnownDevices, Stream, Work,
 };
 use interlock_accelerator::{Error, Result};
 

@@ -239,9 +239,12 @@ fn what_failed_in_a_kernel_is_told_by_who_waits() {
 fn no_room_on_a_device_is_an_error_and_changes_nothing() {
     let x = numbers(&[1.0], device(0));
     let error = Tensor::zeros(&[16 << 20], on(device(0))).unwrap_err();
-    assert!(matches!(error, Error::Core(interlock::Error::OutOfMemory(_))), "{error}");
+    assert!(matches!(error, Error::Accelerator(interlock::accelerator::Error::OutOfMemory(_))), "{error}");
     let wide = x.expand(&[16 << 20]).unwrap();
-    assert!(matches!(wide.add(&wide), Err(Error::Core(interlock::Error::OutOfMemory(_)))));
+    assert!(matches!(
+        wide.add(&wide),
+        Err(Error::Accelerator(interlock::accelerator::Error::OutOfMemory(_)))
+    ));
     assert_eq!((x.version(), values(&x)), (Ok(0), vec![1.0]));
 }
 
@@ -296,7 +299,10 @@ fn a_graph_computes_again_in_place() {
     graph.capture_begin(None, CaptureMode::Global).unwrap();
     let y = x.mul(&x).unwrap().add(1.0).unwrap();
     let refused = y.item().or_else(|_| y.sum(None, false)?.item());
-    assert!(matches!(refused, Err(Error::Core(interlock::Error::Graph { .. }))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(Error::Accelerator(interlock::accelerator::Error::Graph { .. }))),
+        "{refused:?}"
+    );
     graph.capture_end().unwrap();
     for value in [3.0, 4.0] {
         x.fill_(value).unwrap();

@@ -31,54 +31,63 @@ unsafe impl Driver for Remote {
     delegated! {
         unavailable() -> Option<String>;
         device_count() -> u32;
-        start() -> interlock::Result<()>;
-        properties(device: DeviceIndex) -> interlock::Result<DeviceProperties>;
-        memory_info(device: DeviceIndex) -> interlock::Result<MemoryInfo>;
-        allocate(device: DeviceIndex, bytes: usize) -> interlock::Result<Address>;
-        allocate_pinned(near: DeviceIndex, bytes: usize) -> interlock::Result<Address>;
-        priority_range(device: DeviceIndex) -> interlock::Result<PriorityRange>;
-        default_stream(device: DeviceIndex) -> interlock::Result<StreamHandle>;
-        create_stream(device: DeviceIndex, priority: i32) -> interlock::Result<StreamHandle>;
+        start() -> interlock::accelerator::Result<()>;
+        properties(device: DeviceIndex) -> interlock::accelerator::Result<DeviceProperties>;
+        memory_info(device: DeviceIndex) -> interlock::accelerator::Result<MemoryInfo>;
+        allocate(device: DeviceIndex, bytes: usize) -> interlock::accelerator::Result<Address>;
+        allocate_pinned(near: DeviceIndex, bytes: usize) -> interlock::accelerator::Result<Address>;
+        priority_range(device: DeviceIndex) -> interlock::accelerator::Result<PriorityRange>;
+        default_stream(device: DeviceIndex) -> interlock::accelerator::Result<StreamHandle>;
+        create_stream(device: DeviceIndex, priority: i32) -> interlock::accelerator::Result<StreamHandle>;
         release_stream(stream: StreamHandle) -> ();
-        create_event(device: DeviceIndex, options: EventOptions) -> interlock::Result<EventHandle>;
+        create_event(device: DeviceIndex, options: EventOptions) -> interlock::accelerator::Result<EventHandle>;
         release_event(event: EventHandle) -> ();
-        record_event(event: EventHandle, stream: StreamHandle) -> interlock::Result<()>;
-        wait_event(stream: StreamHandle, event: EventHandle) -> interlock::Result<()>;
-        elapsed(start: EventHandle, end: EventHandle) -> interlock::Result<f64>;
-        is_done(awaited: Awaited) -> interlock::Result<bool>;
-        is_over(event: EventHandle) -> interlock::Result<bool>;
-        launch(stream: StreamHandle, work: Work) -> interlock::Result<()>;
-        begin_capture(stream: StreamHandle, mode: CaptureMode) -> interlock::Result<()>;
-        capture_of(stream: StreamHandle) -> interlock::Result<Option<u64>>;
-        end_capture(stream: StreamHandle) -> interlock::Result<GraphHandle>;
-        instantiate(graph: GraphHandle) -> interlock::Result<ExecutableHandle>;
-        replay(executable: ExecutableHandle, stream: StreamHandle) -> interlock::Result<()>;
-        shape(graph: GraphHandle) -> interlock::Result<GraphShape>;
+        record_event(event: EventHandle, stream: StreamHandle) -> interlock::accelerator::Result<()>;
+        wait_event(stream: StreamHandle, event: EventHandle) -> interlock::accelerator::Result<()>;
+        elapsed(start: EventHandle, end: EventHandle) -> interlock::accelerator::Result<f64>;
+        is_done(awaited: Awaited) -> interlock::accelerator::Result<bool>;
+        is_over(event: EventHandle) -> interlock::accelerator::Result<bool>;
+        launch(stream: StreamHandle, work: Work) -> interlock::accelerator::Result<()>;
+        begin_capture(stream: StreamHandle, mode: CaptureMode) -> interlock::accelerator::Result<()>;
+        capture_of(stream: StreamHandle) -> interlock::accelerator::Result<Option<u64>>;
+        end_capture(stream: StreamHandle) -> interlock::accelerator::Result<GraphHandle>;
+        instantiate(graph: GraphHandle) -> interlock::accelerator::Result<ExecutableHandle>;
+        replay(executable: ExecutableHandle, stream: StreamHandle) -> interlock::accelerator::Result<()>;
+        shape(graph: GraphHandle) -> interlock::accelerator::Result<GraphShape>;
         release_graph(graph: GraphHandle) -> ();
         release_executable(executable: ExecutableHandle) -> ();
     }
 
-    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> interlock::Result<StreamHandle> {
+    unsafe fn adopt_stream(
+        &self,
+        device: DeviceIndex,
+        native: u64,
+    ) -> interlock::accelerator::Result<StreamHandle> {
         // SAFETY: as the caller vouches.
         unsafe { self.0.adopt_stream(device, native) }
     }
 
-    unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> interlock::Result<()> {
+    unsafe fn release(
+        &self,
+        device: DeviceIndex,
+        address: Address,
+        bytes: usize,
+    ) -> interlock::accelerator::Result<()> {
         // SAFETY: as the caller vouches.
         unsafe { self.0.release(device, address, bytes) }
     }
 
-    unsafe fn release_pinned(&self, address: Address, bytes: usize) -> interlock::Result<()> {
+    unsafe fn release_pinned(&self, address: Address, bytes: usize) -> interlock::accelerator::Result<()> {
         // SAFETY: as the caller vouches.
         unsafe { self.0.release_pinned(address, bytes) }
     }
 
-    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> interlock::Result<()> {
+    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> interlock::accelerator::Result<()> {
         // SAFETY: as the caller vouches.
         unsafe { self.0.copy(stream, copy) }
     }
 
-    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> interlock::Result<()> {
+    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> interlock::accelerator::Result<()> {
         // SAFETY: as the caller vouches.
         unsafe { self.0.fill(stream, fill) }
     }
@@ -114,7 +123,9 @@ fn tensors_are_moved_and_operations_are_refused_by_name() {
         ("add_", twin.add_(1i64).cloned()),
     ];
     for (operation, result) in refused {
-        let Err(Error::Core(interlock::Error::Unsupported { operation: told, device })) = result else {
+        let Err(Error::Accelerator(interlock::accelerator::Error::Unsupported { operation: told, device })) =
+            result
+        else {
             panic!("{operation}: {result:?}")
         };
         // What computes in another type converts first.

@@ -11,7 +11,7 @@ use cudarc::driver::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationProp, CUmemAllocationType, CUmemLocation,
     CUmemLocationType,
 };
-use interlock::accelerator::driver::{Address, DeviceIndex};
+use interlock_accelerator::driver::{Address, DeviceIndex};
 
 use crate::call::{Answer, Handle, In, Out, exported};
 use crate::errors::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY};

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uint};
 
-use interlock::accelerator::driver::{Awaited, DeviceIndex};
+use interlock_accelerator::driver::{Awaited, DeviceIndex};
 
 use crate::call::{Answer, Code, Handle, Out, exported};
 use crate::errors::{INVALID_CONTEXT, INVALID_VALUE, PEER_ACCESS_ALREADY_ENABLED, TOO_MANY_PEERS};
@@ -30,7 +30,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(state: &mut State, device: DeviceIndex) -> interlock::Result<Self> {
+    pub(crate) fn new(state: &mut State, device: DeviceIndex) -> interlock_accelerator::Result<Self> {
         let (handle, default_stream) = (state.number(), state.number());
         let host = state.driver.default_stream(device)?;
         state

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uchar, c_void};
 
-use interlock::accelerator::driver::Awaited;
+use interlock_accelerator::driver::Awaited;
 
 use crate::call::{Answer, Handle, exported};
 use crate::errors::INVALID_VALUE;

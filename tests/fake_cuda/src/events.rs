@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_void};
 
 use cudarc::driver::sys::CUipcEventHandle;
-use interlock::accelerator::driver::{Awaited, DeviceIndex, EventHandle, EventOptions};
+use interlock_accelerator::driver::{Awaited, DeviceIndex, EventHandle, EventOptions};
 
 use crate::call::{Answer, Handle, Out, exported};
 use crate::errors::{

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_ulonglong;
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{EventHandle, EventOptions, StreamHandle};
+use interlock_accelerator::driver::{EventHandle, EventOptions, StreamHandle};
 
 use crate::call::{Answer, Handle, Out, exported};
 use crate::captures::Node;

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-use interlock::accelerator::driver::{DeviceIndex, Work};
+use interlock_accelerator::driver::{DeviceIndex, Work};
 
 use crate::call::{Handle, exported};
 use crate::errors::INVALID_VALUE;

@@ -1,6 +1,6 @@
 //! Memory of devices that is allocated and freed at once.
 
-use interlock::accelerator::driver::Awaited;
+use interlock_accelerator::driver::Awaited;
 
 use crate::call::{Out, exported};
 use crate::errors::INVALID_VALUE;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{Address, Copy, Fill, Keeper, Place, StreamHandle};
+use interlock_accelerator::driver::{Address, Copy, Fill, Keeper, Place, StreamHandle};
 
 use crate::call::{Answer, Handle};
 use crate::errors::INVALID_VALUE;

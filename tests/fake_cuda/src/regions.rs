@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{Address, DeviceIndex, Driver, Keeper};
+use interlock_accelerator::driver::{Address, DeviceIndex, Driver, Keeper};
 
 use crate::call::{Answer, Handle};
 use crate::errors::{INVALID_VALUE, OUT_OF_MEMORY};

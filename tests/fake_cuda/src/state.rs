@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{DeviceIndex, Driver};
-use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
+use interlock_accelerator::driver::{DeviceIndex, Driver};
+use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
 
 use crate::addresses::{Physical, Reservation};
 use crate::call::{Answer, Code, Handle};
@@ -44,7 +44,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(settings: Settings) -> interlock::Result<Self> {
+    pub(crate) fn new(settings: Settings) -> interlock_accelerator::Result<Self> {
         let faults = Faults::new();
         let count = settings.devices.len() as u32;
         // One device more holds the memory of all of them: so it can be given back when a device is broken.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use interlock::accelerator::driver::Work;
+use interlock_accelerator::driver::Work;
 
 use crate::call::{Handle, exported};
 use crate::errors::{INVALID_VALUE, NOT_SUPPORTED};

@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_uint};
 use std::ops::RangeInclusive;
 
-use interlock::accelerator::driver::{Awaited, DeviceIndex, StreamHandle};
+use interlock_accelerator::driver::{Awaited, DeviceIndex, StreamHandle};
 
 use crate::call::{Answer, Handle, Out, exported};
 use crate::errors::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, NOT_SUPPORTED};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use interlock::accelerator::driver::{Awaited, WaitPolicy};
+use interlock_accelerator::driver::{Awaited, WaitPolicy};
 
 use crate::call::Answer;
 use crate::fake::Fake;

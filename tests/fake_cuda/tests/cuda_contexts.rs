@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::sys::CUstreamCaptureMode as Mode;
-use interlock::accelerator::driver::{
+use interlock_accelerator::driver::{
     Awaited, Copy, EventHandle, EventOptions, ExecutableHandle, Fill, GraphHandle, Place, StreamHandle,
     WaitPolicy,
 };
-use interlock::accelerator::memory::{DeviceMemory, End, PinnedMemory};
-use interlock::accelerator::{self, CaptureMode, Event, Graph, Stream, Work};
+use interlock_accelerator::memory::{DeviceMemory, End, PinnedMemory};
+use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, Stream, Work};
 use rig::{Memory, Rig};
 use stand_in::{break_device, contexts, current, device, foreign_context, set_current, set_mode};
 

@@ -8,8 +8,8 @@ mod stand_in;
 
 use std::collections::BTreeMap;
 
-use interlock::accelerator::memory::DeviceMemory;
-use interlock::accelerator::{Stream, use_driver};
+use interlock_accelerator::memory::DeviceMemory;
+use interlock_accelerator::{Stream, use_driver};
 use rig::Rig;
 use stand_in::{calls, device};
 

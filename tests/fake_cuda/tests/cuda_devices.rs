@@ -8,7 +8,7 @@ mod stand_in;
 
 use std::thread;
 
-use interlock::accelerator::driver::Awaited;
+use interlock_accelerator::driver::Awaited;
 use rig::Rig;
 use stand_in::{calls, contexts};
 

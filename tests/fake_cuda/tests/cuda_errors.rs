@@ -11,10 +11,10 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode as Mode};
-use interlock::accelerator::driver::{Awaited, EventOptions, Fill};
-use interlock::accelerator::memory::{self, DeviceMemory, PinnedMemory};
-use interlock::accelerator::{self, CaptureMode, Event, Graph, Stream, Work};
-use interlock::{Error, Result};
+use interlock_accelerator::driver::{Awaited, EventOptions, Fill};
+use interlock_accelerator::memory::{self, DeviceMemory, PinnedMemory};
+use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, Stream, Work};
+use interlock_accelerator::{Error, Result};
 use rig::{Counter, Latch, Rig};
 use stand_in::{break_device, device, fail_allocation, live, set_current};
 

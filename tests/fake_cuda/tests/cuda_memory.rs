@@ -12,8 +12,8 @@ use allocator::careless;
 use allocator::devices::Devices;
 use allocator::run::Run;
 use allocator::steps::{CAPACITY, Step, program};
-use interlock::accelerator::memory::{self, AllocatorConfig, DeviceMemory, PinnedMemory};
-use interlock::accelerator::{Stream, Work, use_driver};
+use interlock_accelerator::memory::{self, AllocatorConfig, DeviceMemory, PinnedMemory};
+use interlock_accelerator::{Stream, Work, use_driver};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use stand_in::{calls, device, fail_allocation, live};
 

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use cudarc::driver::sys::{self, CUresult, CUstream};
-use interlock::accelerator::CaptureMode;
-use interlock::accelerator::driver::{Address, Awaited, Copy, Fill, Place, StreamHandle};
+use interlock_accelerator::CaptureMode;
+use interlock_accelerator::driver::{Address, Awaited, Copy, Fill, Place, StreamHandle};
 use rig::{Latch, Rig};
 
 /// A stream on device 0 that another library made.
@@ -101,6 +101,9 @@ fn a_handle_that_cannot_be_an_address_is_refused_before_the_library_sees_it() {
     for native in [3, 4095, 4097, 1 << 63, u64::MAX] {
         // SAFETY: the driver refuses what cannot be an address.
         let adopted = unsafe { rig.driver.adopt_stream(0, native) };
-        assert!(matches!(adopted, Err(interlock::Error::Argument { .. })), "{native:#x}: {adopted:?}");
+        assert!(
+            matches!(adopted, Err(interlock_accelerator::Error::Argument { .. })),
+            "{native:#x}: {adopted:?}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::env;
 use std::process::Command;
 use std::sync::Arc;
 
-use interlock::accelerator::driver::Driver;
+use interlock_accelerator::driver::Driver;
 
 #[macro_use]
 #[path = "../../../rust/accelerator/tests/driver_suite/mod.rs"]

@@ -91,7 +91,7 @@ mod tests {
     use std::sync::{Barrier, Mutex};
     use std::thread::{self, ThreadId};
 
-    use interlock::autograd::{Manager, ModeManager};
+    use interlock::autograd::{ModeContext, ModeKind};
 
     use super::*;
     use crate::testing::doubles;
@@ -116,7 +116,7 @@ mod tests {
         let both = Barrier::new(2);
         let pass = |multithreading: bool| {
             both.wait();
-            let mode = ModeManager::new(Manager::SetMultithreadingEnabled);
+            let mode = ModeContext::new(ModeKind::SetMultithreadingEnabled);
             mode.tell(multithreading);
             mode.enter();
             assert_eq!(interlock::autograd::Mode::Multithreading.is_on(), multithreading);

@@ -8,8 +8,8 @@ use std::ptr;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUcontext, CUresult, CUstreamCaptureMode};
-use interlock::accelerator::driver::{DeviceIndex, Driver};
-use interlock::accelerator::{Device, DeviceType, cuda};
+use interlock_accelerator::driver::{DeviceIndex, Driver};
+use interlock_accelerator::{Device, DeviceType, cuda};
 
 /// The driver, started.
 pub fn started() -> Arc<dyn Driver> {
