@@ -12,6 +12,7 @@ RUST_PACKAGES = ["--workspace", "--exclude", "interlock-python", "--exclude", "e
 # Has no tests, and criterion is expensive to compile.
 BENCHMARKS = "interlock-program-benchmarks"
 RUST_PACKAGES += ["--exclude", BENCHMARKS]
+FACADE_FEATURES = ["accelerator"]
 LINTS = ["--all-targets", "--", "-D", "warnings"]
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
@@ -60,7 +61,7 @@ def rust_tests() -> list[str]:
 
 def models() -> list[list[str]]:
     """Return the commands that run the models of threads, and check the code that only they compile."""
-    package = ["--package", "interlock", "--lib"]
+    package = ["--package", "interlock-core", "--lib"]
     nextest = shutil.which("cargo-nextest") is not None
     runner = ["cargo", "nextest", "run"] if nextest else ["cargo", "test"]
     return [
@@ -76,6 +77,13 @@ def variables_of_models() -> dict[str, str]:
         "RUSTFLAGS": flags.strip(),
         "CARGO_TARGET_DIR": os.path.join(environment()["CARGO_TARGET_DIR"], "loom"),
     }
+
+
+def facade() -> list[list[str]]:
+    """Return the commands that check the facade without features and with each alone; its defaults are all of them."""
+    command = ["cargo", "clippy", "--package", "interlock-runtime", "--no-default-features"]
+    chosen: list[list[str]] = [[], *(["--features", feature] for feature in FACADE_FEATURES)]
+    return [[*command, *features, "--", "-D", "warnings"] for features in chosen]
 
 
 def stubtest() -> list[str]:
@@ -102,7 +110,7 @@ def quick_steps(empty: Path) -> list[Step]:
         Step("mypy tests", [[PYTHON, "-m", "mypy", "--strict", *TYPED_TESTS]], needs=("wheel",)),
         Step("basedpyright", [[PYTHON, "-m", "basedpyright", "tests/gpu"]], needs=("wheel",)),
         Step("stubtest", [stubtest()], folder=empty, needs=("wheel",)),
-        Step("clippy", [["cargo", "clippy", "--workspace", "--exclude", BENCHMARKS, *LINTS]]),
+        Step("clippy", [["cargo", "clippy", "--workspace", "--exclude", BENCHMARKS, *LINTS], *facade()]),
         Step("rust tests", [rust_tests()]),
         Step("pytest", [pytest("-m", "not slow and not timing")], needs=("wheel",)),
         Step("pytest timing", [pytest("-m", "timing", workers=0)], needs=("wheel",)),

@@ -1,0 +1,132 @@
+"""Dependencies point down: between the crates, and between the folders of each crate."""
+
+import json
+import re
+import subprocess
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# From the bottom to the top: a crate depends on crates of earlier rows only.
+LAYERS = [
+    "interlock-core",
+    "interlock-accelerator",
+    "interlock-runtime",
+    "interlock-tensor",
+    "interlock-python",
+]
+FOLDERS = {"interlock-core": "core"}
+# What a crate must compile without, because a user of flags alone should.
+ABSENT = {"interlock-core": {"cudarc", "slab", "gemm", "pyo3"}}
+
+# Circles that stay, each with its reason.
+CIRCLES: dict[str, dict[frozenset[str], str]] = {}
+
+PATH = re.compile(r"(?<![\w:])(crate|super(?:::super)*)((?:::\w+)+|::\{)")
+GROUP = re.compile(r"use crate::\{([^;]*)\};", re.DOTALL)
+TESTS = re.compile(r"^#\[cfg\((?:all\()?test\b.*?^(?:mod \w+;|mod \w+ \{.*?^\})", re.DOTALL | re.MULTILINE)
+
+
+def packages() -> dict[str, dict[str, list[dict[str, str]]]]:
+    command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return {package["name"]: package for package in json.loads(done.stdout)["packages"]}
+
+
+def test_crates_depend_on_lower_crates_only() -> None:
+    found = packages()
+    for height, name in enumerate(LAYERS):
+        allowed = set(LAYERS[:height])
+        ours = {one["name"] for one in found[name]["dependencies"] if one["name"] in found}
+        # Development dependencies count: one that points up would compile the crate twice, with two sets of statics.
+        assert ours <= allowed, f"{name} depends on {sorted(ours - allowed)}"
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_crate_compiles_without_heavy_dependencies(name: str) -> None:
+    command = ["cargo", "tree", "--offline", "--package", name, "--edges", "normal", "--prefix", "none"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    compiled = {line.split()[0] for line in done.stdout.splitlines() if line}
+    assert name in compiled
+    assert not ABSENT[name] & compiled
+
+
+def module_of(path: Path, source: Path) -> list[str]:
+    parts = list(path.relative_to(source).with_suffix("").parts)
+    return parts[:-1] if parts[-1] == "mod" else parts
+
+
+def reexports(root: Path) -> dict[str, str]:
+    """Return the names that the root of a crate re-exports, each with its top-level module."""
+    found: dict[str, str] = {}
+    for module, names in re.findall(r"^pub use (\w+)(?:::\w+)*::(\w+|\{[^}]*\});", root.read_text(), re.MULTILINE):
+        found.update((name.split()[-1], module) for name in names.strip("{}").split(",") if name.strip())
+    return found
+
+
+def targets(text: str, module: list[str]) -> set[str]:
+    """Return the top-level modules and names of the root that the code of a module names."""
+    found: set[str] = set()
+    for group in GROUP.findall(text):
+        names = re.sub(r"\{[^{}]*\}", "", re.sub(r"\{[^{}]*\}", "", group))
+        found.update(name.strip().split("::")[0] for name in names.split(","))
+    for start, rest in PATH.findall(text):
+        base = [] if start == "crate" else module[: len(module) - len(start.split("::"))]
+        full = base + [name for name in rest.split("::") if name and name != "{"]
+        if full:
+            found.add(full[0])
+    return found
+
+
+def arrows(source: Path) -> dict[str, set[str]]:
+    """Return which top-level folders and files of a crate use which; tests are left out."""
+    files = [path for path in source.rglob("*.rs") if path.name not in ("lib.rs", "tests.rs", "testing.rs")]
+    modules = {path: module_of(path, source) for path in files if "tests" not in path.relative_to(source).parts}
+    tops = {module[0] for module in modules.values()}
+    graph: dict[str, set[str]] = {top: set() for top in tops}
+    root = source / "lib.rs"
+    aliases = reexports(root) if root.exists() else {}
+    for path, module in modules.items():
+        text = TESTS.sub("", re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE))
+        used = {aliases.get(name, name) for name in targets(text, module)}
+        graph[module[0]] |= (used & tops) - {module[0]}
+    return {top: used for top, used in graph.items() if not top.endswith("_tests")}
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Return the members of one circle in order; empty if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_folders_of_a_crate_form_no_circle(name: str) -> None:
+    graph = arrows(ROOT / "rust" / FOLDERS[name] / "src")
+    assert len(graph) > 3
+    for members in CIRCLES.get(name, {}):
+        for member in members:
+            graph[member] -= members
+    assert circle(graph) == []
+
+
+def test_a_circle_is_found(tmp_path: Path) -> None:
+    sources = {
+        "lib.rs": "pub use high::{Other, Thing};",
+        "low.rs": "use super::{Error};\nuse crate::Thing;",
+        "high/mod.rs": "mod part;\nuse crate::middle;",
+        "high/part.rs": "use super::super::low;",
+        "middle.rs": "#[cfg(test)]\nmod tests {\n    use crate::high;\n}\n",
+    }
+    for name, text in sources.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    graph = arrows(tmp_path)
+    assert graph == {"low": {"high"}, "high": {"low", "middle"}, "middle": set()}
+    assert sorted(set(circle(graph))) == ["high", "low"]
