@@ -44,6 +44,25 @@ fn level(name: &str) -> Level {
 }
 
 #[test]
+fn scope_of_a_flag_and_of_a_node_decides_it_alone() {
+    let _turn = turn();
+    let before = backends::snapshot();
+    let flag = CUDNN_BENCHMARK_LIMIT.scope(3).unwrap();
+    let node = Node::CudaMatmul.scope(Precision::Tf32).unwrap();
+    assert_eq!(flag.values(), [("cudnn.benchmark_limit", Value::Integer(3))]);
+    {
+        let _guards = (flag.guard(), node.guard());
+        assert_eq!((CUDNN_BENCHMARK_LIMIT.get(), Node::CudaMatmul.get()), (3, Precision::Tf32));
+        assert_eq!(Node::CudaConv.get(), Precision::Tf32, "its default");
+        assert_eq!(std::thread::spawn(|| Node::CudaMatmul.get()).join().unwrap(), Precision::None);
+    }
+    assert_eq!((CUDNN_BENCHMARK_LIMIT.get(), Node::CudaMatmul.get()), (10, Precision::None));
+    assert!(matches!(CUDNN_BENCHMARK_LIMIT.scope(u32::MAX), Err(Error::FlagValue { .. })));
+    assert!(matches!(Node::CudaConv.scope(Precision::Bf16), Err(Error::FlagValue { .. })));
+    assert_eq!(backends::snapshot(), before);
+}
+
+#[test]
 fn an_assignment_is_for_every_thread() {
     let _turn = turn();
     CUDNN_DETERMINISTIC.set(true).unwrap();

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use super::attribute::qualified;
 use super::environment;
 use super::kind::{FlagValue, Kind, Refusal, Table};
+use super::scope::{FlagScope, FlagScopeBuilder, Purpose};
 use super::write::{Held, write_one};
 use super::{Level, SourceLocation, Value};
 use crate::Result;
@@ -125,6 +126,13 @@ impl FlagWord {
         Err(refusal.error(qualified(self.name), value.shown(), self.kind.allowed()))
     }
 
+    /// A scope that decides this flag alone.
+    pub(super) fn scope(&self, value: impl FlagValue, location: SourceLocation) -> Result<FlagScope> {
+        let mut builder = FlagScopeBuilder::new(Purpose::Named, 1);
+        builder.hold(self, self.checked(value)?);
+        Ok(builder.build(Some(location)))
+    }
+
     /// Writes for the process; only under the process's lock.
     pub(super) fn set_in_process(&self, held: Held) {
         self.bits.set(match held {
@@ -134,7 +142,17 @@ impl FlagWord {
     }
 }
 
-/// A flag as Rust reads and writes it.
+/// A flag of interlock as Rust reads and writes it; [`flags`](super::flags) has one for each flag.
+///
+/// ```
+/// use interlock_core::flags::flags::CUDNN_ENABLED;
+///
+/// let guard = CUDNN_ENABLED.scope(false)?.guard();
+/// assert!(!CUDNN_ENABLED.get());
+/// drop(guard);
+/// assert!(CUDNN_ENABLED.get());
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Flag<T> {
     pub(super) word: FlagWord,
@@ -162,5 +180,12 @@ impl<T: FlagValue> Flag<T> {
     #[track_caller]
     pub fn set(&self, value: T) -> Result<()> {
         self.word.write(value)
+    }
+
+    /// Returns a scope that decides this flag for the thread that enters it. Fails for a value that the flag does not
+    /// accept.
+    #[track_caller]
+    pub fn scope(&'static self, value: T) -> Result<FlagScope> {
+        self.word.scope(value, SourceLocation::caller())
     }
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::flag::FlagWord;
 use super::kind::FlagValue;
-use super::scope::{FlagScope, FlagScopeBuilder, Purpose};
+use super::scope::FlagScope;
 use super::{Attribute, SourceLocation, registry};
 use crate::{Error, Result};
 
@@ -63,9 +63,7 @@ impl<T: FlagValue> FlagHandle<T> {
     /// Returns a scope that decides this flag. Fails for a value that the flag does not take.
     #[track_caller]
     pub fn scope(self, value: T) -> Result<FlagScope> {
-        let mut builder = FlagScopeBuilder::new(Purpose::Named, 1);
-        builder.hold(self.word, self.word.checked(value)?);
-        Ok(builder.build(Some(SourceLocation::caller())))
+        self.word.scope(value, SourceLocation::caller())
     }
 }
 

@@ -4,10 +4,11 @@
 use super::attribute::qualified;
 use super::environment;
 use super::kind::{literal, one_of};
+use super::scope::FlagScope;
 use super::write::{Batch, Held, Writes};
 use super::{Level, SourceLocation};
 use crate::base::sync::RelaxedU64;
-use crate::thread::{self, Masked, NodeMask, Slot};
+use crate::thread::{self, FlagSlots, Masked, NodeMask, Slot};
 use crate::{Error, Result};
 
 /// A float32 precision, as a node holds it or as it reads.
@@ -154,15 +155,25 @@ impl Node {
     #[track_caller]
     pub fn set(self, precision: Precision) -> Result<()> {
         let mut batch = Batch::default();
-        batch.add(self.name(), self.slot(), Held::Value(precision as u64));
-        if !self.supports(precision) {
-            return Err(Error::FlagValue {
-                name: qualified(self.name()),
-                given: format!("'{}'", precision.name()),
-                allowed: self.allowed(),
-            });
-        }
+        batch.add(self.name(), self.slot(), Held::Value(self.checked(precision)? as u64));
         batch.commit(Some(SourceLocation::caller()))
+    }
+
+    /// Returns a scope that decides this node for the thread that enters it. Fails for a precision that the node does
+    /// not accept.
+    #[track_caller]
+    pub fn scope(self, precision: Precision) -> Result<FlagScope> {
+        let mut flags = FlagSlots::default();
+        flags.add(self.name(), self.slot(), Held::Value(self.checked(precision)? as u64));
+        Ok(FlagScope::of_slots(flags, Some(SourceLocation::caller())))
+    }
+
+    fn checked(self, precision: Precision) -> Result<Precision> {
+        if self.supports(precision) {
+            return Ok(precision);
+        }
+        let given = format!("'{}'", precision.name());
+        Err(Error::FlagValue { name: qualified(self.name()), given, allowed: self.allowed() })
     }
 
     /// The precision in a word, and the node at which it was found.

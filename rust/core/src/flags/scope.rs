@@ -54,14 +54,8 @@ impl FlagScopeBuilder {
     }
 
     /// The scope; nothing is in force until it is entered.
-    pub fn build(mut self, site: Option<SourceLocation>) -> FlagScope {
-        if let Some(site) = site.filter(|_| env::debug()) {
-            let words = self.flags.words.iter().map(|(id, _)| Slot::Flag(*id));
-            let nodes =
-                Node::ALL.into_iter().filter(|node| node.named_in(self.flags.tree).is_some()).map(Node::slot);
-            self.flags.sites = words.chain(nodes).map(|slot| (slot, site.clone())).collect();
-        }
-        FlagScope { scope: Scope::default(), slots: Slots::of_flags(self.flags) }
+    pub fn build(self, site: Option<SourceLocation>) -> FlagScope {
+        FlagScope::of_slots(self.flags, site)
     }
 }
 
@@ -86,6 +80,16 @@ impl ThreadState {
 }
 
 impl FlagScope {
+    pub(super) fn of_slots(mut flags: FlagSlots, site: Option<SourceLocation>) -> FlagScope {
+        if let Some(site) = site.filter(|_| env::debug()) {
+            let words = flags.words.iter().map(|(id, _)| Slot::Flag(*id));
+            let nodes =
+                Node::ALL.into_iter().filter(|node| node.named_in(flags.tree).is_some()).map(Node::slot);
+            flags.sites = words.chain(nodes).map(|slot| (slot, site.clone())).collect();
+        }
+        FlagScope { scope: Scope::default(), slots: Slots::of_flags(flags) }
+    }
+
     /// Decides these flags and no others.
     pub fn new<'a>(
         values: impl IntoIterator<Item = (&'static Attribute, Given<'a>)>,
