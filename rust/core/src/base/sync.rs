@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
 
-pub use platform::thread_local;
+pub(crate) use platform::thread_local;
 use platform::{AtomicBool, AtomicU64, UnsafeCell, spin_loop, yield_now};
 
 #[cfg(not(loom))]

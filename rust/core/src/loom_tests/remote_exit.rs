@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{explore, explore_up_to, flag_scope, spawn};
 use crate::flags::flags::CUDNN_ENABLED;
 use crate::modes::{Mode, ModeContext, ModeKind, enable_grad, is_grad_enabled};
-use crate::thread::{self, TaskState, ThreadState};
+use crate::thread::{self, Masked, TaskState, ThreadState, mode_bits};
 
 fn no_grad_object() -> Arc<ModeContext> {
     Arc::new(ModeContext::new(ModeKind::NoGrad))
@@ -28,7 +28,7 @@ fn a_layer_left_elsewhere_is_dropped_whatever_its_thread_does_meanwhile() {
             assert!(is_grad_enabled());
         }
         let after_guard = is_grad_enabled();
-        thread::write_mode(Mode::Multithreading, false);
+        thread::write_mode(Masked::new(mode_bits::MULTITHREADING, 0));
         let after_write = is_grad_enabled();
         leaver.join().unwrap();
         thread::apply_remote_exits();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{explore, flag_scope, spawn};
 use crate::Error;
 use crate::flags::flags::CUDNN_ENABLED;
-use crate::modes::{Mode, ModeContext, ModeKind, is_grad_enabled};
-use crate::thread::{self, TaskState, ThreadState};
+use crate::modes::{ModeContext, ModeKind, is_grad_enabled};
+use crate::thread::{self, Masked, TaskState, ThreadState, mode_bits};
 
 #[test]
 fn of_two_steps_at_once_each_is_made_whole_or_refused() {
@@ -48,7 +48,7 @@ fn a_write_is_never_taken_back_on_another_thread() {
             })
         };
         // To the base, as the other's.
-        thread::write_mode(Mode::Grad, false);
+        thread::write_mode(Masked::new(mode_bits::GRAD, 0));
         object.decorate();
         assert!(!is_grad_enabled());
         writer.join().unwrap()
@@ -63,7 +63,7 @@ fn of_two_writes_with_one_object_none_takes_back_the_other() {
         let other = {
             let object = object.clone();
             spawn(move || {
-                thread::write_mode(Mode::Grad, false);
+                thread::write_mode(Masked::new(mode_bits::GRAD, 0));
                 object.tell(false);
                 object.decorate();
                 assert!(!is_grad_enabled());

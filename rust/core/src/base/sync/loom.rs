@@ -252,4 +252,4 @@ macro_rules! local_keys {
         };
     )+};
 }
-pub use local_keys as thread_local;
+pub(crate) use local_keys as thread_local;
