@@ -12,7 +12,7 @@ use std::thread;
 use interlock::Error;
 use interlock::accelerator::driver::{Awaited, Driver, EventOptions, Work};
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions, LiveObjects};
-use interlock::accelerator::memory::{self, HostStatistics, PinnedMemory};
+use interlock::accelerator::memory::{self, PinnedMemory, PinnedStats};
 use interlock::accelerator::{self, Stream};
 use rig::{Latch, Rig};
 
@@ -162,9 +162,9 @@ fn pinned_memory_of_the_parent_is_left_alone(stream: &Stream) {
             assert!(true_in_child(|| {
                 let memory = inherited.take().unwrap();
                 memory::empty_host_cache();
-                let nothing = memory::host_memory_stats() == HostStatistics::default();
+                let nothing = memory::host_memory_stats() == PinnedStats::default();
                 let unknown = !PinnedMemory::is_pinned(memory.pointer().as_ptr());
-                let refused = matches!(memory.used_on(stream), Err(Error::Forked { .. }));
+                let refused = matches!(memory.prepare_use(stream), Err(Error::Forked { .. }));
                 drop(memory);
                 let own = PinnedMemory::new(100).unwrap();
                 let counted = memory::host_memory_stats().active_bytes.current == 128;
@@ -174,5 +174,5 @@ fn pinned_memory_of_the_parent_is_left_alone(stream: &Stream) {
         stop.store(true, Ordering::Relaxed);
     });
     let memory = inherited.unwrap();
-    assert!(PinnedMemory::is_pinned(memory.pointer().as_ptr()) && memory.used_on(stream).is_ok());
+    assert!(PinnedMemory::is_pinned(memory.pointer().as_ptr()) && memory.prepare_use(stream).is_ok());
 }

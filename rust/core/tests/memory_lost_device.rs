@@ -6,7 +6,7 @@
 use std::sync::{Mutex, mpsc};
 
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
-use interlock::accelerator::memory::{self, DeviceMemory};
+use interlock::accelerator::memory::{self, DeviceBuffer};
 use interlock::accelerator::{self, Stream, Work};
 
 const MIB: usize = 1 << 20;
@@ -18,7 +18,7 @@ fn a_device_that_is_lost_keeps_no_other_from_making_room() {
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
     let [own, other] =
         ["host:0", "host:1"].map(|name| Stream::exclusive(Some(name.parse().unwrap()), 0).unwrap());
-    let used = DeviceMemory::on(&own, 100).unwrap();
+    let used = DeviceBuffer::on(&own, 100).unwrap();
     let (latch, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
     let held = move || {
@@ -28,10 +28,10 @@ fn a_device_that_is_lost_keeps_no_other_from_making_room() {
     other.launch(Work::new("held", held)).unwrap();
     used.record_stream(&other).unwrap();
     drop(used);
-    drop(DeviceMemory::on(&own, 30 * MIB).unwrap());
+    drop(DeviceBuffer::on(&own, 30 * MIB).unwrap());
     faults.lose_device(1, "gone").unwrap();
     // 30 MiB are kept and free; 50 fit once they are given back.
-    let large = DeviceMemory::on(&own, 50 * MIB).map(drop);
+    let large = DeviceBuffer::on(&own, 50 * MIB).map(drop);
     drop(latch);
     assert_eq!((large, memory::empty_cache()), (Ok(()), Ok(())));
     // What the lost device may still write is nobody's.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use interlock::accelerator::driver::*;
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::memory::{AllocatorConfig, DeviceMemory, OutOfMemory, empty_cache, set_config};
+use interlock::accelerator::memory::{AllocatorConfig, DeviceBuffer, OutOfMemory, empty_cache, set_config};
 use interlock::accelerator::{
     self, CaptureMode, Device, DeviceType, Event, Graph, KnownDevices, Stream, Work,
 };
@@ -205,14 +205,14 @@ fn memory_beyond_the_total_is_refused(device: Device) {
     for expandable_segments in [false, true] {
         set_config(AllocatorConfig { expandable_segments, ..AllocatorConfig::default() }).unwrap();
         for bytes in [TOTAL as usize + 1, 1 << 30, 1 << 40] {
-            let refused = DeviceMemory::new(Some(device), bytes);
+            let refused = DeviceBuffer::new(Some(device), bytes);
             assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{bytes} bytes: {refused:?}");
         }
-        let parts: Vec<_> = (0..5).map(|_| DeviceMemory::new(Some(device), 60 << 20)).collect();
+        let parts: Vec<_> = (0..5).map(|_| DeviceBuffer::new(Some(device), 60 << 20)).collect();
         assert_eq!(parts.iter().filter(|part| part.is_ok()).count(), 4, "{expandable_segments}");
         drop(parts);
         // What is cached gives way to a request that fits.
-        drop(DeviceMemory::new(Some(device), 240 << 20).unwrap());
+        drop(DeviceBuffer::new(Some(device), 240 << 20).unwrap());
         empty_cache().unwrap();
     }
     set_config(AllocatorConfig::default()).unwrap();

@@ -14,7 +14,7 @@ use interlock::accelerator::driver::{
     Awaited, Copy, EventHandle, EventOptions, ExecutableHandle, Fill, GraphHandle, Place, StreamHandle,
     WaitPolicy,
 };
-use interlock::accelerator::memory::{DeviceMemory, End, PinnedMemory};
+use interlock::accelerator::memory::{CopyOperand, DeviceBuffer, PinnedMemory};
 use interlock::accelerator::{self, CaptureMode, Event, Graph, Stream, Work};
 use rig::{Memory, Rig};
 use stand_in::{break_device, contexts, current, device, foreign_context, set_current, set_mode};
@@ -53,9 +53,9 @@ fn all_that_one_device_does_leaves_the_others_without_a_context() {
     assert_eq!(contexts(2), [1]);
     let stream = Stream::exclusive(None, 0).unwrap();
     let event = Event::new(None, EventOptions { timing: true, ..EventOptions::default() }).unwrap();
-    let memory = [(); 2].map(|()| DeviceMemory::on(&stream, 4096).unwrap());
+    let memory = [(); 2].map(|()| DeviceBuffer::on(&stream, 4096).unwrap());
     memory[0].fill(3, Some(&stream)).unwrap();
-    let [to, from] = [1, 0].map(|place| End::Device(memory[place].clone()));
+    let [to, from] = [1, 0].map(|place| CopyOperand::Device(memory[place].clone()));
     accelerator::memory::copy(&to, &from, Some(&stream), true).unwrap();
     event.record(&stream).unwrap();
     stream.wait_event(&event).unwrap();

@@ -8,7 +8,7 @@ mod stand_in;
 
 use std::collections::BTreeMap;
 
-use interlock::accelerator::memory::DeviceMemory;
+use interlock::accelerator::memory::DeviceBuffer;
 use interlock::accelerator::{Stream, use_driver};
 use rig::Rig;
 use stand_in::{calls, device};
@@ -33,9 +33,9 @@ fn counted(act: impl FnOnce()) -> BTreeMap<&'static str, u64> {
 fn allocating_from_what_is_kept_calls_nobody_however_often() {
     use_driver(stand_in::started()).unwrap();
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
-    drop(DeviceMemory::on(&stream, 5000).unwrap());
+    drop(DeviceBuffer::on(&stream, 5000).unwrap());
     for many in [1, 1000] {
-        let made = counted(|| (0..many).for_each(|_| drop(DeviceMemory::on(&stream, 5000).unwrap())));
+        let made = counted(|| (0..many).for_each(|_| drop(DeviceBuffer::on(&stream, 5000).unwrap())));
         assert_eq!(made, BTreeMap::new());
     }
 }
@@ -45,7 +45,7 @@ fn events_are_counted_by_work_and_not_by_memory() {
     use_driver(stand_in::started()).unwrap();
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
     let program = |memory: usize| {
-        let kept: Vec<_> = (0..memory).map(|_| DeviceMemory::on(&stream, 512).unwrap()).collect();
+        let kept: Vec<_> = (0..memory).map(|_| DeviceBuffer::on(&stream, 512).unwrap()).collect();
         let made = counted(|| {
             for _ in 0..10 {
                 kept[0].fill(1, Some(&stream)).unwrap();

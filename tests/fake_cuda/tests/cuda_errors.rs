@@ -12,7 +12,7 @@ use std::thread;
 
 use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode as Mode};
 use interlock::accelerator::driver::{Awaited, EventOptions, Fill};
-use interlock::accelerator::memory::{self, DeviceMemory, PinnedMemory};
+use interlock::accelerator::memory::{self, DeviceBuffer, PinnedMemory};
 use interlock::accelerator::{self, CaptureMode, Event, Graph, Stream, Work};
 use interlock::{Error, Result};
 use rig::{Counter, Latch, Rig};
@@ -100,7 +100,7 @@ fn everything_of_a_broken_device_can_go() {
     let [stream, other] = &streams;
     let (event, latch) = (Event::new(Some(device(0)), EventOptions::default()).unwrap(), Latch::default());
     let memory: Vec<_> =
-        [100, 3 << 20, 12 << 20].map(|bytes| DeviceMemory::on(stream, bytes).unwrap()).into();
+        [100, 3 << 20, 12 << 20].map(|bytes| DeviceBuffer::on(stream, bytes).unwrap()).into();
     let graph = Graph::new(false).unwrap();
     {
         let _current = stream.guard().unwrap();
@@ -115,10 +115,10 @@ fn everything_of_a_broken_device_can_go() {
     event.record(stream).unwrap();
     let pinned = PinnedMemory::new(100).unwrap();
     pinned.record_stream(stream).unwrap();
-    let elsewhere = DeviceMemory::new(Some(device(1)), 100).unwrap();
+    let elsewhere = DeviceBuffer::new(Some(device(1)), 100).unwrap();
     break_device(0, 700);
     assert!(stream.synchronize().is_err());
-    assert!(DeviceMemory::on(stream, 40 << 20).is_err());
+    assert!(DeviceBuffer::on(stream, 40 << 20).is_err());
     latch.open();
     drop((memory, graph, event, pinned, streams));
     let _ = memory::empty_cache();

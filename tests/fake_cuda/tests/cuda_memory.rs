@@ -12,7 +12,7 @@ use allocator::careless;
 use allocator::devices::Devices;
 use allocator::run::Run;
 use allocator::steps::{CAPACITY, Step, program};
-use interlock::accelerator::memory::{self, AllocatorConfig, DeviceMemory, PinnedMemory};
+use interlock::accelerator::memory::{self, AllocatorConfig, DeviceBuffer, PinnedMemory};
 use interlock::accelerator::{Stream, Work, use_driver};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use stand_in::{calls, device, fail_allocation, live};
@@ -90,7 +90,7 @@ fn what_was_freed_goes_back_to_the_system_with_the_cache() {
     let devices = devices();
     let stream = Stream::exclusive(Some(device(1)), 0).unwrap();
     let sizes = [100, 3 << 20, 30 << 20];
-    let live_memory = sizes.map(|bytes| DeviceMemory::on(&stream, bytes).unwrap());
+    let live_memory = sizes.map(|bytes| DeviceBuffer::on(&stream, bytes).unwrap());
     let reserved = memory::statistics(Some(device(1))).unwrap().reserved_bytes.all.current;
     assert_eq!((devices.live_bytes)(), reserved);
     drop(live_memory);

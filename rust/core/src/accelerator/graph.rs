@@ -247,8 +247,8 @@ impl Graph {
         if let Some(pool) = state.pool.take()
             && let Some(streams) = self.home.captures().let_go(pool, &streams)
         {
-            self.home.caches_for("a Graph").into_iter().flatten().for_each(|cache| {
-                cache.pool_goes(self.home, pool, &streams);
+            self.home.allocators("a Graph").into_iter().flatten().for_each(|allocator| {
+                allocator.on_pool_released(self.home, pool, &streams);
             });
         }
     }

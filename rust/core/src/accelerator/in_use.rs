@@ -9,7 +9,7 @@ use once_cell::race::OnceBox;
 
 use super::captures::{CapturedPool, Captures};
 use super::driver::{DeviceIndex, Driver, Keeper, PriorityRange};
-use super::memory::{Cache, PinnedCache};
+use super::memory::{CachingAllocator, PinnedCache};
 use super::stream::{Kind, Stream, StreamInner};
 use super::{Device, DeviceType};
 use crate::base::fork;
@@ -26,7 +26,7 @@ pub(crate) struct Accelerator {
     next_id: AtomicI64,
     captures: Captures,
     /// What is kept of the memory of each device.
-    caches: Vec<Cache>,
+    allocators: Vec<CachingAllocator>,
     pinned: PinnedCache,
 }
 
@@ -67,7 +67,7 @@ impl Accelerator {
         Accelerator {
             devices: devices.collect(),
             captures: Captures::default(),
-            caches: (0..count).map(Cache::new).collect(),
+            allocators: (0..count).map(CachingAllocator::new).collect(),
             driver,
             generation: fork::generation(),
             others: Mutex::default(),
@@ -92,21 +92,21 @@ impl Accelerator {
     }
 
     /// What is kept of the memory of a device, for `what`, an object that must be of this process.
-    pub(super) fn cache_for(&self, index: DeviceIndex, what: &'static str) -> Result<&Cache> {
+    pub(super) fn allocator(&self, index: DeviceIndex, what: &'static str) -> Result<&CachingAllocator> {
         self.driver_for(what)?;
-        let cache = self.caches.get(usize::from(index));
-        cache.ok_or_else(|| Error::DeviceIndex { given: index.to_string() })
+        let allocator = self.allocators.get(usize::from(index));
+        allocator.ok_or_else(|| Error::DeviceIndex { given: index.to_string() })
     }
 
     /// The same of all devices.
-    pub(super) fn caches_for(&self, what: &'static str) -> Result<&[Cache]> {
+    pub(super) fn allocators(&self, what: &'static str) -> Result<&[CachingAllocator]> {
         self.driver_for(what)?;
-        Ok(&self.caches)
+        Ok(&self.allocators)
     }
 
     /// Whether a program has limited the memory of a device.
     pub(super) fn limits_memory(&'static self) -> bool {
-        self.caches.iter().any(|cache| cache.limit(self).is_ok_and(|limit| limit.is_some()))
+        self.allocators.iter().any(|allocator| allocator.limit(self).is_ok_and(|limit| limit.is_some()))
     }
 
     /// The pool from which memory for a stream comes while a graph is captured.

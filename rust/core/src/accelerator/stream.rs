@@ -259,8 +259,8 @@ impl Drop for StreamInner {
         if !matches!(self.kind, Kind::Exclusive | Kind::External) || !self.home.is_of_this_process() {
             return;
         }
-        if let Ok(cache) = self.home.cache_for(self.handle.device, "a Stream") {
-            cache.stream_goes(self.home, self.id, self.handle);
+        if let Ok(allocator) = self.home.allocator(self.handle.device, "a Stream") {
+            allocator.on_stream_destroyed(self.home, self.id, self.handle);
         }
         if self.kind == Kind::Exclusive
             && let Ok(driver) = self.home.driver_for("a Stream")

@@ -7,7 +7,6 @@ mod sizes;
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
-use super::options::PinnedOptions;
 use super::*;
 use crate::accelerator::driver::Work;
 use crate::accelerator::host::{Faults, HostDriver, HostOptions};
@@ -34,7 +33,8 @@ impl Home {
         let home: &Accelerator = Box::leak(Box::new(Accelerator::new(driver)));
         let mut pinned = home.pinned().lock();
         // No configuration of the process comes later.
-        (pinned.configured, pinned.books.options) = (u64::MAX, options);
+        pinned.config_number = u64::MAX;
+        pinned.pool.set_options(options);
         drop(pinned);
         Home { home, faults }
     }
@@ -61,11 +61,11 @@ impl Home {
     }
 
     fn empty(&self) {
-        self.home.pinned().empty(self.home.driver_for("a test").unwrap());
+        self.home.pinned().release_cached_blocks(self.home.driver_for("a test").unwrap());
     }
 
-    fn counted(&self) -> HostStatistics {
-        self.home.pinned().lock().books.statistics
+    fn counted(&self) -> PinnedStats {
+        *self.home.pinned().lock().pool.stats()
     }
 
     /// Bytes that the driver has given.
@@ -74,6 +74,6 @@ impl Home {
     }
 
     fn is_held(&self, pointer: NonNull<u8>) -> bool {
-        self.home.pinned().lock().books.is_held(pointer.as_ptr() as u64)
+        self.home.pinned().lock().pool.is_allocated(pointer.as_ptr() as u64)
     }
 }

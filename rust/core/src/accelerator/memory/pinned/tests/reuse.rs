@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::accelerator::driver::CaptureMode;
-use crate::accelerator::memory::{DeviceMemory, End, copy};
+use crate::accelerator::memory::{CopyOperand, DeviceBuffer, copy};
 
 #[test]
 fn what_is_free_is_used_again_by_sizes_that_are_rounded_alike() {
@@ -45,7 +45,7 @@ fn a_block_waits_for_what_uses_it_on_every_stream() {
     let memory = home.memory(64);
     let pointer = memory.pointer();
     for stream in [&streams[0], &streams[1], &streams[0]] {
-        memory.used_on(stream).unwrap();
+        memory.prepare_use(stream).unwrap();
     }
     drop(memory);
     assert_eq!((home.counted().active_requests.current, home.is_held(pointer)), (1, false));
@@ -99,12 +99,12 @@ fn who_copies_need_not_keep_the_memory() {
     unsafe { memory.pointer().write_bytes(7, 4096) };
     let (sent, pointer) = (memory.as_end(&stream).unwrap(), memory.pointer());
     drop(memory);
-    let device = DeviceMemory::on(&stream, 4096).unwrap();
-    copy(&End::Device(device.clone()), &End::Host(sent), Some(&stream), false).unwrap();
+    let device = DeviceBuffer::on(&stream, 4096).unwrap();
+    copy(&CopyOperand::Device(device.clone()), &CopyOperand::Host(sent), Some(&stream), false).unwrap();
     let received = home.memory(4096);
     assert_ne!(received.pointer(), pointer);
     let end = received.as_end(&stream).unwrap();
-    copy(&End::Host(end), &End::Device(device), Some(&stream), false).unwrap();
+    copy(&CopyOperand::Host(end), &CopyOperand::Device(device), Some(&stream), false).unwrap();
     drop(latch);
     stream.synchronize().unwrap();
     // SAFETY: the copy is over.
@@ -118,11 +118,11 @@ fn a_graph_keeps_what_it_uses() {
     let home = Home::new();
     let (stream, driver) = (home.stream(0), home.home.driver());
     let handle = stream.handle().unwrap();
-    let device = DeviceMemory::on(&stream, 64).unwrap();
+    let device = DeviceBuffer::on(&stream, 64).unwrap();
     let memory = home.memory(64);
     let (pointer, end) = (memory.pointer(), memory.as_end(&stream).unwrap());
     driver.begin_capture(handle, CaptureMode::Relaxed).unwrap();
-    copy(&End::Device(device), &End::Host(end), Some(&stream), false).unwrap();
+    copy(&CopyOperand::Device(device), &CopyOperand::Host(end), Some(&stream), false).unwrap();
     drop(memory);
     let other = home.memory(64);
     assert!(home.is_held(pointer) && other.pointer() != pointer);
@@ -138,7 +138,7 @@ fn a_block_used_before_a_capture_is_free_after_it() {
     let handle = stream.handle().unwrap();
     let memory = home.memory(64);
     let pointer = memory.pointer();
-    memory.used_on(&stream).unwrap();
+    memory.prepare_use(&stream).unwrap();
     driver.begin_capture(handle, CaptureMode::Global).unwrap();
     drop(memory);
     home.empty();
@@ -179,7 +179,7 @@ fn threads_share_the_blocks() {
                     let value = place * 50 + (round % 50) as u8;
                     // SAFETY: nobody else has the byte.
                     unsafe { memory.pointer().write(value) };
-                    memory.used_on(&stream).unwrap();
+                    memory.prepare_use(&stream).unwrap();
                     let bytes = memory.pointer().as_ptr() as usize;
                     stream
                         .launch(Work::new("look", move || {
