@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use interlock::Error;
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
 use interlock::accelerator::memory::{self, HostStatistics, PinnedMemory, Times};
-use interlock::accelerator::{self, Stream, Work};
+use interlock::accelerator::{self, HostFn, Stream};
 use pinned_model::{Model, SLOTS, STREAMS, Step, program};
 use proptest::prelude::*;
 use rig::Latch;
@@ -87,12 +87,12 @@ impl<'a> Run<'a> {
     fn look(&self, slot: usize, stream: usize) {
         let Some((block, number)) = &self.slots[slot] else { return };
         let (address, number) = (block.pointer().as_ptr() as u64, *number);
-        let _keeper = block.used_on(&self.streams[stream]).unwrap();
+        let _keeper = block.prepare_use(&self.streams[stream]).unwrap();
         let look = move || {
             let found = number_at(address).load(Ordering::Relaxed);
             if found == number { Ok(()) } else { Err(format!("block {number} was given to {found}")) }
         };
-        self.streams[stream].launch(Work::new("look", look)).unwrap();
+        self.streams[stream].launch(HostFn::new("look", look)).unwrap();
         if !self.model.is_held(stream) {
             self.streams[stream].synchronize().unwrap();
         }

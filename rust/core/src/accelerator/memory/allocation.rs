@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use once_cell::race::OnceBox;
-
 use super::super::Device;
 use super::super::captures::CapturedPool;
-use super::super::driver::{Address, DeviceIndex, Keeper};
+use super::super::driver::{Address, DeviceIndex, KeepAlive};
 use super::super::in_use::Accelerator;
 use super::super::stream::Stream;
 use super::cache::Taken;
@@ -90,23 +88,17 @@ impl Allocation {
 
     /// What work on a stream has to own that uses it: nothing, as it is given back to the driver only after all that
     /// was queued. A graph repeats what it has captured, and has to own what does not come from its own pool.
-    pub(super) fn keeper_on(self: &Arc<Self>, stream: &Stream) -> Result<Keeper> {
+    pub(super) fn keep_alive_for(self: &Arc<Self>, stream: &Stream) -> Result<Option<KeepAlive>> {
         let captured = || -> Result<bool> {
             Ok(stream.is_capturing()? && (self.pool.is_none() || self.home.pool_for(stream)? != self.pool))
         };
         match captured() {
-            Ok(true) => Ok(self.clone()),
+            Ok(true) => Ok(Some(self.clone())),
             // On a lost device the work itself fails, with an error that names it.
-            Ok(false) | Err(Error::DeviceLost { .. }) => Ok(nothing()),
+            Ok(false) | Err(Error::DeviceLost { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
-}
-
-/// A keeper of nothing.
-fn nothing() -> Keeper {
-    static NOTHING: OnceBox<Keeper> = OnceBox::new();
-    NOTHING.get_or_init(|| Box::new(Arc::new(()))).clone()
 }
 
 impl Drop for Allocation {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::super::driver::{Address, Copy, DeviceIndex, Fill, Keeper, Place};
+use super::super::driver::{Address, Copy, CopyEndpoint, DeviceIndex, Fill, KeepAlive};
 use super::super::in_use::Accelerator;
 use super::super::stream::Stream;
 use super::super::{Device, EventOptions, Waiting, current, event::Event};
@@ -32,7 +32,7 @@ pub struct HostMemory {
 
 #[derive(Clone)]
 enum HostOwner {
-    Kept(Keeper),
+    Kept(Option<KeepAlive>),
     Pinned(PinnedMemory),
 }
 
@@ -40,9 +40,10 @@ impl HostMemory {
     /// `bytes` bytes from `pointer` on.
     ///
     /// # Safety
-    /// They are valid, and nobody else reads what a copy writes or writes what it reads, until `keep` is dropped.
-    pub unsafe fn new(pointer: *const u8, bytes: usize, keep: Keeper) -> Self {
-        HostMemory { address: Address(pointer as u64), bytes, owner: HostOwner::Kept(keep) }
+    /// They are valid, and nobody else reads what a copy writes or writes what it reads, until `keep_alive` is dropped,
+    /// or without one until what was queued with them has completed.
+    pub unsafe fn new(pointer: *const u8, bytes: usize, keep_alive: Option<KeepAlive>) -> Self {
+        HostMemory { address: Address(pointer as u64), bytes, owner: HostOwner::Kept(keep_alive) }
     }
 
     pub(super) fn pinned(memory: &PinnedMemory) -> Self {
@@ -96,13 +97,13 @@ impl DeviceMemory {
     /// The same address for the processor, where it reaches the memory of the device. Nothing that is queued may use
     /// the bytes meanwhile.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
-        let address = self.allocation.home().shares_memory().then(|| self.address().0 as usize)?;
+        let address = self.allocation.home().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
     }
 
     /// Whether the processor reads and writes the memory of the device where it lies.
     pub fn is_reached_by_processor(&self) -> bool {
-        self.allocation.home().shares_memory()
+        self.allocation.home().is_host_accessible()
     }
 
     /// A part of the bytes. Fails with [`Error::Argument`] for a range that does not lie within.
@@ -124,12 +125,12 @@ impl DeviceMemory {
         self.allocation.record_stream(stream)
     }
 
-    /// Says that what is queued on `stream` next uses the bytes; what is queued has to own what this returns. While
-    /// the stream captures that is the memory itself, because a replay uses it again, unless it comes from the pool
-    /// of the same capture.
-    pub fn used_on(&self, stream: &Stream) -> Result<Keeper> {
+    /// Records that work which is queued on `stream` next uses the bytes, and returns what that work has to own, if
+    /// anything. While the stream captures that is the memory itself, because a replay uses it again, unless it comes
+    /// from the pool of the same capture.
+    pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         self.record_stream(stream)?;
-        self.allocation.keeper_on(stream)
+        self.allocation.keep_alive_for(stream)
     }
 
     /// The stream that they were allocated for; `None` once that has gone.
@@ -179,9 +180,9 @@ impl DeviceMemory {
         if self.bytes() == 0 {
             return Ok(());
         }
-        let keep = self.used_on(&stream)?;
-        // SAFETY: the keeper owns the bytes, which are on the device of the stream.
-        unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, keep }) }
+        let keep_alive = self.prepare_use(&stream)?;
+        // SAFETY: the bytes are on the device of the stream, and are freed in its order or owned by the fill.
+        unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, keep_alive }) }
     }
 
     fn home(&self) -> &'static Accelerator {
@@ -206,19 +207,19 @@ impl End {
         }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> CopyEndpoint {
         match self {
-            End::Device(memory) => Place::Device(memory.device_index(), memory.address()),
-            End::Host(memory) => Place::Host(memory.address),
+            End::Device(memory) => CopyEndpoint::Device(memory.device_index(), memory.address()),
+            End::Host(memory) => CopyEndpoint::Host(memory.address),
         }
     }
 
     /// What a copy on a stream has to own.
-    fn used_on(&self, stream: &Stream) -> Result<Keeper> {
+    fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         match self {
-            End::Device(memory) => memory.used_on(stream),
-            End::Host(HostMemory { owner: HostOwner::Kept(keep), .. }) => Ok(keep.clone()),
-            End::Host(HostMemory { owner: HostOwner::Pinned(memory), .. }) => memory.used_on(stream),
+            End::Device(memory) => memory.prepare_use(stream),
+            End::Host(HostMemory { owner: HostOwner::Kept(keep_alive), .. }) => Ok(keep_alive.clone()),
+            End::Host(HostMemory { owner: HostOwner::Pinned(memory), .. }) => memory.prepare_use(stream),
         }
     }
 
@@ -290,17 +291,16 @@ pub fn copy(to: &End, from: &End, stream: Option<&Stream>, awaited: bool) -> Res
         _ => None,
     };
     other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
-    if awaited && !home.shares_memory() && [to, from].into_iter().any(End::is_pageable) {
+    if awaited && !home.is_host_accessible() && [to, from].into_iter().any(End::is_pageable) {
         // A driver may wait within its copy function for such memory, and nobody could interrupt that.
         queued_on.synchronize()?;
     }
-    let copy = Copy {
-        to: to.place(),
-        from: from.place(),
-        bytes: to.bytes(),
-        keep: Arc::new((to.used_on(&queued_on)?, from.used_on(&queued_on)?)),
+    let keep_alive: Option<KeepAlive> = match (to.prepare_use(&queued_on)?, from.prepare_use(&queued_on)?) {
+        (Some(to), Some(from)) => Some(Arc::new((to, from))),
+        (to, from) => to.or(from),
     };
-    // SAFETY: the keeper owns both ends, or nobody else gets them before the copy is over.
+    let copy = Copy { to: to.place(), from: from.place(), bytes: to.bytes(), keep_alive };
+    // SAFETY: the copy owns both ends, or they are freed in the order of its stream.
     unsafe { queued_on.copy(copy)? };
     if let Some(other) = other {
         let done = Event::new(Some(queued_on.device()), EventOptions::default())?;

@@ -174,7 +174,7 @@ impl Cache {
         });
         // SAFETY: the driver gave it for this device and size, nobody uses it, and the streams that did have got past
         // all that was queued there. A device that is lost refuses, and has nothing to be given back.
-        let _ = unsafe { context.driver.release(context.device, address, bytes) };
+        let _ = unsafe { context.driver.free(context.device, address, bytes) };
         self.locked(|state| state.books.remove_segment(id));
     }
 

@@ -49,7 +49,7 @@ impl Cache {
             });
         }
         let addresses = self.locked(|state| state.books.abandon_growth(growth));
-        self.release_addresses(context, addresses);
+        self.free_addresses(context, addresses);
         mapped.map(|_| None)
     }
 
@@ -93,14 +93,14 @@ impl Cache {
             let _ = unsafe { context.driver.unmap(context.device, Address(address), page) };
         }
         let addresses = self.locked(|state| state.end_shrinking(context, piece));
-        self.release_addresses(context, addresses);
+        self.free_addresses(context, addresses);
     }
 
     /// Gives back the addresses of a segment that was forgotten, if one was.
-    fn release_addresses(&self, context: &Context, addresses: Option<(Address, usize)>) {
+    fn free_addresses(&self, context: &Context, addresses: Option<(Address, usize)>) {
         if let Some((address, bytes)) = addresses {
             // SAFETY: the driver reserved them for this device and size, and none has memory.
-            let _ = unsafe { context.driver.release_addresses(context.device, address, bytes) };
+            let _ = unsafe { context.driver.free_addresses(context.device, address, bytes) };
         }
     }
 }

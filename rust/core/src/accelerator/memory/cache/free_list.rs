@@ -8,11 +8,11 @@ use crate::accelerator::driver::Address;
 
 /// Free pieces of one kind of segments, in the order of streams, sizes and places.
 #[derive(Debug, Default)]
-pub(super) struct FreeList(BTreeMap<(i64, usize, Place), Entry>);
+pub(super) struct FreeList(BTreeMap<(i64, usize, CopyEndpoint), Entry>);
 
 /// How many segments came before that of a piece, and its address in it. Addresses of segments tell nothing: where a
 /// driver finds room differs from run to run, and what a program allocates is to be laid out the same in each.
-pub(super) type Place = (u64, Address);
+pub(super) type CopyEndpoint = (u64, Address);
 
 /// A free piece.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +23,12 @@ pub(super) struct Entry {
 }
 
 impl FreeList {
-    pub(super) fn insert(&mut self, stream: i64, bytes: usize, place: Place, entry: Entry) {
+    pub(super) fn insert(&mut self, stream: i64, bytes: usize, place: CopyEndpoint, entry: Entry) {
         self.0.insert((stream, bytes, place), entry);
     }
 
     /// Whether it was there.
-    pub(super) fn remove(&mut self, stream: i64, bytes: usize, place: Place) -> bool {
+    pub(super) fn remove(&mut self, stream: i64, bytes: usize, place: CopyEndpoint) -> bool {
         self.0.remove(&(stream, bytes, place)).is_some()
     }
 
@@ -41,7 +41,7 @@ impl FreeList {
         stream: i64,
         bytes: usize,
         rules: &Rules,
-    ) -> impl Iterator<Item = (usize, Place, PieceId)> {
+    ) -> impl Iterator<Item = (usize, CopyEndpoint, PieceId)> {
         let (first, last) = ((0, Address(0)), (u64::MAX, Address(u64::MAX)));
         let candidates = self.0.range((stream, bytes, first)..=(stream, usize::MAX, last));
         let suits = move |size: usize, entry: &Entry| rules.suits(size, bytes, entry.expandable);

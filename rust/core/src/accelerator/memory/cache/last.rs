@@ -3,7 +3,7 @@
 
 use super::books::{Books, Request};
 use super::cuts::Inactive;
-use super::free_list::Place;
+use super::free_list::CopyEndpoint;
 use super::piece::{PieceId, PieceState};
 
 impl Books {
@@ -70,7 +70,7 @@ impl Books {
         let after = self.free_after(id);
         let rest = after.map_or(0, |after| self.pieces[after].bytes);
         let is_cut_off = rest == 0 || self.rules.splits(piece.bytes, rest, false);
-        let joined: (usize, Place) = (piece.bytes + rest, (segment.number, piece.address));
+        let joined: (usize, CopyEndpoint) = (piece.bytes + rest, (segment.number, piece.address));
         let list = self.pools[segment.pool].list(segment.small);
         let mut others = list.fitting(request.stream, request.bytes, &self.rules);
         let other =

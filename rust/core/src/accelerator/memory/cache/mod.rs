@@ -40,7 +40,7 @@ use super::snapshot::SegmentState;
 use super::statistics::Statistics;
 use crate::Result;
 use crate::accelerator::PoolId;
-use crate::accelerator::driver::{Address, DeviceIndex, Driver, StreamHandle};
+use crate::accelerator::driver::{Address, DeviceIndex, DriverRuntime, StreamHandle};
 use crate::accelerator::in_use::Accelerator;
 use crate::accelerator::stream::Stream;
 
@@ -62,7 +62,7 @@ pub(in crate::accelerator) struct Taken {
 #[derive(Clone, Copy)]
 struct Context {
     home: &'static Accelerator,
-    driver: &'static dyn Driver,
+    driver: &'static dyn DriverRuntime,
     device: DeviceIndex,
     /// Events may become a part of a graph, and a driver may not be asked for much.
     capturing: bool,
@@ -74,7 +74,7 @@ impl Cache {
     }
 
     fn context(&self, home: &'static Accelerator) -> Context {
-        Context { home, driver: &**home.driver(), device: self.device, capturing: home.captures().any() }
+        Context { home, driver: &**home.runtime(), device: self.device, capturing: home.captures().any() }
     }
 
     /// Does something with the state.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::piece::PieceId;
-use crate::accelerator::driver::{DeviceIndex, Driver, EventHandle, EventOptions, StreamHandle};
+use crate::accelerator::driver::{DeviceIndex, DriverRuntime, EventHandle, EventOptions, StreamHandle};
 use crate::accelerator::stream::Stream;
 use crate::{Error, Result};
 
@@ -75,13 +75,17 @@ impl Waits {
     }
 
     /// An event after all that is queued on the stream.
-    pub(super) fn recorded(&mut self, driver: &dyn Driver, stream: StreamHandle) -> Result<EventHandle> {
+    pub(super) fn recorded(
+        &mut self,
+        driver: &dyn DriverRuntime,
+        stream: StreamHandle,
+    ) -> Result<EventHandle> {
         let device = stream.device;
         let event = match self.idle.iter().position(|event| event.device == device) {
             Some(place) => self.idle.swap_remove(place),
             None => driver.create_event(device, EventOptions::default())?,
         };
-        let recorded = driver.record_event(event, stream).and_then(|()| match driver.capture_of(stream)? {
+        let recorded = driver.record_event(event, stream).and_then(|()| match driver.capture_id(stream)? {
             None => Ok(()),
             // A capture has just begun, and the event is a part of it.
             Some(_) => {
@@ -97,7 +101,7 @@ impl Waits {
     /// Events after all that is queued on the streams.
     pub(super) fn recorded_on_all(
         &mut self,
-        driver: &dyn Driver,
+        driver: &dyn DriverRuntime,
         streams: &[Stream],
     ) -> Result<Vec<EventHandle>> {
         let mut events = Vec::with_capacity(streams.len());
@@ -127,7 +131,7 @@ impl Waits {
     /// can't be asked, and then waits for none.
     pub(super) fn wait_for(
         &mut self,
-        driver: &dyn Driver,
+        driver: &dyn DriverRuntime,
         piece: PieceId,
         streams: &[Stream],
     ) -> Result<usize> {
@@ -159,11 +163,11 @@ impl Waits {
 
     /// Pieces of which one stream less has queued work, once for each stream that has got past it. What waits for
     /// another device that was lost is forgotten: it never passes, which is no trouble of `device`.
-    pub(super) fn passed(&mut self, driver: &dyn Driver, device: DeviceIndex) -> Vec<PieceId> {
+    pub(super) fn passed(&mut self, driver: &dyn DriverRuntime, device: DeviceIndex) -> Vec<PieceId> {
         let mut passed = Vec::new();
         for ((other, _), queue) in &mut self.freed {
             while let Some(first) = queue.front() {
-                match driver.is_over(first.event) {
+                match driver.has_completed(first.event) {
                     Ok(true) => {
                         self.idle.push(first.event);
                         passed.push(first.piece);
@@ -183,7 +187,7 @@ impl Waits {
     }
 
     /// What can be given back to the driver now. Who takes it says when that has been [done](Waits::given_back).
-    pub(super) fn ready(&mut self, driver: &dyn Driver) -> Vec<Ready> {
+    pub(super) fn ready(&mut self, driver: &dyn DriverRuntime) -> Vec<Ready> {
         if self.leaving.is_empty() {
             return Vec::new();
         }
@@ -208,8 +212,8 @@ impl Waits {
 }
 
 /// Whether an event has passed. Where that can't be told it has not: a device that is lost may still write.
-fn is_over(driver: &dyn Driver, event: EventHandle, trouble: &mut Option<Error>) -> bool {
-    driver.is_over(event).unwrap_or_else(|error| {
+fn is_over(driver: &dyn DriverRuntime, event: EventHandle, trouble: &mut Option<Error>) -> bool {
+    driver.has_completed(event).unwrap_or_else(|error| {
         *trouble = Some(error);
         false
     })

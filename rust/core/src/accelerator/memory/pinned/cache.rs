@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::super::super::current;
-use super::super::super::driver::{Address, Driver, EventHandle, EventOptions};
+use super::super::super::driver::{Address, DriverRuntime, EventHandle, EventOptions};
 use super::super::super::stream::Stream;
 use super::super::config::{AllocatorConfig, TakenOver};
 use super::books::{Books, Segment, Surplus};
@@ -36,7 +36,7 @@ impl PinnedCache {
     }
 
     /// The address of a block for so many bytes, which are not 0.
-    pub(super) fn allocate(&self, driver: &dyn Driver, bytes: usize) -> Result<Address> {
+    pub(super) fn allocate(&self, driver: &dyn DriverRuntime, bytes: usize) -> Result<Address> {
         self.configured.renew(|number, config| self.lock().configure(number, config))?;
         self.process_marks(driver);
         let rounded = self.lock().books.options.rounded(bytes);
@@ -56,7 +56,7 @@ impl PinnedCache {
         }
     }
 
-    fn take_or_make(&self, driver: &dyn Driver, rounded: usize) -> Result<Address> {
+    fn take_or_make(&self, driver: &dyn DriverRuntime, rounded: usize) -> Result<Address> {
         let missing = {
             let mut state = self.lock();
             if let Some(address) = state.books.take(rounded) {
@@ -76,14 +76,14 @@ impl PinnedCache {
     }
 
     /// Where the driver has no room for it, each block is taken by itself.
-    fn take_segment(&self, driver: &dyn Driver, bytes: usize) {
+    fn take_segment(&self, driver: &dyn DriverRuntime, bytes: usize) {
         let taken = self.timed_allocation(driver, bytes);
         let segment = taken.map_or_else(|_| Segment::default(), |address| Segment::new(address, bytes));
         let surplus = self.lock().books.set_segment(segment);
         self.give_back(driver, surplus.filter(|surplus| surplus.bytes > 0));
     }
 
-    fn timed_allocation(&self, driver: &dyn Driver, bytes: usize) -> Result<Address> {
+    fn timed_allocation(&self, driver: &dyn DriverRuntime, bytes: usize) -> Result<Address> {
         let start = Instant::now();
         let address = driver.allocate_pinned(current::index_below(driver.device_count() as usize), bytes)?;
         let took = start.elapsed();
@@ -92,7 +92,7 @@ impl PinnedCache {
     }
 
     /// Takes a block back that nobody has any more, and that work uses which is queued on some streams.
-    pub(super) fn free(&self, driver: &dyn Driver, address: Address, streams: Vec<Stream>) {
+    pub(super) fn free(&self, driver: &dyn DriverRuntime, address: Address, streams: Vec<Stream>) {
         let events: Vec<_> = streams.iter().map(|stream| self.mark(driver, stream)).collect();
         let surplus = {
             let mut state = self.lock();
@@ -109,9 +109,9 @@ impl PinnedCache {
 
     /// An event behind what is queued on a stream. `None` where the stream captures, because nothing of that runs
     /// now, and where its device is lost.
-    fn mark(&self, driver: &dyn Driver, stream: &Stream) -> Option<EventHandle> {
+    fn mark(&self, driver: &dyn DriverRuntime, stream: &Stream) -> Option<EventHandle> {
         let stream = stream.handle().ok()?;
-        let captures = || !matches!(driver.capture_of(stream), Ok(None));
+        let captures = || !matches!(driver.capture_id(stream), Ok(None));
         if captures() {
             return None;
         }
@@ -127,13 +127,13 @@ impl PinnedCache {
     }
 
     /// Frees blocks whose marks are passed.
-    fn process_marks(&self, driver: &dyn Driver) {
+    fn process_marks(&self, driver: &dyn DriverRuntime) {
         self.mark_again(driver);
         let mut fronts = self.lock().marks.fronts();
         while !fronts.is_empty() {
             // Another thread may have passed a mark in the meantime and set the next one with its event. What is
             // answered is about that one then, and of no use: the numbers of the marks differ.
-            fronts.retain(|front| driver.is_over(front.event) == Ok(true));
+            fronts.retain(|front| driver.has_completed(front.event) == Ok(true));
             let surplus;
             (surplus, fronts) = self.lock().pass(fronts);
             self.give_back(driver, surplus);
@@ -141,7 +141,7 @@ impl PinnedCache {
     }
 
     /// Marks streams that could not be marked before.
-    fn mark_again(&self, driver: &dyn Driver) {
+    fn mark_again(&self, driver: &dyn DriverRuntime) {
         let unmarked = std::mem::take(&mut self.lock().marks.unmarked);
         for Unmarked { stream, address } in unmarked {
             let event = self.mark(driver, &stream);
@@ -150,18 +150,18 @@ impl PinnedCache {
     }
 
     /// Gives back to the driver what nothing uses.
-    pub(super) fn empty(&self, driver: &dyn Driver) {
+    pub(super) fn empty(&self, driver: &dyn DriverRuntime) {
         self.process_marks(driver);
         let surplus = self.lock().books.empty();
         self.give_back(driver, surplus);
     }
 
-    fn give_back(&self, driver: &dyn Driver, surplus: impl IntoIterator<Item = Surplus>) {
+    fn give_back(&self, driver: &dyn DriverRuntime, surplus: impl IntoIterator<Item = Surplus>) {
         for Surplus { address, bytes } in surplus {
             let start = Instant::now();
             // SAFETY: the driver gave it for this size, nobody has it and it is no longer on the books. A driver that
             // refuses has nothing to be given back.
-            let _ = unsafe { driver.release_pinned(address, bytes) };
+            let _ = unsafe { driver.free_pinned(address, bytes) };
             let took = start.elapsed();
             self.lock().books.statistics.host_free_time.add(took);
         }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(in crate::accelerator) use cache::PinnedCache;
 pub use statistics::{HostStatistics, Times};
 
-use super::super::driver::{Address, Keeper};
+use super::super::driver::{Address, KeepAlive};
 use super::super::in_use::Accelerator;
 use super::super::registry;
 use super::super::stream::Stream;
@@ -71,20 +71,20 @@ impl PinnedMemory {
 
     /// Work on `stream` uses the bytes: once they are free, nobody gets them before what is queued there by then has
     /// been done. While the stream captures, nobody gets them any more at all, because a replay may use them at any
-    /// time; [`used_on`](PinnedMemory::used_on) knows better.
+    /// time; [`prepare_use`](PinnedMemory::prepare_use) knows better.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         let captures = stream.is_capturing().map_err(|error| error.during("PinnedMemory.record_stream"))?;
         self.0.record(stream, captures)
     }
 
-    /// Says that what is queued on `stream` next uses the bytes; what is queued has to own what this returns. While
-    /// the stream captures that is the memory itself, because a replay uses it again.
-    pub fn used_on(&self, stream: &Stream) -> Result<Keeper> {
+    /// Records that work which is queued on `stream` next uses the bytes, and returns what that work has to own, if
+    /// anything. While the stream captures that is the memory itself, because a replay uses it again.
+    pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         if stream.is_capturing().map_err(|error| error.during("a copy of pinned memory"))? {
-            return Ok(self.0.clone());
+            return Ok(Some(self.0.clone()));
         }
         self.0.record(stream, false)?;
-        Ok(Arc::new(()))
+        Ok(None)
     }
 
     /// Whether the byte at `pointer` is in pinned memory that this process has.
