@@ -47,7 +47,7 @@ fn holds(memory: &DeviceBuffer, value: u8, stream: &Stream) -> bool {
     let part = part(memory);
     let keep: Arc<Vec<_>> = Arc::new((0..part.bytes()).map(|_| AtomicU8::new(!value)).collect());
     // SAFETY: the keeper owns the bytes, which nobody reads before the copy is over.
-    let host = unsafe { HostMemory::new(keep.as_ptr().cast(), keep.len(), keep.clone()) };
+    let host = unsafe { HostMemory::new(keep.as_ptr().cast(), keep.len(), Some(keep.clone())) };
     let queued =
         memory::copy(&CopyOperand::Host(host), &CopyOperand::Device(part), Some(stream), true).unwrap();
     queued.synchronize().unwrap();

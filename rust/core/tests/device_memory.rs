@@ -10,13 +10,13 @@ use std::time::Duration;
 use interlock::Error;
 use interlock::accelerator::host::{HostDriver, HostOptions};
 use interlock::accelerator::memory::{self, DeviceBuffer, Limit, MemoryTracker};
-use interlock::accelerator::{self, CaptureMode, Device, Graph, Stream, Work};
+use interlock::accelerator::{self, CaptureMode, Device, Graph, HostFn, Stream};
 
 /// Work that goes on until the sender goes.
-fn held() -> (Work, mpsc::Sender<()>) {
+fn held() -> (HostFn, mpsc::Sender<()>) {
     let (sender, receiver) = mpsc::channel();
     let receiver = std::sync::Mutex::new(receiver);
-    let work = Work::new("held", move || {
+    let work = HostFn::new("held", move || {
         let _ = receiver.lock().unwrap().recv();
         Ok(())
     });

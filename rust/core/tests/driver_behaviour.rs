@@ -5,17 +5,15 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::driver::Driver;
+use interlock::accelerator::driver::DriverRuntime;
 use interlock::accelerator::host::{HostDriver, HostOptions};
 
 #[macro_use]
 mod driver_suite;
 mod rig;
 
-fn host() -> Arc<dyn Driver> {
-    let driver = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
-    driver.start().unwrap();
-    driver
+fn host() -> Arc<dyn DriverRuntime> {
+    HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap().start().unwrap()
 }
 
 driver_suite!(crate::host);

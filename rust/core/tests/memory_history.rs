@@ -11,7 +11,7 @@ use interlock::accelerator::memory::{
     self, BlockUsage, DeviceBuffer, Frame, HistoryConfig, HistoryRecorder, Limit, ReleaseReason, Snapshot,
     Stack, Statistics, TraceAction, TraceEntry,
 };
-use interlock::accelerator::{Device, Stream, Work, use_driver};
+use interlock::accelerator::{Device, HostFn, Stream, use_driver};
 
 const MIB: usize = 1 << 20;
 
@@ -63,8 +63,8 @@ impl Draw {
 }
 
 /// Something for a stream to do that takes a moment.
-fn busy() -> Work {
-    Work::new("busy", || {
+fn busy() -> HostFn {
+    HostFn::new("busy", || {
         (0..200).for_each(|_| std::thread::yield_now());
         Ok(())
     })
@@ -226,7 +226,7 @@ fn memory_that_other_streams_use_is_free_later() {
     let (open, opened) = std::sync::mpsc::channel::<()>();
     let opened = Mutex::new(opened);
     other
-        .launch(Work::new("wait", move || {
+        .launch(HostFn::new("wait", move || {
             let _ = opened.lock().unwrap().recv();
             Ok(())
         }))

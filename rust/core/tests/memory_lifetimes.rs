@@ -9,7 +9,7 @@ use std::time::Duration;
 use interlock::Error;
 use interlock::accelerator::host::{HostDriver, HostOptions};
 use interlock::accelerator::memory::{self, DeviceBuffer, Limit};
-use interlock::accelerator::{self, CaptureMode, Device, Graph, Stream, Work};
+use interlock::accelerator::{self, CaptureMode, Device, Graph, HostFn, Stream};
 
 const MIB: usize = 1 << 20;
 
@@ -44,7 +44,7 @@ fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
     }
     let (opens, latch) = mpsc::channel::<()>();
     let latch = Mutex::new(latch);
-    other.launch(Work::new("held", move || latch.lock().unwrap().recv().or(Ok(())))).unwrap();
+    other.launch(HostFn::new("held", move || latch.lock().unwrap().recv().or(Ok(())))).unwrap();
     let current = other.guard().unwrap();
     first.replay().unwrap();
     drop(current);
@@ -91,7 +91,7 @@ fn a_function_on_a_stream_that_lacks_memory_does_not_wait_for_itself() {
     drop(DeviceBuffer::on(&stream, MIB).unwrap());
     let (tells, told) = mpsc::channel();
     let (tells, own) = (Mutex::new(tells), stream.clone());
-    let asks = Work::new("asks", move || {
+    let asks = HostFn::new("asks", move || {
         let refused = DeviceBuffer::on(&own, 4 * MIB).map(drop);
         let _ = tells.lock().unwrap().send((refused, memory::empty_cache()));
         Ok(())

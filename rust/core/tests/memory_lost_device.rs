@@ -7,7 +7,7 @@ use std::sync::{Mutex, mpsc};
 
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
 use interlock::accelerator::memory::{self, DeviceBuffer};
-use interlock::accelerator::{self, Stream, Work};
+use interlock::accelerator::{self, HostFn, Stream};
 
 const MIB: usize = 1 << 20;
 
@@ -25,7 +25,7 @@ fn a_device_that_is_lost_keeps_no_other_from_making_room() {
         let _ = gate.lock().unwrap().recv();
         Ok(())
     };
-    other.launch(Work::new("held", held)).unwrap();
+    other.launch(HostFn::new("held", held)).unwrap();
     used.record_stream(&other).unwrap();
     drop(used);
     drop(DeviceBuffer::on(&own, 30 * MIB).unwrap());

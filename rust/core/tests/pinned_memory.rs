@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use interlock::Error;
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
 use interlock::accelerator::memory::{self, DurationStats, PinnedMemory, PinnedStats};
-use interlock::accelerator::{self, Stream, Work};
+use interlock::accelerator::{self, HostFn, Stream};
 use pinned_model::{Model, SLOTS, STREAMS, Step, program};
 use proptest::prelude::*;
 use rig::Latch;
@@ -92,7 +92,7 @@ impl<'a> Run<'a> {
             let found = number_at(address).load(Ordering::Relaxed);
             if found == number { Ok(()) } else { Err(format!("block {number} was given to {found}")) }
         };
-        self.streams[stream].launch(Work::new("look", look)).unwrap();
+        self.streams[stream].launch(HostFn::new("look", look)).unwrap();
         if !self.model.is_held(stream) {
             self.streams[stream].synchronize().unwrap();
         }

@@ -16,61 +16,77 @@ static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("remote")
 /// The host driver, which does not say that its memory can be reached.
 struct Remote(Arc<dyn Driver>);
 
+/// These devices once they are used.
+struct RemoteRuntime(Arc<dyn DriverRuntime>);
+
 macro_rules! delegated {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         $(fn $name(&self, $($argument: $type),*) -> $result { self.0.$name($($argument),*) })+
     };
 }
 
-// SAFETY: the driver that it passes everything to keeps what is asked for.
-unsafe impl Driver for Remote {
+impl Driver for Remote {
+    fn device_type(&self) -> DeviceType {
+        *KIND
+    }
+
+    fn start(&self) -> interlock::Result<Arc<dyn DriverRuntime>> {
+        Ok(Arc::new(RemoteRuntime(self.0.start()?)))
+    }
+
+    delegated! {
+        unavailable_reason() -> Option<String>;
+        device_count() -> u32;
+    }
+}
+
+// SAFETY: the runtime that it passes everything to keeps what is asked for.
+unsafe impl DriverRuntime for RemoteRuntime {
     fn device_type(&self) -> DeviceType {
         *KIND
     }
 
     delegated! {
-        unavailable() -> Option<String>;
         device_count() -> u32;
-        start() -> interlock::Result<()>;
         properties(device: DeviceIndex) -> interlock::Result<DeviceProperties>;
         memory_info(device: DeviceIndex) -> interlock::Result<MemoryInfo>;
         allocate(device: DeviceIndex, bytes: usize) -> interlock::Result<Address>;
-        allocate_pinned(near: DeviceIndex, bytes: usize) -> interlock::Result<Address>;
+        allocate_pinned(device: DeviceIndex, bytes: usize) -> interlock::Result<Address>;
         priority_range(device: DeviceIndex) -> interlock::Result<PriorityRange>;
         default_stream(device: DeviceIndex) -> interlock::Result<StreamHandle>;
         create_stream(device: DeviceIndex, priority: i32) -> interlock::Result<StreamHandle>;
-        release_stream(stream: StreamHandle) -> ();
+        destroy_stream(stream: StreamHandle) -> ();
         create_event(device: DeviceIndex, options: EventOptions) -> interlock::Result<EventHandle>;
-        release_event(event: EventHandle) -> ();
+        destroy_event(event: EventHandle) -> ();
         record_event(event: EventHandle, stream: StreamHandle) -> interlock::Result<()>;
         wait_event(stream: StreamHandle, event: EventHandle) -> interlock::Result<()>;
         elapsed(start: EventHandle, end: EventHandle) -> interlock::Result<f64>;
-        is_done(awaited: Awaited) -> interlock::Result<bool>;
-        is_over(event: EventHandle) -> interlock::Result<bool>;
-        launch(stream: StreamHandle, work: Work) -> interlock::Result<()>;
+        check(target: WaitTarget) -> interlock::Result<bool>;
+        has_completed(event: EventHandle) -> interlock::Result<bool>;
+        launch_host_fn(stream: StreamHandle, function: HostFn) -> interlock::Result<()>;
         begin_capture(stream: StreamHandle, mode: CaptureMode) -> interlock::Result<()>;
-        capture_of(stream: StreamHandle) -> interlock::Result<Option<u64>>;
+        capture_id(stream: StreamHandle) -> interlock::Result<Option<u64>>;
         end_capture(stream: StreamHandle) -> interlock::Result<GraphHandle>;
-        instantiate(graph: GraphHandle) -> interlock::Result<ExecutableHandle>;
-        replay(executable: ExecutableHandle, stream: StreamHandle) -> interlock::Result<()>;
-        shape(graph: GraphHandle) -> interlock::Result<GraphShape>;
-        release_graph(graph: GraphHandle) -> ();
-        release_executable(executable: ExecutableHandle) -> ();
+        instantiate(graph: GraphHandle) -> interlock::Result<GraphExecHandle>;
+        replay(executable: GraphExecHandle, stream: StreamHandle) -> interlock::Result<()>;
+        describe_graph(graph: GraphHandle) -> interlock::Result<GraphDump>;
+        destroy_graph(graph: GraphHandle) -> ();
+        destroy_graph_exec(executable: GraphExecHandle) -> ();
     }
 
-    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> interlock::Result<StreamHandle> {
+    unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> interlock::Result<StreamHandle> {
         // SAFETY: as the caller vouches.
-        unsafe { self.0.adopt_stream(device, native) }
+        unsafe { self.0.wrap_external_stream(device, raw) }
     }
 
-    unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> interlock::Result<()> {
+    unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> interlock::Result<()> {
         // SAFETY: as the caller vouches.
-        unsafe { self.0.release(device, address, bytes) }
+        unsafe { self.0.free(device, address, bytes) }
     }
 
-    unsafe fn release_pinned(&self, address: Address, bytes: usize) -> interlock::Result<()> {
+    unsafe fn free_pinned(&self, address: Address, bytes: usize) -> interlock::Result<()> {
         // SAFETY: as the caller vouches.
-        unsafe { self.0.release_pinned(address, bytes) }
+        unsafe { self.0.free_pinned(address, bytes) }
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> interlock::Result<()> {

@@ -146,7 +146,7 @@ exported! {
         let keeper = state.keeper_of_memory();
         // SAFETY: the driver reserved them for as many bytes, and nothing is mapped. Should queued work still own what was,
         // the driver keeps the addresses.
-        let _ = unsafe { state.driver.release_addresses(keeper, Address(address), bytes) };
+        let _ = unsafe { state.driver.free_addresses(keeper, Address(address), bytes) };
         Ok(())
     }
 

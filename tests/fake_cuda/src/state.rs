@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{DeviceIndex, Driver};
+use interlock::accelerator::driver::{DeviceIndex, DriverRuntime};
 use interlock::accelerator::host::{Faults, HostDriver, HostOptions};
 
 use crate::addresses::{Physical, Reservation};
@@ -22,7 +22,7 @@ use crate::streams::Stream;
 
 pub(crate) struct State {
     pub(crate) settings: Settings,
-    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) driver: Arc<dyn DriverRuntime>,
     pub(crate) faults: Faults,
     /// By device.
     pub(crate) contexts: Vec<Context>,
@@ -49,8 +49,7 @@ impl State {
         let count = settings.devices.len() as u32;
         // One device more holds the memory of all of them: so it can be given back when a device is broken.
         let options = HostOptions { devices: count + 1, memory: u64::MAX >> 1, faults: faults.clone() };
-        let driver = HostDriver::new(options)?;
-        driver.start()?;
+        let driver = HostDriver::new(options)?.start()?;
         let mut state = State {
             settings,
             driver,

@@ -13,14 +13,14 @@ use allocator::devices::Devices;
 use allocator::run::Run;
 use allocator::steps::{CAPACITY, Step, program};
 use interlock::accelerator::memory::{self, AllocatorConfig, DeviceBuffer, PinnedMemory};
-use interlock::accelerator::{Stream, Work, use_driver};
+use interlock::accelerator::{HostFn, Stream, use_driver};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use stand_in::{calls, device, fail_allocation, live};
 
 /// Devices with as much memory as programs expect.
 fn devices() -> Devices {
     stand_in::set(&[("FAKE_CUDA_MEMORY", &CAPACITY.to_string())]);
-    use_driver(stand_in::started()).unwrap();
+    use_driver(stand_in::driver()).unwrap();
     Devices { fail_allocation: Box::new(fail_allocation), live_bytes: Box::new(|| live("bytes")) }
 }
 
@@ -30,7 +30,7 @@ fn run_programs(devices: &Devices) {
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
     let other = Stream::exclusive(Some(device(1)), 0).unwrap();
     for stream in [stream, other] {
-        stream.launch(Work::new("first", || Ok(()))).unwrap();
+        stream.launch(HostFn::new("first", || Ok(()))).unwrap();
         stream.synchronize().unwrap();
     }
     let config = Config { cases: 150, failure_persistence: None, ..Config::default() };

@@ -6,7 +6,7 @@ use std::env;
 use std::process::Command;
 use std::sync::Arc;
 
-use interlock::accelerator::driver::Driver;
+use interlock::accelerator::driver::DriverRuntime;
 
 #[macro_use]
 #[path = "../../../rust/core/tests/driver_suite/mod.rs"]
@@ -18,7 +18,7 @@ mod stand_in;
 /// As much memory as the checks take, and some more.
 const MEMORY: &str = "268435456";
 
-fn started() -> Arc<dyn Driver> {
+fn started() -> Arc<dyn DriverRuntime> {
     stand_in::set(&[("FAKE_CUDA_MEMORY", MEMORY)]);
     stand_in::started()
 }

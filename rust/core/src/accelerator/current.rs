@@ -5,7 +5,7 @@ use super::in_use::Accelerator;
 use super::registry;
 use super::stream::Stream;
 use super::waiting::Waiting;
-use super::{Awaited, Device};
+use super::{Device, WaitTarget};
 use crate::Result;
 use crate::state::{self, Places, Scope, ScopeGuard, Slots};
 use std::sync::Arc;
@@ -149,7 +149,7 @@ pub fn set_default_device(device: Option<Device>) {
 /// Begins to wait until all that is queued on a device now has been done; no device is the current one.
 pub fn waiting(device: Option<Device>) -> Result<Waiting> {
     let (home, index) = resolve(device, "accelerator.synchronize")?;
-    Waiting::begin(home, Awaited::Device(index), true)
+    Waiting::begin(home, WaitTarget::Device(index), true)
 }
 
 /// Waits until all that is queued on a device now has been done. Fails with what failed there and was not told

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::driver::{CaptureMode, Driver, ExecutableHandle, GraphHandle, GraphShape, StreamHandle};
+use super::driver::{CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, StreamHandle};
 use super::in_use::Accelerator;
 use super::stream::{Kind, Stream};
 use super::{current, registry};
@@ -32,14 +32,14 @@ struct State {
     /// Whether the last capture recorded nothing.
     empty: bool,
     phase: Phase,
-    shape: Option<GraphShape>,
+    shape: Option<GraphDump>,
 }
 
 #[derive(Debug)]
 enum Phase {
     Empty,
     Capturing(Stream, CaptureNumber),
-    Recorded { graph: Option<GraphHandle>, executable: Option<ExecutableHandle> },
+    Recorded { graph: Option<GraphHandle>, executable: Option<GraphExecHandle> },
 }
 
 /// A capture, by its driver's number.
@@ -71,7 +71,7 @@ impl Graph {
         Ok(Graph { home, keep, own_pool, state: Mutex::new(state) })
     }
 
-    fn driver(&self) -> Result<&dyn Driver> {
+    fn driver(&self) -> Result<&dyn DriverRuntime> {
         self.home.driver_for("a Graph")
     }
 
@@ -105,7 +105,7 @@ impl Graph {
         let handle = stream.handle()?;
         driver.begin_capture(handle, mode)?;
         let pool = pool.unwrap_or(self.own_pool);
-        let capture = match driver.capture_of(handle) {
+        let capture = match driver.capture_id(handle) {
             // It has just begun, so that there is one.
             Ok(capture) => capture.unwrap_or_default(),
             Err(error) => {
@@ -129,7 +129,7 @@ impl Graph {
             return Err(misused("Graph.capture_end", "no capture has begun"));
         };
         let ended = driver.end_capture(stream.handle()?);
-        if ended.is_err() && matches!(driver.capture_of(stream.handle()?), Ok(Some(_))) {
+        if ended.is_err() && matches!(driver.capture_id(stream.handle()?), Ok(Some(_))) {
             return ended.map(drop);
         }
         self.home.captures().end(*capture);
@@ -145,14 +145,14 @@ impl Graph {
         // It is for a warning alone, so that a driver which cannot say is no error.
         state.empty = driver.is_graph_empty(graph).unwrap_or(false);
         if state.debug {
-            state.shape = Some(driver.shape(graph)?);
+            state.shape = Some(driver.describe_graph(graph)?);
         }
         if !self.keep {
             self.make_ready(&mut state, "Graph.capture_end")?;
             if let Phase::Recorded { graph, .. } = &mut state.phase
                 && let Some(graph) = graph.take()
             {
-                driver.release_graph(graph);
+                driver.destroy_graph(graph);
             }
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Graph {
         Ok(self.state().empty)
     }
 
-    fn make_ready(&self, state: &mut State, operation: &'static str) -> Result<ExecutableHandle> {
+    fn make_ready(&self, state: &mut State, operation: &'static str) -> Result<GraphExecHandle> {
         match &mut state.phase {
             Phase::Recorded { executable: Some(executable), .. } => Ok(*executable),
             Phase::Recorded { graph: Some(graph), executable } => {
@@ -186,7 +186,7 @@ impl Graph {
         if let Phase::Recorded { executable, .. } = &mut state.phase
             && let Some(old) = executable.take()
         {
-            driver.release_executable(old);
+            driver.destroy_graph_exec(old);
         }
         self.make_ready(&mut state, OPERATION).map(drop)
     }
@@ -227,8 +227,8 @@ impl Graph {
         let Ok(driver) = self.driver() else { return };
         match std::mem::replace(&mut state.phase, Phase::Empty) {
             Phase::Recorded { graph, executable } => {
-                graph.into_iter().for_each(|graph| driver.release_graph(graph));
-                executable.into_iter().for_each(|executable| driver.release_executable(executable));
+                graph.into_iter().for_each(|graph| driver.destroy_graph(graph));
+                executable.into_iter().for_each(|executable| driver.destroy_graph_exec(executable));
             }
             Phase::Capturing(stream, capture) => {
                 if let Ok(handle) = stream.handle() {
@@ -273,7 +273,7 @@ impl Graph {
         let state = self.state();
         let shape = match (&state.shape, &state.phase) {
             (Some(shape), _) => shape.clone(),
-            (None, Phase::Recorded { graph: Some(graph), .. }) => driver.shape(*graph)?,
+            (None, Phase::Recorded { graph: Some(graph), .. }) => driver.describe_graph(*graph)?,
             (None, Phase::Recorded { .. }) => {
                 let reason = "the graph was let go when it was made ready; call enable_debug_mode() before the \
                               capture, or make it with keep_graph=True";
@@ -286,9 +286,9 @@ impl Graph {
 }
 
 /// Ends a capture that nobody can end any more; the stream would record for ever.
-fn end_in_vain(driver: &dyn Driver, stream: StreamHandle) {
+fn end_in_vain(driver: &dyn DriverRuntime, stream: StreamHandle) {
     if let Ok(graph) = driver.end_capture(stream) {
-        driver.release_graph(graph);
+        driver.destroy_graph(graph);
     }
 }
 
@@ -296,7 +296,7 @@ fn misused(operation: &'static str, reason: &str) -> Error {
     Error::Graph { operation, reason: reason.to_owned() }
 }
 
-fn in_dot(shape: &GraphShape) -> String {
+fn in_dot(shape: &GraphDump) -> String {
     let mut text = String::from("digraph captured {\n    node [shape=box];\n");
     for (place, node) in shape.nodes.iter().enumerate() {
         let label = node.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use once_cell::race::OnceBox;
 
 use super::captures::{CapturedPool, Captures};
-use super::driver::{DeviceIndex, Driver, Keeper, PriorityRange};
+use super::driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRange};
 use super::memory::{CachingAllocator, PinnedCache};
 use super::stream::{Kind, Stream, StreamInner};
 use super::{Device, DeviceType};
@@ -18,6 +18,7 @@ use crate::{Error, Result};
 /// A driver that has been started, in the process that started it.
 pub(crate) struct Accelerator {
     driver: Arc<dyn Driver>,
+    runtime: Arc<dyn DriverRuntime>,
     /// The fork generation of the process.
     generation: u32,
     devices: Vec<Streams>,
@@ -58,22 +59,25 @@ impl Pool {
 }
 
 impl Accelerator {
-    pub(super) fn new(driver: Arc<dyn Driver>) -> Self {
-        let count = DeviceIndex::try_from(driver.device_count()).unwrap_or(DeviceIndex::MAX);
+    /// Starts a driver in this process.
+    pub(super) fn start(driver: Arc<dyn Driver>) -> Result<Self> {
+        let runtime = driver.start()?;
+        let count = DeviceIndex::try_from(runtime.device_count()).unwrap_or(DeviceIndex::MAX);
         let devices = (0..count).map(|_| Streams {
             default: OnceBox::new(),
             pools: (0..Pool::PRIORITIES).map(|_| Pool::default()).collect(),
         });
-        Accelerator {
+        Ok(Accelerator {
             devices: devices.collect(),
             captures: Captures::default(),
             allocators: (0..count).map(CachingAllocator::new).collect(),
             driver,
+            runtime,
             generation: fork::generation(),
             others: Mutex::default(),
             next_id: AtomicI64::new(0),
             pinned: PinnedCache::default(),
-        }
+        })
     }
 
     /// Whether it was made in this process, and not in one that this was forked from.
@@ -84,6 +88,11 @@ impl Accelerator {
     /// The driver, wherever it was started.
     pub(super) fn driver(&self) -> &Arc<dyn Driver> {
         &self.driver
+    }
+
+    /// Returns the runtime, in whichever process the driver was started.
+    pub(super) fn runtime(&self) -> &Arc<dyn DriverRuntime> {
+        &self.runtime
     }
 
     /// The captures that are underway.
@@ -114,18 +123,18 @@ impl Accelerator {
         if !self.captures.any() {
             return Ok(None);
         }
-        let capture = self.driver.capture_of(stream.handle()?)?;
+        let capture = self.runtime.capture_id(stream.handle()?)?;
         Ok(capture.and_then(|capture| self.captures.pool_of(capture)))
     }
 
-    /// The driver for `what`, an object that must be of this process.
-    pub(super) fn driver_for(&self, what: &'static str) -> Result<&dyn Driver> {
-        if self.is_of_this_process() { Ok(&*self.driver) } else { Err(Error::Forked { what }) }
+    /// Returns the runtime of the driver for `what`, an object that must be of this process.
+    pub(super) fn driver_for(&self, what: &'static str) -> Result<&dyn DriverRuntime> {
+        if self.is_of_this_process() { Ok(&*self.runtime) } else { Err(Error::Forked { what }) }
     }
 
     /// Whether the processor reads and writes memory of its devices where it lies.
-    pub(super) fn shares_memory(&self) -> bool {
-        self.driver.shares_memory()
+    pub(super) fn is_host_accessible(&self) -> bool {
+        self.runtime.is_host_accessible()
     }
 
     /// What is kept of pinned memory; not to be used in a forked child.
@@ -169,7 +178,7 @@ impl Accelerator {
         streams
             .default
             .get_or_try_init(|| {
-                let handle = self.driver.default_stream(index)?;
+                let handle = self.runtime.default_stream(index)?;
                 Ok(Box::new(Stream::of(self, handle, 0, 0, Kind::Default, None)))
             })
             .cloned()
@@ -188,11 +197,11 @@ impl Accelerator {
         if let Some(stream) = stream.get() {
             return Ok(stream.clone());
         }
-        let handle = self.driver.create_stream(index, -level)?;
+        let handle = self.runtime.create_stream(index, -level)?;
         let made = Stream::of(self, handle, id, -level, Kind::Pooled, None);
         if stream.set(Box::new(made.clone())).is_err() {
             // Another thread was faster.
-            self.driver.release_stream(handle);
+            self.runtime.destroy_stream(handle);
         }
         Ok(stream.get().cloned().unwrap_or(made))
     }
@@ -200,22 +209,22 @@ impl Accelerator {
     /// A stream of its own.
     pub(super) fn exclusive_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
-        let handle = self.driver.create_stream(index, priority)?;
+        let handle = self.runtime.create_stream(index, priority)?;
         Ok(self.remembered(Stream::of(self, handle, self.new_id(), priority, Kind::Exclusive, None)))
     }
 
     /// A stream that another library made.
     ///
     /// # Safety
-    /// As for [`Driver::adopt_stream`]; the stream is valid as long as `owner` lives.
+    /// As for [`DriverRuntime::wrap_external_stream`]; the stream is valid as long as `owner` lives.
     pub(super) unsafe fn external_stream(
         &'static self,
         index: DeviceIndex,
-        native: u64,
-        owner: Option<Keeper>,
+        raw: u64,
+        owner: Option<KeepAlive>,
     ) -> Result<Stream> {
         // SAFETY: as the caller vouches.
-        let handle = unsafe { self.driver.adopt_stream(index, native)? };
+        let handle = unsafe { self.runtime.wrap_external_stream(index, raw)? };
         Ok(self.remembered(Stream::of(self, handle, self.new_id(), 0, Kind::External, owner)))
     }
 
@@ -259,7 +268,7 @@ impl Accelerator {
     }
 
     fn checked_priority(&self, index: DeviceIndex, priority: i32) -> Result<i32> {
-        let range = self.driver.priority_range(index).map_err(|error| error.during("Stream"));
+        let range = self.runtime.priority_range(index).map_err(|error| error.during("Stream"));
         let PriorityRange { least, greatest } = range?;
         if priority > least {
             return Err(Error::Argument {

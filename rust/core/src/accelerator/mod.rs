@@ -17,7 +17,6 @@ mod in_use;
 mod interrupt;
 pub mod memory;
 mod registry;
-mod reservations;
 mod stream;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -30,7 +29,7 @@ pub use current::{
     properties, set_default_device, set_device, set_stream, synchronize, waiting,
 };
 pub use device::{Device, DeviceType};
-pub use driver::{Awaited, CaptureMode, EventOptions, WaitPolicy, Work};
+pub use driver::{CaptureMode, EventOptions, HostFn, WaitPolicy, WaitTarget};
 pub use event::Event;
 pub use graph::{Graph, PoolId, new_pool};
 pub use interrupt::{ask_while_waiting, check_interrupts};

@@ -121,7 +121,7 @@ fn understood(text: &str) -> Chosen {
 pub fn environment_came_too_late() -> Option<String> {
     choice_came_too_late().or_else(|| {
         // Asked without the lock: what a driver looks at is its own.
-        let changed = chosen().ok()?.changed_too_late();
+        let changed = chosen().ok()?.stale_env_warning();
         let mut registry = REGISTRY.lock();
         let is_told = registry.last_warning == changed;
         registry.last_warning.clone_from(&changed);
@@ -157,7 +157,7 @@ pub(super) fn chosen() -> Result<Arc<dyn Driver>, String> {
         Chosen::Driver(driver) => Ok(driver),
         Chosen::Nothing(reason) => Err(reason),
         _ => {
-            let usable = registered.into_iter().find(|driver| driver.unavailable().is_none());
+            let usable = registered.into_iter().find(|driver| driver.unavailable_reason().is_none());
             Ok(usable.unwrap_or_else(cuda::driver))
         }
     }
@@ -190,7 +190,7 @@ pub fn known_devices() -> Option<KnownDevices> {
         drop(registry);
         let count = u32::try_from(in_use.device_count()).ok()?;
         let known = KnownDevices { accelerator: Some(Device::of(in_use.kind())), count };
-        return (in_use.driver().changed_too_late() == told).then_some(known);
+        return (in_use.driver().stale_env_warning() == told).then_some(known);
     }
     let chosen = registry.chosen();
     let told = registry.last_warning.clone();
@@ -203,9 +203,9 @@ pub fn known_devices() -> Option<KnownDevices> {
         _ if any_registered => return None,
         _ => (cuda::driver(), false),
     };
-    let count = driver.count_at_once()?;
+    let count = driver.device_count_if_known()?;
     let accelerator = (was_chosen || count > 0).then(|| Device::of(driver.device_type()));
-    (driver.changed_too_late() == told).then_some(KnownDevices { accelerator, count })
+    (driver.stale_env_warning() == told).then_some(KnownDevices { accelerator, count })
 }
 
 /// The accelerator that this process has used already, if any. Starts nothing and fixes nothing.
@@ -222,7 +222,7 @@ pub(crate) fn in_use(operation: &'static str) -> Result<&'static Accelerator> {
             Some(found) if found.is_of_this_process() => return Ok(found),
             // The process was forked since: only the driver knows whether it can begin again.
             Some(found) => {
-                let again = found.driver().in_forked_child();
+                let again = found.driver().driver_for_child();
                 install(again.ok_or(Error::Forked { what: operation })?, |_| true)?;
             }
             None => {
@@ -235,12 +235,11 @@ pub(crate) fn in_use(operation: &'static str) -> Result<&'static Accelerator> {
     }
 }
 
-/// Puts a driver in use, unless another thread has put one there, or asked for one that is not `still_wanted`, in
+/// Starts a driver and puts it in use, unless another thread has put one there, or asked for one that is not `still_wanted`, in
 /// the meantime.
 fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&Chosen) -> bool) -> Result<()> {
-    driver.start()?;
-    // Made without the lock, and so perhaps in vain.
-    let made = Box::new(Accelerator::new(driver));
+    // Built outside the lock; discarded if another thread wins.
+    let made = Box::new(Accelerator::start(driver)?);
     let mut registry = REGISTRY.lock();
     let is_free = !registry.in_use.is_some_and(Accelerator::is_of_this_process);
     if is_free && registry.asked_for.as_ref().is_none_or(still_wanted) {
@@ -270,7 +269,7 @@ fn usable(operation: &'static str) -> Result<Arc<dyn Driver>> {
 fn why_not(driver: &dyn Driver) -> Option<String> {
     let without_devices =
         || (driver.device_count() == 0).then(|| format!("{} has no devices", driver.device_type()));
-    driver.unavailable().or_else(without_devices)
+    driver.unavailable_reason().or_else(without_devices)
 }
 
 /// Chooses the driver for this process. Fails once one is in use: it is fixed at first use.
@@ -339,15 +338,18 @@ pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
 
 /// Whether the first device has virtual memory, as far as that is known without starting a driver.
 pub(super) fn has_virtual_memory() -> bool {
-    chosen().is_ok_and(|driver| {
-        why_not(&*driver).is_none() && driver.mapping_granularity(0).is_ok_and(|bytes| bytes > 0)
-    })
+    if let Some(in_use) = used_already() {
+        let granularity =
+            in_use.driver_for("the accelerator").and_then(|driver| driver.mapping_granularity(0));
+        return granularity.is_ok_and(|bytes| bytes > 0);
+    }
+    chosen().is_ok_and(|driver| why_not(&*driver).is_none() && driver.has_virtual_memory())
 }
 
 /// How many devices the accelerator has; 0 where there is none. Fixes nothing.
 pub fn device_count() -> u32 {
     match chosen() {
-        Ok(driver) if driver.unavailable().is_none() => driver.device_count(),
+        Ok(driver) if driver.unavailable_reason().is_none() => driver.device_count(),
         _ => 0,
     }
 }

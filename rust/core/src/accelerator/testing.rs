@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::driver::{
-    Address, Awaited, CaptureMode, Copy, DeviceIndex, DeviceProperties, Driver, EventHandle, EventOptions,
-    ExecutableHandle, Fill, GraphHandle, GraphShape, MemoryInfo, PriorityRange, StreamHandle, Work,
+    Address, Copy, DeviceIndex, DeviceProperties, Driver, DriverRuntime, EventHandle, EventOptions, Fill,
+    MemoryInfo, StreamHandle, WaitTarget,
 };
 use super::in_use::Accelerator;
 use super::{Device, DeviceType, Stream};
@@ -17,8 +17,8 @@ pub(crate) struct FakeDevices(&'static Accelerator);
 impl FakeDevices {
     /// Two devices; `released` is called where a driver is called to let a stream go.
     pub(crate) fn new(released: impl Fn() + Send + Sync + 'static) -> Self {
-        let driver = FakeDriver { made: AtomicU64::new(0), released: Box::new(released) };
-        FakeDevices(Box::leak(Box::new(Accelerator::new(Arc::new(driver)))))
+        let runtime = Arc::new(FakeRuntime { made: AtomicU64::new(0), released: Box::new(released) });
+        FakeDevices(Box::leak(Box::new(Accelerator::start(Arc::new(FakeDriver(runtime))).unwrap())))
     }
 
     /// A stream that is let go with its last clone.
@@ -27,7 +27,9 @@ impl FakeDevices {
     }
 }
 
-struct FakeDriver {
+struct FakeDriver(Arc<FakeRuntime>);
+
+struct FakeRuntime {
     made: AtomicU64,
     released: Box<dyn Fn() + Send + Sync>,
 }
@@ -36,13 +38,12 @@ fn absent<T>() -> Result<T> {
     Err(Error::Unsupported { operation: "a test", device: Device::of(DeviceType::PrivateUseOne) })
 }
 
-// SAFETY: it gives out no memory and queues no work.
-unsafe impl Driver for FakeDriver {
+impl Driver for FakeDriver {
     fn device_type(&self) -> DeviceType {
         DeviceType::PrivateUseOne
     }
 
-    fn unavailable(&self) -> Option<String> {
+    fn unavailable_reason(&self) -> Option<String> {
         None
     }
 
@@ -50,15 +51,26 @@ unsafe impl Driver for FakeDriver {
         2
     }
 
-    fn priority_range(&self, _: DeviceIndex) -> Result<PriorityRange> {
-        Ok(PriorityRange { least: 0, greatest: 0 })
+    fn start(&self) -> Result<Arc<dyn DriverRuntime>> {
+        Ok(self.0.clone())
+    }
+}
+
+// SAFETY: it gives out no memory and queues no work.
+unsafe impl DriverRuntime for FakeRuntime {
+    fn device_type(&self) -> DeviceType {
+        DeviceType::PrivateUseOne
+    }
+
+    fn device_count(&self) -> u32 {
+        2
     }
 
     fn create_stream(&self, device: DeviceIndex, _: i32) -> Result<StreamHandle> {
-        Ok(StreamHandle { device, native: self.made.fetch_add(1, Ordering::Relaxed) })
+        Ok(StreamHandle { device, raw: self.made.fetch_add(1, Ordering::Relaxed) })
     }
 
-    fn release_stream(&self, _: StreamHandle) {
+    fn destroy_stream(&self, _: StreamHandle) {
         (self.released)();
     }
 
@@ -74,7 +86,7 @@ unsafe impl Driver for FakeDriver {
         absent()
     }
 
-    unsafe fn release(&self, _: DeviceIndex, _: Address, _: usize) -> Result<()> {
+    unsafe fn free(&self, _: DeviceIndex, _: Address, _: usize) -> Result<()> {
         absent()
     }
 
@@ -82,7 +94,7 @@ unsafe impl Driver for FakeDriver {
         absent()
     }
 
-    unsafe fn release_pinned(&self, _: Address, _: usize) -> Result<()> {
+    unsafe fn free_pinned(&self, _: Address, _: usize) -> Result<()> {
         absent()
     }
 
@@ -90,15 +102,11 @@ unsafe impl Driver for FakeDriver {
         absent()
     }
 
-    unsafe fn adopt_stream(&self, _: DeviceIndex, _: u64) -> Result<StreamHandle> {
-        absent()
-    }
-
     fn create_event(&self, _: DeviceIndex, _: EventOptions) -> Result<EventHandle> {
         absent()
     }
 
-    fn release_event(&self, _: EventHandle) {}
+    fn destroy_event(&self, _: EventHandle) {}
 
     fn record_event(&self, _: EventHandle, _: StreamHandle) -> Result<()> {
         absent()
@@ -108,15 +116,11 @@ unsafe impl Driver for FakeDriver {
         absent()
     }
 
-    fn elapsed(&self, _: EventHandle, _: EventHandle) -> Result<f64> {
+    fn check(&self, _: WaitTarget) -> Result<bool> {
         absent()
     }
 
-    fn is_done(&self, _: Awaited) -> Result<bool> {
-        absent()
-    }
-
-    fn is_over(&self, _: EventHandle) -> Result<bool> {
+    fn has_completed(&self, _: EventHandle) -> Result<bool> {
         absent()
     }
 
@@ -127,36 +131,4 @@ unsafe impl Driver for FakeDriver {
     unsafe fn fill(&self, _: StreamHandle, _: Fill) -> Result<()> {
         absent()
     }
-
-    fn launch(&self, _: StreamHandle, _: Work) -> Result<()> {
-        absent()
-    }
-
-    fn begin_capture(&self, _: StreamHandle, _: CaptureMode) -> Result<()> {
-        absent()
-    }
-
-    fn capture_of(&self, _: StreamHandle) -> Result<Option<u64>> {
-        absent()
-    }
-
-    fn end_capture(&self, _: StreamHandle) -> Result<GraphHandle> {
-        absent()
-    }
-
-    fn instantiate(&self, _: GraphHandle) -> Result<ExecutableHandle> {
-        absent()
-    }
-
-    fn replay(&self, _: ExecutableHandle, _: StreamHandle) -> Result<()> {
-        absent()
-    }
-
-    fn shape(&self, _: GraphHandle) -> Result<GraphShape> {
-        absent()
-    }
-
-    fn release_graph(&self, _: GraphHandle) {}
-
-    fn release_executable(&self, _: ExecutableHandle) {}
 }

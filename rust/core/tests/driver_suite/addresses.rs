@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{Address, Copy, DeviceIndex, Fill, Place, StreamHandle};
+use interlock::accelerator::driver::{Address, Copy, CopyEndpoint, DeviceIndex, Fill, StreamHandle};
 use interlock::{Error, Result};
 
 use crate::rig::{Make, Memory, Rig};
@@ -50,20 +50,20 @@ impl<'a> Reserved<'a> {
 
     fn release(&self, pieces: usize) -> Result<()> {
         // SAFETY: what has memory, or is a part, is refused.
-        unsafe { self.rig.driver.release_addresses(Self::DEVICE, self.address, pieces * self.piece) }
+        unsafe { self.rig.driver.free_addresses(Self::DEVICE, self.address, pieces * self.piece) }
     }
 
     fn copy(&self, stream: StreamHandle, offset: usize, other: &Arc<Memory>, inwards: bool) {
-        let here = Place::Device(Self::DEVICE, Address(self.address.0 + offset as u64));
+        let here = CopyEndpoint::Device(Self::DEVICE, Address(self.address.0 + offset as u64));
         let (to, from) = if inwards { (here, other.place()) } else { (other.place(), here) };
-        let copy = Copy { to, from, bytes: other.bytes, keep: other.clone() };
+        let copy = Copy { to, from, bytes: other.bytes, keep_alive: Some(other.clone()) };
         // SAFETY: the keeper owns one end, and the other has memory until the stream is finished.
         unsafe { self.rig.driver.copy(stream, copy) }.unwrap();
         self.rig.finish(stream);
     }
 
     fn fill(&self, stream: StreamHandle, first: usize, value: u8) {
-        let fill = Fill { address: self.at(first), bytes: self.piece, value, keep: Arc::new(()) };
+        let fill = Fill { address: self.at(first), bytes: self.piece, value, keep_alive: None };
         // SAFETY: the piece has memory until the stream is finished.
         unsafe { self.rig.driver.fill(stream, fill) }.unwrap();
         self.rig.finish(stream);
@@ -98,7 +98,7 @@ pub fn without_virtual_memory_every_function_says_so(make: Make) {
     assert!(matches!(driver.reserve_addresses(0, bytes), Err(Error::Unsupported { .. })));
     assert!(matches!(driver.map(0, address, bytes), Err(Error::Unsupported { .. })));
     // SAFETY: the driver has no such addresses, and says so.
-    let refused = unsafe { [driver.unmap(0, address, bytes), driver.release_addresses(0, address, bytes)] };
+    let refused = unsafe { [driver.unmap(0, address, bytes), driver.free_addresses(0, address, bytes)] };
     assert!(refused.iter().all(|refused| matches!(refused, Err(Error::Unsupported { .. }))), "{refused:?}");
 }
 

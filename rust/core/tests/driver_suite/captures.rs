@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use interlock::accelerator::driver::{Awaited, CaptureMode, GraphShape, StreamHandle};
+use interlock::accelerator::driver::{CaptureMode, GraphDump, StreamHandle, WaitTarget};
 use interlock::{Error, Result};
 
 use crate::rig::{Counter, Make, Rig, is_refused};
@@ -19,7 +19,7 @@ pub fn what_a_stream_captures_does_not_run(make: Make) {
     assert!(!rig.is_capturing(stream));
     rig.finish(stream);
     assert_eq!(counter.get(), 0);
-    rig.driver.release_graph(graph);
+    rig.driver.destroy_graph(graph);
 }
 
 pub fn a_default_stream_does_not_capture(make: Make) {
@@ -54,7 +54,7 @@ pub fn a_capture_ends_only_where_it_began(make: Make) {
     rig.join(forked, origin);
     assert!(is_refused(&rig.driver.end_capture(forked)));
     rig.join(origin, forked);
-    rig.driver.release_graph(rig.driver.end_capture(origin).unwrap());
+    rig.driver.destroy_graph(rig.driver.end_capture(origin).unwrap());
 }
 
 pub fn a_stream_takes_part_once_it_waits_for_an_event_of_the_capture(make: Make) {
@@ -69,7 +69,7 @@ pub fn a_stream_takes_part_once_it_waits_for_an_event_of_the_capture(make: Make)
         rig.join(origin, forked);
     });
     assert!(!rig.is_capturing(forked));
-    let shape = rig.driver.shape(capture.unwrap()).unwrap();
+    let shape = rig.driver.describe_graph(capture.unwrap()).unwrap();
     assert_eq!((shape.nodes.len(), shape.edges), (2, vec![(0, 1)]));
 }
 
@@ -97,13 +97,13 @@ pub fn a_stream_without_work_need_not_be_joined_back(make: Make) {
         rig.join(forked, origin);
         rig.join(origin, forked);
     });
-    rig.driver.release_graph(capture.unwrap());
+    rig.driver.destroy_graph(capture.unwrap());
 }
 
 pub fn all_streams_of_a_capture_name_it_and_no_others_do(make: Make) {
     let rig = Rig::new(make);
     let (origin, forked, another) = (rig.stream(0), rig.stream(0), rig.stream(0));
-    let named = || [origin, forked, another].map(|stream| rig.driver.capture_of(stream).unwrap());
+    let named = || [origin, forked, another].map(|stream| rig.driver.capture_id(stream).unwrap());
     let mut first = None;
     let capture = rig.capture(origin, || {
         rig.join(forked, origin);
@@ -111,15 +111,15 @@ pub fn all_streams_of_a_capture_name_it_and_no_others_do(make: Make) {
         assert!(of_origin.is_some() && of_origin == of_forked && of_another.is_none());
         first = of_origin;
         rig.driver.begin_capture(another, CaptureMode::ThreadLocal).unwrap();
-        let of_another = rig.driver.capture_of(another).unwrap();
+        let of_another = rig.driver.capture_id(another).unwrap();
         assert!(of_another.is_some() && of_another != of_origin);
-        rig.driver.release_graph(rig.driver.end_capture(another).unwrap());
+        rig.driver.destroy_graph(rig.driver.end_capture(another).unwrap());
         rig.join(origin, forked);
     });
-    rig.driver.release_graph(capture.unwrap());
+    rig.driver.destroy_graph(capture.unwrap());
     assert_eq!(named(), [None; 3]);
     let again = rig.capture(origin, || assert!(named()[0].is_some() && named()[0] != first));
-    rig.driver.release_graph(again.unwrap());
+    rig.driver.destroy_graph(again.unwrap());
 }
 
 pub fn an_event_of_a_capture_is_not_over_and_asking_breaks_nothing(make: Make) {
@@ -127,9 +127,9 @@ pub fn an_event_of_a_capture_is_not_over_and_asking_breaks_nothing(make: Make) {
     let stream = rig.stream(0);
     let capture = rig.capture(stream, || {
         rig.launch(stream, || {});
-        assert_eq!(rig.driver.is_over(rig.record(stream)), Ok(false));
+        assert_eq!(rig.driver.has_completed(rig.record(stream)), Ok(false));
     });
-    rig.driver.release_graph(capture.unwrap());
+    rig.driver.destroy_graph(capture.unwrap());
 }
 
 /// Ends a capture with something that can't be repeated.
@@ -139,21 +139,21 @@ fn is_ended_by(rig: &Rig, breaks: impl FnOnce(StreamHandle)) {
     assert!(is_refused(&capture), "{capture:?}");
     assert!(!rig.is_capturing(stream));
     rig.finish(stream);
-    rig.driver.release_graph(rig.capture(stream, || rig.launch(stream, || {})).unwrap());
+    rig.driver.destroy_graph(rig.capture(stream, || rig.launch(stream, || {})).unwrap());
 }
 
 pub fn asking_a_stream_that_captures_ends_the_capture(make: Make) {
     let rig = Rig::new(make);
-    is_ended_by(&rig, |stream| assert!(is_refused(&rig.driver.is_done(Awaited::Stream(stream)))));
-    is_ended_by(&rig, |stream| assert!(is_refused(&rig.wait(Awaited::Stream(stream)))));
+    is_ended_by(&rig, |stream| assert!(is_refused(&rig.driver.check(WaitTarget::Stream(stream)))));
+    is_ended_by(&rig, |stream| assert!(is_refused(&rig.wait(WaitTarget::Stream(stream)))));
 }
 
 pub fn asking_an_event_of_a_capture_ends_the_capture(make: Make) {
     let rig = Rig::new(make);
     is_ended_by(&rig, |stream| {
-        assert!(is_refused(&rig.driver.is_done(Awaited::Event(rig.record(stream)))));
+        assert!(is_refused(&rig.driver.check(WaitTarget::Event(rig.record(stream)))));
     });
-    is_ended_by(&rig, |stream| assert!(is_refused(&rig.wait(Awaited::Event(rig.record(stream))))));
+    is_ended_by(&rig, |stream| assert!(is_refused(&rig.wait(WaitTarget::Event(rig.record(stream))))));
 }
 
 pub fn waiting_for_an_event_from_outside_ends_the_capture(make: Make) {
@@ -177,7 +177,7 @@ const MODES: [CaptureMode; 3] = [CaptureMode::Global, CaptureMode::ThreadLocal, 
 
 pub fn the_modes_say_which_threads_may_wait_for_a_device(make: Make) {
     let rig = Rig::new(make);
-    let wait = || rig.wait(Awaited::Device(0));
+    let wait = || rig.wait(WaitTarget::Device(0));
     assert_eq!(MODES.map(|mode| refuses(&rig, mode, false, wait)), [true, true, false]);
     assert_eq!(MODES.map(|mode| refuses(&rig, mode, true, wait)), [true, false, false]);
 }
@@ -187,7 +187,7 @@ pub fn memory_is_given_and_taken_back_while_a_stream_captures(make: Make) {
     let allocate = || {
         let address = rig.driver.allocate(0, 512)?;
         // SAFETY: nobody has used the memory.
-        unsafe { rig.driver.release(0, address, 512) }
+        unsafe { rig.driver.free(0, address, 512) }
     };
     for elsewhere in [false, true] {
         assert_eq!(MODES.map(|mode| refuses(&rig, mode, elsewhere, allocate)), [false; 3]);
@@ -198,9 +198,9 @@ pub fn the_end_tells_what_was_done_first(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let capture = rig.capture(stream, || {
-        let asked = rig.driver.is_done(Awaited::Stream(stream));
+        let asked = rig.driver.check(WaitTarget::Stream(stream));
         assert!(is_refused(&asked));
-        assert!(is_refused(&rig.wait(Awaited::Device(0))));
+        assert!(is_refused(&rig.wait(WaitTarget::Device(0))));
     });
     match capture {
         Err(Error::Graph { reason, .. }) => assert!(reason.contains("Stream.query"), "{reason}"),
@@ -223,7 +223,7 @@ pub fn the_shape_shows_the_work_and_what_comes_right_after_what(make: Make) {
         rig.join(origin, forked);
         rig.launch(origin, || {});
     });
-    let GraphShape { nodes, edges } = rig.driver.shape(graph.unwrap()).unwrap();
+    let GraphDump { nodes, edges } = rig.driver.describe_graph(graph.unwrap()).unwrap();
     assert_eq!(edges, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]);
     assert!(nodes[0].contains("work") && nodes[1].contains('3') && nodes[3].contains("16"), "{nodes:?}");
 }
@@ -233,10 +233,10 @@ pub fn an_event_of_a_capture_means_nothing_after_it(make: Make) {
     let stream = rig.stream(0);
     let mut event = None;
     let capture = rig.capture(stream, || event = Some(rig.record(stream)));
-    rig.driver.release_graph(capture.unwrap());
+    rig.driver.destroy_graph(capture.unwrap());
     let event = event.unwrap();
-    assert!(is_refused(&rig.driver.is_done(Awaited::Event(event))));
+    assert!(is_refused(&rig.driver.check(WaitTarget::Event(event))));
     assert!(is_refused(&rig.driver.wait_event(stream, event)));
     rig.driver.record_event(event, stream).unwrap();
-    assert_eq!(rig.wait(Awaited::Event(event)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{Address, Copy, Fill, Keeper};
+use interlock::accelerator::driver::{Address, Copy, Fill, KeepAlive};
 
 use crate::rig::{Make, Rig};
 
@@ -36,7 +36,12 @@ pub fn fills_set_every_byte_and_no_other(make: Make) {
     let stream = rig.stream(0);
     let memory = rig.memory(0, 100);
     rig.copy(stream, &memory, &rig.pinned(&pattern(100)));
-    let inner = Fill { address: Address(memory.address.0 + 10), bytes: 80, value: 200, keep: memory.clone() };
+    let inner = Fill {
+        address: Address(memory.address.0 + 10),
+        bytes: 80,
+        value: 200,
+        keep_alive: Some(memory.clone()),
+    };
     // SAFETY: the keeper owns the memory around these bytes.
     unsafe { rig.driver.fill(stream, inner) }.unwrap();
     let mut expected = pattern(100);
@@ -75,8 +80,8 @@ pub fn copies_of_nothing_are_copies(make: Make) {
     let stream = rig.stream(0);
     let memory = rig.memory(0, 8);
     let place = memory.place();
-    let keep: Keeper = memory.clone();
-    let copy = Copy { to: place, from: place, bytes: 0, keep };
+    let keep_alive: Option<KeepAlive> = Some(memory.clone());
+    let copy = Copy { to: place, from: place, bytes: 0, keep_alive };
     // SAFETY: the keeper owns both ends.
     unsafe { rig.driver.copy(stream, copy) }.unwrap();
     rig.fill(stream, &memory, 3);

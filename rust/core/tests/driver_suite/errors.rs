@@ -1,7 +1,7 @@
 //! Failures that are told late.
 
 use interlock::Error;
-use interlock::accelerator::driver::{Awaited, Work};
+use interlock::accelerator::driver::{HostFn, WaitTarget};
 
 use crate::rig::{Counter, Make, Rig, failure};
 
@@ -16,7 +16,7 @@ pub fn a_failure_is_told_once_by_the_next_who_asks(make: Make) {
     rig.fail(stream, "second", "a consequence");
     rig.join(other, stream);
     rig.finish(other);
-    match rig.driver.is_done(Awaited::Stream(stream)) {
+    match rig.driver.check(WaitTarget::Stream(stream)) {
         Err(Error::Device { device, operation, reason, .. }) => {
             assert_eq!((&*operation, &*reason), ("first", "it broke"));
             assert_eq!(device.index(), Some(0));
@@ -33,7 +33,7 @@ pub fn a_wait_tells_a_failure_as_well(make: Make) {
     let latch = rig.block(stream);
     rig.fail(stream, "greet", "nobody there");
     latch.open();
-    assert_eq!(failure(rig.wait(Awaited::Stream(stream))), told("greet", "nobody there"));
+    assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), told("greet", "nobody there"));
     rig.finish(stream);
 }
 
@@ -43,9 +43,9 @@ pub fn a_device_tells_the_failures_of_its_streams_one_by_one(make: Make) {
     rig.fail(first, "first", "one");
     rig.join(second, first);
     rig.fail(second, "second", "two");
-    assert_eq!(failure(rig.wait(Awaited::Device(0))), told("first", "one"));
-    assert_eq!(failure(rig.wait(Awaited::Device(0))), told("second", "two"));
-    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!(failure(rig.wait(WaitTarget::Device(0))), told("first", "one"));
+    assert_eq!(failure(rig.wait(WaitTarget::Device(0))), told("second", "two"));
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
 }
 
 pub fn work_behind_a_failure_still_runs(make: Make) {
@@ -55,16 +55,16 @@ pub fn work_behind_a_failure_still_runs(make: Make) {
     let raised = counter.clone();
     rig.launch(stream, move || raised.raise());
     let event = rig.record(stream);
-    assert!(rig.wait(Awaited::Event(event)).is_err());
-    assert_eq!(rig.wait(Awaited::Event(event)), Ok(true));
+    assert!(rig.wait(WaitTarget::Event(event)).is_err());
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
     assert_eq!(counter.get(), 1);
 }
 
 pub fn a_panic_is_a_failure(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
-    rig.driver.launch(stream, Work::new("fragile", || panic!("number {}", 3))).unwrap();
-    assert_eq!(failure(rig.wait(Awaited::Stream(stream))), told("fragile", "number 3"));
+    rig.driver.launch_host_fn(stream, HostFn::new("fragile", || panic!("number {}", 3))).unwrap();
+    assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), told("fragile", "number 3"));
     rig.finish(stream);
 }
 
@@ -77,9 +77,9 @@ pub fn only_an_event_behind_a_failure_tells_it(make: Make) {
     let (waiting, told_late) = (rig.stream(0), told("between", "it broke"));
     rig.join(waiting, stream);
     rig.finish(waiting);
-    assert_eq!(rig.wait(Awaited::Event(before)), Ok(true));
-    assert_eq!(failure(rig.driver.is_done(Awaited::Event(behind))), told_late);
-    assert_eq!(rig.driver.is_done(Awaited::Event(behind)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Event(before)), Ok(true));
+    assert_eq!(failure(rig.driver.check(WaitTarget::Event(behind))), told_late);
+    assert_eq!(rig.driver.check(WaitTarget::Event(behind)), Ok(true));
     rig.finish(stream);
 }
 
@@ -90,6 +90,6 @@ pub fn a_stream_that_waited_for_one_that_failed_has_nothing_to_tell(make: Make) 
     rig.join(waiting, failing);
     let event = rig.record(waiting);
     rig.finish(waiting);
-    assert_eq!(rig.wait(Awaited::Event(event)), Ok(true));
-    assert!(rig.wait(Awaited::Stream(failing)).is_err());
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
+    assert!(rig.wait(WaitTarget::Stream(failing)).is_err());
 }

@@ -1,6 +1,6 @@
 //! Marks in streams.
 
-use interlock::accelerator::driver::{Awaited, EventOptions};
+use interlock::accelerator::driver::{EventOptions, WaitTarget};
 
 use crate::rig::{Make, Rig, failure};
 
@@ -9,8 +9,8 @@ const TIMING: EventOptions = EventOptions { timing: true, blocking: false, inter
 pub fn an_event_that_was_never_recorded_is_done(make: Make) {
     let rig = Rig::new(make);
     let event = rig.driver.create_event(0, EventOptions::default()).unwrap();
-    assert_eq!(rig.driver.is_done(Awaited::Event(event)), Ok(true));
-    assert_eq!(rig.wait(Awaited::Event(event)), Ok(true));
+    assert_eq!(rig.driver.check(WaitTarget::Event(event)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
     let stream = rig.stream(0);
     rig.driver.wait_event(stream, event).unwrap();
     rig.finish(stream);
@@ -22,24 +22,24 @@ pub fn an_event_is_done_when_all_before_it_is(make: Make) {
     let first = rig.record(stream);
     let latch = rig.block(stream);
     let second = rig.record(stream);
-    assert_eq!(rig.wait(Awaited::Event(first)), Ok(true));
-    assert_eq!(rig.driver.is_done(Awaited::Event(second)), Ok(false));
+    assert_eq!(rig.wait(WaitTarget::Event(first)), Ok(true));
+    assert_eq!(rig.driver.check(WaitTarget::Event(second)), Ok(false));
     latch.open();
-    assert_eq!(rig.wait(Awaited::Event(second)), Ok(true));
-    assert_eq!(rig.driver.is_done(Awaited::Event(second)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Event(second)), Ok(true));
+    assert_eq!(rig.driver.check(WaitTarget::Event(second)), Ok(true));
 }
 
 pub fn an_event_is_over_when_all_before_it_is(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let event = rig.driver.create_event(0, EventOptions::default()).unwrap();
-    assert_eq!(rig.driver.is_over(event), Ok(true));
+    assert_eq!(rig.driver.has_completed(event), Ok(true));
     let latch = rig.block(stream);
     rig.driver.record_event(event, stream).unwrap();
-    assert_eq!(rig.driver.is_over(event), Ok(false));
+    assert_eq!(rig.driver.has_completed(event), Ok(false));
     latch.open();
     rig.finish(stream);
-    assert_eq!(rig.driver.is_over(event), Ok(true));
+    assert_eq!(rig.driver.has_completed(event), Ok(true));
 }
 
 pub fn whether_an_event_is_over_tells_no_failure_and_takes_none_away(make: Make) {
@@ -49,9 +49,9 @@ pub fn whether_an_event_is_over_tells_no_failure_and_takes_none_away(make: Make)
     let event = rig.record(stream);
     rig.join(other, stream);
     rig.finish(other);
-    assert_eq!([(); 2].map(|()| rig.driver.is_over(event)), [Ok(true), Ok(true)]);
-    assert_eq!(failure(rig.driver.is_done(Awaited::Event(event))), ("first".into(), "it broke".into()));
-    assert_eq!(rig.driver.is_over(event), Ok(true));
+    assert_eq!([(); 2].map(|()| rig.driver.has_completed(event)), [Ok(true), Ok(true)]);
+    assert_eq!(failure(rig.driver.check(WaitTarget::Event(event))), ("first".into(), "it broke".into()));
+    assert_eq!(rig.driver.has_completed(event), Ok(true));
 }
 
 pub fn an_event_holds_back_a_stream_that_waits_for_it(make: Make) {
@@ -75,7 +75,7 @@ pub fn an_event_recorded_again_marks_only_the_later_place(make: Make) {
     let latch = rig.block(first);
     let event = rig.record(first);
     rig.driver.record_event(event, second).unwrap();
-    assert_eq!(rig.wait(Awaited::Event(event)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
     rig.driver.wait_event(waiting, event).unwrap();
     rig.finish(waiting);
     assert!(!rig.is_done(first));
@@ -90,7 +90,7 @@ pub fn an_event_recorded_again_leaves_those_alone_who_wait_already(make: Make) {
     let event = rig.record(first);
     rig.driver.wait_event(waiting, event).unwrap();
     rig.driver.record_event(event, second).unwrap();
-    assert_eq!(rig.wait(Awaited::Event(event)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
     assert!(!rig.is_done(waiting));
     latch.open();
     rig.finish(waiting);
@@ -102,7 +102,7 @@ pub fn a_released_event_still_holds_back_who_waits(make: Make) {
     let latch = rig.block(blocked);
     let event = rig.record(blocked);
     rig.driver.wait_event(waiting, event).unwrap();
-    rig.driver.release_event(event);
+    rig.driver.destroy_event(event);
     assert!(!rig.is_done(waiting));
     latch.open();
     rig.finish(waiting);
@@ -119,9 +119,9 @@ pub fn events_hold_back_streams_of_other_devices(make: Make) {
     let latch = rig.block(blocked);
     rig.join(waiting, blocked);
     rig.fill(waiting, &memory, 1);
-    assert_eq!(rig.driver.is_done(Awaited::Device(1)), Ok(false));
+    assert_eq!(rig.driver.check(WaitTarget::Device(1)), Ok(false));
     latch.open();
-    assert_eq!(rig.wait(Awaited::Device(1)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(1)), Ok(true));
     assert!(rig.is_done(waiting) && rig.is_done(blocked));
 }
 

@@ -5,13 +5,13 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use interlock::accelerator::driver::{Awaited, EventHandle, StreamHandle, WaitPolicy};
+use interlock::accelerator::driver::{EventHandle, StreamHandle, WaitPolicy, WaitTarget};
 
 use crate::rig::{Make, Rig, failure};
 
 /// Waits in many turns, as a thread does that looks after other things in between.
-fn is_reached_in_turns(rig: &Rig, awaited: Awaited, blocking: bool) -> bool {
-    let goal = rig.driver.goal(awaited).unwrap();
+fn is_reached_in_turns(rig: &Rig, awaited: WaitTarget, blocking: bool) -> bool {
+    let goal = rig.driver.sync_point(awaited).unwrap();
     let policy = WaitPolicy { timeout: Duration::ZERO, blocking };
     // So often that whatever ends has ended.
     (0..10_000_000).any(|_| {
@@ -22,7 +22,7 @@ fn is_reached_in_turns(rig: &Rig, awaited: Awaited, blocking: bool) -> bool {
 
 /// Whether goals are fixed: a driver may leave it to the trait to wait, which can't do that.
 fn fixes_goals(rig: &Rig) -> bool {
-    !rig.driver.goal(Awaited::Stream(rig.stream(0))).unwrap().places.is_empty()
+    !rig.driver.sync_point(WaitTarget::Stream(rig.stream(0))).unwrap().points.is_empty()
 }
 
 pub fn a_goal_is_waited_for_as_often_as_one_likes(make: Make) {
@@ -30,8 +30,8 @@ pub fn a_goal_is_waited_for_as_often_as_one_likes(make: Make) {
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    let goals = [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)]
-        .map(|awaited| rig.driver.goal(awaited).unwrap());
+    let goals = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)]
+        .map(|awaited| rig.driver.sync_point(awaited).unwrap());
     let at_once = WaitPolicy { timeout: Duration::ZERO, blocking: true };
     for goal in goals.iter().chain(&goals) {
         assert_eq!(rig.driver.wait(goal, at_once), Ok(false));
@@ -51,14 +51,14 @@ pub fn what_is_queued_or_recorded_later_is_not_waited_for(make: Make) {
     if !fixes_goals(&rig) {
         return before.open();
     }
-    let goals =
-        [Awaited::Stream(stream), Awaited::Event(event)].map(|awaited| rig.driver.goal(awaited).unwrap());
+    let goals = [WaitTarget::Stream(stream), WaitTarget::Event(event)]
+        .map(|awaited| rig.driver.sync_point(awaited).unwrap());
     let after = rig.block(stream);
     rig.driver.record_event(event, stream).unwrap();
     before.open();
     assert_eq!(goals.map(|goal| rig.reach(&goal)), [Ok(true), Ok(true)]);
     assert!(!rig.is_done(stream));
-    assert_eq!(rig.driver.is_done(Awaited::Event(event)), Ok(false));
+    assert_eq!(rig.driver.check(WaitTarget::Event(event)), Ok(false));
     after.open();
     rig.finish(stream);
 }
@@ -82,7 +82,7 @@ pub fn who_never_stops_queueing_holds_up_nobody(make: Make) {
     let (stream, stop) = (rig.stream(0), Arc::default());
     let event = rig.record(stream);
     (0..3).for_each(|_| produce(&rig, stream, event, &stop));
-    for awaited in [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)] {
+    for awaited in [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)] {
         for blocking in [true, false] {
             assert!((0..20).all(|_| is_reached_in_turns(&rig, awaited, blocking)));
             assert_eq!(rig.wait(awaited), Ok(true));
@@ -100,9 +100,9 @@ pub fn a_goal_tells_the_failures_that_it_covers(make: Make) {
     let rig = Rig::new(make);
     let (stream, other) = (rig.stream(0), rig.stream(0));
     let latch = rig.block(stream);
-    let before = rig.driver.goal(Awaited::Stream(stream)).unwrap();
+    let before = rig.driver.sync_point(WaitTarget::Stream(stream)).unwrap();
     rig.fail(stream, "greet", "nobody there");
-    let behind = rig.driver.goal(Awaited::Stream(stream)).unwrap();
+    let behind = rig.driver.sync_point(WaitTarget::Stream(stream)).unwrap();
     latch.open();
     rig.join(other, stream);
     rig.finish(other);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{Awaited, CaptureMode, ExecutableHandle};
+use interlock::accelerator::driver::{CaptureMode, GraphExecHandle, WaitTarget};
 
 use crate::rig::{Counter, Latch, Make, Memory, Rig, failure, is_refused};
 
@@ -17,7 +17,7 @@ pub fn a_replay_runs_again_what_was_captured(make: Make) {
         assert_eq!(counter.get(), replays);
     }
     rig.driver.replay(graph, rig.driver.default_stream(0).unwrap()).unwrap();
-    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
     assert_eq!(counter.get(), 4);
 }
 
@@ -38,7 +38,7 @@ pub fn a_replay_reads_what_is_there_now(make: Make) {
 }
 
 /// A graph whose second branch ends with a fill behind a latch.
-fn branches(rig: &Rig, latch: &Latch) -> (ExecutableHandle, [Arc<Memory>; 2]) {
+fn branches(rig: &Rig, latch: &Latch) -> (GraphExecHandle, [Arc<Memory>; 2]) {
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let memory = [rig.memory(0, 4), rig.memory(0, 4)];
     let latch = latch.clone();
@@ -50,7 +50,7 @@ fn branches(rig: &Rig, latch: &Latch) -> (ExecutableHandle, [Arc<Memory>; 2]) {
         rig.fill(forked, &memory[1], 2);
         rig.join(origin, forked);
     });
-    rig.driver.release_stream(forked);
+    rig.driver.destroy_stream(forked);
     (graph, memory)
 }
 
@@ -62,7 +62,7 @@ pub fn what_is_queued_behind_a_replay_comes_after_all_of_it(make: Make) {
     rig.driver.replay(graph, stream).unwrap();
     let event = rig.record(stream);
     rig.fill(stream, &memory[1], 9);
-    assert_eq!(rig.driver.is_done(Awaited::Event(event)), Ok(false));
+    assert_eq!(rig.driver.check(WaitTarget::Event(event)), Ok(false));
     rig.driver.wait_event(other, event).unwrap();
     assert!(!rig.is_done(other) && !rig.is_done(stream));
     latch.open();
@@ -87,7 +87,7 @@ pub fn replays_follow_each_other_on_whichever_streams(make: Make) {
     for stream in streams.iter().cycle().take(40) {
         rig.driver.replay(graph, *stream).unwrap();
     }
-    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
     assert_eq!(counter.get(), 80);
 }
 
@@ -96,7 +96,7 @@ pub fn a_failure_in_a_replay_is_told_by_its_stream(make: Make) {
     let (captured, stream) = (rig.stream(0), rig.stream(0));
     let graph = rig.ready(captured, || rig.fail(captured, "inner", "it broke"));
     rig.driver.replay(graph, stream).unwrap();
-    assert_eq!(failure(rig.wait(Awaited::Stream(stream))).0, "inner");
+    assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))).0, "inner");
     rig.finish(stream);
     rig.finish(captured);
 }
@@ -114,10 +114,10 @@ pub fn a_failure_of_another_branch_is_told_by_the_stream_of_the_replay(make: Mak
     let before = rig.record(stream);
     rig.driver.replay(graph, stream).unwrap();
     let behind = rig.record(stream);
-    assert_eq!(rig.wait(Awaited::Event(before)), Ok(true));
-    assert_eq!(failure(rig.wait(Awaited::Event(behind))).0, "branch");
+    assert_eq!(rig.wait(WaitTarget::Event(before)), Ok(true));
+    assert_eq!(failure(rig.wait(WaitTarget::Event(behind))).0, "branch");
     rig.finish(stream);
-    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
 }
 
 pub fn graphs_may_go_while_replays_are_queued(make: Make) {
@@ -126,7 +126,7 @@ pub fn graphs_may_go_while_replays_are_queued(make: Make) {
     let (graph, memory) = branches(&rig, &latch);
     rig.fill(stream, &memory[1], 0);
     rig.driver.replay(graph, stream).unwrap();
-    rig.driver.release_executable(graph);
+    rig.driver.destroy_graph_exec(graph);
     assert!(!rig.is_done(stream));
     latch.open();
     assert_eq!(rig.read(stream, &memory[1]), [2; 4]);
@@ -142,7 +142,7 @@ pub fn a_graph_keeps_what_its_work_reaches(make: Make) {
     rig.driver.replay(graph, stream).unwrap();
     rig.finish(stream);
     assert_eq!((kept.upgrade().is_some(), to.content()), (true, vec![1; 8]));
-    rig.driver.release_executable(graph);
+    rig.driver.destroy_graph_exec(graph);
     assert!(kept.upgrade().is_none());
 }
 
@@ -163,9 +163,9 @@ pub fn a_graph_is_ready_as_often_as_one_likes(make: Make) {
     let raised = counter.clone();
     let graph = rig.capture(stream, || rig.launch(stream, move || raised.raise())).unwrap();
     let [first, second] = [graph; 2].map(|graph| rig.driver.instantiate(graph).unwrap());
-    rig.driver.release_graph(graph);
+    rig.driver.destroy_graph(graph);
     rig.driver.replay(first, stream).unwrap();
-    rig.driver.release_executable(first);
+    rig.driver.destroy_graph_exec(first);
     rig.driver.replay(second, stream).unwrap();
     rig.finish(stream);
     assert_eq!(counter.get(), 2);
@@ -182,7 +182,7 @@ pub fn a_replay_is_captured_or_refused(make: Make) {
     match replays {
         [Ok(()), Ok(())] => {
             let outer = rig.driver.instantiate(graph.unwrap()).unwrap();
-            rig.driver.release_executable(inner);
+            rig.driver.destroy_graph_exec(inner);
             rig.driver.replay(outer, stream).unwrap();
             rig.finish(stream);
             assert_eq!(counter.get(), 2);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use interlock::accelerator::driver::{Awaited, WaitPolicy};
+use interlock::accelerator::driver::{WaitPolicy, WaitTarget};
 
 use crate::rig::{Counter, Latch, Make, Rig};
 
@@ -54,15 +54,15 @@ pub fn a_wait_ends_with_its_timeout(make: Make) {
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    for awaited in [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)] {
-        let goal = rig.driver.goal(awaited).unwrap();
+    for awaited in [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)] {
+        let goal = rig.driver.sync_point(awaited).unwrap();
         for blocking in [true, false] {
             for timeout in [Duration::ZERO, Duration::from_millis(1)] {
                 assert_eq!(rig.driver.wait(&goal, WaitPolicy { timeout, blocking }), Ok(false));
             }
         }
     }
-    let goal = rig.driver.goal(Awaited::Stream(stream)).unwrap();
+    let goal = rig.driver.sync_point(WaitTarget::Stream(stream)).unwrap();
     latch.open();
     for blocking in [true, false] {
         assert_eq!(rig.driver.wait(&goal, WaitPolicy { timeout: Duration::MAX, blocking }), Ok(true));
@@ -76,9 +76,9 @@ pub fn waiting_for_a_device_covers_all_its_streams(make: Make) {
         let counter = counter.clone();
         rig.launch(stream, move || counter.raise());
     }
-    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
     assert_eq!(counter.get(), 4);
-    assert_eq!(rig.driver.is_done(Awaited::Device(0)), Ok(true));
+    assert_eq!(rig.driver.check(WaitTarget::Device(0)), Ok(true));
 }
 
 pub fn waiting_covers_only_what_was_queued_before(make: Make) {
@@ -87,7 +87,7 @@ pub fn waiting_covers_only_what_was_queued_before(make: Make) {
     let (before, after) = (rig.block(stream), Latch::default());
     let event = rig.record(stream);
     thread::scope(|scope| {
-        let waiting = scope.spawn(|| rig.wait(Awaited::Event(event)));
+        let waiting = scope.spawn(|| rig.wait(WaitTarget::Event(event)));
         let latch = after.clone();
         rig.launch(stream, move || latch.wait());
         before.open();
@@ -107,7 +107,7 @@ pub fn a_released_stream_still_runs_what_is_queued(make: Make) {
         rig.launch(released, move || counter.raise());
     }
     rig.join(other, released);
-    rig.driver.release_stream(released);
+    rig.driver.destroy_stream(released);
     latch.open();
     rig.finish(other);
     assert_eq!(counter.get(), 3);
@@ -117,7 +117,7 @@ pub fn a_stream_is_adopted_by_what_it_is_called(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     // SAFETY: the stream lives as long as the driver.
-    let adopted = unsafe { rig.driver.adopt_stream(0, stream.native).unwrap() };
+    let adopted = unsafe { rig.driver.wrap_external_stream(0, stream.raw).unwrap() };
     assert_eq!(adopted, stream);
     let latch = rig.block(adopted);
     assert!(!rig.is_done(stream));
@@ -135,7 +135,7 @@ pub fn streams_of_every_priority_work(make: Make) {
         let value = priority.unsigned_abs() as u8;
         rig.fill(stream, &memory, value);
         assert_eq!(rig.read(stream, &memory), [value; 4]);
-        rig.driver.release_stream(stream);
+        rig.driver.destroy_stream(stream);
     }
 }
 

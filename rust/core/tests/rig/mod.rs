@@ -11,19 +11,19 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use interlock::accelerator::driver::{
-    Address, Awaited, CaptureMode, Copy, DeviceIndex, Driver, EventHandle, EventOptions, ExecutableHandle,
-    Fill, Goal, GraphHandle, Keeper, Place, StreamHandle, WaitPolicy, Work,
+    Address, CaptureMode, Copy, CopyEndpoint, DeviceIndex, DriverRuntime, EventHandle, EventOptions, Fill,
+    GraphExecHandle, GraphHandle, HostFn, KeepAlive, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
 };
 use interlock::{Error, Result};
 
-/// Makes a driver that has been started, with at least one device and nothing queued.
-pub type Make = fn() -> Arc<dyn Driver>;
+/// Starts a driver with at least one device and nothing queued.
+pub type Make = fn() -> Arc<dyn DriverRuntime>;
 
 /// Longer than anything takes; who waits for so long waits for something that never comes.
 const TOO_LONG: Duration = Duration::from_secs(60);
 
 pub struct Rig {
-    pub driver: Arc<dyn Driver>,
+    pub driver: Arc<dyn DriverRuntime>,
 }
 
 impl Rig {
@@ -48,41 +48,41 @@ impl Rig {
     }
 
     pub fn launch(&self, stream: StreamHandle, work: impl Fn() + Send + Sync + 'static) {
-        self.driver.launch(stream, named("work", work)).unwrap();
+        self.driver.launch_host_fn(stream, named("work", work)).unwrap();
     }
 
     /// Queues a function that returns once the latch is open.
     pub fn block(&self, stream: StreamHandle) -> Latch {
         let latch = Latch::default();
-        self.driver.launch(stream, latch.work()).unwrap();
+        self.driver.launch_host_fn(stream, latch.work()).unwrap();
         latch
     }
 
     /// Queues a function that fails.
     pub fn fail(&self, stream: StreamHandle, name: &str, reason: &'static str) {
-        self.driver.launch(stream, Work::new(name, move || Err(reason.into()))).unwrap();
+        self.driver.launch_host_fn(stream, HostFn::new(name, move || Err(reason.into()))).unwrap();
     }
 
-    pub fn wait(&self, awaited: Awaited) -> Result<bool> {
-        self.reach(&self.driver.goal(awaited)?)
+    pub fn wait(&self, target: WaitTarget) -> Result<bool> {
+        self.reach(&self.driver.sync_point(target)?)
     }
 
     /// Waits for a goal that was fixed before.
-    pub fn reach(&self, goal: &Goal) -> Result<bool> {
-        self.driver.wait(goal, WaitPolicy { timeout: TOO_LONG, blocking: true })
+    pub fn reach(&self, sync_point: &SyncPoint) -> Result<bool> {
+        self.driver.wait(sync_point, WaitPolicy { timeout: TOO_LONG, blocking: true })
     }
 
     /// Waits until everything on the stream is over.
     pub fn finish(&self, stream: StreamHandle) {
-        assert_eq!(self.wait(Awaited::Stream(stream)), Ok(true));
+        assert_eq!(self.wait(WaitTarget::Stream(stream)), Ok(true));
     }
 
     pub fn is_done(&self, stream: StreamHandle) -> bool {
-        self.driver.is_done(Awaited::Stream(stream)).unwrap()
+        self.driver.check(WaitTarget::Stream(stream)).unwrap()
     }
 
     pub fn is_capturing(&self, stream: StreamHandle) -> bool {
-        self.driver.capture_of(stream).unwrap().is_some()
+        self.driver.capture_id(stream).unwrap().is_some()
     }
 
     pub fn memory(&self, device: DeviceIndex, bytes: usize) -> Arc<Memory> {
@@ -99,14 +99,15 @@ impl Rig {
     }
 
     pub fn copy(&self, stream: StreamHandle, to: &Arc<Memory>, from: &Arc<Memory>) {
-        let keep: Keeper = Arc::new((to.clone(), from.clone()));
-        let copy = Copy { to: to.place(), from: from.place(), bytes: to.bytes.min(from.bytes), keep };
+        let keep_alive: Option<KeepAlive> = Some(Arc::new((to.clone(), from.clone())));
+        let copy = Copy { to: to.place(), from: from.place(), bytes: to.bytes.min(from.bytes), keep_alive };
         // SAFETY: the keeper owns both ends.
         unsafe { self.driver.copy(stream, copy) }.unwrap();
     }
 
     pub fn fill(&self, stream: StreamHandle, memory: &Arc<Memory>, value: u8) {
-        let fill = Fill { address: memory.address, bytes: memory.bytes, value, keep: memory.clone() };
+        let fill =
+            Fill { address: memory.address, bytes: memory.bytes, value, keep_alive: Some(memory.clone()) };
         // SAFETY: the keeper owns the memory.
         unsafe { self.driver.fill(stream, fill) }.unwrap();
     }
@@ -127,17 +128,17 @@ impl Rig {
     }
 
     /// The same, made ready to be replayed.
-    pub fn ready(&self, stream: StreamHandle, queue: impl FnOnce()) -> ExecutableHandle {
+    pub fn ready(&self, stream: StreamHandle, queue: impl FnOnce()) -> GraphExecHandle {
         let graph = self.capture(stream, queue).unwrap();
         let executable = self.driver.instantiate(graph).unwrap();
-        self.driver.release_graph(graph);
+        self.driver.destroy_graph(graph);
         executable
     }
 }
 
 /// A function that never fails.
-fn named(name: &str, work: impl Fn() + Send + Sync + 'static) -> Work {
-    Work::new(name, move || {
+fn named(name: &str, work: impl Fn() + Send + Sync + 'static) -> HostFn {
+    HostFn::new(name, move || {
         work();
         Ok(())
     })
@@ -145,7 +146,7 @@ fn named(name: &str, work: impl Fn() + Send + Sync + 'static) -> Work {
 
 /// Memory of a device or pinned memory, given back with the last handle.
 pub struct Memory {
-    driver: Arc<dyn Driver>,
+    driver: Arc<dyn DriverRuntime>,
     /// None for pinned memory.
     device: Option<DeviceIndex>,
     pub address: Address,
@@ -153,8 +154,9 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub fn place(&self) -> Place {
-        self.device.map_or(Place::Host(self.address), |device| Place::Device(device, self.address))
+    pub fn place(&self) -> CopyEndpoint {
+        self.device
+            .map_or(CopyEndpoint::Host(self.address), |device| CopyEndpoint::Device(device, self.address))
     }
 
     fn pointer(&self) -> *mut u8 {
@@ -181,8 +183,8 @@ impl Drop for Memory {
         // SAFETY: this owned the memory, and queued work owns what it reaches.
         let released = unsafe {
             match self.device {
-                Some(device) => self.driver.release(device, self.address, self.bytes),
-                None => self.driver.release_pinned(self.address, self.bytes),
+                Some(device) => self.driver.free(device, self.address, self.bytes),
+                None => self.driver.free_pinned(self.address, self.bytes),
             }
         };
         if !std::thread::panicking() {
@@ -202,7 +204,7 @@ impl Latch {
     }
 
     /// A function that waits for it.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> HostFn {
         let latch = self.clone();
         named("wait", move || latch.wait())
     }
@@ -224,7 +226,7 @@ impl Counter {
     }
 
     /// A function that raises it.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> HostFn {
         let counter = self.clone();
         named("count", move || counter.raise())
     }

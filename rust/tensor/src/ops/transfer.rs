@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use interlock::accelerator::driver::KeepAlive;
 use interlock::accelerator::memory::{self, CopyOperand, HostMemory};
 use interlock::accelerator::{Device, Stream, current_stream};
 
@@ -127,18 +128,18 @@ fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_block
 
 /// A part of a storage as one end of a copy on a stream.
 fn end(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Stream) -> Result<CopyOperand> {
-    let keep = match storage.memory() {
+    let keep_alive = match storage.memory() {
         Memory::Device(memory) => {
             return Ok(CopyOperand::Device(memory.slice(start..start.saturating_add(bytes))?));
         }
         Memory::Pinned(memory) => memory.prepare_use(stream)?,
-        Memory::Cpu(_) => storage.clone(),
+        Memory::Cpu(_) => Some(storage.clone() as KeepAlive),
     };
     let pointer = storage.pointer().wrapping_add(start);
     // SAFETY: the keeper owns the bytes, which are a part of the storage. Those of pageable memory nobody else
     // uses: they are a copy, or not given out before the copy has been waited for. Pinned memory is the program's
     // to leave alone until the stream has passed, as the documentation of `non_blocking` says.
-    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, bytes, keep) }))
+    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, bytes, keep_alive) }))
 }
 
 /// Writes the elements of `source`, which broadcasts and is converted, to `target`. Raises no version.

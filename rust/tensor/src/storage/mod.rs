@@ -152,15 +152,15 @@ impl Storage {
         let (Memory::Device(memory), Lock::Shared(lock)) = (self.of_this_process()?, &self.lock) else {
             return Ok(Some(Reach::on_cpu(self.clone())));
         };
-        let keeper = memory.prepare_use(stream)?;
+        let keep_alive = memory.prepare_use(stream)?;
         // Where there are no bytes there is nothing to reach.
         let pointer = match memory.pointer() {
             Some(pointer) => pointer.as_ptr(),
             None if memory.bytes() == 0 => std::ptr::null_mut(),
             None => return Ok(None),
         };
-        // SAFETY: `pointer` is the processor's address of the bytes, and the keeper is that of the stream.
-        Ok(Some(unsafe { Reach::on_device(pointer, memory.bytes(), lock.clone(), keeper) }))
+        // SAFETY: `pointer` is the processor's address of the bytes, and `keep_alive` is that of the stream.
+        Ok(Some(unsafe { Reach::on_device(pointer, memory.bytes(), lock.clone(), keep_alive) }))
     }
 
     /// Whether some bytes belong to both.

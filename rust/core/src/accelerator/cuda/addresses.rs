@@ -16,11 +16,11 @@ use super::errors::check;
 use super::memory::{access, location};
 use crate::Result;
 use crate::accelerator::driver::Address;
+use crate::accelerator::driver::va_space::{self, MAPPING, RELEASING, RESERVING, UNMAPPING, VaSpace};
 use crate::accelerator::memory::OutOfMemory;
-use crate::accelerator::reservations::{self, MAPPING, RELEASING, RESERVING, Reservations, UNMAPPING};
 
 impl CudaDevice {
-    fn books(&self) -> MutexGuard<'_, Reservations> {
+    fn books(&self) -> MutexGuard<'_, VaSpace> {
         self.reservations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -56,20 +56,20 @@ impl CudaDevice {
 
     pub(super) fn reserve_addresses(&self, bytes: usize, granularity: usize) -> Result<Address> {
         if bytes == 0 || !bytes.is_multiple_of(granularity) {
-            return Err(reservations::not_whole(bytes, granularity));
+            return Err(va_space::err_misaligned(bytes, granularity));
         }
         let mut address = 0;
         let _bound = self.bind(RESERVING)?;
         // SAFETY: the pointer is valid.
         let reserved = unsafe { api::cuMemAddressReserve(&raw mut address, bytes, granularity, 0, 0) };
         self.memory(RESERVING, bytes, reserved)?;
-        self.books().add(Address(address), bytes, ());
+        self.books().reserve(Address(address), bytes, ());
         Ok(Address(address))
     }
 
-    pub(super) fn release_addresses(&self, address: Address, bytes: usize) -> Result<()> {
-        if self.books().remove(address, bytes).is_none() {
-            return Err(reservations::not_unused(self.named(), address, bytes));
+    pub(super) fn free_addresses(&self, address: Address, bytes: usize) -> Result<()> {
+        if self.books().free(address, bytes).is_none() {
+            return Err(va_space::err_not_reserved(self.named(), address, bytes));
         }
         // SAFETY: the addresses were reserved, and none of them has memory.
         self.call(RELEASING, || unsafe { api::cuMemAddressFree(address.0, bytes) })
@@ -88,15 +88,15 @@ impl CudaDevice {
         // The addresses are on the books before they have memory, so that no other call takes them meanwhile.
         let is_taken = {
             let mut books = self.books();
-            let is_free = is_whole && books.are_free(address, bytes);
-            is_free.then(|| books.give(address, bytes)).is_some()
+            let is_free = is_whole && books.is_unmapped(address, bytes);
+            is_free.then(|| books.map(address, bytes)).is_some()
         };
         if !is_taken {
-            return Err(reservations::not_free(self.named(), address, bytes, granularity));
+            return Err(va_space::err_not_unmapped(self.named(), address, bytes, granularity));
         }
         let given = self.give_memory(address, bytes, peers);
         if given.is_err() {
-            self.books().take(address, bytes);
+            self.books().unmap(address, bytes);
         }
         given
     }
@@ -130,18 +130,18 @@ impl CudaDevice {
     /// # Safety
     /// As for [`Driver::unmap`](crate::accelerator::driver::Driver::unmap).
     pub(super) unsafe fn unmap(&self, address: Address, bytes: usize) -> Result<()> {
-        if !self.books().is_piece(address, bytes) {
-            return Err(reservations::not_a_piece(self.named(), address, bytes));
+        if !self.books().is_mapping(address, bytes) {
+            return Err(va_space::err_not_mapped(self.named(), address, bytes));
         }
         // SAFETY: the addresses have memory, and the caller vouches that nobody uses it.
         self.call(UNMAPPING, || unsafe { api::cuMemUnmap(address.0, bytes) })?;
-        self.books().take(address, bytes);
+        self.books().unmap(address, bytes);
         Ok(())
     }
 
     /// Lets another device reach all that has memory now.
     pub(super) fn let_reach_addresses(&self, peer: &CudaDevice) -> CUresult {
-        let pieces: Vec<_> = self.books().pieces().collect();
+        let pieces: Vec<_> = self.books().mappings().collect();
         let set = |(address, bytes)| set_access(address, bytes, &[access(peer)]);
         let mut results = pieces.into_iter().map(set);
         results.find(|result| check(*result).is_err()).unwrap_or(CUresult::CUDA_SUCCESS)

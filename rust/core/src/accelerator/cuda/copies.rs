@@ -8,9 +8,9 @@ use cudarc::driver::sys::{CUresult, CUstream};
 use super::api;
 use super::device::CudaDevice;
 use super::errors::{Code, check};
-use super::started::Started;
+use super::runtime::CudaRuntime;
 use crate::Result;
-use crate::accelerator::driver::{Address, Copy, Fill, Place};
+use crate::accelerator::driver::{Address, Copy, CopyEndpoint, Fill};
 
 pub(super) const COPY: &str = "a copy";
 pub(super) const FILL: &str = "a fill";
@@ -21,10 +21,10 @@ fn pointer(address: Address) -> *mut c_void {
 
 /// Whether both ends of a copy are on one device.
 pub(super) fn stays_on_its_device(copy: &Copy) -> bool {
-    matches!((copy.to, copy.from), (Place::Device(there, _), Place::Device(here, _)) if there == here)
+    matches!((copy.to, copy.from), (CopyEndpoint::Device(there, _), CopyEndpoint::Device(here, _)) if there == here)
 }
 
-impl Started {
+impl CudaRuntime {
     /// Queues a copy on a stream, whose context is current.
     ///
     /// # Safety
@@ -34,17 +34,19 @@ impl Started {
         // SAFETY: as the caller vouches.
         Ok(unsafe {
             match (to, from) {
-                (Place::Device(_, to), Place::Host(from)) => {
+                (CopyEndpoint::Device(_, to), CopyEndpoint::Host(from)) => {
                     api::cuMemcpyHtoDAsync_v2(to.0, pointer(from), bytes, on)
                 }
-                (Place::Host(to), Place::Device(_, from)) => {
+                (CopyEndpoint::Host(to), CopyEndpoint::Device(_, from)) => {
                     api::cuMemcpyDtoHAsync_v2(pointer(to), from.0, bytes, on)
                 }
-                (Place::Host(to), Place::Host(from)) => api::cuMemcpyAsync(to.0, from.0, bytes, on),
-                (Place::Device(there, to), Place::Device(here, from)) if there == here => {
+                (CopyEndpoint::Host(to), CopyEndpoint::Host(from)) => {
+                    api::cuMemcpyAsync(to.0, from.0, bytes, on)
+                }
+                (CopyEndpoint::Device(there, to), CopyEndpoint::Device(here, from)) if there == here => {
                     api::cuMemcpyDtoDAsync_v2(to.0, from.0, bytes, on)
                 }
-                (Place::Device(there, to), Place::Device(here, from)) => {
+                (CopyEndpoint::Device(there, to), CopyEndpoint::Device(here, from)) => {
                     let (there, here) = (self.device(there)?, self.device(here)?);
                     introduce(here, there)?;
                     let (to_context, from_context) = (there.context(COPY)?, here.context(COPY)?);

@@ -20,7 +20,7 @@ pub(super) fn count() -> Result<u32, DriverStatus> {
 
 /// Like [`count`], but `None` where the library would have to be loaded, NVML asked or the driver started; 0 where the
 /// driver can't be used.
-pub(super) fn count_at_once() -> Option<u32> {
+pub(super) fn device_count_if_known() -> Option<u32> {
     match probe::looked_already()? {
         DriverStatus::Found { .. } if probe::start_is_known() => Some(count_by_starting().unwrap_or(0)),
         DriverStatus::Found { .. } => None,
@@ -65,7 +65,7 @@ fn some(count: Option<u32>) -> Result<u32, DriverStatus> {
 }
 
 /// What `CUDA_VISIBLE_DEVICES` says now, if the driver read something else of it when this process started it.
-pub(super) fn changed_too_late() -> Option<String> {
+pub(super) fn stale_env_warning() -> Option<String> {
     let at_start = probe::variable_at_start()?;
     let now = visible::variable();
     let shown = |value: &Option<_>| value.as_ref().map_or("not set".to_owned(), |text| format!("{text:?}"));

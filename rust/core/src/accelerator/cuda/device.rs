@@ -13,7 +13,7 @@ use super::gates::Gates;
 use super::pooled_event::SpareEvents;
 use crate::accelerator::Device;
 use crate::accelerator::driver::DeviceIndex;
-use crate::accelerator::reservations::Reservations;
+use crate::accelerator::driver::va_space::VaSpace;
 use crate::{Error, Result};
 
 /// A device of the driver, from its start on.
@@ -24,7 +24,7 @@ pub(super) struct CudaDevice {
     context: OnceBox<Context>,
     /// The failure after which the context is of no use.
     first_failure: OnceBox<Failure>,
-    pub(super) reservations: Mutex<Reservations>,
+    pub(super) reservations: Mutex<VaSpace>,
     /// The devices that reach its memory.
     peers: Mutex<BTreeSet<DeviceIndex>>,
     pub(super) spare_events: Arc<SpareEvents>,

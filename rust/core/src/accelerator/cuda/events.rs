@@ -44,7 +44,7 @@ pub(super) enum Marked {
 
 impl Event {
     pub(super) fn pointer(&self) -> CUevent {
-        ptr::with_exposed_provenance_mut(self.handle.native as usize)
+        ptr::with_exposed_provenance_mut(self.handle.raw as usize)
     }
 
     /// Locked while the event is recorded or asked, so that both are of one record.
@@ -71,7 +71,7 @@ impl Events {
     }
 
     fn add(&self, index: DeviceIndex, event: CUevent, options: EventOptions, marked: Marked) -> EventHandle {
-        let handle = EventHandle { device: index, native: event.expose_provenance() as u64 };
+        let handle = EventHandle { device: index, raw: event.expose_provenance() as u64 };
         let state = EventState { marked, record: self.next_record(), is_awaited: false };
         self.table().insert(handle, Arc::new(Event { handle, options, state: Mutex::new(state) }));
         handle
@@ -85,7 +85,7 @@ impl Events {
     pub(super) fn find(&self, handle: EventHandle, operation: &'static str) -> Result<Arc<Event>> {
         self.table().get(&handle).cloned().ok_or_else(|| Error::Argument {
             name: operation,
-            given: format!("an event with the handle {:#x}", handle.native),
+            given: format!("an event with the handle {:#x}", handle.raw),
             allowed: "an event that was made and not let go".to_owned(),
         })
     }

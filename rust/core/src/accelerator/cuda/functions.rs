@@ -15,11 +15,11 @@ use super::runs::Runs;
 use super::stream::{Failure, Stream};
 use crate::Error;
 use crate::accelerator::Device;
-use crate::accelerator::driver::Work;
+use crate::accelerator::driver::HostFn;
 
 /// A function that is queued, or recorded in a graph.
 pub(super) struct Function {
-    pub(super) work: Work,
+    pub(super) work: HostFn,
     pub(super) device: Device,
     pub(super) told_by: ToldBy,
     /// Where the stream waits until it has returned, if the driver's thread does not.

@@ -12,7 +12,7 @@ use super::device::CudaDevice;
 use super::pooled_event::PooledEvent;
 use super::runs::{self, Begins, Runs};
 use super::stream::Stream;
-use crate::accelerator::driver::{DeviceIndex, ExecutableHandle, GraphHandle, Keeper};
+use crate::accelerator::driver::{DeviceIndex, GraphExecHandle, GraphHandle, KeepAlive};
 use crate::{Error, Result};
 
 const REPLAY: &str = "Graph.replay";
@@ -26,7 +26,7 @@ pub(super) struct Graph {
 
 /// What the work of a graph reaches: kept by the graph, by all that is made ready of it, and by replays.
 pub(super) struct Contents {
-    pub(super) _keep: Vec<Keeper>,
+    pub(super) _keep_alive: Vec<KeepAlive>,
     /// For the functions of this program in it; none where there are no such.
     pub(super) runs: Option<Arc<Runs>>,
 }
@@ -59,7 +59,7 @@ impl Executable {
         };
         let begins =
             Arc::new(Begins { runs: runs.clone(), told_by: (Arc::downgrade(stream), stream.next()) });
-        let keep: Keeper = Arc::new((begins.clone(), self.contents.clone()));
+        let keep: KeepAlive = Arc::new((begins.clone(), self.contents.clone()));
         // The driver has the work of one replay follow that of the one before, but not what announces it.
         let mut last = runs.last();
         if let Some(last) = &*last {
@@ -113,7 +113,7 @@ impl Graphs {
         locked(&self.graphs).get(&handle.0).cloned().ok_or_else(|| unknown(operation))
     }
 
-    pub(super) fn executable(&self, handle: ExecutableHandle) -> Result<Arc<Executable>> {
+    pub(super) fn executable(&self, handle: GraphExecHandle) -> Result<Arc<Executable>> {
         locked(&self.executables).get(&handle.0).cloned().ok_or_else(|| unknown(REPLAY))
     }
 
@@ -121,11 +121,11 @@ impl Graphs {
         locked(&self.graphs).remove(&handle.0)
     }
 
-    pub(super) fn take_executable(&self, handle: ExecutableHandle) -> Option<Arc<Executable>> {
+    pub(super) fn take_executable(&self, handle: GraphExecHandle) -> Option<Arc<Executable>> {
         locked(&self.executables).remove(&handle.0)
     }
 
-    pub(super) fn instantiate(&self, device: &CudaDevice, graph: &Graph) -> Result<ExecutableHandle> {
+    pub(super) fn instantiate(&self, device: &CudaDevice, graph: &Graph) -> Result<GraphExecHandle> {
         let mut executable = ptr::null_mut();
         // SAFETY: the pointer is valid and the graph alive.
         let make = || unsafe { api::cuGraphInstantiateWithFlags(&raw mut executable, graph.pointer(), 0) };
@@ -137,7 +137,7 @@ impl Graphs {
         };
         let number = self.next();
         locked(&self.executables).insert(number, Arc::new(executable));
-        Ok(ExecutableHandle(number))
+        Ok(GraphExecHandle(number))
     }
 }
 

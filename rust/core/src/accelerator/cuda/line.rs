@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::pooled_event::PooledEvent;
-use crate::accelerator::driver::Keeper;
+use crate::accelerator::driver::KeepAlive;
 
 /// What is known of a stream's order. Places are numbers that rise.
 #[derive(Default)]
@@ -13,7 +13,7 @@ pub(super) struct Line {
     /// Events by the places that they mark, in order.
     marks: VecDeque<(u64, PooledEvent)>,
     /// What queued work reaches, by a place behind the work.
-    kept: VecDeque<(u64, Keeper)>,
+    kept: VecDeque<(u64, KeepAlive)>,
 }
 
 impl Line {
@@ -36,7 +36,7 @@ impl Line {
     }
 
     /// Keeps something until a place is reached that is marked already.
-    pub(super) fn keep(&mut self, place: u64, keeper: Keeper) {
+    pub(super) fn keep(&mut self, place: u64, keeper: KeepAlive) {
         self.kept.push_back((place, keeper));
     }
 
@@ -67,7 +67,7 @@ impl Line {
     }
 
     /// What need not be kept any longer.
-    pub(super) fn take_over(&mut self) -> Vec<Keeper> {
+    pub(super) fn take_over(&mut self) -> Vec<KeepAlive> {
         let over = self.kept.iter().take_while(|(place, _)| *place <= self.reached).count();
         self.kept.drain(..over).map(|(_, keeper)| keeper).collect()
     }

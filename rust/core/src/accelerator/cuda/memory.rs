@@ -88,8 +88,8 @@ impl CudaDevice {
     }
 
     /// # Safety
-    /// As for [`Driver::release_pinned`](crate::accelerator::driver::Driver::release_pinned).
-    pub(super) unsafe fn release_pinned(&self, address: Address) -> Result<()> {
+    /// As for [`Driver::free_pinned`](crate::accelerator::driver::Driver::free_pinned).
+    pub(super) unsafe fn free_pinned(&self, address: Address) -> Result<()> {
         let pointer = ptr::with_exposed_provenance_mut(address.0 as usize);
         // SAFETY: the caller vouches for the memory.
         self.call("giving pinned memory back", || unsafe { api::cuMemFreeHost(pointer) })

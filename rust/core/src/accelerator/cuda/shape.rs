@@ -13,7 +13,7 @@ use super::device::CudaDevice;
 use super::functions::{self, Function};
 use super::graphs::Graph;
 use crate::Result;
-use crate::accelerator::driver::GraphShape;
+use crate::accelerator::driver::GraphDump;
 
 const OPERATION: &str = "Graph.debug_dump";
 
@@ -25,7 +25,7 @@ const HOST: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST as u32;
 const GRAPH: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH as u32;
 const EMPTY: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY as u32;
 
-pub(super) fn shape(device: &CudaDevice, graph: &Graph) -> Result<GraphShape> {
+pub(super) fn shape(device: &CudaDevice, graph: &Graph) -> Result<GraphDump> {
     let _bound = device.bind(OPERATION)?;
     let nodes = nodes(device, graph)?;
     let places: HashMap<CUgraphNode, usize> = nodes.iter().copied().zip(0..).collect();
@@ -36,7 +36,7 @@ pub(super) fn shape(device: &CudaDevice, graph: &Graph) -> Result<GraphShape> {
     edges.sort_unstable();
     edges.dedup();
     let nodes: Result<Vec<_>> = nodes.into_iter().map(|node| description(device, node)).collect();
-    Ok(GraphShape { nodes: nodes?, edges: without_implied(edges) })
+    Ok(GraphDump { nodes: nodes?, edges: without_implied(edges) })
 }
 
 /// How many nodes a graph has.

@@ -11,7 +11,7 @@ use super::device::CudaDevice;
 use super::errors::{Code, check};
 use super::line::Line;
 use super::pooled_event::PooledEvent;
-use crate::accelerator::driver::{Keeper, StreamHandle};
+use crate::accelerator::driver::{KeepAlive, StreamHandle};
 use crate::base::catch::drop_catching_panic;
 use crate::{Error, Result};
 
@@ -49,7 +49,7 @@ impl Failure {
 
 /// What the driver calls a stream.
 pub(super) fn pointer(handle: StreamHandle) -> CUstream {
-    ptr::with_exposed_provenance_mut(handle.native as usize)
+    ptr::with_exposed_provenance_mut(handle.raw as usize)
 }
 
 impl Stream {
@@ -90,7 +90,7 @@ impl Stream {
     }
 
     /// Keeps something until all that is queued has been done.
-    pub(super) fn keep(&self, device: &CudaDevice, operation: &'static str, keeper: Keeper) -> Result<()> {
+    pub(super) fn keep(&self, device: &CudaDevice, operation: &'static str, keeper: KeepAlive) -> Result<()> {
         let marked = device.bind(operation).and_then(|_bound| {
             let mut line = self.line();
             let event = PooledEvent::recorded(device, operation, self.pointer())?;

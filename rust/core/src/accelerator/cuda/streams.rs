@@ -61,7 +61,7 @@ impl Streams {
         }
         Err(Error::Argument {
             name: operation,
-            given: format!("a stream with the handle {:#x}", handle.native),
+            given: format!("a stream with the handle {:#x}", handle.raw),
             allowed: "a stream that was made or adopted, and not let go".to_owned(),
         })
     }
@@ -93,8 +93,8 @@ impl Streams {
         // SAFETY: the pointer is valid.
         let create = || unsafe { api::cuStreamCreateWithPriority(&raw mut stream, flags, priority) };
         device.call(operation, create)?;
-        let native = stream.expose_provenance() as u64;
-        let handle = StreamHandle { device: device.index, native };
+        let raw = stream.expose_provenance() as u64;
+        let handle = StreamHandle { device: device.index, raw };
         Ok(self.add(&mut self.table(), handle, false))
     }
 
@@ -109,10 +109,10 @@ impl Streams {
     }
 
     /// A stream of another library.
-    pub(super) fn adopt(&self, device: &CudaDevice, native: u64) -> Result<StreamHandle> {
-        let native = if native == LEGACY { DEFAULT } else { native };
-        let handle = StreamHandle { device: device.index, native };
-        match native {
+    pub(super) fn adopt(&self, device: &CudaDevice, raw: u64) -> Result<StreamHandle> {
+        let raw = if raw == LEGACY { DEFAULT } else { raw };
+        let handle = StreamHandle { device: device.index, raw };
+        match raw {
             DEFAULT => {}
             // Another thread that marks a place there, or has memory wait for it, would name another stream.
             PER_THREAD => {
@@ -122,12 +122,12 @@ impl Streams {
                     allowed: "a stream that is the same on every thread".to_owned(),
                 });
             }
-            _ if !may_be_pointer(native) => return Err(no_stream_of(device, native)),
+            _ if !may_be_pointer(raw) => return Err(no_stream_of(device, raw)),
             _ => check_context(device, handle)?,
         }
         let mut table = self.table();
         if !table.by_handle.contains_key(&handle) {
-            self.add(&mut table, handle, native != DEFAULT);
+            self.add(&mut table, handle, raw != DEFAULT);
         }
         Ok(handle)
     }
@@ -145,21 +145,21 @@ impl Streams {
 
 /// Whether a device has had the stream from the start.
 pub(super) fn is_default(handle: StreamHandle) -> bool {
-    handle.native == DEFAULT
+    handle.raw == DEFAULT
 }
 
 /// Whether a handle can be the address of a stream. The driver dereferences handles, so what cannot be one is refused
 /// before it is passed on.
-fn may_be_pointer(native: u64) -> bool {
+fn may_be_pointer(raw: u64) -> bool {
     /// Processes map nothing below this address.
     const FIRST: u64 = 4096;
-    native >= FIRST && native.is_multiple_of(align_of::<*const ()>() as u64) && i64::try_from(native).is_ok()
+    raw >= FIRST && raw.is_multiple_of(align_of::<*const ()>() as u64) && i64::try_from(raw).is_ok()
 }
 
-fn no_stream_of(device: &CudaDevice, native: u64) -> Error {
+fn no_stream_of(device: &CudaDevice, raw: u64) -> Error {
     Error::Argument {
         name: EXTERNAL,
-        given: format!("{native:#x}, which is none, or of another device or context"),
+        given: format!("{raw:#x}, which is none, or of another device or context"),
         allowed: format!("a stream of the primary context of {}", device.named()),
     }
 }
@@ -175,7 +175,7 @@ fn check_context(device: &CudaDevice, handle: StreamHandle) -> Result<()> {
     };
     match asked {
         Ok(()) if Context::of(found) == context => Ok(()),
-        Ok(()) | Err(Code::INVALID_HANDLE) => Err(no_stream_of(device, handle.native)),
+        Ok(()) | Err(Code::INVALID_HANDLE) => Err(no_stream_of(device, handle.raw)),
         Err(code) => Err(device.error(EXTERNAL, code)),
     }
 }
@@ -192,7 +192,7 @@ pub(super) fn priority_range(device: &CudaDevice) -> Result<PriorityRange> {
 const ENDED: u64 = 0;
 
 /// The number of the capture that a stream takes part in.
-pub(super) fn capture_of(
+pub(super) fn capture_id(
     device: &CudaDevice,
     handle: StreamHandle,
     operation: &'static str,

@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use super::device::CudaDevice;
 use super::events::Marked;
-use super::started::Started;
-use super::streams::capture_of;
+use super::runtime::CudaRuntime;
+use super::streams::capture_id;
 use crate::Result;
 use crate::accelerator::Backoff;
-use crate::accelerator::driver::{Awaited, DeviceIndex, EventHandle, Goal, StreamHandle, WaitPolicy};
+use crate::accelerator::driver::{DeviceIndex, EventHandle, StreamHandle, SyncPoint, WaitPolicy, WaitTarget};
 
 const QUERY_STREAM: &str = "Stream.query";
 const WAIT_STREAM: &str = "Stream.synchronize";
@@ -39,18 +39,18 @@ impl Superseded {
     }
 }
 
-impl Started {
-    pub(super) fn is_done(&self, awaited: Awaited) -> Result<bool> {
-        match awaited {
-            Awaited::Stream(handle) => self.is_stream_done(handle),
-            Awaited::Event(handle) => self.is_event_done(handle),
-            Awaited::Device(index) => self.is_device_done(index),
+impl CudaRuntime {
+    pub(super) fn is_done(&self, target: WaitTarget) -> Result<bool> {
+        match target {
+            WaitTarget::Stream(handle) => self.is_stream_done(handle),
+            WaitTarget::Event(handle) => self.is_event_done(handle),
+            WaitTarget::Device(index) => self.is_device_done(index),
         }
     }
 
     fn is_stream_done(&self, handle: StreamHandle) -> Result<bool> {
         let (stream, device) = (self.streams.find(handle, QUERY_STREAM)?, self.device(handle.device)?);
-        self.refuse_to_wait_for(device, handle, QUERY_STREAM)?;
+        self.check_stream_sync(device, handle, QUERY_STREAM)?;
         let is_done = stream.is_idle(device, QUERY_STREAM)?;
         stream.tell(stream.queued())?;
         Ok(is_done)
@@ -60,7 +60,7 @@ impl Started {
         let (event, device) = (self.events.find(handle, QUERY_EVENT)?, self.device(handle.device)?);
         let (is_done, marked) = {
             let state = event.state();
-            self.refuse_to_wait_in_capture(state.marked, QUERY_EVENT)?;
+            self.check_event_sync(state.marked, QUERY_EVENT)?;
             let is_done = state.marked == Marked::Nothing || event.is_ready(device, QUERY_EVENT)?;
             (is_done, state.marked)
         };
@@ -72,7 +72,7 @@ impl Started {
 
     fn is_device_done(&self, index: DeviceIndex) -> Result<bool> {
         let device = self.device(index)?;
-        self.captures.refuse_waiting(WAIT_DEVICE)?;
+        self.captures().check_sync_allowed(WAIT_DEVICE)?;
         if !device.is_used() {
             return Ok(true);
         }
@@ -83,7 +83,7 @@ impl Started {
                 stream.is_drained()
             } else {
                 // One that captures has nothing queued.
-                capture_of(device, stream.handle, WAIT_DEVICE)?.is_some()
+                capture_id(device, stream.handle, WAIT_DEVICE)?.is_some()
                     || stream.is_idle(device, WAIT_DEVICE)?
             };
         }
@@ -104,27 +104,27 @@ impl Started {
         }
     }
 
-    pub(super) fn goal(&self, awaited: Awaited) -> Result<Goal> {
-        let places = match awaited {
-            Awaited::Stream(handle) => {
+    pub(super) fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
+        let points = match target {
+            WaitTarget::Stream(handle) => {
                 let (stream, device) = (self.streams.find(handle, WAIT_STREAM)?, self.device(handle.device)?);
-                self.refuse_to_wait_for(device, handle, WAIT_STREAM)?;
+                self.check_stream_sync(device, handle, WAIT_STREAM)?;
                 vec![(stream.number, stream.mark(device, WAIT_STREAM)?)]
             }
-            Awaited::Event(handle) => self.places_of_event(handle)?,
-            Awaited::Device(index) => self.places_of_device(index)?,
+            WaitTarget::Event(handle) => self.places_of_event(handle)?,
+            WaitTarget::Device(index) => self.places_of_device(index)?,
         };
-        Ok(Goal { awaited, places })
+        Ok(SyncPoint { target, points })
     }
 
     /// The number of a wait for all that the device does, or places in its streams.
     fn places_of_device(&self, index: DeviceIndex) -> Result<Vec<(u64, u64)>> {
         let device = self.device(index)?;
-        self.captures.refuse_waiting(WAIT_DEVICE)?;
+        self.captures().check_sync_allowed(WAIT_DEVICE)?;
         if !device.is_used() {
             return Ok(Vec::new());
         }
-        if !self.captures.any() {
+        if self.captures().len() == 0 {
             return Ok(vec![(WHOLE, self.whole(index)?.begin(device.context(WAIT_DEVICE)?))]);
         }
         // The driver refuses to wait for a device while any of its streams captures. What other libraries have queued
@@ -133,7 +133,7 @@ impl Started {
         for (stream, is_gone) in self.streams.of_device(index) {
             if is_gone {
                 places.push((stream.number, stream.marked()));
-            } else if capture_of(device, stream.handle, WAIT_DEVICE)?.is_none() {
+            } else if capture_id(device, stream.handle, WAIT_DEVICE)?.is_none() {
                 places.push((stream.number, stream.mark(device, WAIT_DEVICE)?));
             }
         }
@@ -144,9 +144,9 @@ impl Started {
     fn places_of_event(&self, handle: EventHandle) -> Result<Vec<(u64, u64)>> {
         let event = self.events.find(handle, WAIT_EVENT)?;
         let mut state = event.state();
-        self.refuse_to_wait_in_capture(state.marked, WAIT_EVENT)?;
+        self.check_event_sync(state.marked, WAIT_EVENT)?;
         state.is_awaited = state.marked != Marked::Nothing;
-        let record = (handle.native, state.record);
+        let record = (handle.raw, state.record);
         Ok(match state.marked {
             Marked::InStream { stream, place } => vec![record, (stream, place)],
             Marked::Elsewhere => vec![record],
@@ -154,11 +154,11 @@ impl Started {
         })
     }
 
-    pub(super) fn wait(&self, goal: &Goal, policy: WaitPolicy) -> Result<bool> {
-        match (goal.awaited, goal.places.as_slice()) {
+    pub(super) fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
+        match (sync_point.target, sync_point.points.as_slice()) {
             (_, []) => Ok(true),
-            (Awaited::Device(index), places) => self.wait_for_device(index, places, policy),
-            (Awaited::Stream(handle), [(stream, place), ..]) => {
+            (WaitTarget::Device(index), places) => self.wait_for_device(index, places, policy),
+            (WaitTarget::Stream(handle), [(stream, place), ..]) => {
                 let device = self.device(handle.device)?;
                 if !ask_again(policy, || self.is_reached(device, WAIT_STREAM, *stream, *place))? {
                     return Ok(false);
@@ -166,7 +166,7 @@ impl Started {
                 self.advance_and_tell(device, WAIT_STREAM, *stream, *place)?;
                 Ok(true)
             }
-            (Awaited::Event(handle), [record, place @ ..]) => {
+            (WaitTarget::Event(handle), [record, place @ ..]) => {
                 let device = self.device(handle.device)?;
                 if !ask_again(policy, || self.is_recorded_done(device, handle, record.1))? {
                     return Ok(false);
@@ -254,25 +254,23 @@ impl Started {
         first.map_or(Ok(()), |(_, stream)| stream.tell(u64::MAX))
     }
 
-    /// Fails where a stream records instead of running, which ends its capture.
-    fn refuse_to_wait_for(
+    /// Fails where a stream records instead of running, which invalidates its capture.
+    fn check_stream_sync(
         &self,
         device: &CudaDevice,
         handle: StreamHandle,
         operation: &'static str,
     ) -> Result<()> {
-        let reason = "the stream captures, so nothing runs that could be waited for";
-        match capture_of(device, handle, operation)? {
-            Some(number) => Err(self.captures.break_off(number, operation, reason)),
+        match capture_id(device, handle, operation)? {
+            Some(id) => Err(self.captures().refuse_stream_sync(id, operation)),
             None => Ok(()),
         }
     }
 
-    /// Fails for a mark that is never reached, which ends the capture that it is in.
-    fn refuse_to_wait_in_capture(&self, marked: Marked, operation: &'static str) -> Result<()> {
-        let reason = "the event was recorded in a capture, so it is never reached";
+    /// Fails for an event of a capture, which it invalidates.
+    fn check_event_sync(&self, marked: Marked, operation: &'static str) -> Result<()> {
         match marked {
-            Marked::InCapture(number) => Err(self.captures.break_off(number, operation, reason)),
+            Marked::InCapture(id) => Err(self.captures().refuse_event_sync(id, operation)),
             _ => Ok(()),
         }
     }

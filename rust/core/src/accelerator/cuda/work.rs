@@ -6,19 +6,19 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUresult, CUstream, CUstreamCaptureMode};
 
 use super::api;
-use super::captures::refused;
 use super::copies::{COPY, FILL, stays_on_its_device};
 use super::errors::{Code, check};
 use super::events::{Event, EventState, Marked};
 use super::functions::{self, Function, ToldBy};
 use super::gates::Gate;
 use super::graphs::{self, Contents};
-use super::started::Started;
+use super::runtime::CudaRuntime;
 use super::stream::{Alone, Stream};
-use super::streams::{capture_of, is_default};
+use super::streams::{capture_id, is_default};
 use crate::Result;
+use crate::accelerator::driver::capture::{self, refused};
 use crate::accelerator::driver::{
-    CaptureMode, Copy, EventHandle, ExecutableHandle, Fill, GraphHandle, Keeper, StreamHandle, Work,
+    CaptureMode, Copy, EventHandle, Fill, GraphExecHandle, GraphHandle, HostFn, KeepAlive, StreamHandle,
 };
 
 const LAUNCH: &str = "Stream.launch";
@@ -27,11 +27,11 @@ const WAIT_EVENT: &str = "Stream.wait_event";
 const BEGIN: &str = "Graph.capture_begin";
 const END: &str = "Graph.capture_end";
 
-impl Started {
+impl CudaRuntime {
     /// The capture into which work on a stream is recorded. Fails where it can't be repeated any more.
     fn open_capture(&self, handle: StreamHandle, operation: &'static str) -> Result<Option<u64>> {
-        let capture = capture_of(self.device(handle.device)?, handle, operation)?;
-        capture.map_or(Ok(()), |number| self.captures.check(number, operation))?;
+        let capture = capture_id(self.device(handle.device)?, handle, operation)?;
+        capture.map_or(Ok(()), |number| self.captures().check_valid(number, operation))?;
         Ok(capture)
     }
 
@@ -42,7 +42,7 @@ impl Started {
         stream: &Stream,
         capture: Option<u64>,
         operation: &'static str,
-        keep: Keeper,
+        keep_alive: Option<KeepAlive>,
         act: impl FnOnce(CUstream, Alone<'_>) -> Result<CUresult>,
     ) -> Result<()> {
         let device = self.device(stream.handle.device)?;
@@ -50,12 +50,13 @@ impl Started {
             let _bound = device.bind(operation)?;
             device.check(operation, act(stream.pointer(), stream.alone())?)?;
         }
-        match capture {
-            Some(number) => {
-                self.captures.keep(number, keep);
+        match (capture, keep_alive) {
+            (_, None) => Ok(()),
+            (Some(number), Some(keep_alive)) => {
+                self.capture_table.keep(number, keep_alive);
                 Ok(())
             }
-            None => stream.keep(device, operation, keep),
+            (None, Some(keep_alive)) => stream.keep(device, operation, keep_alive),
         }
     }
 
@@ -75,7 +76,7 @@ impl Started {
             // SAFETY: as the caller vouches; the keeper stays until the copy has been done.
             unsafe { self.queue_copy(&copy, on) }
         };
-        self.queue(&stream, capture, COPY, copy.keep.clone(), act)
+        self.queue(&stream, capture, COPY, copy.keep_alive.clone(), act)
     }
 
     /// # Safety
@@ -88,15 +89,15 @@ impl Started {
         }
         // SAFETY: as the caller vouches; the keeper stays until the fill has been done.
         let act = |on, _alone: Alone<'_>| Ok(unsafe { self.queue_fill(&fill, on) });
-        self.queue(&stream, capture, FILL, fill.keep.clone(), act)
+        self.queue(&stream, capture, FILL, fill.keep_alive.clone(), act)
     }
 
-    pub(super) fn launch(&self, handle: StreamHandle, work: Work) -> Result<()> {
+    pub(super) fn launch(&self, handle: StreamHandle, work: HostFn) -> Result<()> {
         let (stream, device) = (self.streams.find(handle, LAUNCH)?, self.device(handle.device)?);
         let capture = self.open_capture(handle, LAUNCH)?;
         let (told_by, gate) = match capture {
             // A gate would have to be closed again before each replay.
-            Some(number) => (ToldBy::Replay(self.captures.runs(number)), None),
+            Some(number) => (ToldBy::Replay(self.capture_table.runs(number)), None),
             None => {
                 let _bound = device.bind(LAUNCH)?;
                 let gate = Gate::taken(device, LAUNCH, stream.pointer())?;
@@ -116,7 +117,7 @@ impl Started {
             }
             Ok(held_back)
         };
-        self.queue(&stream, capture, LAUNCH, function.clone(), act)
+        self.queue(&stream, capture, LAUNCH, Some(function.clone()), act)
     }
 
     pub(super) fn record_event(&self, event: EventHandle, handle: StreamHandle) -> Result<()> {
@@ -151,7 +152,7 @@ impl Started {
         Ok(())
     }
 
-    pub(super) fn release_event(&self, handle: EventHandle) {
+    pub(super) fn destroy_event(&self, handle: EventHandle) {
         let Some(event) = self.events.remove(handle) else { return };
         {
             let mut state = event.state();
@@ -179,68 +180,44 @@ impl Started {
         stream.call(device, WAIT_EVENT, |on| unsafe { api::cuStreamWaitEvent(on, event.pointer(), 0) })
     }
 
-    /// Fails where the driver would end a capture if a stream waited.
+    /// Fails where the driver would invalidate a capture if a stream waited.
     fn check_may_wait(&self, handle: StreamHandle, marked: Marked) -> Result<()> {
         let own = self.open_capture(handle, WAIT_EVENT)?;
-        let break_off = |capture, reason| Err(self.captures.break_off(capture, WAIT_EVENT, reason));
-        match (own, marked) {
-            (_, Marked::InCapture(other)) if !self.captures.is_underway(other) => {
-                Err(refused(WAIT_EVENT, "the event was recorded in a capture, which is over"))
-            }
-            (Some(own), Marked::InCapture(other)) if own != other => {
-                let reason = "the event was recorded in another capture";
-                let _ = self.captures.break_off(other, WAIT_EVENT, reason);
-                break_off(own, reason)
-            }
-            (None, Marked::InCapture(other)) if is_default(handle) => {
-                break_off(other, "a default stream can't take part in a capture")
-            }
-            (Some(own), Marked::InStream { .. } | Marked::Elsewhere) => {
-                break_off(own, "the event was recorded outside of the capture")
-            }
-            _ => Ok(()),
-        }
+        let recorded_in = match marked {
+            Marked::InCapture(id) => Some(id),
+            Marked::Nothing | Marked::InStream { .. } | Marked::Elsewhere => None,
+        };
+        self.captures().check_wait(own, is_default(handle), recorded_in, WAIT_EVENT)
     }
 
     pub(super) fn begin_capture(&self, handle: StreamHandle, mode: CaptureMode) -> Result<()> {
         let (stream, device) = (self.streams.find(handle, BEGIN)?, self.device(handle.device)?);
-        if is_default(handle) {
-            return Err(refused(BEGIN, "a default stream can't be captured"));
-        }
-        if capture_of(device, handle, BEGIN)?.is_some() {
-            return Err(refused(BEGIN, "the stream takes part in a capture already"));
-        }
-        let native = match mode {
+        capture::check_begin(is_default(handle), capture_id(device, handle, BEGIN)?, BEGIN)?;
+        let raw = match mode {
             CaptureMode::Global => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL,
             CaptureMode::ThreadLocal => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
             CaptureMode::Relaxed => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
         };
         // SAFETY: the stream is alive.
-        stream.call(device, BEGIN, |on| unsafe { api::cuStreamBeginCapture_v2(on, native) })?;
-        if let Some(number) = capture_of(device, handle, BEGIN)? {
-            self.captures.begin(number, handle, mode);
+        stream.call(device, BEGIN, |on| unsafe { api::cuStreamBeginCapture_v2(on, raw) })?;
+        if let Some(number) = capture_id(device, handle, BEGIN)? {
+            self.capture_table.begin(number, handle, mode);
         }
         Ok(())
     }
 
     pub(super) fn end_capture(&self, handle: StreamHandle) -> Result<GraphHandle> {
         let (stream, device) = (self.streams.find(handle, END)?, self.device(handle.device)?);
-        let begun = self.captures.begun_on(handle);
-        match begun {
-            Some(number) if matches!(capture_of(device, handle, END), Ok(Some(_))) => {
-                self.captures.refuse_to_end(number, END)?;
-            }
-            Some(_) => {}
-            None => {
-                let number = capture_of(device, handle, END)?
-                    .ok_or_else(|| refused(END, "no capture has begun on the stream"))?;
-                if self.captures.is_underway(number) {
-                    return Err(refused(END, "a capture ends on the stream on which it began"));
-                }
-            }
+        // The driver does not report the id of a capture that an error has ended.
+        let current = capture_id(device, handle, END);
+        let id = self.captures().check_end(handle, || current.clone(), END)?;
+        if matches!(current, Ok(Some(_))) {
+            self.captures().check_end_thread(id, END)?;
         }
-        // Whatever the driver says, it is over.
-        let mut capture = begun.and_then(|number| self.captures.end(number));
+        // Whatever the driver answers, it is over.
+        let ended = self.captures().end(id);
+        let (mut work, invalidated_by) =
+            ended.map_or((None, None), |ended| (Some(ended.content), ended.invalidated_by));
         let mut graph = ptr::null_mut();
         let ended = {
             let _bound = device.bind(END)?;
@@ -248,19 +225,18 @@ impl Started {
             check(unsafe { api::cuStreamEndCapture(stream.pointer(), &raw mut graph) })
         };
         if ended == Err(Code::ILLEGAL_STATE)
-            && let Some(ended) = capture.take()
+            && let Some(work) = work.take()
         {
-            ended.leave();
+            work.leak();
         }
-        let (keep, runs, broken) =
-            capture.map_or_else(Default::default, |capture| (capture.keep, capture.runs, capture.broken));
-        let failed = match (ended, broken) {
-            (_, Some(reason)) => Some(refused(END, format!("the capture can't be repeated: {reason}"))),
+        let (keep_alive, runs) = work.unwrap_or_default().into_parts();
+        let failed = match (ended, invalidated_by) {
+            (_, Some(reason)) => Some(capture::err_invalidated(END, &reason)),
             (Err(code), None) => Some(device.error(END, code)),
             (Ok(()), None) => None,
         };
         match failed {
-            None => Ok(self.graphs.add(handle.device, graph, Contents { _keep: keep, runs })),
+            None => Ok(self.graphs.add(handle.device, graph, Contents { _keep_alive: keep_alive, runs })),
             Some(error) => {
                 if !graph.is_null() {
                     graphs::destroy(device, graph);
@@ -270,11 +246,11 @@ impl Started {
         }
     }
 
-    pub(super) fn replay(&self, executable: ExecutableHandle, handle: StreamHandle) -> Result<()> {
+    pub(super) fn replay(&self, executable: GraphExecHandle, handle: StreamHandle) -> Result<()> {
         const REPLAY: &str = "Graph.replay";
         let executable = self.graphs.executable(executable)?;
         let (stream, device) = (self.streams.find(handle, REPLAY)?, self.device(handle.device)?);
-        if capture_of(device, handle, REPLAY)?.is_some() {
+        if capture_id(device, handle, REPLAY)?.is_some() {
             return Err(refused(REPLAY, "the stream captures, and no graph can be part of another one"));
         }
         executable.replay(device, &stream)

@@ -9,9 +9,9 @@ use super::device;
 use super::memory::Memory;
 use super::shared::Shared;
 use crate::Result;
+use crate::accelerator::driver::va_space::{self, MAPPING, RELEASING, RESERVING, UNMAPPING};
 use crate::accelerator::driver::{Address, DeviceIndex};
 use crate::accelerator::memory::OutOfMemory;
-use crate::accelerator::reservations::{self, MAPPING, RELEASING, RESERVING, UNMAPPING};
 
 /// As much as devices give memory for at least, so that programs meet here what they meet there.
 const GRANULARITY: usize = 2 << 20;
@@ -54,7 +54,7 @@ impl Drop for Range {
 
 impl Memory {
     fn remove_piece(&mut self, address: Address, bytes: usize) {
-        if self.reservations.take(address, bytes) {
+        if self.reservations.unmap(address, bytes) {
             self.unreserve(bytes);
         }
     }
@@ -90,31 +90,26 @@ impl Shared {
     pub(super) fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
         self.lock()?.device(device, RESERVING)?;
         if !is_whole(bytes) {
-            return Err(reservations::not_whole(bytes, GRANULARITY));
+            return Err(va_space::err_misaligned(bytes, GRANULARITY));
         }
         let out_of_memory = || OutOfMemory::error(device::named(device), bytes);
         // Without the lock, as the system may take its time.
         let range = Range::new(bytes).ok_or_else(out_of_memory)?;
         let address = Address(range.start as u64);
-        self.lock()?.device(device, RESERVING)?.memory.reservations.add(address, bytes, range);
+        self.lock()?.device(device, RESERVING)?.memory.reservations.reserve(address, bytes, range);
         Ok(address)
     }
 
-    pub(super) fn release_addresses(
-        &self,
-        device: DeviceIndex,
-        address: Address,
-        bytes: usize,
-    ) -> Result<()> {
+    pub(super) fn free_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
         let (released, lost) = {
             let mut state = self.lock()?;
             let lost = state.check_not_lost(device, RELEASING);
             let memory = state.devices.get_mut(usize::from(device)).map(|device| &mut device.memory);
-            let released = memory.and_then(|memory| memory.reservations.remove(address, bytes));
+            let released = memory.and_then(|memory| memory.reservations.free(address, bytes));
             (released, lost)
         };
         if released.is_none() {
-            return Err(reservations::not_unused(device::named(device), address, bytes));
+            return Err(va_space::err_not_reserved(device::named(device), address, bytes));
         }
         lost
     }
@@ -125,13 +120,13 @@ impl Shared {
             let mut state = self.lock()?;
             let memory = &mut state.device(device, MAPPING)?.memory;
             let is_whole = is_whole(bytes) && address.0.is_multiple_of(GRANULARITY as u64);
-            if !is_whole || !memory.reservations.are_free(address, bytes) {
-                return Err(reservations::not_free(device::named(device), address, bytes, GRANULARITY));
+            if !is_whole || !memory.reservations.is_unmapped(address, bytes) {
+                return Err(va_space::err_not_unmapped(device::named(device), address, bytes, GRANULARITY));
             }
             if state.faults.allocation_fails() || !state.device(device, MAPPING)?.memory.reserve(bytes) {
                 return Err(out_of_memory());
             }
-            state.device(device, MAPPING)?.memory.reservations.give(address, bytes);
+            state.device(device, MAPPING)?.memory.reservations.map(address, bytes);
         }
         // Without the lock: the addresses are on the books, so no other call takes them.
         if give_pages(address, bytes) {
@@ -149,8 +144,8 @@ impl Shared {
             let mut state = self.lock()?;
             let lost = state.check_not_lost(device, UNMAPPING);
             let memory = state.devices.get_mut(usize::from(device)).map(|device| &mut device.memory);
-            if !memory.is_some_and(|memory| memory.reservations.is_piece(address, bytes)) {
-                return Err(reservations::not_a_piece(device::named(device), address, bytes));
+            if !memory.is_some_and(|memory| memory.reservations.is_mapping(address, bytes)) {
+                return Err(va_space::err_not_mapped(device::named(device), address, bytes));
             }
             lost
         };

@@ -5,13 +5,13 @@ use std::ptr;
 use super::device;
 use super::stream::Mark;
 use crate::accelerator::Device;
-use crate::accelerator::driver::{Address, Copy, DeviceIndex, Fill, Place, Work};
+use crate::accelerator::driver::{Address, Copy, CopyEndpoint, DeviceIndex, Fill, HostFn};
 use crate::accelerator::memory::{Access, ByteRange};
 
 /// Work: what takes time, what may fail, and what graphs repeat.
 #[derive(Clone)]
 pub(super) enum Task {
-    Launch(Work),
+    Launch(HostFn),
     Copy(Copy),
     Fill(Fill),
 }
@@ -67,7 +67,7 @@ impl Task {
     pub(super) fn operation(&self, on: DeviceIndex) -> String {
         match self {
             Task::Launch(work) => work.name.to_string(),
-            Task::Copy(copy) => format!("copy from {} to {}", copy.from.name(), copy.to.name()),
+            Task::Copy(copy) => format!("copy from {} to {}", name(copy.from), name(copy.to)),
             Task::Fill(_) => format!("fill on {}", device::named(on)),
         }
     }
@@ -77,7 +77,7 @@ impl Task {
         match self {
             Task::Launch(work) => format!("launch {}", work.name),
             Task::Copy(Copy { to, from, bytes, .. }) => {
-                format!("copy {bytes} bytes from {} to {}", from.name(), to.name())
+                format!("copy {bytes} bytes from {} to {}", name(*from), name(*to))
             }
             Task::Fill(fill) => format!("fill {} bytes with {}", fill.bytes, fill.value),
         }
@@ -102,23 +102,9 @@ impl Task {
     }
 }
 
-impl Place {
-    fn address(&self) -> Address {
-        match self {
-            Place::Device(_, address) | Place::Host(address) => *address,
-        }
-    }
-
-    fn device(&self) -> Option<DeviceIndex> {
-        match self {
-            Place::Device(device, _) => Some(*device),
-            Place::Host(_) => None,
-        }
-    }
-
-    fn name(&self) -> Device {
-        self.device().map_or(Device::CPU, device::named)
-    }
+/// Returns the device of an endpoint as messages name it.
+fn name(endpoint: CopyEndpoint) -> Device {
+    endpoint.device().map_or(Device::CPU, device::named)
 }
 
 fn pointer(address: Address) -> *mut u8 {
@@ -134,10 +120,10 @@ mod tests {
         let mut bytes = [1u8, 2, 3, 4];
         let base = bytes.as_mut_ptr().expose_provenance() as u64;
         let copy = Copy {
-            to: Place::Host(Address(base + 1)),
-            from: Place::Host(Address(base)),
+            to: CopyEndpoint::Host(Address(base + 1)),
+            from: CopyEndpoint::Host(Address(base)),
             bytes: 3,
-            keep: std::sync::Arc::new(()),
+            keep_alive: None,
         };
         assert_eq!(Task::Copy(copy).run(), Ok(()));
         assert_eq!(bytes, [1, 1, 2, 3]);

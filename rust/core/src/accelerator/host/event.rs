@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use super::capture::CaptureId;
 use super::command::Step;
 use super::device;
 use super::shared::Shared;
 use super::state::State;
 use super::stream::Mark;
+use crate::accelerator::driver::capture::CaptureId;
 use crate::accelerator::driver::{DeviceIndex, EventHandle, EventOptions, StreamHandle};
 use crate::{Error, Result};
 
@@ -32,10 +32,10 @@ impl State {
     /// The event of a handle, if that is one that a program has and the device is not lost.
     pub(super) fn event(&mut self, handle: EventHandle, operation: &'static str) -> Result<&mut Event> {
         self.check_not_lost(handle.device, operation)?;
-        self.events.get_mut(&handle.native).filter(|event| event.device == handle.device).ok_or_else(|| {
+        self.events.get_mut(&handle.raw).filter(|event| event.device == handle.device).ok_or_else(|| {
             Error::Argument {
                 name: operation,
-                given: format!("the number {}", handle.native),
+                given: format!("the number {}", handle.raw),
                 allowed: format!("an event of {} that was not released", device::named(handle.device)),
             }
         })
@@ -56,15 +56,15 @@ impl Shared {
     pub(super) fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle> {
         let mut state = self.lock_leaving_waste()?;
         state.device(device, "Event")?;
-        let native = state.number();
+        let raw = state.number();
         let event = Event { device, timing: options.timing, marked: Marked::Nothing, reached: None };
-        state.events.insert(native, event);
-        Ok(EventHandle { device, native })
+        state.events.insert(raw, event);
+        Ok(EventHandle { device, raw })
     }
 
-    pub(super) fn release_event(&self, handle: EventHandle) {
+    pub(super) fn destroy_event(&self, handle: EventHandle) {
         if let Ok(mut state) = self.lock() {
-            state.events.remove(&handle.native);
+            state.events.remove(&handle.raw);
         }
     }
 
@@ -82,15 +82,15 @@ impl Shared {
         }
         let marked = match capture {
             Some(capture) => {
-                let nodes = state.capture(capture, OPERATION)?.tail_of(stream.native);
+                let nodes = state.captures.open(capture, OPERATION)?.tail_of(stream.raw);
                 Marked::InCapture(capture, nodes)
             }
-            None => Marked::InStream(state.push(stream.native, Step::Reach(event.native), None, None)),
+            None => Marked::InStream(state.push(stream.raw, Step::Reach(event.raw), None, None)),
         };
         let event = state.event(event, OPERATION)?;
         event.marked = marked;
         event.reached = None;
-        state.settle(stream.native);
+        state.settle(stream.raw);
         Ok(())
     }
 
@@ -102,16 +102,13 @@ impl Shared {
         match (marked, capture) {
             (Marked::Nothing, _) => Ok(()),
             (Marked::InStream(mark), None) => {
-                state.push(stream.native, Step::Await(mark), None, None);
-                state.settle(stream.native);
+                state.push(stream.raw, Step::Await(mark), None, None);
+                state.settle(stream.raw);
                 Ok(())
             }
-            (Marked::InStream(_), Some(capture)) => {
-                let reason = "a stream that captures can't wait for an event from outside of the capture";
-                Err(state.break_capture(capture, OPERATION, reason))
-            }
+            (Marked::InStream(_), own @ Some(_)) => state.captures.check_wait(own, false, None, OPERATION),
             (Marked::InCapture(capture, nodes), _) => {
-                state.join_capture(capture, stream.native, nodes, OPERATION)
+                state.join_capture(capture, stream.raw, nodes, OPERATION)
             }
         }
     }

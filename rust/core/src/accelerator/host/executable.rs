@@ -10,7 +10,7 @@ use super::state::State;
 use super::stream::{Kind, Mark, StreamId};
 use super::worker;
 use crate::Result;
-use crate::accelerator::driver::{ExecutableHandle, GraphHandle, StreamHandle};
+use crate::accelerator::driver::{GraphExecHandle, GraphHandle, StreamHandle};
 
 pub(super) struct Executable {
     plan: Arc<Plan>,
@@ -68,7 +68,7 @@ impl State {
 }
 
 impl Shared {
-    pub(super) fn instantiate(&self, handle: GraphHandle) -> Result<ExecutableHandle> {
+    pub(super) fn instantiate(&self, handle: GraphHandle) -> Result<GraphExecHandle> {
         let mut state = self.lock()?;
         let nodes = state.graphs.get(&handle.0).cloned();
         let nodes = nodes.ok_or_else(|| unknown("Graph.instantiate", handle.0, "a graph"))?;
@@ -76,13 +76,13 @@ impl Shared {
         let others = lanes.kinds.iter().skip(1);
         let streams =
             others.map(|(device, priority)| state.add_stream(*device, *priority, Kind::Lane)).collect();
-        let native = state.number();
+        let raw = state.number();
         let plan = Arc::new(Plan { nodes, lanes, streams });
-        state.executables.insert(native, Executable { plan, last: None });
-        Ok(ExecutableHandle(native))
+        state.executables.insert(raw, Executable { plan, last: None });
+        Ok(GraphExecHandle(raw))
     }
 
-    pub(super) fn replay(self: &Arc<Self>, handle: ExecutableHandle, stream: StreamHandle) -> Result<()> {
+    pub(super) fn replay(self: &Arc<Self>, handle: GraphExecHandle, stream: StreamHandle) -> Result<()> {
         let mut state = self.lock()?;
         let capture = state.stream(stream, REPLAY)?.capture;
         let executable = state.executables.get(&handle.0).map(|found| (found.plan.clone(), found.last));
@@ -93,10 +93,10 @@ impl Shared {
             }
         }
         if let Some(capture) = capture {
-            state.capture(capture, REPLAY)?.add_graph(stream.native, &plan.nodes);
+            state.captures.open(capture, REPLAY)?.add_graph(stream.raw, &plan.nodes);
             return Ok(());
         }
-        let home = stream.native;
+        let home = stream.raw;
         for stream in plan.streams.iter().chain([&home]) {
             worker::ensure(self, &mut state, *stream)?;
         }
@@ -110,10 +110,10 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn release_executable(&self, handle: ExecutableHandle) {
+    pub(super) fn destroy_graph_exec(&self, handle: GraphExecHandle) {
         let Ok(mut state) = self.lock() else { return };
         if let Some(executable) = state.executables.remove(&handle.0) {
-            executable.plan.streams.iter().for_each(|stream| state.release_stream(*stream));
+            executable.plan.streams.iter().for_each(|stream| state.destroy_stream(*stream));
             state.waste.add(executable);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::command::Task;
 use super::shared::Shared;
-use crate::accelerator::driver::{DeviceIndex, GraphHandle, GraphShape};
+use crate::accelerator::driver::{DeviceIndex, GraphDump, GraphHandle};
 use crate::{Error, Result};
 
 /// Work of a graph. Nodes stand in an order in which they could run.
@@ -25,19 +25,19 @@ pub(super) fn unknown(operation: &'static str, number: u64, what: &str) -> Error
 }
 
 impl Shared {
-    pub(super) fn shape(&self, handle: GraphHandle) -> Result<GraphShape> {
+    pub(super) fn shape(&self, handle: GraphHandle) -> Result<GraphDump> {
         let graph = self.lock()?.graphs.get(&handle.0).cloned();
         let graph = graph.ok_or_else(|| unknown("the shape of a Graph", handle.0, "a graph"))?;
         let edges = |(place, node): (usize, &Node)| {
             node.after.iter().map(|before| (*before, place)).collect::<Vec<_>>()
         };
-        Ok(GraphShape {
+        Ok(GraphDump {
             nodes: graph.iter().map(|node| node.task.description()).collect(),
             edges: graph.iter().enumerate().flat_map(edges).collect(),
         })
     }
 
-    pub(super) fn release_graph(&self, handle: GraphHandle) {
+    pub(super) fn destroy_graph(&self, handle: GraphHandle) {
         let Ok(mut state) = self.lock() else { return };
         if let Some(graph) = state.graphs.remove(&handle.0) {
             state.waste.add(graph);

@@ -52,10 +52,10 @@ pub(super) fn cut(nodes: &[Node]) -> Lanes {
 mod tests {
     use super::super::command::Task;
     use super::*;
-    use crate::accelerator::Work;
+    use crate::accelerator::HostFn;
 
     fn node(device: DeviceIndex, after: &[usize]) -> Node {
-        let task = Task::Launch(Work::new("nothing", || Ok(())));
+        let task = Task::Launch(HostFn::new("nothing", || Ok(())));
         Node { task, device, priority: 0, after: after.to_vec() }
     }
 

@@ -4,7 +4,7 @@ use std::alloc::{self, Layout};
 use std::collections::HashMap;
 use std::ptr;
 
-use super::super::reservations::Reservations;
+use super::super::driver::va_space::VaSpace;
 use super::addresses::Range;
 use super::device;
 use super::shared::Shared;
@@ -27,12 +27,12 @@ pub(super) struct Memory {
     /// Bytes by address.
     blocks: HashMap<u64, usize>,
     /// A block is no part of any.
-    pub(super) reservations: Reservations<Range>,
+    pub(super) reservations: VaSpace<Range>,
 }
 
 impl Memory {
     pub(super) fn of(total: u64) -> Self {
-        Memory { total, used: 0, blocks: HashMap::new(), reservations: Reservations::default() }
+        Memory { total, used: 0, blocks: HashMap::new(), reservations: VaSpace::default() }
     }
 
     pub(super) fn total(&self) -> u64 {
@@ -167,7 +167,7 @@ impl Shared {
 
     /// # Safety
     /// As for [`release_memory`](Shared::release_memory).
-    pub(super) unsafe fn release_pinned(&self, address: Address, bytes: usize) -> Result<()> {
+    pub(super) unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
         {
             let mut state = self.lock()?;
             if !state.pinned.remove(address, bytes) {

@@ -25,6 +25,7 @@ mod graph;
 mod lanes;
 mod memory;
 mod options;
+mod runtime;
 mod schedule;
 mod shared;
 mod state;

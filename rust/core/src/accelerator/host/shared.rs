@@ -11,13 +11,18 @@ use crate::{Error, Result};
 
 pub(super) struct Shared {
     state: Mutex<State>,
+    device_count: u32,
     /// The fork generation of the process in which the threads run.
     generation: u32,
 }
 
 impl Shared {
     pub(super) fn new(options: &HostOptions) -> Self {
-        Shared { state: Mutex::new(State::new(options)), generation: fork::generation() }
+        Shared {
+            device_count: options.devices,
+            state: Mutex::new(State::new(options)),
+            generation: fork::generation(),
+        }
     }
 
     /// The only way to the state. Fails in a forked child, where the lock may be held by a thread that the
@@ -32,6 +37,11 @@ impl Shared {
     pub(super) fn lock_leaving_waste(&self) -> Result<MutexGuard<'_, State>> {
         self.check_process()?;
         Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the number of devices.
+    pub(super) fn device_count(&self) -> u32 {
+        self.device_count
     }
 
     fn check_process(&self) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::capture::{Capture, CaptureId};
+use super::capture::Recording;
 use super::device::DeviceState;
 use super::event::Event;
 use super::executable::Executable;
@@ -14,12 +14,13 @@ use super::options::HostOptions;
 use super::stream::{Kind, PRIORITIES, Stream, StreamId};
 use super::waste::Waste;
 use crate::accelerator::driver::DeviceIndex;
+use crate::accelerator::driver::capture::Captures;
 
 pub(super) struct State {
     pub(super) devices: Vec<DeviceState>,
     pub(super) streams: BTreeMap<StreamId, Stream>,
     pub(super) events: HashMap<u64, Event>,
-    pub(super) captures: BTreeMap<CaptureId, Capture>,
+    pub(super) captures: Captures<Recording>,
     pub(super) graphs: HashMap<u64, Arc<[Node]>>,
     pub(super) executables: HashMap<u64, Executable>,
     pub(super) pinned: Memory,
@@ -38,7 +39,7 @@ impl State {
             devices: (0..options.devices).map(|_| DeviceState::new(options.memory)).collect(),
             streams: BTreeMap::new(),
             events: HashMap::new(),
-            captures: BTreeMap::new(),
+            captures: Captures::default(),
             graphs: HashMap::new(),
             executables: HashMap::new(),
             pinned: Memory::of(u64::MAX),
@@ -63,7 +64,7 @@ impl State {
 
     /// Nobody has handles any more: what is queued still runs, and everything goes once it has.
     pub(super) fn close(&mut self) {
-        let captures = std::mem::take(&mut self.captures);
+        let captures = self.captures.take_all();
         let graphs = std::mem::take(&mut self.graphs);
         let executables = std::mem::take(&mut self.executables);
         self.waste.add((captures, graphs, executables));

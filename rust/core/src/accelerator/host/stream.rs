@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::capture::CaptureId;
 use super::command::{Command, Step, Task};
 use super::device;
 use super::failure::Failure;
 use super::shared::Shared;
 use super::state::State;
 use super::{capture, worker};
+use crate::accelerator::driver::capture::CaptureId;
 use crate::accelerator::driver::{DeviceIndex, PriorityRange, StreamHandle};
 use crate::base::parker::Parker;
 use crate::{Error, Result};
@@ -151,11 +151,11 @@ impl State {
     pub(super) fn stream(&mut self, handle: StreamHandle, operation: &'static str) -> Result<&mut Stream> {
         self.check_not_lost(handle.device, operation)?;
         self.streams
-            .get_mut(&handle.native)
+            .get_mut(&handle.raw)
             .filter(|stream| stream.device == handle.device && stream.kind != Kind::Lane && !stream.released)
             .ok_or_else(|| Error::Argument {
                 name: operation,
-                given: format!("the number {}", handle.native),
+                given: format!("the number {}", handle.raw),
                 allowed: format!("a stream of {} that was not released", device::named(handle.device)),
             })
     }
@@ -197,11 +197,12 @@ impl State {
     }
 
     /// Lets a stream go once nothing is queued on it any more.
-    pub(super) fn release_stream(&mut self, id: StreamId) {
+    pub(super) fn destroy_stream(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         stream.released = true;
+        let handle = StreamHandle { device: stream.device, raw: id };
         if let Some(capture) = stream.capture.take() {
-            self.capture_lost_stream(capture, id);
+            self.on_stream_destroyed(capture, handle);
         }
         self.settle(id);
     }
@@ -213,9 +214,8 @@ impl Shared {
         state.device(device, "the default stream")?;
         let found =
             state.streams.iter().find(|(_, stream)| stream.device == device && stream.kind == Kind::Default);
-        let native = found.map(|(id, _)| *id);
-        native
-            .map(|native| StreamHandle { device, native })
+        let raw = found.map(|(id, _)| *id);
+        raw.map(|raw| StreamHandle { device, raw })
             .ok_or_else(|| Error::DeviceIndex { given: device::named(device).to_string() })
     }
 
@@ -229,11 +229,11 @@ impl Shared {
                 allowed: format!("{} to {}", PRIORITIES.greatest, PRIORITIES.least),
             });
         }
-        Ok(StreamHandle { device, native: state.add_stream(device, priority, Kind::Made) })
+        Ok(StreamHandle { device, raw: state.add_stream(device, priority, Kind::Made) })
     }
 
-    pub(super) fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
-        let handle = StreamHandle { device, native };
+    pub(super) fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
+        let handle = StreamHandle { device, raw };
         let mut state = self.lock()?;
         state.device(device, "an external stream")?;
         state.stream(handle, "an external stream")?;
@@ -242,9 +242,9 @@ impl Shared {
 
     pub(super) fn release(&self, handle: StreamHandle) {
         let Ok(mut state) = self.lock() else { return };
-        let made = state.streams.get(&handle.native).is_some_and(|stream| stream.kind == Kind::Made);
+        let made = state.streams.get(&handle.raw).is_some_and(|stream| stream.kind == Kind::Made);
         if made {
-            state.release_stream(handle.native);
+            state.destroy_stream(handle.raw);
         }
     }
 
@@ -263,11 +263,11 @@ impl Shared {
         }
         if let Some(capture) = capture {
             let node = capture::NewNode { task, device: handle.device, priority };
-            return state.record_task(capture, handle.native, node, operation);
+            return state.record_task(capture, handle.raw, node, operation);
         }
-        worker::ensure(self, &mut state, handle.native)?;
-        state.push(handle.native, Step::Do(task), None, None);
-        state.settle(handle.native);
+        worker::ensure(self, &mut state, handle.raw)?;
+        state.push(handle.raw, Step::Do(task), None, None);
+        state.settle(handle.raw);
         Ok(())
     }
 }

@@ -9,11 +9,11 @@ use super::state::State;
 use super::stream::{Mark, Waiter};
 use crate::Result;
 use crate::accelerator::Backoff;
-use crate::accelerator::driver::{Awaited, DeviceIndex, EventHandle, Goal, WaitPolicy};
+use crate::accelerator::driver::{DeviceIndex, EventHandle, SyncPoint, WaitPolicy, WaitTarget};
 use crate::base::parker::Parker;
 
 /// What is awaited, as of when it was asked for.
-struct Places {
+struct WaitPoints {
     operation: &'static str,
     device: DeviceIndex,
     marks: Vec<Mark>,
@@ -26,60 +26,48 @@ enum Asks {
     Waits,
 }
 
-fn operation(awaited: Awaited, asks: Asks) -> &'static str {
-    match (awaited, asks) {
-        (Awaited::Stream(_), Asks::Now) => "Stream.query",
-        (Awaited::Stream(_), Asks::Waits) => "Stream.synchronize",
-        (Awaited::Event(_), Asks::Now) => "Event.query",
-        (Awaited::Event(_), Asks::Waits) => "Event.synchronize",
-        (Awaited::Device(_), _) => "accelerator.synchronize",
-    }
-}
-
-fn device(awaited: Awaited) -> DeviceIndex {
-    match awaited {
-        Awaited::Stream(stream) => stream.device,
-        Awaited::Event(event) => event.device,
-        Awaited::Device(device) => device,
+fn operation(target: WaitTarget, asks: Asks) -> &'static str {
+    match (target, asks) {
+        (WaitTarget::Stream(_), Asks::Now) => "Stream.query",
+        (WaitTarget::Stream(_), Asks::Waits) => "Stream.synchronize",
+        (WaitTarget::Event(_), Asks::Now) => "Event.query",
+        (WaitTarget::Event(_), Asks::Waits) => "Event.synchronize",
+        (WaitTarget::Device(_), _) => "accelerator.synchronize",
     }
 }
 
 impl State {
     /// Fails where nobody may wait now, which ends the capture that forbids it.
-    fn check_may_wait(&mut self, awaited: Awaited, operation: &'static str) -> Result<()> {
-        self.check_not_lost(device(awaited), operation)?;
-        match awaited {
-            Awaited::Stream(handle) => {
-                match self.streams.get(&handle.native).and_then(|stream| stream.capture) {
+    fn check_may_wait(&mut self, target: WaitTarget, operation: &'static str) -> Result<()> {
+        self.check_not_lost(target.device(), operation)?;
+        match target {
+            WaitTarget::Stream(handle) => {
+                match self.streams.get(&handle.raw).and_then(|stream| stream.capture) {
                     None => Ok(()),
-                    Some(capture) => {
-                        let reason = "the stream captures, so nothing runs that could be waited for";
-                        Err(self.break_capture(capture, operation, reason))
-                    }
+                    Some(capture) => Err(self.captures.refuse_stream_sync(capture, operation)),
                 }
             }
             // What it marked when the goal was fixed was in a stream, whatever it marks by now.
-            Awaited::Event(_) => Ok(()),
-            Awaited::Device(_) => self.refuse_in_capture(operation),
+            WaitTarget::Event(_) => Ok(()),
+            WaitTarget::Device(_) => self.captures.check_sync_allowed(operation),
         }
     }
 
     /// What is queued now.
-    fn places(&mut self, awaited: Awaited, operation: &'static str) -> Result<Places> {
-        let marks = match awaited {
-            Awaited::Stream(handle) => {
+    fn places(&mut self, target: WaitTarget, operation: &'static str) -> Result<WaitPoints> {
+        let marks = match target {
+            WaitTarget::Stream(handle) => {
                 self.stream(handle, operation)?;
-                vec![self.end_of(handle.native)]
+                vec![self.end_of(handle.raw)]
             }
-            Awaited::Event(handle) => match self.event(handle, operation)?.marked.clone() {
+            WaitTarget::Event(handle) => match self.event(handle, operation)?.marked.clone() {
                 Marked::Nothing => Vec::new(),
                 Marked::InStream(mark) => vec![mark],
                 Marked::InCapture(capture, _) => {
-                    let reason = "the event was recorded in a capture, so it is never reached";
-                    return Err(self.break_capture(capture, operation, reason));
+                    return Err(self.captures.refuse_event_sync(capture, operation));
                 }
             },
-            Awaited::Device(index) => {
+            WaitTarget::Device(index) => {
                 // With the streams that are gone and have something to tell.
                 let gone = self.device(index, operation)?.orphans.values().map(|failure| failure.told_by());
                 let gone: Vec<_> = gone.collect();
@@ -88,25 +76,25 @@ impl State {
                 ends.chain(gone).collect()
             }
         };
-        self.check_may_wait(awaited, operation)?;
-        Ok(Places { operation, device: device(awaited), marks })
+        self.check_may_wait(target, operation)?;
+        Ok(WaitPoints { operation, device: target.device(), marks })
     }
 
-    fn is_over(&self, places: &Places) -> Result<bool> {
+    fn is_over(&self, places: &WaitPoints) -> Result<bool> {
         self.check_not_lost(places.device, places.operation)?;
         Ok(places.marks.iter().all(|mark| self.is_reached(*mark)))
     }
 
     /// Fails with what failed and was not told yet.
-    fn tell(&mut self, places: &Places) -> Result<()> {
+    fn tell(&mut self, places: &WaitPoints) -> Result<()> {
         self.take_failure(&places.marks, places.device).map_or(Ok(()), Err)
     }
 }
 
 impl Shared {
-    pub(super) fn is_done(&self, awaited: Awaited) -> Result<bool> {
+    pub(super) fn is_done(&self, target: WaitTarget) -> Result<bool> {
         let mut state = self.lock()?;
-        let places = state.places(awaited, operation(awaited, Asks::Now))?;
+        let places = state.places(target, operation(target, Asks::Now))?;
         let over = state.is_over(&places)?;
         state.tell(&places)?;
         Ok(over)
@@ -115,24 +103,24 @@ impl Shared {
     pub(super) fn is_over(&self, event: EventHandle) -> Result<bool> {
         let state = self.lock_leaving_waste()?;
         state.check_not_lost(event.device, "Event.query")?;
-        Ok(match state.events.get(&event.native).map(|event| &event.marked) {
+        Ok(match state.events.get(&event.raw).map(|event| &event.marked) {
             Some(Marked::InStream(mark)) => state.is_reached(*mark),
             Some(Marked::InCapture(..)) => false,
             Some(Marked::Nothing) | None => true,
         })
     }
 
-    pub(super) fn goal(&self, awaited: Awaited) -> Result<Goal> {
-        let Places { marks, .. } = self.lock()?.places(awaited, operation(awaited, Asks::Waits))?;
-        let places = marks.into_iter().map(|Mark { stream, position }| (stream, position)).collect();
-        Ok(Goal { awaited, places })
+    pub(super) fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
+        let WaitPoints { marks, .. } = self.lock()?.places(target, operation(target, Asks::Waits))?;
+        let points = marks.into_iter().map(|Mark { stream, position }| (stream, position)).collect();
+        Ok(SyncPoint { target, points })
     }
 
-    pub(super) fn wait(&self, goal: &Goal, policy: WaitPolicy) -> Result<bool> {
-        let marks = goal.places.iter().map(|&(stream, position)| Mark { stream, position }).collect();
-        let operation = operation(goal.awaited, Asks::Waits);
-        let places = Places { operation, device: device(goal.awaited), marks };
-        self.lock()?.check_may_wait(goal.awaited, operation)?;
+    pub(super) fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
+        let marks = sync_point.points.iter().map(|&(stream, position)| Mark { stream, position }).collect();
+        let operation = operation(sync_point.target, Asks::Waits);
+        let places = WaitPoints { operation, device: sync_point.target.device(), marks };
+        self.lock()?.check_may_wait(sync_point.target, operation)?;
         let over = if policy.blocking {
             // What can't be represented never comes.
             self.sleep_until_over(&places, Instant::now().checked_add(policy.timeout))?
@@ -143,7 +131,7 @@ impl Shared {
         Ok(over)
     }
 
-    fn ask_until_over(&self, places: &Places, policy: WaitPolicy) -> Result<bool> {
+    fn ask_until_over(&self, places: &WaitPoints, policy: WaitPolicy) -> Result<bool> {
         let mut backoff = Backoff::new(policy.timeout, policy.blocking);
         loop {
             if self.lock()?.is_over(places)? {
@@ -155,7 +143,7 @@ impl Shared {
         }
     }
 
-    fn sleep_until_over(&self, places: &Places, deadline: Option<Instant>) -> Result<bool> {
+    fn sleep_until_over(&self, places: &WaitPoints, deadline: Option<Instant>) -> Result<bool> {
         let parker = Arc::new(Parker::default());
         let mut left = places.marks.as_slice();
         loop {

@@ -111,24 +111,24 @@ fn retires(shared: &Shared, id: StreamId) -> bool {
 mod tests {
     use super::super::options::HostOptions;
     use super::*;
-    use crate::accelerator::driver::{Awaited, StreamHandle, WaitPolicy, Work};
+    use crate::accelerator::driver::{HostFn, StreamHandle, WaitPolicy, WaitTarget};
 
     fn finish(shared: &Shared, stream: StreamHandle) {
         let policy = WaitPolicy { timeout: Duration::from_secs(60), blocking: true };
-        assert_eq!(shared.wait(&shared.goal(Awaited::Stream(stream)).unwrap(), policy), Ok(true));
+        assert_eq!(shared.wait(&shared.sync_point(WaitTarget::Stream(stream)).unwrap(), policy), Ok(true));
     }
 
     #[test]
     fn a_stream_whose_thread_ended_for_want_of_work_gets_another() {
         let shared = Arc::new(Shared::new(&HostOptions::default()));
         let stream = shared.create_stream(0, 0).unwrap();
-        let has_thread = || shared.lock().unwrap().streams[&stream.native].worker.is_some();
+        let has_thread = || shared.lock().unwrap().streams[&stream.raw].worker.is_some();
         let launch =
-            || shared.queue(stream, Task::Launch(Work::new("nothing", || Ok(()))), "a test").unwrap();
+            || shared.queue(stream, Task::Launch(HostFn::new("nothing", || Ok(()))), "a test").unwrap();
         assert!(!has_thread());
         launch();
         finish(&shared, stream);
-        assert!(has_thread() && retires(&shared, stream.native) && !has_thread());
+        assert!(has_thread() && retires(&shared, stream.raw) && !has_thread());
         launch();
         finish(&shared, stream);
         assert!(has_thread());
@@ -140,13 +140,14 @@ mod tests {
         let [stream, other] = [0; 2].map(|device| shared.create_stream(device, 0).unwrap());
         let (open, gate) = std::sync::mpsc::channel::<()>();
         let gate = std::sync::Mutex::new(gate);
-        let work = Work::new("wait", move || gate.lock().unwrap().recv().map_err(|error| error.to_string()));
+        let work =
+            HostFn::new("wait", move || gate.lock().unwrap().recv().map_err(|error| error.to_string()));
         shared.queue(other, Task::Launch(work), "a test").unwrap();
         let event = shared.create_event(0, Default::default()).unwrap();
         shared.record_event(event, other).unwrap();
         shared.wait_event(stream, event).unwrap();
-        shared.queue(stream, Task::Launch(Work::new("nothing", || Ok(()))), "a test").unwrap();
-        assert!(!retires(&shared, stream.native) && !retires(&shared, other.native));
+        shared.queue(stream, Task::Launch(HostFn::new("nothing", || Ok(()))), "a test").unwrap();
+        assert!(!retires(&shared, stream.raw) && !retires(&shared, other.raw));
         open.send(()).unwrap();
         finish(&shared, stream);
     }

@@ -4,12 +4,10 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use once_cell::race::OnceBox;
-
 use super::caching_allocator::AllocatedBlock;
 use super::oom_hooks;
 use crate::accelerator::captures::CapturedPool;
-use crate::accelerator::driver::{Address, DeviceIndex, Fill, Keeper};
+use crate::accelerator::driver::{Address, DeviceIndex, Fill, KeepAlive};
 use crate::accelerator::in_use::Accelerator;
 use crate::accelerator::stream::Stream;
 use crate::accelerator::{Device, Waiting, current};
@@ -66,13 +64,13 @@ impl DeviceBuffer {
     /// The address of the first byte for the CPU, if the CPU accesses memory of the device. No queued work may use the bytes
     /// meanwhile.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
-        let address = self.allocation.home().shares_memory().then(|| self.address().0 as usize)?;
+        let address = self.allocation.home().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
     }
 
     /// Returns whether the CPU accesses memory of the device in place.
     pub fn is_reached_by_processor(&self) -> bool {
-        self.allocation.home().shares_memory()
+        self.allocation.home().is_host_accessible()
     }
 
     /// A part of the bytes.
@@ -100,7 +98,7 @@ impl DeviceBuffer {
     /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the stream
     /// is captured that is the memory itself, because a replay uses it again, unless it is from the pool of the same
     /// capture.
-    pub fn prepare_use(&self, stream: &Stream) -> Result<Keeper> {
+    pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         self.record_stream(stream)?;
         self.allocation.keep_alive_for(stream)
     }
@@ -151,9 +149,9 @@ impl DeviceBuffer {
         if self.bytes() == 0 {
             return Ok(());
         }
-        let keep = self.prepare_use(&stream)?;
-        // SAFETY: the keeper owns the bytes, which are on the device of the stream.
-        unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, keep }) }
+        let keep_alive = self.prepare_use(&stream)?;
+        // SAFETY: the bytes are on the device of the stream, and are freed in its order or owned by the fill.
+        unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, keep_alive }) }
     }
 
     pub(super) fn home(&self) -> &'static Accelerator {
@@ -245,24 +243,18 @@ impl Allocation {
 
     /// What work on a stream that uses it has to own: nothing, because it is released to the driver only after all queued
     /// work. A graph repeats the work that it has captured, and has to own memory that is not from its own pool.
-    fn keep_alive_for(self: &Arc<Self>, stream: &Stream) -> Result<Keeper> {
+    fn keep_alive_for(self: &Arc<Self>, stream: &Stream) -> Result<Option<KeepAlive>> {
         let captured = || -> Result<bool> {
             Ok(stream.is_capturing()?
                 && (self.pool.is_none() || self.accelerator.pool_for(stream)? != self.pool))
         };
         match captured() {
-            Ok(true) => Ok(self.clone()),
+            Ok(true) => Ok(Some(self.clone())),
             // On a lost device the work itself fails, with an error that names it.
-            Ok(false) | Err(Error::DeviceLost { .. }) => Ok(nothing()),
+            Ok(false) | Err(Error::DeviceLost { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
-}
-
-/// Keeps nothing alive.
-fn nothing() -> Keeper {
-    static NOTHING: OnceBox<Keeper> = OnceBox::new();
-    NOTHING.get_or_init(|| Box::new(Arc::new(()))).clone()
 }
 
 impl Drop for Allocation {

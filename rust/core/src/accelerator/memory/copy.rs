@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{DeviceBuffer, PinnedMemory};
 use crate::accelerator::EventOptions;
-use crate::accelerator::driver::{Address, Copy, Keeper, Place};
+use crate::accelerator::driver::{Address, Copy, CopyEndpoint, KeepAlive};
 use crate::accelerator::event::Event;
 use crate::accelerator::stream::Stream;
 use crate::{Error, Result};
@@ -19,7 +19,7 @@ pub struct HostMemory {
 
 #[derive(Clone)]
 enum HostOwner {
-    Kept(Keeper),
+    Kept(Option<KeepAlive>),
     Pinned(PinnedMemory),
 }
 
@@ -27,9 +27,10 @@ impl HostMemory {
     /// `bytes` bytes from `pointer` on.
     ///
     /// # Safety
-    /// They are valid, and nothing else reads what a copy writes or writes what it reads, until `keep` is dropped.
-    pub unsafe fn new(pointer: *const u8, bytes: usize, keep: Keeper) -> Self {
-        HostMemory { address: Address(pointer as u64), bytes, owner: HostOwner::Kept(keep) }
+    /// They are valid, and nothing else reads what a copy writes or writes what it reads, until `keep_alive` is dropped, or
+    /// without one until the work that was queued with them has completed.
+    pub unsafe fn new(pointer: *const u8, bytes: usize, keep_alive: Option<KeepAlive>) -> Self {
+        HostMemory { address: Address(pointer as u64), bytes, owner: HostOwner::Kept(keep_alive) }
     }
 
     pub(super) fn pinned(memory: &PinnedMemory) -> Self {
@@ -60,18 +61,20 @@ impl CopyOperand {
         }
     }
 
-    fn place(&self) -> Place {
+    fn endpoint(&self) -> CopyEndpoint {
         match self {
-            CopyOperand::Device(memory) => Place::Device(memory.device_index(), memory.address()),
-            CopyOperand::Host(memory) => Place::Host(memory.address),
+            CopyOperand::Device(memory) => CopyEndpoint::Device(memory.device_index(), memory.address()),
+            CopyOperand::Host(memory) => CopyEndpoint::Host(memory.address),
         }
     }
 
     /// Prepares the operand for a copy on a stream; the copy owns what this returns.
-    fn prepare_use(&self, stream: &Stream) -> Result<Keeper> {
+    fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         match self {
             CopyOperand::Device(memory) => memory.prepare_use(stream),
-            CopyOperand::Host(HostMemory { owner: HostOwner::Kept(keep), .. }) => Ok(keep.clone()),
+            CopyOperand::Host(HostMemory { owner: HostOwner::Kept(keep_alive), .. }) => {
+                Ok(keep_alive.clone())
+            }
             CopyOperand::Host(HostMemory { owner: HostOwner::Pinned(memory), .. }) => {
                 memory.prepare_use(stream)
             }
@@ -150,17 +153,16 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         _ => None,
     };
     other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
-    if awaited && !home.shares_memory() && [to, from].into_iter().any(CopyOperand::is_pageable) {
+    if awaited && !home.is_host_accessible() && [to, from].into_iter().any(CopyOperand::is_pageable) {
         // A driver may wait within its copy function for such memory, and nothing could interrupt that.
         queued_on.synchronize()?;
     }
-    let copy = Copy {
-        to: to.place(),
-        from: from.place(),
-        bytes: to.bytes(),
-        keep: Arc::new((to.prepare_use(&queued_on)?, from.prepare_use(&queued_on)?)),
+    let keep_alive: Option<KeepAlive> = match (to.prepare_use(&queued_on)?, from.prepare_use(&queued_on)?) {
+        (Some(to), Some(from)) => Some(Arc::new((to, from))),
+        (to, from) => to.or(from),
     };
-    // SAFETY: the keeper owns both operands, or they are not reused before the copy is over.
+    let copy = Copy { to: to.endpoint(), from: from.endpoint(), bytes: to.bytes(), keep_alive };
+    // SAFETY: the copy owns both operands, or they are not reused before it has completed.
     unsafe { queued_on.copy(copy)? };
     if let Some(other) = other {
         let done = Event::new(Some(queued_on.device()), EventOptions::default())?;

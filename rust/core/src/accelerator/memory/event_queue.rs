@@ -97,7 +97,7 @@ impl<T> EventQueue<T> {
         let mut completed = Vec::new();
         for ((stream_device, _), queue) in &mut self.pending {
             while let Some(oldest) = queue.front() {
-                match driver.is_over(oldest.event) {
+                match driver.has_completed(oldest.event) {
                     Ok(true) => {
                         self.free_events.push(oldest.event);
                         completed.extend(queue.pop_front().map(|oldest| oldest.item));
@@ -181,7 +181,7 @@ impl<T> EventQueue<T> {
     /// Returns whether an event has completed. If the driver cannot tell, it has not, because a lost device may still
     /// write; the error is returned by [`take_last_error`](EventQueue::take_last_error).
     pub(super) fn has_completed(&mut self, driver: &DynDriver, event: EventHandle) -> bool {
-        driver.is_over(event).unwrap_or_else(|error| {
+        driver.has_completed(event).unwrap_or_else(|error| {
             self.last_error = Some(error);
             false
         })
@@ -197,7 +197,7 @@ impl<T> EventQueue<T> {
 }
 
 fn check_not_capturing(driver: &DynDriver, stream: StreamHandle) -> Result<()> {
-    match driver.capture_of(stream)? {
+    match driver.capture_id(stream)? {
         None => Ok(()),
         Some(_) => Err(Error::Graph { operation: "an allocation", reason: "the stream captures".to_owned() }),
     }

@@ -55,7 +55,7 @@ pub use trace::{
 pub use tracker::MemoryTracker;
 
 /// The driver that the allocators of this module call.
-type DynDriver = dyn super::driver::Driver;
+type DynDriver = dyn super::driver::DriverRuntime;
 
 /// Allocates memory of one device.
 ///

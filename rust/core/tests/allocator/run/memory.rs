@@ -5,7 +5,7 @@ use std::ops::Range;
 use interlock::Error;
 use interlock::accelerator::driver::DeviceIndex;
 use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer};
-use interlock::accelerator::{PoolId, Stream, Work};
+use interlock::accelerator::{HostFn, PoolId, Stream};
 
 use super::{Run, key};
 use crate::allocator::segment::{KIB, StreamKey};
@@ -173,7 +173,7 @@ impl Run<'_> {
                     wrong.lock().unwrap().extend(look(address, bytes, number).err());
                     Ok(())
                 };
-                owner.launch(Work::new("look", look)).unwrap();
+                owner.launch(HostFn::new("look", look)).unwrap();
             }
             None if live.is_written => assert_eq!(look(address, bytes, number), Ok(())),
             None => {}

@@ -190,7 +190,7 @@ impl Buffer {
             hold_back(&stream, &memory)?;
             stream.handle()
         };
-        let handle = detached(py, in_order).into_python(py)?.native;
+        let handle = detached(py, in_order).into_python(py)?.raw;
         let told = PyDict::new(py);
         told.set_item("shape", (memory.bytes(),))?;
         told.set_item("typestr", "|u1")?;

@@ -81,9 +81,9 @@ pub(super) fn map(ctx: &AllocCtx, map: &PlannedMap) -> Result<bool> {
 }
 
 /// Has the driver release reserved addresses, which no segment contains any more.
-pub(super) fn release_addresses(ctx: &AllocCtx, addresses: Option<Addresses>) {
+pub(super) fn free_addresses(ctx: &AllocCtx, addresses: Option<Addresses>) {
     if let Some(Addresses { start, bytes }) = addresses {
         // SAFETY: the driver reserved them for this device and size, and none has memory.
-        let _ = unsafe { ctx.driver().release_addresses(ctx.device(), start, bytes) };
+        let _ = unsafe { ctx.driver().free_addresses(ctx.device(), start, bytes) };
     }
 }

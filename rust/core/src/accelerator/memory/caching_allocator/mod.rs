@@ -86,7 +86,7 @@ impl AllocCtx {
     }
 
     fn driver(&self) -> &'static DynDriver {
-        &**self.accelerator.driver()
+        &**self.accelerator.runtime()
     }
 
     fn device(&self) -> DeviceIndex {
@@ -150,7 +150,7 @@ impl CachingAllocator {
         for releasable in blocks {
             releasable.release_to_driver(ctx);
             let addresses = self.with_inner(|inner| inner.finish_release(ctx, &releasable));
-            expandable::release_addresses(ctx, addresses);
+            expandable::free_addresses(ctx, addresses);
         }
     }
 

@@ -142,7 +142,7 @@ impl Releasable {
         let Some(map_unit) = self.map_unit else {
             // SAFETY: the driver allocated it for this device and size. The block was detached, so nothing allocates it,
             // and the events of all streams that have used it have completed.
-            let _ = unsafe { ctx.driver().release(ctx.device(), self.address, self.bytes) };
+            let _ = unsafe { ctx.driver().free(ctx.device(), self.address, self.bytes) };
             return;
         };
         for address in (self.address.0..self.address.0 + self.bytes as u64).step_by(map_unit) {

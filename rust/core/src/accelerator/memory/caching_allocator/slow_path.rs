@@ -87,7 +87,7 @@ impl SlowPath<'_> {
         };
         let plan = self.plan_segment(miss, &mut expansion, collect);
         // They were reserved for nothing if another segment grows, or none may.
-        expandable::release_addresses(self.ctx, expansion.and_then(|mut left| left.take_addresses()));
+        expandable::free_addresses(self.ctx, expansion.and_then(|mut left| left.take_addresses()));
         let Some(plan) = plan else { return Ok(None) };
         if plan.throw_on_oom && self.driver_lacks(plan.bytes() as u64) {
             self.abort_segment(&plan, Inner::count_oom_rejection);
@@ -133,7 +133,7 @@ impl SlowPath<'_> {
             });
             self.allocator.release_blocks(self.ctx, releasable);
             if let Some((plan, addresses)) = planned {
-                expandable::release_addresses(self.ctx, addresses);
+                expandable::free_addresses(self.ctx, addresses);
                 return plan;
             }
             collect = false;
@@ -145,7 +145,7 @@ impl SlowPath<'_> {
             count(inner);
             inner.abort_segment(plan)
         });
-        expandable::release_addresses(self.ctx, addresses);
+        expandable::free_addresses(self.ctx, addresses);
     }
 
     /// The address of memory that the driver returns; `None` if it has too little.

@@ -6,7 +6,7 @@ use super::CachingAllocator;
 use super::heap::Segment;
 use super::size_policy::SizePolicy;
 use crate::Result;
-use crate::accelerator::Work;
+use crate::accelerator::HostFn;
 use crate::accelerator::host::{Faults, HostDriver, HostOptions};
 use crate::accelerator::in_use::Accelerator;
 use crate::accelerator::memory::{AllocatorConfig, DeviceBuffer, Statistics};
@@ -24,8 +24,7 @@ impl Rig {
         let faults = Faults::new();
         let options = HostOptions { memory: memory as u64, faults: faults.clone(), ..HostOptions::default() };
         let driver = HostDriver::new(options).unwrap();
-        driver.start().unwrap();
-        let home: &'static Accelerator = Box::leak(Box::new(Accelerator::new(driver)));
+        let home: &'static Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
         home.allocator(0, "a test").unwrap().with_inner(|inner| inner.set_policy(policy));
         Rig { home, faults }
     }
@@ -189,7 +188,7 @@ fn a_segment_does_not_grow_into_pages_that_go_back() {
     let first = rig.allocate(20 * MIB).unwrap();
     let (opens, latch) = mpsc::channel::<()>();
     let latch = Mutex::new(latch);
-    let held = Work::new("held", move || latch.lock().unwrap().recv().or(Ok(())));
+    let held = HostFn::new("held", move || latch.lock().unwrap().recv().or(Ok(())));
     rig.stream().launch(held).unwrap();
     rig.allocator().set_cache_limit(rig.home, Some(0));
     let leaving = first.address().0;

@@ -15,7 +15,7 @@ pub use stats::{DurationStats, PinnedStats};
 use super::config::{AllocatorConfig, ConfigWatch};
 use super::event_queue::EventQueue;
 use super::{DynDriver, HostMemory};
-use crate::accelerator::driver::{Address, Keeper};
+use crate::accelerator::driver::{Address, KeepAlive};
 use crate::accelerator::in_use::Accelerator;
 use crate::accelerator::stream::Stream;
 use crate::accelerator::{current, registry};
@@ -81,12 +81,12 @@ impl PinnedMemory {
 
     /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the stream
     /// is captured that is the memory itself, because a replay uses it again.
-    pub fn prepare_use(&self, stream: &Stream) -> Result<Keeper> {
+    pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         if stream.is_capturing().map_err(|error| error.during("a copy of pinned memory"))? {
-            return Ok(self.0.clone());
+            return Ok(Some(self.0.clone()));
         }
         self.0.record(stream, false)?;
-        Ok(Arc::new(()))
+        Ok(None)
     }
 
     /// Returns whether the byte at `pointer` is in allocated pinned memory of this process.
@@ -237,7 +237,7 @@ impl PinnedCache {
             let start = Instant::now();
             // SAFETY: the driver allocated it for this size, nothing uses it and the pool does not contain it any more. A
             // driver that refuses has nothing to be released.
-            let _ = unsafe { driver.release_pinned(address, bytes) };
+            let _ = unsafe { driver.free_pinned(address, bytes) };
             let took = start.elapsed();
             self.lock().pool.stats_mut().host_free_time.add(took);
         }

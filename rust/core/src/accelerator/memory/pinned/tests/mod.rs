@@ -8,7 +8,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use super::*;
-use crate::accelerator::driver::Work;
+use crate::accelerator::driver::HostFn;
 use crate::accelerator::host::{Faults, HostDriver, HostOptions};
 
 /// An accelerator that is not the one in use, so that a test has it for itself.
@@ -29,8 +29,7 @@ impl Home {
         let faults = Faults::new();
         let options_of_driver = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
         let driver = HostDriver::new(options_of_driver).unwrap();
-        driver.start().unwrap();
-        let home: &Accelerator = Box::leak(Box::new(Accelerator::new(driver)));
+        let home: &Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
         let mut pinned = home.pinned().lock();
         // No configuration of the process comes later.
         pinned.config_number = u64::MAX;
@@ -56,7 +55,7 @@ impl Home {
             assert_eq!(waited, Err(mpsc::RecvTimeoutError::Disconnected), "nobody dropped the latch");
             Ok(())
         };
-        stream.launch(Work::new("wait", wait)).unwrap();
+        stream.launch(HostFn::new("wait", wait)).unwrap();
         Latch(latch)
     }
 

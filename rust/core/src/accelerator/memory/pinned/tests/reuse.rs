@@ -116,7 +116,7 @@ fn who_copies_need_not_keep_the_memory() {
 #[test]
 fn a_graph_keeps_what_it_uses() {
     let home = Home::new();
-    let (stream, driver) = (home.stream(0), home.home.driver());
+    let (stream, driver) = (home.stream(0), home.home.runtime());
     let handle = stream.handle().unwrap();
     let device = DeviceBuffer::on(&stream, 64).unwrap();
     let memory = home.memory(64);
@@ -126,7 +126,7 @@ fn a_graph_keeps_what_it_uses() {
     drop(memory);
     let other = home.memory(64);
     assert!(home.is_held(pointer) && other.pointer() != pointer);
-    driver.release_graph(driver.end_capture(handle).unwrap());
+    driver.destroy_graph(driver.end_capture(handle).unwrap());
     assert!(!home.is_held(pointer));
     assert_eq!(home.memory(64).pointer(), pointer);
 }
@@ -134,7 +134,7 @@ fn a_graph_keeps_what_it_uses() {
 #[test]
 fn a_block_used_before_a_capture_is_free_after_it() {
     let home = Home::new();
-    let (stream, driver) = (home.stream(0), home.home.driver());
+    let (stream, driver) = (home.stream(0), home.home.runtime());
     let handle = stream.handle().unwrap();
     let memory = home.memory(64);
     let pointer = memory.pointer();
@@ -143,7 +143,7 @@ fn a_block_used_before_a_capture_is_free_after_it() {
     drop(memory);
     home.empty();
     assert_eq!(home.taken(), 64);
-    driver.release_graph(driver.end_capture(handle).unwrap());
+    driver.destroy_graph(driver.end_capture(handle).unwrap());
     // Only now it can be marked.
     drop(home.memory(8));
     stream.synchronize().unwrap();
@@ -155,12 +155,12 @@ fn a_block_used_before_a_capture_is_free_after_it() {
 #[test]
 fn what_is_recorded_on_a_stream_that_captures_is_given_to_nobody() {
     let home = Home::new();
-    let (stream, driver) = (home.stream(0), home.home.driver());
+    let (stream, driver) = (home.stream(0), home.home.runtime());
     let handle = stream.handle().unwrap();
     let memory = home.memory(64);
     driver.begin_capture(handle, CaptureMode::Relaxed).unwrap();
     memory.record_stream(&stream).unwrap();
-    driver.release_graph(driver.end_capture(handle).unwrap());
+    driver.destroy_graph(driver.end_capture(handle).unwrap());
     drop(memory);
     home.empty();
     assert_eq!((home.taken(), home.counted().active_requests.current), (64, 1));
@@ -182,7 +182,7 @@ fn threads_share_the_blocks() {
                     memory.prepare_use(&stream).unwrap();
                     let bytes = memory.pointer().as_ptr() as usize;
                     stream
-                        .launch(Work::new("look", move || {
+                        .launch(HostFn::new("look", move || {
                             // SAFETY: nobody gets the block before this is over.
                             let found = unsafe { std::ptr::with_exposed_provenance::<u8>(bytes).read() };
                             if found == value { Ok(()) } else { Err(format!("{found} instead of {value}")) }
