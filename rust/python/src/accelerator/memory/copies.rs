@@ -45,7 +45,7 @@ fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
     let keep = Arc::new(Released::new(view));
     // SAFETY: the view keeps the bytes where they are. That nobody else uses them meanwhile is the program's duty,
     // as it is among NumPy arrays.
-    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, length, keep) }))
+    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, length, Some(keep)) }))
 }
 
 /// Whether a format of the module struct, as buffers tell theirs, has references to objects. Names of fields stand
