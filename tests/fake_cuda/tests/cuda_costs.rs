@@ -133,7 +133,9 @@ fn an_operation_on_a_stream_enters_the_context_of_its_device_once() {
     let copy = || rig.copy(stream, &memory, &source);
     let function = || rig.launch(stream, || {});
     // The first of each creates what the others use again.
-    (fill(Some(memory.clone())), copy(), function());
+    fill(Some(memory.clone()));
+    copy();
+    function();
     for (context, of_context) in [(std::ptr::null_mut(), 3), (foreign_context(0), 1)] {
         rig.finish(stream);
         set_current(context);
