@@ -8,10 +8,11 @@ mod stand_in;
 
 use std::collections::BTreeMap;
 
+use interlock::accelerator::driver::{Fill, KeepAlive};
 use interlock::accelerator::memory::DeviceBuffer;
 use interlock::accelerator::{Stream, use_driver};
 use rig::Rig;
-use stand_in::{calls, device};
+use stand_in::{calls, device, foreign_context, set_current};
 
 /// The functions of the stand-in, one in each line.
 const NAMES: &str = include_str!("../symbols.txt");
@@ -110,4 +111,43 @@ fn a_function_costs_a_gate_besides() {
     let made = counted(|| rig.launch(stream, || {}));
     let functions = ["cuEventRecord", "cuLaunchHostFunc", "cuStreamWaitValue32_v2"];
     assert_eq!(made, BTreeMap::from(functions.map(|name| (name, 1))));
+}
+
+/// How many functions are called while something is done, with those of every call.
+fn calls_of(act: impl FnOnce()) -> u64 {
+    let count = || NAMES.lines().map(calls).sum::<u64>();
+    let before = count();
+    act();
+    count() - before
+}
+
+#[test]
+fn an_operation_on_a_stream_enters_the_context_of_its_device_once() {
+    let rig = Rig { driver: stand_in::started() };
+    let (stream, memory, source) = (rig.stream(0), rig.memory(0, 64), rig.memory(0, 64));
+    let fill = |keep_alive: Option<KeepAlive>| {
+        let fill = Fill { address: memory.address, bytes: 64, value: 1, keep_alive };
+        // SAFETY: the memory outlives the stream's work.
+        unsafe { rig.driver.fill(stream, fill) }.unwrap();
+    };
+    let copy = || rig.copy(stream, &memory, &source);
+    let function = || rig.launch(stream, || {});
+    // The first of each creates what the others use again.
+    fill(Some(memory.clone()));
+    copy();
+    function();
+    for (context, of_context) in [(std::ptr::null_mut(), 3), (foreign_context(0), 1)] {
+        rig.finish(stream);
+        set_current(context);
+        // The query for a capture, the work, and the event by which it is known when its owner can go.
+        let counts = [
+            calls_of(|| fill(None)),
+            calls_of(|| fill(Some(memory.clone()))),
+            calls_of(copy),
+            calls_of(function),
+        ];
+        assert_eq!(counts, [2, 3, 3, 4].map(|calls| of_context + calls));
+        assert!(counts[1] <= 6);
+    }
+    rig.finish(stream);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use once_cell::race::OnceBox;
 
-use super::counting;
+use super::discover::device_count;
 use super::runtime::CudaRuntime;
 use crate::accelerator::DeviceType;
 use crate::accelerator::driver::{Driver, DriverRuntime};
@@ -26,30 +26,30 @@ impl Driver for CudaDriver {
 
     fn unavailable_reason(&self) -> Option<String> {
         let is_started = self.runtime.get().is_some_and(|runtime| runtime.is_current_process());
-        if is_started { None } else { counting::count().err().map(|status| status.to_string()) }
+        if is_started { None } else { device_count::count().err().map(|status| status.to_string()) }
     }
 
     fn device_count(&self) -> u32 {
         match self.runtime.get() {
             Some(runtime) => runtime.device_count(),
-            None => counting::count().unwrap_or(0),
+            None => device_count::count().unwrap_or(0),
         }
     }
 
     fn device_count_if_known(&self) -> Option<u32> {
         match self.runtime.get() {
             Some(runtime) if runtime.is_current_process() => Some(runtime.device_count()),
-            _ => counting::device_count_if_known(),
+            _ => device_count::device_count_if_known(),
         }
     }
 
     fn stale_env_warning(&self) -> Option<String> {
-        counting::stale_env_warning()
+        device_count::stale_env_warning()
     }
 
     fn start(&self) -> Result<Arc<dyn DriverRuntime>> {
         let runtime = self.runtime.get_or_try_init(|| {
-            let count = counting::count_by_starting().map_err(|status| Error::NoAccelerator {
+            let count = device_count::count_by_starting().map_err(|status| Error::NoAccelerator {
                 operation: "the accelerator",
                 reason: status.to_string(),
             })?;

@@ -1,89 +1,336 @@
-//! The driver once it has been started: its devices, and all that was made on them.
+//! NVIDIA's devices once they are used.
 
-use super::captures::{CaptureTable, CapturedWork};
-use super::device::CudaDevice;
-use super::events::Events;
-use super::graphs::{self, Graphs};
-use super::shape::{is_empty, shape};
-use super::streams::{self, Streams, capture_id};
-use super::waits::Superseded;
-use super::whole_device::WholeDevice;
-use std::sync::MutexGuard;
+use std::ptr;
+use std::sync::{Arc, MutexGuard};
 
+use cudarc::driver::sys::CUstreamCaptureMode;
+
+use super::device::device::{CudaDevice, DeviceOp};
+use super::device::device_sync::DeviceSync;
+use super::device::properties;
+use super::graph::capture::{CaptureTable, CapturedWork};
+use super::graph::dump;
+use super::graph::graph::{self, GraphTable};
+use super::memory::virtual_memory::VirtualMemory;
+use super::memory::{alloc, pinned};
+use super::stream::event::{EventTable, RecordedAt};
+use super::stream::host_fn::ErrorSink;
+use super::stream::stream::{DEFAULT, Stream};
+use super::stream::stream_semaphore::SemaphorePool;
+use super::stream::submit::{self, PeerContexts};
+use super::stream::sync::{self, Point, StaleWaits};
+use super::stream::table::{self, StreamTable};
+use super::sys::api;
+use super::sys::error::{Code, check};
 use crate::accelerator::DeviceType;
-use crate::accelerator::driver::capture::Captures;
+use crate::accelerator::driver::capture::{self, CaptureId, Captures, refused};
 use crate::accelerator::driver::{
-    Address, CaptureMode, Copy, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle, EventOptions,
-    Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, MemoryInfo, PriorityRange, StreamHandle,
-    SyncPoint, WaitPolicy, WaitTarget,
+    Address, CaptureMode, Copy, CopyEndpoint, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle,
+    EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, KeepAlive, MemoryInfo,
+    PriorityRange, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
 };
 use crate::base::fork;
 use crate::{Error, Result};
 
-pub(super) struct CudaRuntime {
-    /// The fork generation of the process that started it.
+const COPY: &str = "a copy";
+const FILL: &str = "a fill";
+const LAUNCH: &str = "Stream.launch";
+const RECORD: &str = "Event.record";
+const WAIT_EVENT: &str = "Stream.wait_event";
+const BEGIN_CAPTURE: &str = "Graph.capture_begin";
+const END_CAPTURE: &str = "Graph.capture_end";
+const REPLAY: &str = "Graph.replay";
+const DUMP: &str = "Graph.debug_dump";
+const CREATE_STREAM: &str = "Stream";
+const IS_CAPTURING: &str = "Stream.is_capturing";
+const QUERY_STREAM: &str = "Stream.query";
+const SYNC_STREAM: &str = "Stream.synchronize";
+const QUERY_EVENT: &str = "Event.query";
+const SYNC_EVENT: &str = "Event.synchronize";
+const SYNC_DEVICE: &str = "accelerator.synchronize";
+
+/// Stands in place of the number of a stream in a point that is a ticket of a [`DeviceSync`].
+const DEVICE_TICKET: u64 = u64::MAX;
+
+/// The devices of the driver, and everything that was created on them.
+pub(crate) struct CudaRuntime {
+    /// The fork generation of the process that started the driver.
     generation: u32,
-    pub(super) devices: Vec<CudaDevice>,
-    pub(super) streams: Streams,
-    pub(super) events: Events,
-    pub(super) capture_table: CaptureTable,
-    pub(super) graphs: Graphs,
-    pub(super) superseded: Superseded,
-    whole: Vec<WholeDevice>,
+    devices: Vec<DeviceState>,
+    streams: StreamTable,
+    events: EventTable,
+    captures: CaptureTable,
+    graphs: GraphTable,
+    stale_waits: StaleWaits,
+}
+
+/// A device, with what it has of its own.
+struct DeviceState {
+    device: Arc<CudaDevice>,
+    virtual_memory: VirtualMemory,
+    semaphores: Arc<SemaphorePool>,
+    sync: DeviceSync,
+}
+
+impl DeviceState {
+    fn new(device: Arc<CudaDevice>) -> Self {
+        let virtual_memory = VirtualMemory::new(device.clone());
+        DeviceState { device, virtual_memory, semaphores: Arc::default(), sync: DeviceSync::default() }
+    }
 }
 
 impl CudaRuntime {
-    pub(super) fn new(count: u32) -> Result<Self> {
+    pub(crate) fn new(count: u32) -> Result<Self> {
         let count = DeviceIndex::try_from(count).unwrap_or(DeviceIndex::MAX);
-        let devices: Result<Vec<_>> = (0..count).map(CudaDevice::new).collect();
+        let devices: Result<Vec<_>> = (0..count).map(|index| CudaDevice::new(index).map(Arc::new)).collect();
+        let devices = devices?;
         Ok(CudaRuntime {
             generation: fork::generation(),
-            devices: devices?,
-            streams: Streams::default(),
-            events: Events::default(),
-            capture_table: CaptureTable::default(),
-            graphs: Graphs::default(),
-            superseded: Superseded::default(),
-            whole: (0..count).map(|_| WholeDevice::default()).collect(),
+            streams: StreamTable::new(&devices),
+            devices: devices.into_iter().map(DeviceState::new).collect(),
+            events: EventTable::default(),
+            captures: CaptureTable::default(),
+            graphs: GraphTable::default(),
+            stale_waits: StaleWaits::default(),
         })
     }
 
-    /// Locks the captures that are underway.
-    pub(super) fn captures(&self) -> MutexGuard<'_, Captures<CapturedWork>> {
-        self.capture_table.lock()
-    }
-
-    pub(super) fn is_current_process(&self) -> bool {
+    /// Returns whether this process started the driver.
+    pub(crate) fn is_current_process(&self) -> bool {
         self.generation == fork::generation()
     }
 
-    /// Returns the granularity of virtual memory, on a device that has it.
-    fn granularity(&self, device: DeviceIndex) -> Result<usize> {
-        match self.mapping_granularity(device)? {
+    fn state(&self, index: DeviceIndex) -> Result<&DeviceState> {
+        let state = self.devices.get(usize::from(index));
+        state.ok_or_else(|| Error::DeviceIndex { given: index.to_string() })
+    }
+
+    fn device(&self, index: DeviceIndex) -> Result<&Arc<CudaDevice>> {
+        self.state(index).map(|state| &state.device)
+    }
+
+    /// Returns a device with a context, one that can be used if there is any; the first device if none has a context.
+    fn any_used_device(&self) -> Result<&Arc<CudaDevice>> {
+        let used = || self.devices.iter().map(|state| &state.device).filter(|device| device.has_context());
+        let usable = used().find(|device| !device.is_poisoned()).or_else(|| used().next());
+        usable.map_or_else(|| self.device(0), Ok)
+    }
+
+    /// Returns the virtual memory of a device that has it, and its granularity.
+    fn virtual_memory(&self, device: DeviceIndex) -> Result<(&VirtualMemory, usize)> {
+        let memory = &self.state(device)?.virtual_memory;
+        match memory.granularity()? {
             0 => Err(self.unsupported("virtual memory", device)),
-            granularity => Ok(granularity),
+            granularity => Ok((memory, granularity)),
         }
     }
 
-    pub(super) fn device(&self, index: DeviceIndex) -> Result<&CudaDevice> {
-        self.devices.get(usize::from(index)).ok_or_else(|| Error::DeviceIndex { given: index.to_string() })
+    fn captures(&self) -> MutexGuard<'_, Captures<CapturedWork>> {
+        self.captures.lock()
     }
 
-    /// A device whose context exists, and is of use if that of any is; the first if none does.
-    pub(super) fn any_used_device(&self) -> Result<&CudaDevice> {
-        let used = || self.devices.iter().filter(|device| device.has_context());
-        let whole = used().find(|device| !device.has_failed()).or_else(|| used().next());
-        whole.map_or_else(|| self.device(0), Ok)
+    /// Returns the capture that records the work of a stream.
+    ///
+    /// # Errors
+    /// Refuses a capture that was invalidated.
+    fn open_capture(
+        &self,
+        op: &DeviceOp<'_>,
+        stream: &Stream,
+        operation: &'static str,
+    ) -> Result<Option<CaptureId>> {
+        let capture = stream.capture_id(op)?;
+        capture.map_or(Ok(()), |id| self.captures().check_valid(id, operation))?;
+        Ok(capture)
     }
 
-    pub(super) fn whole(&self, index: DeviceIndex) -> Result<&WholeDevice> {
-        self.whole.get(usize::from(index)).ok_or_else(|| Error::DeviceIndex { given: index.to_string() })
+    /// Keeps what queued work uses until it has completed, and what recorded work uses as long as a graph has it.
+    fn retain(
+        &self,
+        op: &DeviceOp<'_>,
+        stream: &Stream,
+        capture: Option<CaptureId>,
+        keep_alive: Option<KeepAlive>,
+    ) -> Result<()> {
+        match (capture, keep_alive) {
+            (_, None) => Ok(()),
+            (Some(id), Some(keep_alive)) => {
+                self.captures.retain(id, keep_alive);
+                Ok(())
+            }
+            (None, Some(keep_alive)) => stream.retain(op, keep_alive),
+        }
+    }
+
+    /// Lets two devices access each other's memory, the first time that a copy between them is queued. Where they can't,
+    /// the driver copies through memory of this program.
+    fn enable_peer_access_both(&self, there: DeviceIndex, here: DeviceIndex) -> Result<PeerContexts> {
+        let (there, here) = (self.state(there)?, self.state(here)?);
+        here.virtual_memory.enable_peer(&there.device, COPY)?;
+        there.virtual_memory.enable_peer(&here.device, COPY)?;
+        Ok(PeerContexts { to: there.device.context(COPY)?, from: here.device.context(COPY)? })
+    }
+
+    /// Refuses to wait for a stream that captures, which invalidates its capture.
+    fn check_stream_sync(&self, op: &DeviceOp<'_>, stream: &Stream, operation: &'static str) -> Result<()> {
+        match stream.capture_id(op)? {
+            Some(id) => Err(self.captures().refuse_stream_sync(id, operation)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses to wait for an event of a capture, which it invalidates.
+    fn check_event_sync(&self, recorded_at: RecordedAt, operation: &'static str) -> Result<()> {
+        match recorded_at {
+            RecordedAt::InCapture(id) => Err(self.captures().refuse_event_sync(id, operation)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_stream(&self, handle: StreamHandle) -> Result<bool> {
+        let stream = self.streams.find(handle, QUERY_STREAM)?;
+        let op = stream.device().begin(QUERY_STREAM)?;
+        self.check_stream_sync(&op, &stream, QUERY_STREAM)?;
+        let is_done = stream.query(&op)?;
+        stream.take_error(stream.submitted())?;
+        Ok(is_done)
+    }
+
+    fn check_event(&self, handle: EventHandle) -> Result<bool> {
+        let event = self.events.find(handle, QUERY_EVENT)?;
+        let (op, is_done, recorded_at) = {
+            let record = event.record();
+            let recorded_at = record.recorded_at();
+            self.check_event_sync(recorded_at, QUERY_EVENT)?;
+            if recorded_at == RecordedAt::Never {
+                return Ok(true);
+            }
+            let op = event.device().begin(QUERY_EVENT)?;
+            let is_done = event.query(&op)?;
+            (op, is_done, recorded_at)
+        };
+        if let RecordedAt::InStream { stream, point } = recorded_at {
+            sync::poll_and_report(&self.streams, &op, (stream, point))?;
+        }
+        Ok(is_done)
+    }
+
+    fn check_device(&self, index: DeviceIndex) -> Result<bool> {
+        let device = self.device(index)?;
+        self.captures().check_sync_allowed(SYNC_DEVICE)?;
+        if !device.is_used() || self.streams.of_device(index).is_empty() {
+            return Ok(true);
+        }
+        let op = device.begin(SYNC_DEVICE)?;
+        let is_idle = sync::is_device_idle(&self.streams, &op)?;
+        sync::report_device(&self.streams, device)?;
+        Ok(is_idle)
+    }
+
+    fn points_of_stream(&self, handle: StreamHandle) -> Result<Vec<Point>> {
+        let stream = self.streams.find(handle, SYNC_STREAM)?;
+        let op = stream.device().begin(SYNC_STREAM)?;
+        self.check_stream_sync(&op, &stream, SYNC_STREAM)?;
+        Ok(vec![(stream.number(), stream.signal(&op)?)])
+    }
+
+    /// Returns the record of an event, and the point at which it was recorded if that is known.
+    fn points_of_event(&self, handle: EventHandle) -> Result<Vec<Point>> {
+        let event = self.events.find(handle, SYNC_EVENT)?;
+        let mut record = event.record();
+        self.check_event_sync(record.recorded_at(), SYNC_EVENT)?;
+        record.add_waiter();
+        let generation = (handle.raw, record.generation());
+        Ok(match record.recorded_at() {
+            RecordedAt::InStream { stream, point } => vec![generation, (stream, point)],
+            RecordedAt::Elsewhere => vec![generation],
+            RecordedAt::Never | RecordedAt::InCapture(_) => Vec::new(),
+        })
+    }
+
+    /// Returns a ticket of a wait for everything that the device does, or points on its streams.
+    fn points_of_device(&self, index: DeviceIndex) -> Result<Vec<Point>> {
+        let DeviceState { device, sync, .. } = self.state(index)?;
+        self.captures().check_sync_allowed(SYNC_DEVICE)?;
+        if !device.is_used() {
+            return Ok(Vec::new());
+        }
+        if self.captures().len() == 0 {
+            return Ok(vec![(DEVICE_TICKET, sync.begin(device.context(SYNC_DEVICE)?))]);
+        }
+        // The driver refuses to wait for a device while any of its streams captures. Work of other libraries is not
+        // awaited then.
+        sync::points_of_device(&self.streams, &device.begin(SYNC_DEVICE)?)
+    }
+
+    fn wait_for_stream(&self, handle: StreamHandle, point: Point, policy: WaitPolicy) -> Result<bool> {
+        let op = self.device(handle.device)?.begin(SYNC_STREAM)?;
+        if !sync::poll_until(policy, || sync::has_completed(&self.streams, &op, point))? {
+            return Ok(false);
+        }
+        sync::poll_and_report(&self.streams, &op, point)?;
+        Ok(true)
+    }
+
+    fn wait_for_event(
+        &self,
+        handle: EventHandle,
+        generation: u64,
+        points: &[Point],
+        policy: WaitPolicy,
+    ) -> Result<bool> {
+        let op = self.device(handle.device)?.begin(SYNC_EVENT)?;
+        if !sync::poll_until(policy, || self.has_record_completed(&op, handle, generation))? {
+            return Ok(false);
+        }
+        points.iter().try_for_each(|point| sync::poll_and_report(&self.streams, &op, *point))?;
+        Ok(true)
+    }
+
+    /// Returns whether the work before a record of an event has completed.
+    fn has_record_completed(&self, op: &DeviceOp<'_>, handle: EventHandle, generation: u64) -> Result<bool> {
+        if let Ok(event) = self.events.find(handle, SYNC_EVENT) {
+            let record = event.record();
+            if record.generation() == generation {
+                return event.query(op);
+            }
+        }
+        // It was recorded again, or destroyed.
+        self.stale_waits.has_completed(&self.streams, op, generation)
+    }
+
+    fn wait_for_device(&self, index: DeviceIndex, points: &[Point], policy: WaitPolicy) -> Result<bool> {
+        let DeviceState { device, sync, .. } = self.state(index)?;
+        let has_completed = match points {
+            [(DEVICE_TICKET, ticket)] => {
+                sync.wait(*ticket, policy).map_err(|code| device.error(SYNC_DEVICE, code))?
+            }
+            points => {
+                let op = device.begin(SYNC_DEVICE)?;
+                let all = || {
+                    let has_completed = |point: &Point| sync::has_completed(&self.streams, &op, *point);
+                    points.iter().try_fold(true, |all, point| Ok(all && has_completed(point)?))
+                };
+                sync::poll_until(policy, all)?
+            }
+        };
+        if !has_completed {
+            return Ok(false);
+        }
+        let streams = self.streams.of_device(index);
+        if !streams.is_empty() {
+            let op = device.begin(SYNC_DEVICE)?;
+            streams.iter().try_for_each(|(stream, _)| stream.poll(&op))?;
+        }
+        sync::report_device(&self.streams, device)?;
+        self.streams.reap(device, SYNC_DEVICE);
+        Ok(true)
     }
 }
 
-// SAFETY: memory comes from the driver, which keeps it until it is given back (`memory.rs`, `addresses.rs`). Queued work
-// owns its keeper until a place behind it is reached (`stream.rs`), and what is recorded as long as there is a graph that
-// has it, or a replay of it is queued (`graphs.rs`).
+// SAFETY: memory comes from the driver, which keeps it until it is freed (`memory/`). Queued work owns its `KeepAlive`
+// until a point behind it has completed (`stream/stream.rs`), and recorded work as long as a graph has it or a replay of
+// it is queued (`graph/graph.rs`).
 unsafe impl DriverRuntime for CudaRuntime {
     fn device_type(&self) -> DeviceType {
         DeviceType::Cuda
@@ -94,85 +341,74 @@ unsafe impl DriverRuntime for CudaRuntime {
     }
 
     fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties> {
-        self.device(device)?.properties()
+        properties::properties(self.device(device)?)
     }
 
     fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {
-        self.device(device)?.memory_info()
+        alloc::memory_info(self.device(device)?)
     }
 
     fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
-        self.device(device)?.allocate(bytes)
+        alloc::allocate(self.device(device)?, bytes)
     }
 
     unsafe fn free(&self, device: DeviceIndex, address: Address, _: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
-        unsafe { self.device(device)?.release(address) }
+        // SAFETY: as the caller guarantees.
+        unsafe { alloc::free(self.device(device)?, address) }
     }
 
-    fn allocate_pinned(&self, near: DeviceIndex, bytes: usize) -> Result<Address> {
-        self.device(near)?.allocate_pinned(bytes)
+    fn allocate_pinned(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        pinned::allocate_pinned(self.device(device)?, bytes)
     }
 
     unsafe fn free_pinned(&self, address: Address, _: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
-        unsafe { self.any_used_device()?.free_pinned(address) }
+        // SAFETY: as the caller guarantees.
+        unsafe { pinned::free_pinned(self.any_used_device()?, address) }
     }
 
     fn mapping_granularity(&self, device: DeviceIndex) -> Result<usize> {
-        self.device(device)?.mapping_granularity()
+        self.state(device)?.virtual_memory.granularity()
     }
 
     fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
-        let granularity = self.granularity(device)?;
-        self.device(device)?.reserve_addresses(bytes, granularity)
+        let (memory, granularity) = self.virtual_memory(device)?;
+        memory.reserve(bytes, granularity)
     }
 
     unsafe fn free_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        self.granularity(device)?;
-        self.device(device)?.free_addresses(address, bytes)
+        self.virtual_memory(device)?.0.free(address, bytes)
     }
 
     fn map(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        let granularity = self.granularity(device)?;
-        let device = self.device(device)?;
-        // Until the end: a device that is let reach all memory meanwhile would be without this.
-        let reached_by = device.reached_by();
-        let peers: Result<Vec<_>> = reached_by.iter().map(|index| self.device(*index)).collect();
-        device.map(address, bytes, granularity, &peers?)
+        let (memory, granularity) = self.virtual_memory(device)?;
+        memory.map(address, bytes, granularity)
     }
 
     unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        self.granularity(device)?;
-        let device = self.device(device)?;
-        // Until the end: a device that is let reach all memory meanwhile would be let reach this.
-        let _reached_by = device.reached_by();
-        // SAFETY: as the caller vouches.
-        unsafe { device.unmap(address, bytes) }
+        // SAFETY: as the caller guarantees.
+        unsafe { self.virtual_memory(device)?.0.unmap(address, bytes) }
     }
 
     fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange> {
-        streams::priority_range(self.device(device)?)
+        table::priority_range(self.device(device)?)
     }
 
     fn default_stream(&self, device: DeviceIndex) -> Result<StreamHandle> {
-        Ok(StreamHandle { device, raw: streams::DEFAULT })
+        Ok(StreamHandle { device, raw: DEFAULT })
     }
 
     fn create_stream(&self, device: DeviceIndex, priority: i32) -> Result<StreamHandle> {
         let device = self.device(device)?;
-        self.streams.sweep(device, "Stream");
-        Ok(self.streams.create(device, priority, "Stream")?.handle)
+        self.streams.reap(device, CREATE_STREAM);
+        Ok(self.streams.create(device, priority, CREATE_STREAM)?.handle())
     }
 
     fn destroy_stream(&self, stream: StreamHandle) {
-        if let Ok(device) = self.device(stream.device) {
-            self.streams.release(device, stream);
-        }
+        self.streams.destroy(stream);
     }
 
     unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
-        self.streams.adopt(self.device(device)?, raw)
+        self.streams.wrap_external(self.device(device)?, raw)
     }
 
     fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle> {
@@ -180,23 +416,55 @@ unsafe impl DriverRuntime for CudaRuntime {
     }
 
     fn destroy_event(&self, event: EventHandle) {
-        self.destroy_event(event);
+        let Some(event) = self.events.remove(event) else { return };
+        {
+            let mut record = event.record();
+            // It fails on a device that can't be used any more.
+            let _ = self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD);
+            // A thread that has found the event before does not query the driver for it any more.
+            *record = self.events.new_record(RecordedAt::Never);
+        }
+        if let Ok(op) = event.device().begin("an Event that goes") {
+            // SAFETY: no caller can name the event any more.
+            let _ = op.check(unsafe { api::cuEventDestroy_v2(event.raw()) });
+        }
     }
 
     fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
-        self.record_event(event, stream)
+        let (event, stream) = (self.events.find(event, RECORD)?, self.streams.find(stream, RECORD)?);
+        let op = stream.device().begin_on_stream(RECORD)?;
+        let capture = self.open_capture(&op, &stream, RECORD)?;
+        let mut record = event.record();
+        self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD)?;
+        // SAFETY: the event and the stream are alive.
+        stream.submit(&op, |on| unsafe { api::cuEventRecord(event.raw(), on) })?;
+        *record = self.events.new_record(match capture {
+            Some(id) => RecordedAt::InCapture(id),
+            None => RecordedAt::InStream { stream: stream.number(), point: stream.submitted() },
+        });
+        Ok(())
     }
 
     fn wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()> {
-        self.wait_event(stream, event)
+        let (event, stream) = (self.events.find(event, WAIT_EVENT)?, self.streams.find(stream, WAIT_EVENT)?);
+        let recorded_in = match event.record().recorded_at() {
+            RecordedAt::Never => return Ok(()),
+            RecordedAt::InCapture(id) => Some(id),
+            RecordedAt::InStream { .. } | RecordedAt::Elsewhere => None,
+        };
+        let op = stream.device().begin_on_stream(WAIT_EVENT)?;
+        let own = self.open_capture(&op, &stream, WAIT_EVENT)?;
+        self.captures().check_wait(own, stream.is_default(), recorded_in, WAIT_EVENT)?;
+        // SAFETY: the event and the stream are alive.
+        stream.submit(&op, |on| unsafe { api::cuStreamWaitEvent(on, event.raw(), 0) })
     }
 
     fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64> {
-        self.events.elapsed(self.device(start.device)?, start, end)
+        self.events.elapsed(start, end)
     }
 
     fn export_event(&self, event: EventHandle) -> Result<Vec<u8>> {
-        self.events.export(self.device(event.device)?, event)
+        self.events.export(event)
     }
 
     fn import_event(&self, device: DeviceIndex, exported: &[u8]) -> Result<EventHandle> {
@@ -204,79 +472,190 @@ unsafe impl DriverRuntime for CudaRuntime {
     }
 
     fn check(&self, target: WaitTarget) -> Result<bool> {
-        self.is_done(target)
+        match target {
+            WaitTarget::Stream(stream) => self.check_stream(stream),
+            WaitTarget::Event(event) => self.check_event(event),
+            WaitTarget::Device(index) => self.check_device(index),
+        }
     }
 
     fn has_completed(&self, event: EventHandle) -> Result<bool> {
-        self.is_over(event)
+        let event = self.events.find(event, QUERY_EVENT)?;
+        let record = event.record();
+        match record.recorded_at() {
+            RecordedAt::Never => Ok(true),
+            RecordedAt::InCapture(_) => Ok(false),
+            RecordedAt::InStream { .. } | RecordedAt::Elsewhere => {
+                event.query(&event.device().begin(QUERY_EVENT)?)
+            }
+        }
     }
 
     fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
-        self.sync_point(target)
+        let points = match target {
+            WaitTarget::Stream(stream) => self.points_of_stream(stream)?,
+            WaitTarget::Event(event) => self.points_of_event(event)?,
+            WaitTarget::Device(index) => self.points_of_device(index)?,
+        };
+        Ok(SyncPoint { target, points })
     }
 
     fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
-        self.wait(sync_point, policy)
+        match (sync_point.target, sync_point.points.as_slice()) {
+            (_, []) => Ok(true),
+            (WaitTarget::Device(index), points) => self.wait_for_device(index, points, policy),
+            (WaitTarget::Stream(handle), [point, ..]) => self.wait_for_stream(handle, *point, policy),
+            (WaitTarget::Event(handle), [(_, generation), points @ ..]) => {
+                self.wait_for_event(handle, *generation, points, policy)
+            }
+        }
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
-        // SAFETY: as the caller vouches.
-        unsafe { self.copy(stream, copy) }
+        let stream = self.streams.find(stream, COPY)?;
+        let is_within_device = submit::is_within_device(&copy);
+        let device = stream.device();
+        let op = if is_within_device { device.begin_on_stream(COPY) } else { device.begin(COPY) }?;
+        let capture = self.open_capture(&op, &stream, COPY)?;
+        if copy.bytes == 0 {
+            return Ok(());
+        }
+        let peers = match (copy.to, copy.from) {
+            (CopyEndpoint::Device(there, _), CopyEndpoint::Device(here, _)) if there != here => {
+                Some(self.enable_peer_access_both(there, here)?)
+            }
+            _ => None,
+        };
+        // SAFETY: as the caller guarantees; the owner stays until the copy has completed.
+        let queue = |on| unsafe { submit::copy(&copy, peers, on) };
+        if is_within_device {
+            stream.submit(&op, queue)?;
+        } else {
+            // For memory that is not pinned the driver waits for the stream, and so for functions that queue more there.
+            drop(stream.lock_submit());
+            op.check(queue(stream.raw()))?;
+        }
+        self.retain(&op, &stream, capture, copy.keep_alive)
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
-        // SAFETY: as the caller vouches.
-        unsafe { self.fill(stream, fill) }
+        let stream = self.streams.find(stream, FILL)?;
+        let op = stream.device().begin_on_stream(FILL)?;
+        let capture = self.open_capture(&op, &stream, FILL)?;
+        if fill.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: as the caller guarantees; the owner stays until the fill has completed.
+        stream.submit(&op, |on| unsafe { submit::fill(&fill, on) })?;
+        self.retain(&op, &stream, capture, fill.keep_alive)
     }
 
-    fn launch_host_fn(&self, stream: StreamHandle, work: HostFn) -> Result<()> {
-        self.launch(stream, work)
+    fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
+        let stream = self.streams.find(stream, LAUNCH)?;
+        let op = stream.device().begin_on_stream(LAUNCH)?;
+        let capture = self.open_capture(&op, &stream, LAUNCH)?;
+        let call = match capture {
+            Some(id) => {
+                let errors = ErrorSink::Replay(self.captures.replays(id));
+                submit::recorded_host_fn(&op, &stream, errors, function)?
+            }
+            None => {
+                let semaphores = &self.state(op.device().index())?.semaphores;
+                submit::host_fn(&op, &stream, semaphores, function)?
+            }
+        };
+        self.retain(&op, &stream, capture, Some(call))
     }
 
     fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()> {
-        self.begin_capture(stream, mode)
+        let stream = self.streams.find(stream, BEGIN_CAPTURE)?;
+        capture::check_begin(stream.is_default(), None, BEGIN_CAPTURE)?;
+        let op = stream.device().begin(BEGIN_CAPTURE)?;
+        capture::check_begin(stream.is_default(), stream.capture_id(&op)?, BEGIN_CAPTURE)?;
+        let raw_mode = match mode {
+            CaptureMode::Global => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL,
+            CaptureMode::ThreadLocal => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+            CaptureMode::Relaxed => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
+        };
+        // SAFETY: the stream is alive.
+        stream.submit(&op, |on| unsafe { api::cuStreamBeginCapture_v2(on, raw_mode) })?;
+        if let Some(id) = stream.capture_id(&op)? {
+            self.captures.begin(id, stream.handle(), mode);
+        }
+        Ok(())
     }
 
     fn capture_id(&self, stream: StreamHandle) -> Result<Option<u64>> {
-        capture_id(self.device(stream.device)?, stream, "Stream.is_capturing")
+        let stream = self.streams.find(stream, IS_CAPTURING)?;
+        if stream.is_default() {
+            return Ok(None);
+        }
+        stream.capture_id(&stream.device().begin_on_stream(IS_CAPTURING)?)
     }
 
     fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {
-        self.end_capture(stream)
+        let stream = self.streams.find(stream, END_CAPTURE)?;
+        let op = stream.device().begin(END_CAPTURE);
+        // The driver does not report the id of a capture that an error has ended.
+        let current = op.as_ref().map_err(Error::clone).and_then(|op| stream.capture_id(op));
+        let id = self.captures().check_end(stream.handle(), || current.clone(), END_CAPTURE)?;
+        if matches!(current, Ok(Some(_))) {
+            self.captures().check_end_thread(id, END_CAPTURE)?;
+        }
+        // It is over, whatever the driver returns.
+        let ended = self.captures().end(id);
+        let (mut work, invalidated_by) =
+            ended.map_or((None, None), |ended| (Some(ended.content), ended.invalidated_by));
+        let op = op?;
+        let mut graph = ptr::null_mut();
+        // SAFETY: the stream is alive and the pointer valid.
+        let ended = check(unsafe { api::cuStreamEndCapture(stream.raw(), &raw mut graph) });
+        if ended == Err(Code::ILLEGAL_STATE)
+            && let Some(work) = work.take()
+        {
+            work.leak_resources();
+        }
+        let failed = match (ended, invalidated_by) {
+            (_, Some(reason)) => Some(capture::err_invalidated(END_CAPTURE, &reason)),
+            (Err(code), None) => Some(op.error(code)),
+            (Ok(()), None) => None,
+        };
+        let Some(error) = failed else {
+            return Ok(self.graphs.add(stream.device(), graph, work.unwrap_or_default()));
+        };
+        if !graph.is_null() {
+            graph::destroy(stream.device(), graph);
+        }
+        Err(error)
     }
 
     fn instantiate(&self, graph: GraphHandle) -> Result<GraphExecHandle> {
-        let graph = self.graphs.find(graph, "Graph.instantiate")?;
-        self.graphs.instantiate(self.device(graph.device)?, &graph)
+        self.graphs.instantiate(graph)
     }
 
     fn replay(&self, executable: GraphExecHandle, stream: StreamHandle) -> Result<()> {
-        self.replay(executable, stream)
+        let executable = self.graphs.find_exec(executable)?;
+        let stream = self.streams.find(stream, REPLAY)?;
+        let op = stream.device().begin(REPLAY)?;
+        if stream.capture_id(&op)?.is_some() {
+            return Err(refused(REPLAY, "the stream captures, and no graph can be part of another one"));
+        }
+        executable.replay(&op, &stream)
     }
 
     fn describe_graph(&self, graph: GraphHandle) -> Result<GraphDump> {
-        let graph = self.graphs.find(graph, "Graph.debug_dump")?;
-        shape(self.device(graph.device)?, &graph)
+        dump::describe(&*self.graphs.find(graph, DUMP)?)
     }
 
     fn is_graph_empty(&self, graph: GraphHandle) -> Result<bool> {
-        let graph = self.graphs.find(graph, "Graph.debug_dump")?;
-        is_empty(self.device(graph.device)?, &graph)
+        dump::is_empty(&*self.graphs.find(graph, DUMP)?)
     }
 
     fn destroy_graph(&self, graph: GraphHandle) {
-        if let Some(graph) = self.graphs.take(graph)
-            && let Ok(device) = self.device(graph.device)
-        {
-            graphs::destroy(device, graph.pointer());
-        }
+        self.graphs.destroy(graph);
     }
 
     fn destroy_graph_exec(&self, executable: GraphExecHandle) {
-        if let Some(executable) = self.graphs.take_executable(executable)
-            && let Ok(device) = self.device(executable.device)
-        {
-            graphs::destroy_executable(device, &executable);
-        }
+        self.graphs.destroy_exec(executable);
     }
 }

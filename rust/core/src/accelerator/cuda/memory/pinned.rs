@@ -1,0 +1,38 @@
+//! Pinned memory of this program, which every device accesses directly.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
+
+use crate::Result;
+use crate::accelerator::Device;
+use crate::accelerator::cuda::device::device::CudaDevice;
+use crate::accelerator::cuda::sys::api;
+use crate::accelerator::cuda::sys::error::check;
+use crate::accelerator::driver::Address;
+use crate::accelerator::memory::OutOfMemory;
+
+pub(crate) fn allocate_pinned(device: &CudaDevice, bytes: usize) -> Result<Address> {
+    let mut pointer: *mut c_void = ptr::null_mut();
+    let op = device.begin("an allocation of pinned memory")?;
+    // SAFETY: the pointer is valid.
+    let allocated = unsafe { api::cuMemHostAlloc(&raw mut pointer, bytes, CU_MEMHOSTALLOC_PORTABLE) };
+    match check(allocated) {
+        Ok(()) => Ok(Address(pointer.expose_provenance() as u64)),
+        // The driver calls more bytes than a process has addresses an invalid value.
+        Err(code) if code.is_out_of_memory() || bytes > isize::MAX as usize / 2 => {
+            Err(OutOfMemory::error(Device::CPU, bytes))
+        }
+        Err(code) => Err(op.error(code)),
+    }
+}
+
+/// # Safety
+/// As for [`DriverRuntime::free_pinned`](crate::accelerator::driver::DriverRuntime::free_pinned).
+pub(crate) unsafe fn free_pinned(device: &CudaDevice, address: Address) -> Result<()> {
+    let pointer = ptr::with_exposed_provenance_mut(address.0 as usize);
+    let op = device.begin("giving pinned memory back")?;
+    // SAFETY: as the caller guarantees.
+    op.check(unsafe { api::cuMemFreeHost(pointer) })
+}
