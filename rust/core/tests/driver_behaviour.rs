@@ -8,12 +8,8 @@ use std::sync::Arc;
 use interlock::accelerator::driver::DriverRuntime;
 use interlock::accelerator::host::{HostDriver, HostOptions};
 
-#[macro_use]
-mod driver_suite;
-mod rig;
-
 fn host() -> Arc<dyn DriverRuntime> {
     HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap().start().unwrap()
 }
 
-driver_suite!(crate::host);
+interlock::driver_suite!(crate::host);

@@ -16,8 +16,6 @@ use interlock::accelerator::{
 };
 use interlock::{Error, Result};
 
-#[macro_use]
-mod driver_suite;
 mod rig;
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdparty").unwrap());
@@ -195,7 +193,7 @@ fn started() -> Arc<dyn DriverRuntime> {
     third_party().start().unwrap()
 }
 
-driver_suite!(crate::started);
+interlock::driver_suite!(crate::started);
 
 #[test]
 fn the_whole_namespace_works_on_a_registered_driver() {

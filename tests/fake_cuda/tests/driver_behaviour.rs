@@ -8,11 +8,6 @@ use std::sync::Arc;
 
 use interlock::accelerator::driver::DriverRuntime;
 
-#[macro_use]
-#[path = "../../../rust/core/tests/driver_suite/mod.rs"]
-mod driver_suite;
-#[path = "../../../rust/core/tests/rig/mod.rs"]
-mod rig;
 mod stand_in;
 
 /// As much memory as the checks take, and some more.
@@ -23,7 +18,7 @@ fn started() -> Arc<dyn DriverRuntime> {
     stand_in::started()
 }
 
-driver_suite!(crate::started);
+interlock::driver_suite!(crate::started);
 
 /// Runs this program in a process of its own, with a variable that says what devices lack. Returns what it wrote.
 fn run_with(variable: &str, arguments: &[&str]) -> String {

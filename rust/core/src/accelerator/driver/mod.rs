@@ -13,6 +13,8 @@ mod handle;
 mod ops;
 mod properties;
 mod runtime;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub(crate) mod va_space;
 mod wait;
 

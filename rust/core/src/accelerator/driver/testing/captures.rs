@@ -2,10 +2,10 @@
 
 use std::thread;
 
-use interlock::accelerator::driver::{CaptureMode, GraphDump, StreamHandle, WaitTarget};
-use interlock::{Error, Result};
+use crate::accelerator::driver::{CaptureMode, GraphDump, StreamHandle, WaitTarget};
+use crate::{Error, Result};
 
-use crate::rig::{Counter, Make, Rig, is_refused};
+use super::rig::{Counter, Make, Rig, is_refused};
 
 pub fn what_a_stream_captures_does_not_run(make: Make) {
     let rig = Rig::new(make);

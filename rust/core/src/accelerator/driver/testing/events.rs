@@ -1,8 +1,8 @@
 //! Marks in streams.
 
-use interlock::accelerator::driver::{EventOptions, WaitTarget};
+use crate::accelerator::driver::{EventOptions, WaitTarget};
 
-use crate::rig::{Make, Rig, failure};
+use super::rig::{Make, Rig, failure};
 
 const TIMING: EventOptions = EventOptions { timing: true, blocking: false, interprocess: false };
 

@@ -1,12 +1,23 @@
-//! What every driver does, whatever its devices are. A test binary names a function that makes its driver:
+//! The suite that every driver passes, and tools for tests of drivers (feature `testing`).
 //!
-//!     #[macro_use]
-//!     mod driver_suite;
-//!     mod rig;
-//!     driver_suite!(make_driver);
+//! A test binary names a function that starts its driver, with at least one device:
 //!
-//! Nothing here looks at a clock or sleeps: work that must not be over yet waits for a latch. Only one function
-//! at a time waits for one, because drivers may run functions one after the other.
+//! ```ignore
+//! interlock::driver_suite!(crate::started);
+//! ```
+//!
+//! No check looks at a clock or sleeps: work that must not have completed yet waits for a latch. Only one function at a
+//! time waits for one, because drivers may run functions one after the other.
+
+#![allow(missing_docs, reason = "the names of checks are sentences")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "checks panic where a driver fails them"
+)]
+
+pub mod rig;
 
 pub mod addresses;
 pub mod captures;
@@ -18,10 +29,11 @@ pub mod memory;
 pub mod replays;
 pub mod streams;
 
-/// One test for every check.
+/// Declares one test for each check.
+#[macro_export]
 macro_rules! driver_suite {
     ($make:expr) => {
-        driver_checks! { $make;
+        $crate::driver_checks! { $make;
             streams {
                 work_runs_in_the_order_in_which_it_was_queued
                 queueing_does_not_wait_and_other_streams_go_on
@@ -123,12 +135,15 @@ macro_rules! driver_suite {
     };
 }
 
+/// Declares the tests of [`driver_suite`].
+#[doc(hidden)]
+#[macro_export]
 macro_rules! driver_checks {
     ($make:expr; $($module:ident { $($check:ident)+ })+) => {
         $(mod $module {
             $(#[test]
             fn $check() {
-                super::driver_suite::$module::$check($make);
+                $crate::accelerator::driver::testing::$module::$check($make);
             })+
         })+
     };

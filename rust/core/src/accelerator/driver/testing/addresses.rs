@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{Address, Copy, CopyEndpoint, DeviceIndex, Fill, StreamHandle};
-use interlock::{Error, Result};
+use crate::accelerator::driver::{Address, Copy, CopyEndpoint, DeviceIndex, Fill, StreamHandle};
+use crate::{Error, Result};
 
-use crate::rig::{Make, Memory, Rig};
+use super::rig::{Make, Memory, Rig};
 
 /// Reserved addresses of the first device, and which pieces of them have memory. One piece is as large as what the
 /// driver gives at least.

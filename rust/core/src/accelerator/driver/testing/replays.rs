@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{CaptureMode, GraphExecHandle, WaitTarget};
+use crate::accelerator::driver::{CaptureMode, GraphExecHandle, WaitTarget};
 
-use crate::rig::{Counter, Latch, Make, Memory, Rig, failure, is_refused};
+use super::rig::{Counter, Latch, Make, Memory, Rig, failure, is_refused};
 
 pub fn a_replay_runs_again_what_was_captured(make: Make) {
     let rig = Rig::new(make);

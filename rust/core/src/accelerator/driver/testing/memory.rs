@@ -1,8 +1,8 @@
 //! Memory of devices, and pinned memory.
 
-use interlock::Error;
+use crate::Error;
 
-use crate::rig::{Make, Rig};
+use super::rig::{Make, Rig};
 
 pub fn memory_is_aligned_and_apart(make: Make) {
     let rig = Rig::new(make);

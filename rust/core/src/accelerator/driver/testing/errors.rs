@@ -1,9 +1,9 @@
 //! Failures that are told late.
 
-use interlock::Error;
-use interlock::accelerator::driver::{HostFn, WaitTarget};
+use crate::Error;
+use crate::accelerator::driver::{HostFn, WaitTarget};
 
-use crate::rig::{Counter, Make, Rig, failure};
+use super::rig::{Counter, Make, Rig, failure};
 
 fn told(operation: &str, reason: &str) -> (String, String) {
     (operation.into(), reason.into())

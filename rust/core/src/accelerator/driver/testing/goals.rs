@@ -5,9 +5,9 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use interlock::accelerator::driver::{EventHandle, StreamHandle, WaitPolicy, WaitTarget};
+use crate::accelerator::driver::{EventHandle, StreamHandle, WaitPolicy, WaitTarget};
 
-use crate::rig::{Make, Rig, failure};
+use super::rig::{Make, Rig, failure};
 
 /// Waits in many turns, as a thread does that looks after other things in between.
 fn is_reached_in_turns(rig: &Rig, awaited: WaitTarget, blocking: bool) -> bool {

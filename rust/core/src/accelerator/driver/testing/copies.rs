@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{Address, Copy, Fill, KeepAlive};
+use crate::accelerator::driver::{Address, Copy, Fill, KeepAlive};
 
-use crate::rig::{Make, Rig};
+use super::rig::{Make, Rig};
 
 fn pattern(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|place| (place * 7 + 1) as u8).collect()

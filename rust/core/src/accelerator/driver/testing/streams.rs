@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use interlock::accelerator::driver::{WaitPolicy, WaitTarget};
+use crate::accelerator::driver::{WaitPolicy, WaitTarget};
 
-use crate::rig::{Counter, Latch, Make, Rig};
+use super::rig::{Counter, Latch, Make, Rig};
 
 pub fn work_runs_in_the_order_in_which_it_was_queued(make: Make) {
     let rig = Rig::new(make);
