@@ -49,6 +49,7 @@ impl Captures {
     }
 
     /// Whether any is underway.
+    #[inline]
     pub(super) fn any(&self) -> bool {
         self.underway.load(Ordering::Acquire) > 0
     }

@@ -81,6 +81,7 @@ impl Accelerator {
     }
 
     /// Whether it was made in this process, and not in one that this was forked from.
+    #[inline]
     pub(super) fn is_of_this_process(&self) -> bool {
         self.generation == fork::generation()
     }
@@ -96,15 +97,24 @@ impl Accelerator {
     }
 
     /// The captures that are underway.
+    #[inline]
     pub(super) fn captures(&self) -> &Captures {
         &self.captures
     }
 
     /// What is kept of the memory of a device, for `what`, an object that must be of this process.
+    #[inline]
     pub(super) fn allocator(&self, index: DeviceIndex, what: &'static str) -> Result<&CachingAllocator> {
-        self.driver_for(what)?;
-        let allocator = self.allocators.get(usize::from(index));
-        allocator.ok_or_else(|| Error::DeviceIndex { given: index.to_string() })
+        match self.allocators.get(usize::from(index)) {
+            Some(allocator) if self.is_of_this_process() => Ok(allocator),
+            _ => Err(self.no_allocator(index, what)),
+        }
+    }
+
+    #[cold]
+    fn no_allocator(&self, index: DeviceIndex, what: &'static str) -> Error {
+        let missing = || Error::DeviceIndex { given: index.to_string() };
+        self.driver_for(what).err().unwrap_or_else(missing)
     }
 
     /// The same of all devices.
@@ -119,10 +129,13 @@ impl Accelerator {
     }
 
     /// The pool from which memory for a stream comes while a graph is captured.
+    #[inline]
     pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<CapturedPool>> {
-        if !self.captures.any() {
-            return Ok(None);
-        }
+        if self.captures.any() { self.captured_pool_for(stream) } else { Ok(None) }
+    }
+
+    #[cold]
+    fn captured_pool_for(&self, stream: &Stream) -> Result<Option<CapturedPool>> {
         let capture = self.runtime.capture_id(stream.handle()?)?;
         Ok(capture.and_then(|capture| self.captures.pool_of(capture)))
     }

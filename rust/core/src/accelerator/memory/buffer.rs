@@ -43,7 +43,7 @@ impl DeviceBuffer {
     /// # Errors
     /// Returns [`Error::OutOfMemory`].
     pub fn on(stream: &Stream, bytes: usize) -> Result<Self> {
-        Ok(DeviceBuffer { allocation: Arc::new(Allocation::new(stream, bytes)?), offset: 0, bytes })
+        Ok(DeviceBuffer { allocation: Allocation::new(stream, bytes)?, offset: 0, bytes })
     }
 
     /// The number of bytes.
@@ -183,22 +183,38 @@ struct Allocation {
 }
 
 impl Allocation {
-    fn new(stream: &Stream, bytes: usize) -> Result<Self> {
+    fn new(stream: &Stream, bytes: usize) -> Result<Arc<Self>> {
         let (accelerator, device) = (stream.home(), stream.device_index());
         let allocator = accelerator.allocator(device, "a Stream")?;
         let mut pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
         let block = match bytes {
             0 => None,
             _ => match allocator.allocate(stream, bytes, pool.map(|pool| pool.id)) {
-                Err(Error::OutOfMemory(oom)) if oom_hooks::should_retry(&oom) => {
-                    // An observer may have ended the capture.
-                    pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
-                    Some(allocator.allocate(stream, bytes, pool.map(|pool| pool.id))?)
-                }
-                block => Some(block?),
+                Ok(block) => Some(block),
+                Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut pool)?),
             },
         };
-        Ok(Allocation { accelerator, device, stream: stream.id(), pool, block })
+        Ok(Arc::new(Allocation { accelerator, device, stream: stream.id(), pool, block }))
+    }
+
+    /// Repeats a request that failed with an error, if that is out of memory and an observer wants it repeated.
+    #[cold]
+    fn allocate_again(
+        stream: &Stream,
+        bytes: usize,
+        error: Error,
+        pool: &mut Option<CapturedPool>,
+    ) -> Result<AllocatedBlock> {
+        match error {
+            Error::OutOfMemory(oom) if oom_hooks::should_retry(&oom) => {
+                let accelerator = stream.home();
+                // An observer may have ended the capture.
+                *pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
+                let allocator = accelerator.allocator(stream.device_index(), "a Stream")?;
+                allocator.allocate(stream, bytes, pool.map(|pool| pool.id))
+            }
+            error => Err(error),
+        }
     }
 
     fn home(&self) -> &'static Accelerator {

@@ -50,6 +50,19 @@ impl FreeBlock {
     pub(super) fn block(&self) -> BlockId {
         self.block
     }
+
+    /// Returns whether it may serve a request of a stream for a block that is not larger.
+    #[inline]
+    fn fits(&self, stream: i64, bytes: usize, policy: &SizePolicy) -> bool {
+        self.key.stream == stream && policy.accepts(self.key.bytes, bytes, self.is_expandable)
+    }
+}
+
+/// Where an entry is in a list, until the list changes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position {
+    chunk: usize,
+    place: usize,
 }
 
 impl FreeList {
@@ -69,40 +82,65 @@ impl FreeList {
         }
     }
 
-    /// Removes an entry; returns false if it is not in the list.
-    pub(super) fn remove(&mut self, entry: &FreeBlock) -> bool {
-        let index = self.chunk_of(&entry.key);
-        let Some(chunk) = self.chunks.get_mut(index) else { return false };
-        let place = place_in(chunk, &entry.key);
-        if chunk.get(place).is_none_or(|found| found.key != entry.key) {
-            return false;
-        }
+    /// The position of an entry that is in the list.
+    #[inline]
+    pub(super) fn position(&self, entry: &FreeBlock) -> Option<Position> {
+        let chunk = self.chunk_of(&entry.key);
+        let place = place_in(self.chunks.get(chunk)?, &entry.key);
+        let found = self.entry_at(chunk, place)?;
+        (found.block == entry.block).then_some(Position { chunk, place })
+    }
+
+    /// Removes the entry at a position.
+    pub(super) fn remove(&mut self, Position { chunk: index, place }: Position) {
+        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| place < chunk.len()) else { return };
         chunk.remove(place);
         if chunk.is_empty() && self.chunks.len() > 1 {
             self.chunks.remove(index);
         }
-        true
     }
 
-    /// Removes `old`, which is in the list, and adds `new`. Moves no other entry if `new` belongs where `old` was, as
-    /// the rest of a large block mostly does.
-    #[inline]
-    pub(super) fn replace(&mut self, old: &FreeBlock, new: FreeBlock) {
-        let index = self.chunk_of(&old.key);
-        let place = self.chunks.get(index).map_or(0, |chunk| place_in(chunk, &old.key));
-        let in_chunk = |index: usize, place: usize| self.chunks.get(index).and_then(|chunk| chunk.get(place));
+    /// Removes the entry at a position and adds `new`. Moves no other entry if `new` belongs where the old one was, as the
+    /// rest of a large block mostly does.
+    #[inline(always)]
+    pub(super) fn replace(&mut self, position: Position, new: FreeBlock) {
+        let Position { chunk, place } = position;
         let prev = match place.checked_sub(1) {
-            Some(prev) => in_chunk(index, prev),
-            None => index.checked_sub(1).and_then(|prev| self.chunks.get(prev)).and_then(|prev| prev.last()),
+            Some(prev) => self.entry_at(chunk, prev),
+            None => chunk.checked_sub(1).and_then(|prev| self.chunks.get(prev)).and_then(|prev| prev.last()),
         };
-        let next = in_chunk(index, place + 1).or_else(|| in_chunk(index + 1, 0));
+        let next = self.entry_at(chunk, place + 1).or_else(|| self.entry_at(chunk + 1, 0));
         let fits = prev.is_none_or(|prev| prev.key < new.key) && next.is_none_or(|next| new.key < next.key);
-        let entry = self.chunks.get_mut(index).and_then(|chunk| chunk.get_mut(place));
-        if let Some(entry) = entry.filter(|entry| fits && entry.key == old.key) {
-            *entry = new;
-        } else {
-            self.remove(old);
-            self.insert(new);
+        let entry = self.chunks.get_mut(chunk).and_then(|chunk| chunk.get_mut(place));
+        match entry.filter(|_| fits) {
+            Some(entry) => *entry = new,
+            None => {
+                self.remove(position);
+                self.insert(new);
+            }
+        }
+    }
+
+    /// The position and the block of the first entry of [`fitting`](FreeList::fitting).
+    #[inline]
+    pub(super) fn best_fit(
+        &self,
+        stream: i64,
+        bytes: usize,
+        policy: &SizePolicy,
+    ) -> Option<(Position, BlockId)> {
+        let least = FreeKey { stream, bytes, segment_number: 0, address: Address(0) };
+        let chunk = self.chunk_of(&least);
+        let place = place_in(self.chunks.get(chunk)?, &least);
+        match self.entry_at(chunk, place) {
+            Some(first) if first.fits(stream, bytes, policy) => {
+                Some((Position { chunk, place }, first.block))
+            }
+            // It is not accepted, or in a later chunk.
+            _ => {
+                let found = self.fitting(stream, bytes, policy).next()?;
+                Some((self.position(found)?, found.block))
+            }
         }
     }
 
@@ -124,12 +162,17 @@ impl FreeList {
         });
         let of_stream =
             first.iter().chain(others.iter().flatten()).take_while(move |entry| entry.key.stream == stream);
-        of_stream.filter(move |entry| policy.accepts(entry.key.bytes, bytes, entry.is_expandable))
+        of_stream.filter(move |entry| entry.fits(stream, bytes, policy))
     }
 
     /// The size of the largest block, 0 if there is none.
     pub(super) fn largest(&self) -> usize {
         self.chunks.iter().flatten().map(|entry| entry.key.bytes).max().unwrap_or(0)
+    }
+
+    #[inline]
+    fn entry_at(&self, chunk: usize, place: usize) -> Option<&FreeBlock> {
+        self.chunks.get(chunk).and_then(|chunk| chunk.get(place))
     }
 
     /// The first chunk that may contain a key.
@@ -206,7 +249,10 @@ mod tests {
             (state >> 33) % below
         };
         let policy = SizePolicy::default();
-        let of_key = |key: FreeKey| FreeBlock { key, block: 0.into(), is_expandable: true };
+        let number = |key: FreeKey| {
+            (key.stream as usize * 20 + key.bytes) * 40 + (key.segment_number * 10 + key.address.0) as usize
+        };
+        let of_key = |key: FreeKey| FreeBlock { key, block: number(key).into(), is_expandable: true };
         for step in 0..6000 {
             let key = FreeKey {
                 stream: draw(3) as i64,
@@ -216,12 +262,16 @@ mod tests {
             };
             let is_listed = model.contains(&key);
             match draw(4) {
-                0 => assert_eq!(list.remove(&of_key(key)), model.remove(&key)),
+                0 => {
+                    let position = list.position(&of_key(key));
+                    assert_eq!(position.is_some(), model.remove(&key));
+                    position.into_iter().for_each(|position| list.remove(position));
+                }
                 1 if !is_listed && !model.is_empty() => {
                     let old = *model.range(key..).next().or(model.first()).unwrap();
                     model.remove(&old);
                     model.insert(key);
-                    list.replace(&of_key(old), of_key(key));
+                    list.replace(list.position(&of_key(old)).unwrap(), of_key(key));
                 }
                 _ if !is_listed => {
                     model.insert(key);
@@ -234,6 +284,8 @@ mod tests {
                 let found = list.fitting(1, 7, &policy).map(|entry| entry.key);
                 let fits = |key: &&FreeKey| key.stream == 1 && key.bytes >= 7;
                 assert!(found.eq(model.iter().filter(fits).copied()));
+                let best = list.best_fit(1, 7, &policy).map(|(_, block)| block);
+                assert_eq!(best, list.fitting(1, 7, &policy).next().map(FreeBlock::block));
                 assert!(list.chunks.len() == 1 || list.chunks.iter().all(|chunk| !chunk.is_empty()));
             }
         }

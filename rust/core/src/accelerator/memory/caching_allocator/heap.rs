@@ -13,7 +13,7 @@ pub(super) use mem_pool::PoolKey;
 use mem_pool::{MemPools, Removed};
 
 use super::arena::Arena;
-use super::free_list::FreeBlock;
+use super::free_list::Position;
 use super::size_policy::SizePolicy;
 use crate::accelerator::PoolId;
 use crate::accelerator::driver::{Address, EventHandle};
@@ -164,27 +164,29 @@ impl Heap {
     /// Allocates the free block that fits best, split to size; `None` if no block fits.
     #[inline]
     pub(super) fn allocate(&mut self, request: &Request, policy: &SizePolicy) -> Option<BlockId> {
-        let block = self.best_fit(request, policy)?;
-        self.allocate_block(block, request, policy);
+        let list = self.pools.list(request.pool, request.is_small());
+        let (position, block) = list.best_fit(request.stream, request.bytes, policy)?;
+        if self.segment_of(block).is_expandable() {
+            let block = self.best_expandable(block, request, policy);
+            self.allocate_block(block, request, policy);
+            return Some(block);
+        }
+        self.allocate_listed(block, Some(position), request, policy);
         Some(block)
     }
 
-    /// The smallest free block that is large enough. One that can still grow counts as large as it can grow: the end of
-    /// an expandable segment is spared for requests that need it.
-    #[inline]
-    fn best_fit(&self, request: &Request, policy: &SizePolicy) -> Option<BlockId> {
+    /// The smallest free block that is large enough, where one that can still grow counts as large as it can grow: the end of
+    /// an expandable segment is spared for requests that need it. `first` is the smallest.
+    fn best_expandable(&self, first: BlockId, request: &Request, policy: &SizePolicy) -> BlockId {
         let list = self.pools.list(request.pool, request.is_small());
-        let mut fitting = list.fitting(request.stream, request.bytes, policy);
-        let mut best = fitting.next()?.block();
-        if self.segment_of(best).is_expandable() {
-            for next in fitting {
-                if self.bytes_if_grown(next.block()) >= self.bytes_if_grown(best) {
-                    break;
-                }
-                best = next.block();
+        let mut best = first;
+        for next in list.fitting(request.stream, request.bytes, policy).skip(1) {
+            if self.bytes_if_grown(next.block()) >= self.bytes_if_grown(best) {
+                break;
             }
+            best = next.block();
         }
-        Some(best)
+        best
     }
 
     /// The bytes that a free block has, or would have if its segment grew behind it.
@@ -198,30 +200,48 @@ impl Heap {
     pub(super) fn allocate_block(&mut self, id: BlockId, request: &Request, policy: &SizePolicy) {
         let block = &self.blocks[id];
         let segment = &self.segments[block.segment];
-        let (small, is_listed) = (segment.is_small, !segment.is_retired());
-        let pool = segment.pool;
-        let (entry, before) = (segment.entry(id, block), inactive_split(segment, block));
-        let (bytes, is_expandable) = (block.bytes, segment.is_expandable());
-        let rest_bytes = bytes - request.bytes;
+        let list = self.pools.list(segment.pool, segment.is_small);
+        // Without a position it is in no list, because its segment is retired.
+        let position = list.position(&segment.entry(id, block));
+        self.allocate_listed(id, position, request, policy);
+    }
+
+    /// Allocates the free block that is at this position of its free list.
+    #[inline]
+    fn allocate_listed(
+        &mut self,
+        id: BlockId,
+        position: Option<Position>,
+        request: &Request,
+        policy: &SizePolicy,
+    ) {
+        let block = &self.blocks[id];
+        let segment = &self.segments[block.segment];
+        let (small, is_expandable) = (segment.is_small, segment.is_expandable());
+        let rest_bytes = block.bytes - request.bytes;
+        let before = inactive_split(segment, block);
+        let list = self.pools.list_mut(segment.pool, small);
         let mut after = InactiveSplit::default();
         if policy.should_split(request.bytes, rest_bytes, is_expandable) {
-            let rest = self.split(id, request.bytes);
-            if is_listed {
-                let rest_entry = self.entry(rest);
-                self.pools.list_mut(pool, small).replace(&entry, rest_entry);
+            if let Some(position) = position {
+                let rest = self.blocks.next_key();
+                let address = Address(block.address.0 + request.bytes as u64);
+                list.replace(position, segment.entry_of(rest, rest_bytes, address));
                 self.cached_bytes -= request.bytes as u64;
             }
+            self.split(id, request.bytes);
             if !is_expandable {
                 after = (1, rest_bytes as u64);
             }
-        } else if is_listed {
-            self.pools.list_mut(pool, small).remove(&entry);
-            self.cached_bytes -= bytes as u64;
+        } else if let Some(position) = position {
+            list.remove(position);
+            self.cached_bytes -= block.bytes as u64;
         }
         self.update_inactive_split(small, before, after);
         self.mark_allocated(id, request, policy);
     }
 
+    #[inline]
     fn mark_allocated(&mut self, id: BlockId, request: &Request, policy: &SizePolicy) {
         let small = request.is_small();
         self.allocations += 1;
@@ -294,40 +314,40 @@ impl Heap {
     }
 
     /// Makes a block free, merged with its free neighbours. Returns the merged block.
+    #[inline]
     fn insert_free(&mut self, id: BlockId) -> BlockId {
         self.frees += 1;
-        let (allocations, frees) = (self.allocations, self.frees);
         let block = &self.blocks[id];
+        let bytes = block.bytes;
         let segment = &self.segments[block.segment];
-        let (pool, small, is_listed) = (segment.pool, segment.is_small, !segment.is_retired());
-        let of_neighbour = |side: Option<BlockId>| {
-            let neighbour = side.map(|side| (side, &self.blocks[side])).filter(|(_, side)| side.is_free());
-            neighbour.map(|(side, block)| (side, segment.entry(side, block), inactive_split(segment, block)))
-        };
-        let (prev, next, bytes) = (of_neighbour(block.prev), of_neighbour(block.next), block.bytes);
-        let mut merged = id;
-        let (mut before, mut replaced) = (InactiveSplit::default(), None);
-        if let Some((next, entry, inactive)) = next {
-            self.merge(id, next);
-            (before, replaced) = (inactive, Some(entry));
+        let (small, is_listed) = (segment.is_small, !segment.is_retired());
+        let is_free = |side: &BlockId| self.blocks[*side].is_free();
+        let (prev, next) = (block.prev.filter(is_free), block.next.filter(is_free));
+        let list = self.pools.list_mut(segment.pool, small);
+        let (mut merged, mut position, mut before) = (id, None, InactiveSplit::default());
+        if let Some(next) = next {
+            let neighbour = &self.blocks[next];
+            before = inactive_split(segment, neighbour);
+            position = list.position(&segment.entry(next, neighbour));
+            merge(&mut self.blocks, id, next);
         }
-        if let Some((prev, entry, inactive)) = prev {
-            self.merge(prev, id);
-            merged = prev;
+        if let Some(prev) = prev {
+            let neighbour = &self.blocks[prev];
+            let inactive = inactive_split(segment, neighbour);
             before = (before.0 + inactive.0, before.1 + inactive.1);
-            if let Some(next) = replaced.replace(entry).filter(|_| is_listed) {
-                self.pools.list_mut(pool, small).remove(&next);
-            }
+            position.into_iter().for_each(|next| list.remove(next));
+            position = list.position(&segment.entry(prev, neighbour));
+            merge(&mut self.blocks, prev, id);
+            merged = prev;
         }
         let block = &mut self.blocks[merged];
         (block.state, block.requested) = (BlockState::Free, 0);
-        (block.last_used_tick, block.freed_tick) = (allocations, frees);
-        let segment = &self.segments[block.segment];
-        let (entry, after) = (segment.entry(merged, block), inactive_split(segment, block));
+        (block.last_used_tick, block.freed_tick) = (self.allocations, self.frees);
+        let after = inactive_split(segment, block);
         if is_listed {
-            let list = self.pools.list_mut(pool, small);
-            match replaced {
-                Some(replaced) => list.replace(&replaced, entry),
+            let entry = segment.entry(merged, block);
+            match position {
+                Some(position) => list.replace(position, entry),
                 None => list.insert(entry),
             }
             self.cached_bytes += bytes as u64;
@@ -337,6 +357,7 @@ impl Heap {
     }
 
     /// Splits a block in two; returns the second, which has the same state. Neither is in a free list for its new size.
+    #[inline]
     fn split(&mut self, id: BlockId, bytes: usize) -> BlockId {
         let block = &self.blocks[id];
         let next = block.next;
@@ -361,22 +382,6 @@ impl Heap {
         rest
     }
 
-    /// Makes one block of two neighbours. Changes no free list.
-    fn merge(&mut self, left: BlockId, right: BlockId) {
-        let Block { next, bytes, .. } = self.blocks.remove(right);
-        if let Some(next) = next {
-            self.blocks[next].prev = Some(left);
-        }
-        let block = &mut self.blocks[left];
-        block.bytes += bytes;
-        block.next = next;
-    }
-
-    fn entry(&self, id: BlockId) -> FreeBlock {
-        let block = &self.blocks[id];
-        self.segments[block.segment].entry(id, block)
-    }
-
     /// Adds a free block to its free list.
     fn list(&mut self, id: BlockId) {
         let block = &self.blocks[id];
@@ -392,7 +397,8 @@ impl Heap {
         let block = &self.blocks[id];
         let segment = &self.segments[block.segment];
         let list = self.pools.list_mut(segment.pool, segment.is_small);
-        if list.remove(&segment.entry(id, block)) {
+        if let Some(position) = list.position(&segment.entry(id, block)) {
+            list.remove(position);
             self.cached_bytes -= block.bytes as u64;
         }
     }
@@ -757,10 +763,10 @@ impl Heap {
         let next = self.blocks[id].next.filter(is_unmapped);
         self.blocks[id].state = BlockState::Unmapped;
         if let Some(next) = next {
-            self.merge(id, next);
+            merge(&mut self.blocks, id, next);
         }
         if let Some(prev) = prev {
-            self.merge(prev, id);
+            merge(&mut self.blocks, prev, id);
         }
         prev.unwrap_or(id)
     }
@@ -783,4 +789,16 @@ impl Heap {
 #[inline]
 fn inactive_split(segment: &Segment, block: &Block) -> InactiveSplit {
     if block.is_split() && !segment.is_expandable() { (1, block.bytes as u64) } else { (0, 0) }
+}
+
+/// Makes one block of two neighbours.
+#[inline]
+fn merge(blocks: &mut Arena<Block>, left: BlockId, right: BlockId) {
+    let Block { next, bytes, .. } = blocks.remove(right);
+    if let Some(next) = next {
+        blocks[next].prev = Some(left);
+    }
+    let block = &mut blocks[left];
+    block.bytes += bytes;
+    block.next = next;
 }

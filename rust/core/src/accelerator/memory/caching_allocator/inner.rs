@@ -219,8 +219,12 @@ impl Inner {
         }
     }
 
-    /// Handles that the caller drops without the lock, because the last handle of a stream takes it.
     #[inline]
+    pub(super) fn has_deferred_drops(&self) -> bool {
+        !self.deferred_drops.is_empty()
+    }
+
+    /// Handles that the caller drops without the lock, because the last handle of a stream takes it.
     pub(super) fn take_deferred_drops(&mut self) -> Vec<Stream> {
         std::mem::take(&mut self.deferred_drops)
     }
@@ -309,8 +313,13 @@ impl Inner {
         self.on_alloc(block)
     }
 
-    /// The blocks that the driver can release now; none while a graph is captured.
+    /// Returns whether memory waits to be released.
     #[inline]
+    pub(super) fn has_releases(&self) -> bool {
+        !self.releases.is_idle()
+    }
+
+    /// The blocks that the driver can release now; none while a graph is captured.
     pub(super) fn take_releasable(&mut self, ctx: &AllocCtx) -> Vec<Releasable> {
         if self.releases.is_idle() || ctx.capturing() {
             return Vec::new();

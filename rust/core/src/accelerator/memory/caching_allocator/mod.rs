@@ -128,17 +128,20 @@ impl CachingAllocator {
     fn with_inner<T>(&self, function: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = function(&mut inner);
-        let deferred_drops = inner.take_deferred_drops();
-        drop(inner);
-        drop(deferred_drops);
+        if inner.has_deferred_drops() {
+            drop_without_lock(inner);
+        }
         result
     }
 
     /// Like [`with_inner`](CachingAllocator::with_inner), and releases what can be released then.
     #[inline]
     fn update<T>(&self, ctx: &AllocCtx, function: impl FnOnce(&mut Inner) -> T) -> T {
-        let (result, releasable) = self.with_inner(|inner| (function(inner), inner.take_releasable(ctx)));
-        if !releasable.is_empty() {
+        let mut inner = self.lock();
+        let result = function(&mut inner);
+        if inner.has_deferred_drops() || inner.has_releases() {
+            let releasable = inner.take_releasable(ctx);
+            drop_without_lock(inner);
             self.release_blocks(ctx, releasable);
         }
         result
@@ -159,6 +162,7 @@ impl CachingAllocator {
     ///
     /// # Errors
     /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), an invalid configuration and errors of the driver.
+    #[inline(always)]
     pub(in crate::accelerator) fn allocate(
         &self,
         stream: &Stream,
@@ -167,19 +171,36 @@ impl CachingAllocator {
     ) -> Result<AllocatedBlock> {
         let ctx = self.ctx(stream.home());
         self.refresh_config(&ctx)?;
-        let found = self.with_inner(|inner| {
-            inner.process_events(&ctx);
-            let request = inner.request(stream.id(), requested, pool)?;
-            let block = inner.allocate(&request);
-            Some(block.ok_or_else(|| inner.begin_request(request)))
-        });
-        match found {
-            Some(Ok(block)) => Ok(block),
-            missed => self.allocate_slow(&ctx, stream, requested, pool, missed.and_then(Result::err)),
+        let mut miss = None;
+        match self.allocate_cached(&ctx, stream.id(), requested, pool, &mut miss) {
+            Some(block) => Ok(block),
+            None => self.allocate_slow(&ctx, stream, requested, pool, miss),
         }
     }
 
+    /// Allocates a cached block, or sets `miss` unless the request exceeds the address space. A function of its own, because
+    /// this result is returned in registers.
+    fn allocate_cached(
+        &self,
+        ctx: &AllocCtx,
+        stream: i64,
+        requested: usize,
+        pool: Option<PoolId>,
+        miss: &mut Option<Miss>,
+    ) -> Option<AllocatedBlock> {
+        self.with_inner(|inner| {
+            inner.process_events(ctx);
+            let request = inner.request(stream, requested, pool)?;
+            let block = inner.allocate(&request);
+            if block.is_none() {
+                *miss = Some(inner.begin_request(request));
+            }
+            block
+        })
+    }
+
     #[cold]
+    #[inline(never)]
     fn allocate_slow(
         &self,
         ctx: &AllocCtx,
@@ -372,6 +393,14 @@ impl CachingAllocator {
     pub(in crate::accelerator) fn close_tracker(&self, id: u64) -> Option<TrackerStats> {
         self.with_inner(|inner| inner.close_tracker(id))
     }
+}
+
+/// Unlocks the state, and then drops handles that it has collected.
+#[cold]
+fn drop_without_lock(mut inner: MutexGuard<'_, Inner>) {
+    let deferred_drops = inner.take_deferred_drops();
+    drop(inner);
+    drop(deferred_drops);
 }
 
 impl fmt::Debug for CachingAllocator {

@@ -164,6 +164,12 @@ impl Segment {
     /// The entry of a block in a free list.
     #[inline]
     pub(super) fn entry(&self, id: BlockId, block: &Block) -> FreeBlock {
-        FreeBlock::new(id, self.stream, block.bytes, (self.number, block.address), self.map_unit.is_some())
+        self.entry_of(id, block.bytes, block.address)
+    }
+
+    /// The entry of a block of this size at this address.
+    #[inline]
+    pub(super) fn entry_of(&self, id: BlockId, bytes: usize, address: Address) -> FreeBlock {
+        FreeBlock::new(id, self.stream, bytes, (self.number, address), self.map_unit.is_some())
     }
 }
