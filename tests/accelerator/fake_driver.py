@@ -82,7 +82,7 @@ def build(
 
 def _called() -> list[str]:
     """The functions of the driver that have to be there, which are named one in a line."""
-    path = ROOT / "rust/accelerator/src/cuda/api.rs"
+    path = ROOT / "rust/cuda/src/sys/api.rs"
     text = path.read_text() if path.exists() else ""
     return re.findall(r"^ +(cu[A-Z]\w*)$", text, re.MULTILINE)
 

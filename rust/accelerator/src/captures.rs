@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::graph::PoolId;
 use super::stream::Stream;
+use interlock_driver::PoolId;
 
 /// The captures and pools of an accelerator.
 #[derive(Debug, Default)]
@@ -49,6 +49,7 @@ impl Captures {
     }
 
     /// Whether any is underway.
+    #[inline]
     pub(super) fn any(&self) -> bool {
         self.underway.load(Ordering::Acquire) > 0
     }

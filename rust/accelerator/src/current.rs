@@ -1,13 +1,13 @@
 //! Which device and which streams are current: slots of the one thread state.
 
 use interlock_core::thread::{self, DeviceSlots, Scope, ScopeGuard, Slots};
+use interlock_driver::{DeviceIndex, DeviceProperties, MemoryInfo};
 
-use super::driver::{DeviceIndex, DeviceProperties, MemoryInfo};
 use super::in_use::Accelerator;
 use super::registry;
 use super::stream::Stream;
 use super::waiting::Waiting;
-use super::{Awaited, Device};
+use super::{Device, WaitTarget};
 use crate::Result;
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ pub fn set_default_device(device: Option<Device>) {
 /// Begins to wait until all that is queued on a device now has been done; no device is the current one.
 pub fn waiting(device: Option<Device>) -> Result<Waiting> {
     let (home, index) = resolve(device, "accelerator.synchronize")?;
-    Waiting::begin(home, Awaited::Device(index), true)
+    Waiting::begin(home, WaitTarget::Device(index), true)
 }
 
 /// Waits until all that is queued on a device now has been done. Fails with what failed there and was not told

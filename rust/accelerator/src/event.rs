@@ -2,7 +2,8 @@
 
 use once_cell::race::OnceBox;
 
-use super::driver::{Awaited, DeviceIndex, Driver, EventHandle, EventOptions};
+use interlock_driver::{DeviceIndex, DriverRuntime, EventHandle, EventOptions, WaitTarget};
+
 use super::in_use::Accelerator;
 use super::stream::Stream;
 use super::waiting::Waiting;
@@ -46,7 +47,7 @@ impl Event {
         driver.export_event(self.handle_on(index)?)
     }
 
-    fn driver(&self) -> Result<&dyn Driver> {
+    fn driver(&self) -> Result<&dyn DriverRuntime> {
         self.home.driver_for("an Event")
     }
 
@@ -77,7 +78,7 @@ impl Event {
         let made = driver.create_event(self.device.unwrap_or(index), self.options)?;
         if self.made.set(Box::new(made)).is_err() {
             // Another thread was faster.
-            driver.release_event(made);
+            driver.destroy_event(made);
         }
         Ok(self.made.get().copied().unwrap_or(made))
     }
@@ -109,15 +110,16 @@ impl Event {
     /// and was not told yet.
     pub fn is_done(&self) -> Result<bool> {
         let driver = self.driver()?;
-        self.made.get().map_or(Ok(true), |handle| driver.is_done(Awaited::Event(*handle)))
+        self.made.get().map_or(Ok(true), |handle| driver.check(WaitTarget::Event(*handle)))
     }
 
     /// Begins to wait until all before the mark, where it is now, has been done; `None` if it was never recorded.
     /// A thread that waits sleeps if the event was made with `blocking`, else it asks again and again.
     pub fn waiting(&self) -> Result<Option<Waiting>> {
         self.driver()?;
-        let begin =
-            |handle: &EventHandle| Waiting::begin(self.home, Awaited::Event(*handle), self.options.blocking);
+        let begin = |handle: &EventHandle| {
+            Waiting::begin(self.home, WaitTarget::Event(*handle), self.options.blocking)
+        };
         self.made.get().map(begin).transpose()
     }
 
@@ -166,7 +168,7 @@ impl Drop for Event {
         if let Ok(driver) = self.driver()
             && let Some(handle) = self.made.get()
         {
-            driver.release_event(*handle);
+            driver.destroy_event(*handle);
         }
     }
 }

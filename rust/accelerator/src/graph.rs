@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::driver::{CaptureMode, Driver, ExecutableHandle, GraphHandle, GraphShape, StreamHandle};
+use interlock_driver::PoolId;
+use interlock_driver::{CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, StreamHandle};
+
 use super::in_use::Accelerator;
 use super::stream::{Kind, Stream};
 use super::{current, registry};
@@ -32,21 +34,18 @@ struct State {
     /// Whether the last capture recorded nothing.
     empty: bool,
     phase: Phase,
-    shape: Option<GraphShape>,
+    shape: Option<GraphDump>,
 }
 
 #[derive(Debug)]
 enum Phase {
     Empty,
     Capturing(Stream, CaptureNumber),
-    Recorded { graph: Option<GraphHandle>, executable: Option<ExecutableHandle> },
+    Recorded { graph: Option<GraphHandle>, executable: Option<GraphExecHandle> },
 }
 
 /// A capture, by its driver's number.
 type CaptureNumber = u64;
-
-/// Names the memory that a graph allocates from, so that graphs can share it. Two numbers, as in PyTorch.
-pub type PoolId = (u64, u64);
 
 /// A pool that no graph has yet.
 pub fn new_pool() -> PoolId {
@@ -71,7 +70,7 @@ impl Graph {
         Ok(Graph { home, keep, own_pool, state: Mutex::new(state) })
     }
 
-    fn driver(&self) -> Result<&dyn Driver> {
+    fn driver(&self) -> Result<&dyn DriverRuntime> {
         self.home.driver_for("a Graph")
     }
 
@@ -105,7 +104,7 @@ impl Graph {
         let handle = stream.handle()?;
         driver.begin_capture(handle, mode)?;
         let pool = pool.unwrap_or(self.own_pool);
-        let capture = match driver.capture_of(handle) {
+        let capture = match driver.capture_id(handle) {
             // It has just begun, so that there is one.
             Ok(capture) => capture.unwrap_or_default(),
             Err(error) => {
@@ -129,7 +128,7 @@ impl Graph {
             return Err(misused("Graph.capture_end", "no capture has begun"));
         };
         let ended = driver.end_capture(stream.handle()?);
-        if ended.is_err() && matches!(driver.capture_of(stream.handle()?), Ok(Some(_))) {
+        if ended.is_err() && matches!(driver.capture_id(stream.handle()?), Ok(Some(_))) {
             return ended.map(drop);
         }
         self.home.captures().end(*capture);
@@ -145,14 +144,14 @@ impl Graph {
         // It is for a warning alone, so that a driver which cannot say is no error.
         state.empty = driver.is_graph_empty(graph).unwrap_or(false);
         if state.debug {
-            state.shape = Some(driver.shape(graph)?);
+            state.shape = Some(driver.describe_graph(graph)?);
         }
         if !self.keep {
             self.make_ready(&mut state, "Graph.capture_end")?;
             if let Phase::Recorded { graph, .. } = &mut state.phase
                 && let Some(graph) = graph.take()
             {
-                driver.release_graph(graph);
+                driver.destroy_graph(graph);
             }
         }
         Ok(())
@@ -164,7 +163,7 @@ impl Graph {
         Ok(self.state().empty)
     }
 
-    fn make_ready(&self, state: &mut State, operation: &'static str) -> Result<ExecutableHandle> {
+    fn make_ready(&self, state: &mut State, operation: &'static str) -> Result<GraphExecHandle> {
         match &mut state.phase {
             Phase::Recorded { executable: Some(executable), .. } => Ok(*executable),
             Phase::Recorded { graph: Some(graph), executable } => {
@@ -186,7 +185,7 @@ impl Graph {
         if let Phase::Recorded { executable, .. } = &mut state.phase
             && let Some(old) = executable.take()
         {
-            driver.release_executable(old);
+            driver.destroy_graph_exec(old);
         }
         self.make_ready(&mut state, OPERATION).map(drop)
     }
@@ -227,8 +226,8 @@ impl Graph {
         let Ok(driver) = self.driver() else { return };
         match std::mem::replace(&mut state.phase, Phase::Empty) {
             Phase::Recorded { graph, executable } => {
-                graph.into_iter().for_each(|graph| driver.release_graph(graph));
-                executable.into_iter().for_each(|executable| driver.release_executable(executable));
+                graph.into_iter().for_each(|graph| driver.destroy_graph(graph));
+                executable.into_iter().for_each(|executable| driver.destroy_graph_exec(executable));
             }
             Phase::Capturing(stream, capture) => {
                 if let Ok(handle) = stream.handle() {
@@ -247,8 +246,8 @@ impl Graph {
         if let Some(pool) = state.pool.take()
             && let Some(streams) = self.home.captures().let_go(pool, &streams)
         {
-            self.home.caches_for("a Graph").into_iter().flatten().for_each(|cache| {
-                cache.pool_goes(self.home, pool, &streams);
+            self.home.allocators("a Graph").into_iter().flatten().for_each(|allocator| {
+                allocator.on_pool_released(self.home, pool, &streams);
             });
         }
     }
@@ -273,7 +272,7 @@ impl Graph {
         let state = self.state();
         let shape = match (&state.shape, &state.phase) {
             (Some(shape), _) => shape.clone(),
-            (None, Phase::Recorded { graph: Some(graph), .. }) => driver.shape(*graph)?,
+            (None, Phase::Recorded { graph: Some(graph), .. }) => driver.describe_graph(*graph)?,
             (None, Phase::Recorded { .. }) => {
                 let reason = "the graph was let go when it was made ready; call enable_debug_mode() before the \
                               capture, or make it with keep_graph=True";
@@ -286,9 +285,9 @@ impl Graph {
 }
 
 /// Ends a capture that nobody can end any more; the stream would record for ever.
-fn end_in_vain(driver: &dyn Driver, stream: StreamHandle) {
+fn end_in_vain(driver: &dyn DriverRuntime, stream: StreamHandle) {
     if let Ok(graph) = driver.end_capture(stream) {
-        driver.release_graph(graph);
+        driver.destroy_graph(graph);
     }
 }
 
@@ -296,7 +295,7 @@ fn misused(operation: &'static str, reason: &str) -> Error {
     Error::Graph { operation, reason: reason.to_owned() }
 }
 
-fn in_dot(shape: &GraphShape) -> String {
+fn in_dot(shape: &GraphDump) -> String {
     let mut text = String::from("digraph captured {\n    node [shape=box];\n");
     for (place, node) in shape.nodes.iter().enumerate() {
         let label = node.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use once_cell::race::OnceBox;
 
 use interlock_core::base::fork;
+use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRange};
 
 use super::captures::{CapturedPool, Captures};
-use super::driver::{DeviceIndex, Driver, Keeper, PriorityRange};
-use super::memory::{Cache, PinnedCache};
+use super::memory::{CachingAllocator, PinnedCache};
 use super::stream::{Kind, Stream, StreamInner};
 use super::{Device, DeviceType};
 use crate::{Error, Result};
@@ -19,6 +19,7 @@ use crate::{Error, Result};
 /// A driver that has been started, in the process that started it.
 pub(crate) struct Accelerator {
     driver: Arc<dyn Driver>,
+    runtime: Arc<dyn DriverRuntime>,
     /// The fork generation of the process.
     generation: u32,
     devices: Vec<Streams>,
@@ -27,7 +28,7 @@ pub(crate) struct Accelerator {
     next_id: AtomicI64,
     captures: Captures,
     /// What is kept of the memory of each device.
-    caches: Vec<Cache>,
+    allocators: Vec<CachingAllocator>,
     pinned: PinnedCache,
 }
 
@@ -59,25 +60,29 @@ impl Pool {
 }
 
 impl Accelerator {
-    pub(super) fn new(driver: Arc<dyn Driver>) -> Self {
-        let count = DeviceIndex::try_from(driver.device_count()).unwrap_or(DeviceIndex::MAX);
+    /// Starts a driver in this process.
+    pub(super) fn start(driver: Arc<dyn Driver>) -> Result<Self> {
+        let runtime = driver.start()?;
+        let count = DeviceIndex::try_from(runtime.device_count()).unwrap_or(DeviceIndex::MAX);
         let devices = (0..count).map(|_| Streams {
             default: OnceBox::new(),
             pools: (0..Pool::PRIORITIES).map(|_| Pool::default()).collect(),
         });
-        Accelerator {
+        Ok(Accelerator {
             devices: devices.collect(),
             captures: Captures::default(),
-            caches: (0..count).map(Cache::new).collect(),
+            allocators: (0..count).map(CachingAllocator::new).collect(),
             driver,
+            runtime,
             generation: fork::generation(),
             others: Mutex::default(),
             next_id: AtomicI64::new(0),
             pinned: PinnedCache::default(),
-        }
+        })
     }
 
     /// Whether it was made in this process, and not in one that this was forked from.
+    #[inline]
     pub(super) fn is_of_this_process(&self) -> bool {
         self.generation == fork::generation()
     }
@@ -87,46 +92,63 @@ impl Accelerator {
         &self.driver
     }
 
+    /// Returns the runtime, in whichever process the driver was started.
+    pub(super) fn runtime(&self) -> &Arc<dyn DriverRuntime> {
+        &self.runtime
+    }
+
     /// The captures that are underway.
+    #[inline]
     pub(super) fn captures(&self) -> &Captures {
         &self.captures
     }
 
     /// What is kept of the memory of a device, for `what`, an object that must be of this process.
-    pub(super) fn cache_for(&self, index: DeviceIndex, what: &'static str) -> Result<&Cache> {
-        self.driver_for(what)?;
-        let cache = self.caches.get(usize::from(index));
-        cache.ok_or_else(|| Device::invalid_index(index).into())
+    #[inline]
+    pub(super) fn allocator(&self, index: DeviceIndex, what: &'static str) -> Result<&CachingAllocator> {
+        match self.allocators.get(usize::from(index)) {
+            Some(allocator) if self.is_of_this_process() => Ok(allocator),
+            _ => Err(self.no_allocator(index, what)),
+        }
+    }
+
+    #[cold]
+    fn no_allocator(&self, index: DeviceIndex, what: &'static str) -> Error {
+        let missing = || Error::from(Device::invalid_index(index));
+        self.driver_for(what).err().unwrap_or_else(missing)
     }
 
     /// The same of all devices.
-    pub(super) fn caches_for(&self, what: &'static str) -> Result<&[Cache]> {
+    pub(super) fn allocators(&self, what: &'static str) -> Result<&[CachingAllocator]> {
         self.driver_for(what)?;
-        Ok(&self.caches)
+        Ok(&self.allocators)
     }
 
     /// Whether a program has limited the memory of a device.
     pub(super) fn limits_memory(&'static self) -> bool {
-        self.caches.iter().any(|cache| cache.limit(self).is_ok_and(|limit| limit.is_some()))
+        self.allocators.iter().any(|allocator| allocator.limit(self).is_ok_and(|limit| limit.is_some()))
     }
 
     /// The pool from which memory for a stream comes while a graph is captured.
+    #[inline]
     pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<CapturedPool>> {
-        if !self.captures.any() {
-            return Ok(None);
-        }
-        let capture = self.driver.capture_of(stream.handle()?)?;
+        if self.captures.any() { self.captured_pool_for(stream) } else { Ok(None) }
+    }
+
+    #[cold]
+    fn captured_pool_for(&self, stream: &Stream) -> Result<Option<CapturedPool>> {
+        let capture = self.runtime.capture_id(stream.handle()?)?;
         Ok(capture.and_then(|capture| self.captures.pool_of(capture)))
     }
 
-    /// The driver for `what`, an object that must be of this process.
-    pub(super) fn driver_for(&self, what: &'static str) -> Result<&dyn Driver> {
-        if self.is_of_this_process() { Ok(&*self.driver) } else { Err(Error::Forked { what }) }
+    /// Returns the runtime of the driver for `what`, an object that must be of this process.
+    pub(super) fn driver_for(&self, what: &'static str) -> Result<&dyn DriverRuntime> {
+        if self.is_of_this_process() { Ok(&*self.runtime) } else { Err(Error::Forked { what }) }
     }
 
     /// Whether the processor reads and writes memory of its devices where it lies.
-    pub(super) fn shares_memory(&self) -> bool {
-        self.driver.shares_memory()
+    pub(super) fn is_host_accessible(&self) -> bool {
+        self.runtime.is_host_accessible()
     }
 
     /// What is kept of pinned memory; not to be used in a forked child.
@@ -170,7 +192,7 @@ impl Accelerator {
         streams
             .default
             .get_or_try_init(|| {
-                let handle = self.driver.default_stream(index)?;
+                let handle = self.runtime.default_stream(index)?;
                 Ok(Box::new(Stream::of(self, handle, 0, 0, Kind::Default, None)))
             })
             .cloned()
@@ -189,11 +211,11 @@ impl Accelerator {
         if let Some(stream) = stream.get() {
             return Ok(stream.clone());
         }
-        let handle = self.driver.create_stream(index, -level)?;
+        let handle = self.runtime.create_stream(index, -level)?;
         let made = Stream::of(self, handle, id, -level, Kind::Pooled, None);
         if stream.set(Box::new(made.clone())).is_err() {
             // Another thread was faster.
-            self.driver.release_stream(handle);
+            self.runtime.destroy_stream(handle);
         }
         Ok(stream.get().cloned().unwrap_or(made))
     }
@@ -201,22 +223,22 @@ impl Accelerator {
     /// A stream of its own.
     pub(super) fn exclusive_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
-        let handle = self.driver.create_stream(index, priority)?;
+        let handle = self.runtime.create_stream(index, priority)?;
         Ok(self.remembered(Stream::of(self, handle, self.new_id(), priority, Kind::Exclusive, None)))
     }
 
     /// A stream that another library made.
     ///
     /// # Safety
-    /// As for [`Driver::adopt_stream`]; the stream is valid as long as `owner` lives.
+    /// As for [`DriverRuntime::wrap_external_stream`]; the stream is valid as long as `owner` lives.
     pub(super) unsafe fn external_stream(
         &'static self,
         index: DeviceIndex,
-        native: u64,
-        owner: Option<Keeper>,
+        raw: u64,
+        owner: Option<KeepAlive>,
     ) -> Result<Stream> {
         // SAFETY: as the caller vouches.
-        let handle = unsafe { self.driver.adopt_stream(index, native)? };
+        let handle = unsafe { self.runtime.wrap_external_stream(index, raw)? };
         Ok(self.remembered(Stream::of(self, handle, self.new_id(), 0, Kind::External, owner)))
     }
 
@@ -256,11 +278,11 @@ impl Accelerator {
     }
 
     fn streams(&self, index: DeviceIndex) -> Result<&Streams> {
-        self.devices.get(usize::from(index)).ok_or_else(|| Device::invalid_index(index).into())
+        self.devices.get(usize::from(index)).ok_or_else(|| Error::from(Device::invalid_index(index)))
     }
 
     fn checked_priority(&self, index: DeviceIndex, priority: i32) -> Result<i32> {
-        let range = self.driver.priority_range(index).map_err(|error| error.during("Stream"));
+        let range = self.runtime.priority_range(index).map_err(|error| error.during("Stream"));
         let PriorityRange { least, greatest } = range?;
         if priority > least {
             return Err(Error::Argument {

@@ -5,36 +5,37 @@
 //! are slots of the one thread state ([`interlock_core::thread`]): scopes decide them, a captured state carries them
 //! along, tasks have their own.
 
+mod builtin;
 mod captures;
-pub mod cuda;
 mod current;
-pub mod driver;
-mod error;
 mod event;
 mod graph;
-pub mod host;
 mod in_use;
 mod interrupt;
 pub mod memory;
 mod plan_cache;
 mod registry;
-mod reservations;
 mod stream;
-#[cfg(test)]
-pub(crate) mod testing;
 mod waiting;
 
-pub use cuda::{DriverStatus, Version};
 pub use current::{
     PlaceScope, current_device, current_index, current_stream, default_device, device_guard, memory_info,
     properties, set_default_device, set_device, set_stream, synchronize, waiting,
 };
-pub use driver::{Awaited, CaptureMode, EventOptions, WaitPolicy, Work};
-pub use error::{Error, Result};
 pub use event::Event;
-pub use graph::{Graph, PoolId, new_pool};
+pub use graph::{Graph, new_pool};
 pub use interlock_core::base::backoff::Backoff;
+#[doc(inline)]
 pub use interlock_core::device::{Device, DeviceIndex, DeviceType};
+#[cfg(feature = "cuda")]
+pub use interlock_cuda as cuda;
+pub use interlock_driver as driver;
+#[doc(inline)]
+pub use interlock_driver::{
+    CaptureMode, Error, EventOptions, HostFn, PoolId, Result, WaitPolicy, WaitTarget,
+};
+#[cfg(feature = "host")]
+pub use interlock_host as host;
 pub use interrupt::{ask_while_waiting, check_interrupts};
 pub use plan_cache::PlanCache;
 pub use registry::{

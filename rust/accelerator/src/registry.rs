@@ -1,16 +1,16 @@
 //! Which driver this process uses: asked for by the program, by the environment or registered by the program
 //! that embeds this crate, and fixed at first use.
 
+use std::fmt;
 use std::sync::Arc;
 
 use interlock_core::base::env;
 use interlock_core::base::fork::rank;
 use interlock_core::base::sync::ForkLock;
+use interlock_driver::Driver;
 
-use super::driver::Driver;
-use super::host::{HostDriver, HostOptions};
 use super::in_use::Accelerator;
-use super::{Device, cuda, memory};
+use super::{Device, builtin, memory};
 use crate::{Error, Result};
 
 /// What was chosen and what is in use.
@@ -27,11 +27,11 @@ static REGISTRY: ForkLock<Registry> = ForkLock::new(
 );
 
 pub(crate) struct Registry {
-    asked_for: Option<Chosen>,
+    asked_for: Option<DriverSelection>,
     /// What the environment said when it was last read, and what that comes to.
-    environment: Option<(Option<String>, Chosen)>,
+    environment: Option<(Option<String>, DriverSelection)>,
     /// What the environment asked for before, and was never used. It stays, as it would have to go under the lock.
-    replaced: Vec<Chosen>,
+    replaced: Vec<DriverSelection>,
     registered: Vec<Arc<dyn Driver>>,
     in_use: Option<&'static Accelerator>,
     /// The last warning of variables that changed after the driver had read them.
@@ -40,32 +40,33 @@ pub(crate) struct Registry {
 
 /// Which driver is to be used, as far as that is known.
 #[derive(Clone)]
-pub(crate) enum Chosen {
-    /// The first registered one that can be used, else NVIDIA's.
-    Whichever,
+pub(crate) enum DriverSelection {
+    /// The first registered driver that can be used, else the default one of those that are compiled in.
+    Auto,
     Driver(Arc<dyn Driver>),
     /// That of a type which may be registered later.
-    Registered(String),
+    Named(String),
     /// None at all, and why.
-    Nothing(String),
+    Disabled(String),
 }
 
 impl Registry {
     /// The driver that was named, or the first registered one that can be used; else the choice is left.
-    fn chosen(&mut self) -> Chosen {
+    fn chosen(&mut self) -> DriverSelection {
         if let Some(in_use) = self.in_use.filter(|found| found.is_of_this_process()) {
-            return Chosen::Driver(in_use.driver().clone());
+            return DriverSelection::Driver(in_use.driver().clone());
         }
         if let Some(asked_for) = &self.asked_for {
             return asked_for.clone();
         }
         match self.environment() {
-            Chosen::Registered(name) => match self.registered_as(&name) {
-                Some(driver) => Chosen::Driver(driver),
-                None => Chosen::Nothing(format!(
+            DriverSelection::Named(name) => match self.registered_as(&name) {
+                Some(driver) => DriverSelection::Driver(driver),
+                None => DriverSelection::Disabled(format!(
                     "{} is {name:?}, and no driver of that name is registered; without registering there \
-                     are host, host:N (N devices), cuda and none",
-                    env::ACCELERATOR
+                     are {}",
+                    env::ACCELERATOR,
+                    builtin::accepted()
                 )),
             },
             chosen => chosen,
@@ -73,12 +74,12 @@ impl Registry {
     }
 
     /// What the environment asks for, which is read again until a driver is in use.
-    fn environment(&mut self) -> Chosen {
+    fn environment(&mut self) -> DriverSelection {
         let text = asked_by_environment();
         match &self.environment {
             Some((read, chosen)) if *read == text => chosen.clone(),
             _ => {
-                let chosen = text.as_deref().map_or(Chosen::Whichever, understood);
+                let chosen = text.as_deref().map_or(DriverSelection::Auto, understood);
                 let replaced = self.environment.replace((text, chosen.clone()));
                 self.replaced.extend(replaced.map(|(_, chosen)| chosen));
                 chosen
@@ -96,25 +97,26 @@ fn asked_by_environment() -> Option<String> {
 }
 
 /// The choice that a text of the environment stands for.
-fn understood(text: &str) -> Chosen {
+fn understood(text: &str) -> DriverSelection {
     let (name, count) = text.split_once(':').map_or((text, None), |(name, count)| (name, Some(count)));
-    let host = |devices| match HostDriver::new(HostOptions { devices, ..HostOptions::default() }) {
-        Ok(driver) => Chosen::Driver(driver),
-        Err(error) => Chosen::Nothing(format!("{} is {text:?}: {error}", env::ACCELERATOR)),
+    let refused = |reason: &dyn fmt::Display| {
+        DriverSelection::Disabled(format!("{} is {text:?}: {reason}", env::ACCELERATOR))
     };
-    match (name, count) {
-        ("host", None) => host(HostOptions::default().devices),
-        ("host", Some(count)) => match count.parse() {
-            Ok(devices) => host(devices),
-            Err(_) => Chosen::Nothing(format!(
+    let driver = match (builtin::find(name), count.map(str::parse)) {
+        (None, None) if name == "none" => {
+            return DriverSelection::Disabled(format!("{} is \"none\"", env::ACCELERATOR));
+        }
+        (Some(builtin), None) => builtin.driver(),
+        (Some(builtin), Some(Ok(devices))) if builtin.accepts_count() => builtin.with_devices(devices),
+        (Some(builtin), Some(Err(_))) if builtin.accepts_count() => {
+            return DriverSelection::Disabled(format!(
                 "{} is {text:?}; after the colon it takes a number of devices",
                 env::ACCELERATOR
-            )),
-        },
-        ("cuda", None) => Chosen::Driver(cuda::driver()),
-        ("none", None) => Chosen::Nothing(format!("{} is \"none\"", env::ACCELERATOR)),
-        _ => Chosen::Registered(text.to_owned()),
-    }
+            ));
+        }
+        _ => return DriverSelection::Named(text.to_owned()),
+    };
+    driver.map_or_else(|error| refused(&error), DriverSelection::Driver)
 }
 
 /// What the environment asks for now, if that is something else than when the driver was fixed or started, and so
@@ -122,7 +124,7 @@ fn understood(text: &str) -> Chosen {
 pub fn environment_came_too_late() -> Option<String> {
     choice_came_too_late().or_else(|| {
         // Asked without the lock: what a driver looks at is its own.
-        let changed = chosen().ok()?.changed_too_late();
+        let changed = chosen().ok()?.stale_env_warning();
         let mut registry = REGISTRY.lock();
         let is_told = registry.last_warning == changed;
         registry.last_warning.clone_from(&changed);
@@ -155,11 +157,11 @@ pub(super) fn chosen() -> Result<Arc<dyn Driver>, String> {
     };
     // Asked without the lock: a driver may take its time.
     match chosen {
-        Chosen::Driver(driver) => Ok(driver),
-        Chosen::Nothing(reason) => Err(reason),
+        DriverSelection::Driver(driver) => Ok(driver),
+        DriverSelection::Disabled(reason) => Err(reason),
         _ => {
-            let usable = registered.into_iter().find(|driver| driver.unavailable().is_none());
-            Ok(usable.unwrap_or_else(cuda::driver))
+            let usable = registered.into_iter().find(|driver| driver.unavailable_reason().is_none());
+            usable.map_or_else(builtin::default_driver, Ok)
         }
     }
 }
@@ -191,22 +193,25 @@ pub fn known_devices() -> Option<KnownDevices> {
         drop(registry);
         let count = u32::try_from(in_use.device_count()).ok()?;
         let known = KnownDevices { accelerator: Some(Device::of(in_use.kind())), count };
-        return (in_use.driver().changed_too_late() == told).then_some(known);
+        return (in_use.driver().stale_env_warning() == told).then_some(known);
     }
     let chosen = registry.chosen();
     let told = registry.last_warning.clone();
     let any_registered = !registry.registered.is_empty();
     drop(registry);
     let (driver, was_chosen) = match chosen {
-        Chosen::Driver(driver) => (driver, true),
-        Chosen::Nothing(_) => return Some(KnownDevices { accelerator: None, count: 0 }),
+        DriverSelection::Driver(driver) => (driver, true),
+        DriverSelection::Disabled(_) => return Some(KnownDevices { accelerator: None, count: 0 }),
         // Which of them can be used is for them to say.
         _ if any_registered => return None,
-        _ => (cuda::driver(), false),
+        _ => match builtin::default_driver() {
+            Ok(driver) => (driver, false),
+            Err(_) => return Some(KnownDevices { accelerator: None, count: 0 }),
+        },
     };
-    let count = driver.count_at_once()?;
+    let count = driver.device_count_if_known()?;
     let accelerator = (was_chosen || count > 0).then(|| Device::of(driver.device_type()));
-    (driver.changed_too_late() == told).then_some(KnownDevices { accelerator, count })
+    (driver.stale_env_warning() == told).then_some(KnownDevices { accelerator, count })
 }
 
 /// The accelerator that this process has used already, if any. Starts nothing and fixes nothing.
@@ -223,25 +228,23 @@ pub(crate) fn in_use(operation: &'static str) -> Result<&'static Accelerator> {
             Some(found) if found.is_of_this_process() => return Ok(found),
             // The process was forked since: only the driver knows whether it can begin again.
             Some(found) => {
-                let again = found.driver().in_forked_child();
+                let again = found.driver().driver_for_child();
                 install(again.ok_or(Error::Forked { what: operation })?, |_| true)?;
             }
             None => {
                 let driver = usable(operation)?;
-                let is_it =
-                    |asked_for: &Chosen| matches!(asked_for, Chosen::Driver(it) if Arc::ptr_eq(it, &driver));
+                let is_it = |asked_for: &DriverSelection| matches!(asked_for, DriverSelection::Driver(it) if Arc::ptr_eq(it, &driver));
                 install(driver.clone(), is_it)?;
             }
         }
     }
 }
 
-/// Puts a driver in use, unless another thread has put one there, or asked for one that is not `still_wanted`, in
+/// Starts a driver and puts it in use, unless another thread has put one there, or asked for one that is not `still_wanted`, in
 /// the meantime.
-fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&Chosen) -> bool) -> Result<()> {
-    driver.start()?;
-    // Made without the lock, and so perhaps in vain.
-    let made = Box::new(Accelerator::new(driver));
+fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> bool) -> Result<()> {
+    // Built outside the lock; discarded if another thread wins.
+    let made = Box::new(Accelerator::start(driver)?);
     let mut registry = REGISTRY.lock();
     let is_free = !registry.in_use.is_some_and(Accelerator::is_of_this_process);
     if is_free && registry.asked_for.as_ref().is_none_or(still_wanted) {
@@ -271,21 +274,24 @@ fn usable(operation: &'static str) -> Result<Arc<dyn Driver>> {
 fn why_not(driver: &dyn Driver) -> Option<String> {
     let without_devices =
         || (driver.device_count() == 0).then(|| format!("{} has no devices", driver.device_type()));
-    driver.unavailable().or_else(without_devices)
+    driver.unavailable_reason().or_else(without_devices)
 }
 
 /// Chooses the driver for this process. Fails once one is in use: it is fixed at first use.
 pub fn use_driver(driver: Arc<dyn Driver>) -> Result<()> {
     let name = driver.device_type().name();
-    choose(Chosen::Driver(driver), name)
+    choose(DriverSelection::Driver(driver), name)
 }
 
 /// Chooses by name, as the environment does: "host", "cuda", the type of a registered driver, or "none".
 pub fn use_named(name: &str) -> Result<()> {
+    if let Some(builtin) = builtin::find(name) {
+        return use_driver(builtin.driver()?);
+    }
     let driver = match name {
-        "host" => return use_driver(HostDriver::new(HostOptions::default())?),
-        "cuda" => return use_driver(cuda::driver()),
-        "none" => return choose(Chosen::Nothing("the program chose to use none".to_owned()), "none"),
+        "none" => {
+            return choose(DriverSelection::Disabled("the program chose to use none".to_owned()), "none");
+        }
         _ => REGISTRY.lock().registered_as(name),
     };
     match driver {
@@ -294,7 +300,7 @@ pub fn use_named(name: &str) -> Result<()> {
     }
 }
 
-fn choose(chosen: Chosen, name: &'static str) -> Result<()> {
+fn choose(chosen: DriverSelection, name: &'static str) -> Result<()> {
     let mut registry = REGISTRY.lock();
     // A forked child may choose again, as it has used none yet.
     if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process()) {
@@ -311,7 +317,7 @@ fn choose(chosen: Chosen, name: &'static str) -> Result<()> {
 fn known() -> Vec<&'static str> {
     let registered: Vec<_> =
         REGISTRY.lock().registered.iter().map(|driver| driver.device_type().name()).collect();
-    ["host", "cuda", "none"].into_iter().chain(registered).collect()
+    builtin::names().chain(["none"]).chain(registered).collect()
 }
 
 /// Adds a driver, to be used where neither the program nor the environment asks for one. It takes the place
@@ -340,22 +346,25 @@ pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
 
 /// Whether the first device has virtual memory, as far as that is known without starting a driver.
 pub(super) fn has_virtual_memory() -> bool {
-    chosen().is_ok_and(|driver| {
-        why_not(&*driver).is_none() && driver.mapping_granularity(0).is_ok_and(|bytes| bytes > 0)
-    })
+    if let Some(in_use) = used_already() {
+        let granularity =
+            in_use.driver_for("the accelerator").and_then(|driver| driver.mapping_granularity(0));
+        return granularity.is_ok_and(|bytes| bytes > 0);
+    }
+    chosen().is_ok_and(|driver| why_not(&*driver).is_none() && driver.has_virtual_memory())
 }
 
 /// How many devices the accelerator has; 0 where there is none. Fixes nothing.
 pub fn device_count() -> u32 {
     match chosen() {
-        Ok(driver) if driver.unavailable().is_none() => driver.device_count(),
+        Ok(driver) if driver.unavailable_reason().is_none() => driver.device_count(),
         _ => 0,
     }
 }
 
 /// The accelerator of this process, without an index; `None` where none was chosen and none can be used.
 pub fn current_accelerator() -> Option<Device> {
-    let was_chosen = !matches!(REGISTRY.lock().chosen(), Chosen::Whichever);
+    let was_chosen = !matches!(REGISTRY.lock().chosen(), DriverSelection::Auto);
     let driver = chosen().ok()?;
     (was_chosen || why_not(&*driver).is_none()).then(|| Device::of(driver.device_type()))
 }

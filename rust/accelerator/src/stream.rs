@@ -6,8 +6,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
 
 use interlock_core::thread::{ScopeGuard, StreamSlot, ThreadState};
+use interlock_driver::{
+    Copy, DeviceIndex, DriverRuntime, Fill, HostFn, KeepAlive, PriorityRange, StreamHandle, WaitTarget,
+};
 
-use super::driver::{Awaited, Copy, DeviceIndex, Driver, Fill, Keeper, PriorityRange, StreamHandle, Work};
 use super::event::Event;
 use super::in_use::Accelerator;
 use super::waiting::{Serving, Waiting};
@@ -18,11 +20,11 @@ use crate::{Error, Result};
 ///
 /// ```
 /// # fn main() -> interlock_accelerator::Result<()> {
-/// use interlock_accelerator::{self as accelerator, Stream, Work};
+/// use interlock_accelerator::{self as accelerator, Stream, HostFn};
 ///
 /// accelerator::use_named("host")?;
 /// let stream = Stream::new(None, 0)?;
-/// stream.launch(Work::new("greet", || Ok(())))?;
+/// stream.launch(HostFn::new("greet", || Ok(())))?;
 /// stream.synchronize()
 /// # }
 /// ```
@@ -36,7 +38,7 @@ pub(crate) struct StreamInner {
     priority: i32,
     kind: Kind,
     /// What owns the stream of another library.
-    _owner: Option<Keeper>,
+    _owner: Option<KeepAlive>,
 }
 
 /// Where a stream comes from.
@@ -79,10 +81,10 @@ impl Stream {
     /// # Safety
     /// `native` is a stream of this device or one of the special handles of its library, and it is not destroyed
     /// before the last clone of the result, and `owner`, have been dropped.
-    pub unsafe fn external(device: Option<Device>, native: u64, owner: Option<Keeper>) -> Result<Self> {
+    pub unsafe fn external(device: Option<Device>, raw: u64, owner: Option<KeepAlive>) -> Result<Self> {
         let (home, index) = current::resolve(device, "an external stream")?;
         // SAFETY: as the caller vouches.
-        unsafe { home.external_stream(index, native, owner) }
+        unsafe { home.external_stream(index, raw, owner) }
     }
 
     /// The stream that has this id on a device, if it is alive.
@@ -97,7 +99,7 @@ impl Stream {
         id: i64,
         priority: i32,
         kind: Kind,
-        owner: Option<Keeper>,
+        owner: Option<KeepAlive>,
     ) -> Self {
         Stream(Arc::new(StreamInner { home, handle, id, priority, kind, _owner: owner }))
     }
@@ -121,7 +123,7 @@ impl Stream {
         self.0.home
     }
 
-    pub(super) fn driver(&self) -> Result<&dyn Driver> {
+    pub(super) fn driver(&self) -> Result<&dyn DriverRuntime> {
         self.0.home.driver_for("a Stream")
     }
 
@@ -157,13 +159,13 @@ impl Stream {
 
     /// Whether all that was queued has been done. Fails with what failed there and was not told yet.
     pub fn is_done(&self) -> Result<bool> {
-        self.driver()?.is_done(Awaited::Stream(self.0.handle))
+        self.driver()?.check(WaitTarget::Stream(self.0.handle))
     }
 
     /// Begins to wait until all that is queued now has been done.
     pub fn waiting(&self) -> Result<Waiting> {
         self.driver()?;
-        Waiting::begin(self.0.home, Awaited::Stream(self.0.handle), true)
+        Waiting::begin(self.0.home, WaitTarget::Stream(self.0.handle), true)
     }
 
     /// Waits until all that is queued now has been done. Fails as [`is_done`](Stream::is_done).
@@ -193,19 +195,19 @@ impl Stream {
 
     /// Whether what is queued is recorded into a graph.
     pub fn is_capturing(&self) -> Result<bool> {
-        self.driver()?.capture_of(self.0.handle).map(|capture| capture.is_some())
+        self.driver()?.capture_id(self.0.handle).map(|capture| capture.is_some())
     }
 
     /// Queues a function, which a driver runs on a thread of its own, in this thread's state as it is now. It may
     /// not wait for this stream. Why it failed is told late, by whatever next waits for the stream.
-    pub fn launch(&self, work: Work) -> Result<()> {
+    pub fn launch(&self, work: HostFn) -> Result<()> {
         let driver = self.driver()?;
         let (state, run, stream) = (ThreadState::capture(), work.run, self.0.handle);
         let run = Arc::new(move || {
             let _serving = Serving::of(stream);
             state.run(|| run())
         });
-        driver.launch(self.0.handle, Work { name: work.name, run })
+        driver.launch_host_fn(self.0.handle, HostFn { name: work.name, run })
     }
 
     /// Queues a copy.
@@ -290,13 +292,13 @@ impl Drop for StreamInner {
         if !matches!(self.kind, Kind::Exclusive | Kind::External) || !self.home.is_of_this_process() {
             return;
         }
-        if let Ok(cache) = self.home.cache_for(self.handle.device, "a Stream") {
-            cache.stream_goes(self.home, self.id, self.handle);
+        if let Ok(allocator) = self.home.allocator(self.handle.device, "a Stream") {
+            allocator.on_stream_destroyed(self.home, self.id, self.handle);
         }
         if self.kind == Kind::Exclusive
             && let Ok(driver) = self.home.driver_for("a Stream")
         {
-            driver.release_stream(self.handle);
+            driver.destroy_stream(self.handle);
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use super::driver::{Awaited, Goal, StreamHandle, WaitPolicy};
+use interlock_driver::{StreamHandle, SyncPoint, WaitPolicy, WaitTarget};
+
 use super::in_use::Accelerator;
 use super::interrupt;
 use crate::{Error, Result};
@@ -13,15 +14,15 @@ use crate::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct Waiting {
     home: &'static Accelerator,
-    goal: Goal,
+    sync_point: SyncPoint,
     asleep: bool,
 }
 
 impl Waiting {
-    pub(super) fn begin(home: &'static Accelerator, awaited: Awaited, asleep: bool) -> Result<Self> {
+    pub(super) fn begin(home: &'static Accelerator, target: WaitTarget, asleep: bool) -> Result<Self> {
         let driver = home.driver_for("the accelerator")?;
-        refuse_to_wait_for_oneself(home, awaited)?;
-        Ok(Waiting { home, goal: driver.goal(awaited)?, asleep })
+        refuse_to_wait_for_oneself(home, target)?;
+        Ok(Waiting { home, sync_point: driver.sync_point(target)?, asleep })
     }
 
     /// Waits to the end, or until the host of this crate [ends it](super::ask_while_waiting). Fails as
@@ -39,7 +40,7 @@ impl Waiting {
     /// yet.
     pub fn at_most(&self, limit: Duration) -> Result<bool> {
         let policy = WaitPolicy { timeout: limit, blocking: self.asleep };
-        self.home.driver_for("the accelerator")?.wait(&self.goal, policy)
+        self.home.driver_for("the accelerator")?.wait(&self.sync_point, policy)
     }
 }
 
@@ -79,11 +80,11 @@ pub(super) fn is_serving() -> bool {
 }
 
 /// A function that waits for its own stream would stop it for good.
-fn refuse_to_wait_for_oneself(home: &Accelerator, awaited: Awaited) -> Result<()> {
+fn refuse_to_wait_for_oneself(home: &Accelerator, target: WaitTarget) -> Result<()> {
     let Some(served) = SERVED.try_with(Cell::get).ok().flatten() else { return Ok(()) };
-    let operation = match awaited {
-        Awaited::Stream(stream) if stream == served => "Stream.synchronize",
-        Awaited::Device(device) if device == served.device => "accelerator.synchronize",
+    let operation = match target {
+        WaitTarget::Stream(stream) if stream == served => "Stream.synchronize",
+        WaitTarget::Device(device) if device == served.device => "accelerator.synchronize",
         _ => return Ok(()),
     };
     Err(Error::Device {

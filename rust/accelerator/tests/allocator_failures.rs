@@ -12,8 +12,8 @@ mod rig;
 
 use allocator::careless;
 use allocator::devices::Devices;
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
 use interlock_accelerator::use_driver;
+use interlock_host::{Faults, HostDriver, HostOptions};
 use rig::failing::Failing;
 
 #[test]

@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 use allocator::counting;
 use allocator::segment::{KIB, MIB};
 use interlock_accelerator::Error;
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
-use interlock_accelerator::memory::{self, DeviceMemory, End, HostMemory};
+use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer, HostMemory};
 use interlock_accelerator::{Device, Stream, use_driver};
+use interlock_host::{Faults, HostDriver, HostOptions};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
@@ -33,22 +33,23 @@ const MOST: usize = 64 * KIB;
 
 /// What a thread leaves to the others.
 struct Left {
-    memory: DeviceMemory,
+    memory: DeviceBuffer,
     value: u8,
 }
 
 /// The end of the memory, where it meets its neighbour, or all of a little.
-fn part(memory: &DeviceMemory) -> DeviceMemory {
+fn part(memory: &DeviceBuffer) -> DeviceBuffer {
     memory.slice(memory.bytes().saturating_sub(MOST)..memory.bytes()).unwrap()
 }
 
 /// Copies it back on a stream that waits for nothing else, and looks.
-fn holds(memory: &DeviceMemory, value: u8, stream: &Stream) -> bool {
+fn holds(memory: &DeviceBuffer, value: u8, stream: &Stream) -> bool {
     let part = part(memory);
     let keep: Arc<Vec<_>> = Arc::new((0..part.bytes()).map(|_| AtomicU8::new(!value)).collect());
     // SAFETY: the keeper owns the bytes, which nobody reads before the copy is over.
-    let host = unsafe { HostMemory::new(keep.as_ptr().cast(), keep.len(), keep.clone()) };
-    let queued = memory::copy(&End::Host(host), &End::Device(part), Some(stream), true).unwrap();
+    let host = unsafe { HostMemory::new(keep.as_ptr().cast(), keep.len(), Some(keep.clone())) };
+    let queued =
+        memory::copy(&CopyOperand::Host(host), &CopyOperand::Device(part), Some(stream), true).unwrap();
     queued.synchronize().unwrap();
     keep.iter().all(|byte| byte.load(Ordering::Relaxed) == value)
 }
@@ -70,7 +71,7 @@ impl Worker<'_> {
         let (stream, other) = (self.below(self.streams.len()), self.below(self.streams.len()));
         let [stream, other] = [stream, other].map(|place| &self.streams[place]);
         let bytes = SIZES[self.below(SIZES.len())];
-        let memory = match DeviceMemory::on(stream, bytes) {
+        let memory = match DeviceBuffer::on(stream, bytes) {
             Ok(memory) => memory,
             Err(Error::OutOfMemory(_)) => return,
             Err(other) => panic!("{other}"),
@@ -95,7 +96,7 @@ impl Worker<'_> {
         }
     }
 
-    fn leave(&mut self, memory: DeviceMemory, value: u8) {
+    fn leave(&mut self, memory: DeviceBuffer, value: u8) {
         let mut left = self.left.lock().unwrap();
         left.push(Left { memory, value });
         let place = self.draw.random_range(0..left.len());

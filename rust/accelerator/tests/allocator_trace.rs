@@ -11,9 +11,9 @@ mod rig;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use interlock_accelerator::host::{HostDriver, HostOptions};
-use interlock_accelerator::memory::{self, DeviceMemory, Statistics};
+use interlock_accelerator::memory::{self, DeviceBuffer, Statistics};
 use interlock_accelerator::{Device, Stream, use_driver};
+use interlock_host::{HostDriver, HostOptions};
 use rig::failing::Failing;
 
 const LAYERS: usize = 12;
@@ -23,7 +23,7 @@ const WIDTH: usize = 768;
 struct Traced {
     device: Device,
     streams: [Stream; 2],
-    live: BTreeMap<usize, DeviceMemory>,
+    live: BTreeMap<usize, DeviceBuffer>,
     made: usize,
     trace: String,
     told: Vec<Statistics>,
@@ -45,7 +45,7 @@ impl Traced {
         let number = |place: usize| words[place].parse::<usize>().unwrap();
         match words[0] {
             "allocate" => {
-                let memory = DeviceMemory::on(&self.streams[number(3)], number(2)).unwrap();
+                let memory = DeviceBuffer::on(&self.streams[number(3)], number(2)).unwrap();
                 self.live.insert(number(1), memory);
             }
             "use" => self.live[&number(1)].record_stream(&self.streams[number(2)]).unwrap(),

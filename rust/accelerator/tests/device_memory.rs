@@ -8,22 +8,22 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use interlock_accelerator::Error;
-use interlock_accelerator::host::{HostDriver, HostOptions};
-use interlock_accelerator::memory::{self, DeviceMemory, Limit, Scope};
-use interlock_accelerator::{self as accelerator, CaptureMode, Device, Graph, Stream, Work};
+use interlock_accelerator::memory::{self, DeviceBuffer, Limit, MemoryTracker};
+use interlock_accelerator::{self as accelerator, CaptureMode, Device, Graph, HostFn, Stream};
+use interlock_host::{HostDriver, HostOptions};
 
 /// Work that goes on until the sender goes.
-fn held() -> (Work, mpsc::Sender<()>) {
+fn held() -> (HostFn, mpsc::Sender<()>) {
     let (sender, receiver) = mpsc::channel();
     let receiver = std::sync::Mutex::new(receiver);
-    let work = Work::new("held", move || {
+    let work = HostFn::new("held", move || {
         let _ = receiver.lock().unwrap().recv();
         Ok(())
     });
     (work, sender)
 }
 
-fn at_once(memory: &DeviceMemory) -> bool {
+fn at_once(memory: &DeviceBuffer) -> bool {
     memory.waiting().unwrap().iter().all(|waiting| waiting.at_most(Duration::ZERO) == Ok(true))
 }
 
@@ -40,7 +40,7 @@ fn memory_knows_its_streams_and_questions_start_no_driver() {
     accelerator::use_driver(again).unwrap();
 
     let [own, recorded, other] = [(); 3].map(|()| Stream::exclusive(None, 0).unwrap());
-    let memory = DeviceMemory::on(&own, 100).unwrap();
+    let memory = DeviceBuffer::on(&own, 100).unwrap();
     let default = accelerator::current_stream(None).unwrap();
     assert!(memory.is_reached_by_processor());
     assert_eq!(memory.stream(), Ok(Some(own.clone())));
@@ -76,8 +76,8 @@ fn memory_knows_its_streams_and_questions_start_no_driver() {
 
     assert_eq!(memory::set_limit(Some(Limit::Bytes(1 << 20)), None), Ok(None));
     assert_eq!(memory::limit(None), Ok(Some(1 << 20)));
-    assert!(matches!(Scope::open(Some(ninth)), Err(Error::NoSuchDevice { .. })));
-    let told = DeviceMemory::new(None, 30 << 20).unwrap_err();
+    assert!(matches!(MemoryTracker::open(Some(ninth)), Err(Error::NoSuchDevice { .. })));
+    let told = DeviceBuffer::new(None, 30 << 20).unwrap_err();
     assert!(told.to_string().contains("set_limit"), "{told}");
 }
 
@@ -91,7 +91,7 @@ fn a_graph_keeps_what_it_uses_of_an_earlier_capture_although_the_pool_has_the_sa
     let _current = stream.guard().unwrap();
     let graph = Graph::new(false).unwrap();
     graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
-    let memory = DeviceMemory::on(&stream, 1000).unwrap();
+    let memory = DeviceBuffer::on(&stream, 1000).unwrap();
     graph.capture_end().unwrap();
     graph.reset().unwrap();
     graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();

@@ -5,17 +5,11 @@
 
 use std::sync::Arc;
 
-use interlock_accelerator::driver::Driver;
-use interlock_accelerator::host::{HostDriver, HostOptions};
+use interlock_driver::DriverRuntime;
+use interlock_host::{HostDriver, HostOptions};
 
-#[macro_use]
-mod driver_suite;
-mod rig;
-
-fn host() -> Arc<dyn Driver> {
-    let driver = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
-    driver.start().unwrap();
-    driver
+fn host() -> Arc<dyn DriverRuntime> {
+    HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap().start().unwrap()
 }
 
-driver_suite!(crate::host);
+interlock_driver::driver_suite!(crate::host);

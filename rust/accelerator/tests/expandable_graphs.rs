@@ -3,9 +3,9 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
-use interlock_accelerator::memory::{self, AllocatorConfig, DeviceMemory};
+use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer};
 use interlock_accelerator::{CaptureMode, Graph, Stream, use_driver};
+use interlock_host::{Faults, HostDriver, HostOptions};
 
 #[test]
 fn the_memory_of_a_graph_that_goes_is_given_back_and_others_are_served() {
@@ -19,14 +19,14 @@ fn the_memory_of_a_graph_that_goes_is_given_back_and_others_are_served() {
         {
             let _current = stream.guard().unwrap();
             graph.capture_begin(None, CaptureMode::Relaxed).unwrap();
-            let memory = DeviceMemory::on(&stream, 5000).unwrap();
+            let memory = DeviceBuffer::on(&stream, 5000).unwrap();
             memory.fill(2, Some(&stream)).unwrap();
             graph.capture_end().unwrap();
             graph.replay().unwrap();
         }
         stream.synchronize().unwrap();
         graph.reset().unwrap();
-        drop(DeviceMemory::on(&stream, 5000).unwrap());
+        drop(DeviceBuffer::on(&stream, 5000).unwrap());
         memory::empty_cache().unwrap();
         assert_eq!(memory::statistics(None).unwrap().reserved_bytes.all.current, 0);
         assert_eq!(faults.live_objects().unwrap().bytes, 0);

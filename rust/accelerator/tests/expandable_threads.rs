@@ -9,9 +9,9 @@ use std::sync::Mutex;
 use std::thread;
 
 use interlock_accelerator::Error;
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
-use interlock_accelerator::memory::{self, AllocatorConfig, DeviceMemory, Limit};
+use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer, Limit};
 use interlock_accelerator::{Stream, use_driver};
+use interlock_host::{Faults, HostDriver, HostOptions};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
@@ -26,7 +26,7 @@ struct Worker<'a> {
     draw: TestRng,
     streams: &'a [Stream],
     pieces: &'a Pieces,
-    own: Vec<DeviceMemory>,
+    own: Vec<DeviceBuffer>,
 }
 
 impl Worker<'_> {
@@ -37,7 +37,7 @@ impl Worker<'_> {
     fn allocate(&mut self) {
         let largest = [MIB, 40 * MIB][self.below(2)];
         let (bytes, place) = (1 + self.below(largest), self.below(self.streams.len()));
-        let memory = match DeviceMemory::on(&self.streams[place], bytes) {
+        let memory = match DeviceBuffer::on(&self.streams[place], bytes) {
             Ok(memory) => memory,
             Err(Error::OutOfMemory(_)) => return,
             Err(other) => panic!("{other}"),

@@ -14,10 +14,11 @@ mod rig;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use interlock_accelerator::driver::{
-    Address, Awaited, Copy, DeviceIndex, Driver, EventHandle, EventOptions, Keeper, Place, StreamHandle, Work,
+use interlock_driver::{
+    Address, Copy, CopyEndpoint, DeviceIndex, DriverRuntime, EventHandle, EventOptions, HostFn, KeepAlive,
+    StreamHandle, WaitTarget,
 };
-use interlock_accelerator::host::{HostDriver, HostOptions};
+use interlock_host::{HostDriver, HostOptions};
 use programs::{EVENTS_PER_DEVICE, Effect, INPUT, MOST_STEPS, STREAMS, Step, device_of, model, program};
 use proptest::prelude::*;
 use rig::{Memory, Rig};
@@ -91,7 +92,9 @@ impl<'a> Run<'a> {
         let driver = &self.rig.driver;
         for (place, step) in self.program.iter().enumerate() {
             match *step {
-                Step::Launch { stream } => driver.launch(self.streams[stream], self.work(place)).unwrap(),
+                Step::Launch { stream } => {
+                    driver.launch_host_fn(self.streams[stream], self.work(place)).unwrap()
+                }
                 Step::Copy { stream, .. } => self.copy(self.streams[stream], place),
                 Step::Record { stream, event } => {
                     let event = self.events[device_of(stream) * EVENTS_PER_DEVICE + event];
@@ -105,13 +108,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn work(&self, place: usize) -> Work {
+    fn work(&self, place: usize) -> HostFn {
         let effect = self.effects[place].clone().unwrap();
         let cells = self.cells.clone();
         let before: Vec<_> =
             effect.before.iter().map(|before| (self.device_of_step(*before), *before)).collect();
         let own = self.device_of_step(place);
-        Work::new("look", move || {
+        HostFn::new("look", move || {
             // So that streams change places in ever different ways.
             (0..place * 7 % 5).for_each(|_| std::thread::yield_now());
             for (device, before) in &before {
@@ -128,10 +131,11 @@ impl<'a> Run<'a> {
         let own = self.device_of_step(place);
         let source = self.effects[place].as_ref().unwrap().source;
         let (device, from) = source.map_or((own, MOST_STEPS), |from| (self.device_of_step(from), from));
-        let at =
-            |device: usize, place| Place::Device(device as DeviceIndex, self.cells.address(device, place));
-        let keep: Keeper = Arc::new(self.cells.clone());
-        let copy = Copy { to: at(own, place), from: at(device, from), bytes: 8, keep };
+        let at = |device: usize, place| {
+            CopyEndpoint::Device(device as DeviceIndex, self.cells.address(device, place))
+        };
+        let keep_alive: Option<KeepAlive> = Some(Arc::new(self.cells.clone()));
+        let copy = Copy { to: at(own, place), from: at(device, from), bytes: 8, keep_alive };
         // SAFETY: the keeper owns all cells.
         unsafe { self.rig.driver.copy(stream, copy) }.unwrap();
     }
@@ -139,7 +143,7 @@ impl<'a> Run<'a> {
     /// Everything ran, in an order that the program allows.
     fn check(&self) {
         for device in [0, 1] {
-            assert_eq!(self.rig.wait(Awaited::Device(device)), Ok(true));
+            assert_eq!(self.rig.wait(WaitTarget::Device(device)), Ok(true));
         }
         for (place, effect) in self.effects.iter().enumerate() {
             let found = self.cells.cell(self.device_of_step(place), place).load(Ordering::Relaxed);
@@ -150,14 +154,14 @@ impl<'a> Run<'a> {
 
 impl Drop for Run<'_> {
     fn drop(&mut self) {
-        self.events.drain(..).for_each(|event| self.rig.driver.release_event(event));
-        self.streams.drain(..).for_each(|stream| self.rig.driver.release_stream(stream));
+        self.events.drain(..).for_each(|event| self.rig.driver.destroy_event(event));
+        self.streams.drain(..).for_each(|stream| self.rig.driver.destroy_stream(stream));
     }
 }
 
 fn host() -> Rig {
-    let driver: Arc<dyn Driver> =
-        HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
+    let driver = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
+    let driver: Arc<dyn DriverRuntime> = driver.start().unwrap();
     Rig { driver }
 }
 
@@ -191,7 +195,7 @@ fn what_a_captured_program_says_to_come_before_does_in_every_replay() {
             run.check();
             run.cells.clear();
         }
-        rig.driver.release_executable(graph);
+        rig.driver.destroy_graph_exec(graph);
     });
 }
 
@@ -209,7 +213,7 @@ fn a_wait_that_is_missing_is_found() {
     let run = Run::new(&rig, &program);
     let latch = rig.block(run.streams[0]);
     run.queue(false);
-    let failed = rig.wait(Awaited::Stream(run.streams[2]));
+    let failed = rig.wait(WaitTarget::Stream(run.streams[2]));
     latch.open();
     panic!("{}", failed.unwrap_err());
 }

@@ -7,9 +7,8 @@
 mod rig;
 
 use interlock_accelerator::Error;
-use interlock_accelerator::driver::Awaited;
-use interlock_accelerator::host::{HostDriver, HostOptions};
-use interlock_core::Error as CoreError;
+use interlock_driver::WaitTarget;
+use interlock_host::{HostDriver, HostOptions};
 use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch};
 
@@ -18,17 +17,22 @@ fn more_devices_than_there_are_indices_are_refused() {
     let with = |devices| HostDriver::new(HostOptions { devices, ..HostOptions::default() });
     assert!(matches!(with(129), Err(Error::Argument { .. })));
     let most = with(128).unwrap();
-    assert_eq!(most.default_stream(127).unwrap().device, 127);
+    assert_eq!(most.start().unwrap().default_stream(127).unwrap().device, 127);
     assert_eq!(most.device_count(), 128);
 }
 
 #[test]
 fn a_driver_may_have_no_devices() {
-    let driver = with_faults(0, 0).0.driver;
-    assert_eq!((driver.device_count(), driver.unavailable()), (0, None));
-    assert!(matches!(driver.default_stream(0), Err(Error::Core(CoreError::DeviceIndex { .. }))));
-    assert!(matches!(driver.allocate(0, 1), Err(Error::Core(CoreError::DeviceIndex { .. }))));
-    assert!(matches!(driver.is_done(Awaited::Device(0)), Err(Error::Core(CoreError::DeviceIndex { .. }))));
+    let driver = HostDriver::new(HostOptions { devices: 0, memory: 0, ..HostOptions::default() }).unwrap();
+    assert_eq!((driver.device_count(), driver.unavailable_reason()), (0, None));
+    let driver = driver.start().unwrap();
+    assert_eq!(driver.device_count(), 0);
+    assert!(matches!(driver.default_stream(0), Err(Error::Core(interlock_core::Error::DeviceIndex { .. }))));
+    assert!(matches!(driver.allocate(0, 1), Err(Error::Core(interlock_core::Error::DeviceIndex { .. }))));
+    assert!(matches!(
+        driver.check(WaitTarget::Device(0)),
+        Err(Error::Core(interlock_core::Error::DeviceIndex { .. }))
+    ));
 }
 
 #[test]
@@ -79,7 +83,7 @@ fn data_waits_for_an_engine_and_functions_do_not() {
     rig.finish(running);
     assert!([copying[0], copying[1], filling].iter().all(|stream| !rig.is_done(*stream)));
     hold.release();
-    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
 }
 
 #[test]
@@ -120,7 +124,7 @@ fn a_captured_replay_keeps_its_branches() {
         rig.launch(origin, || {});
         rig.driver.replay(inner, origin).unwrap();
     });
-    let shape = rig.driver.shape(outer.unwrap()).unwrap();
+    let shape = rig.driver.describe_graph(outer.unwrap()).unwrap();
     assert_eq!(shape.edges, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (4, 6)]);
     assert_eq!(shape.nodes, ["launch work"; 7]);
 }
@@ -138,7 +142,7 @@ fn a_thousand_streams_work() {
     latch.open();
     rig.finish(streams[999]);
     assert_eq!(faults.live_objects().unwrap().commands, 0);
-    streams.into_iter().for_each(|stream| rig.driver.release_stream(stream));
+    streams.into_iter().for_each(|stream| rig.driver.destroy_stream(stream));
     assert_eq!(faults.live_objects().unwrap().streams, 0);
 }
 
@@ -154,17 +158,17 @@ fn threads_may_share_streams_and_events() {
             scope.spawn(move || {
                 for round in 0..200 {
                     let [stream, other] = [streams[(thread + round) % 3], streams[(thread * round) % 3]];
-                    rig.driver.launch(stream, counter.work()).unwrap();
+                    rig.driver.launch_host_fn(stream, counter.work()).unwrap();
                     rig.driver.record_event(events[round % 3], stream).unwrap();
                     rig.driver.wait_event(other, events[(round + 1) % 3]).unwrap();
                     if round % 20 == 0 {
-                        assert_eq!(rig.wait(Awaited::Event(events[round % 3])), Ok(true));
-                        assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+                        assert_eq!(rig.wait(WaitTarget::Event(events[round % 3])), Ok(true));
+                        assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
                     }
                 }
             });
         }
     });
-    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
     assert_eq!((counter.get(), faults.live_objects().unwrap().commands), (800, 0));
 }

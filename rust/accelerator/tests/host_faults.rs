@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::thread;
 
 use interlock_accelerator::Error;
-use interlock_accelerator::driver::{Address, Awaited, CaptureMode, EventOptions, Goal, WaitPolicy, Work};
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
+use interlock_driver::{Address, CaptureMode, EventOptions, HostFn, SyncPoint, WaitPolicy, WaitTarget};
+use interlock_host::{Faults, HostDriver, HostOptions};
 use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch, failure};
 
@@ -36,7 +36,7 @@ fn a_handle_is_for_one_started_driver_at_a_time() {
     let driver = HostDriver::new(options.clone()).unwrap();
     driver.start().unwrap();
     assert!(is_taken(HostDriver::new(options.clone())));
-    assert_eq!((faults.fail_next_copy("some"), driver.start()), (Ok(()), Ok(())));
+    assert_eq!((faults.fail_next_copy("some"), driver.start().map(drop)), (Ok(()), Ok(())));
     drop(driver);
     assert!(HostDriver::new(options).is_ok());
 }
@@ -49,13 +49,15 @@ fn a_handle_is_that_of_the_driver_made_last_until_one_is_started() {
     assert!(matches!(faults.lose_device(3, "unplugged"), Err(Error::NoSuchDevice { .. })));
     drop(third);
     assert!(matches!(faults.live_objects(), Err(Error::NoAccelerator { .. })));
-    second.start().unwrap();
+    let started = second.start().unwrap();
     faults.lose_device(1, "unplugged").unwrap();
-    assert!(is_lost(second.memory_info(1)) && first.memory_info(0).is_ok());
+    assert!(is_lost(started.memory_info(1)));
+    drop(started);
     assert!(is_taken(first.start()) && is_taken(HostDriver::new(options(1))));
     drop(second);
-    assert_eq!(first.start(), Ok(()));
-    assert!(faults.lose_device(0, "unplugged").is_ok() && first.memory_info(0).is_err());
+    let started = first.start().unwrap();
+    assert!(started.memory_info(0).is_ok());
+    assert!(faults.lose_device(0, "unplugged").is_ok() && started.memory_info(0).is_err());
 }
 
 #[test]
@@ -98,7 +100,7 @@ fn giving_memory_to_addresses_is_an_allocation() {
     driver.map(1, address, PIECE).unwrap();
     assert_eq!(faults.live_objects().unwrap().bytes, PIECE as u64);
     // SAFETY: nobody uses the addresses.
-    unsafe { driver.unmap(1, address, PIECE).and(driver.release_addresses(1, address, 2 * PIECE)) }.unwrap();
+    unsafe { driver.unmap(1, address, PIECE).and(driver.free_addresses(1, address, 2 * PIECE)) }.unwrap();
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
 }
 
@@ -113,11 +115,11 @@ fn addresses_of_a_lost_device_are_given_back() {
     assert!(is_lost(driver.map(1, Address(address.0 + PIECE as u64), PIECE)));
     // SAFETY: nobody uses the addresses.
     let (memory, addresses) =
-        unsafe { (driver.unmap(1, address, PIECE), driver.release_addresses(1, address, 2 * PIECE)) };
+        unsafe { (driver.unmap(1, address, PIECE), driver.free_addresses(1, address, 2 * PIECE)) };
     assert!(is_lost(memory) && is_lost(addresses));
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
     // SAFETY: what is not there any more is refused.
-    let again = unsafe { driver.release_addresses(1, address, 2 * PIECE) };
+    let again = unsafe { driver.free_addresses(1, address, 2 * PIECE) };
     assert!(matches!(again, Err(Error::Argument { .. })));
 }
 
@@ -134,11 +136,11 @@ fn work_that_is_to_fail_does_not_run_and_is_told_late() {
 
     let raised = counter.clone();
     rig.launch(stream, move || raised.raise());
-    assert_eq!(failure(rig.wait(Awaited::Stream(stream))), ("work".into(), "no cores".into()));
+    assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), ("work".into(), "no cores".into()));
     rig.fill(stream, &memory[0], 9);
-    assert_eq!(failure(rig.wait(Awaited::Stream(stream))), ("fill on host:0".into(), "bad cell".into()));
+    assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), ("fill on host:0".into(), "bad cell".into()));
     rig.copy(stream, &memory[1], &memory[0]);
-    let (operation, reason) = failure(rig.wait(Awaited::Stream(stream)));
+    let (operation, reason) = failure(rig.wait(WaitTarget::Stream(stream)));
     assert_eq!((&*operation, &*reason), ("copy from host:0 to host:1", "bus error"));
 
     assert_eq!(counter.get(), 0);
@@ -153,7 +155,7 @@ fn work_of_a_graph_fails_in_the_replay() {
     let graph = rig.ready(stream, || rig.launch(stream, || {}));
     rig.finish(stream);
     rig.driver.replay(graph, stream).unwrap();
-    assert_eq!(failure(rig.wait(Awaited::Stream(stream))).1, "no cores");
+    assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))).1, "no cores");
     rig.driver.replay(graph, stream).unwrap();
     rig.finish(stream);
 }
@@ -165,13 +167,13 @@ fn what_a_released_stream_failed_at_is_told_by_its_device() {
         let (stream, other) = (rig.stream(0), rig.stream(1));
         rig.fail(stream, name, "it broke");
         rig.join(other, stream);
-        rig.driver.release_stream(stream);
+        rig.driver.destroy_stream(stream);
         rig.finish(other);
     }
-    assert_eq!(rig.wait(Awaited::Device(1)), Ok(true));
-    assert_eq!(failure(rig.driver.is_done(Awaited::Device(0))).0, "first");
-    assert_eq!(failure(rig.wait(Awaited::Device(0))).0, "second");
-    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(1)), Ok(true));
+    assert_eq!(failure(rig.driver.check(WaitTarget::Device(0))).0, "first");
+    assert_eq!(failure(rig.wait(WaitTarget::Device(0))).0, "second");
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
 }
 
 #[test]
@@ -198,31 +200,31 @@ fn a_lost_device_refuses_everything() {
     assert!(matches!(faults.lose_device(2, "unplugged"), Err(Error::NoSuchDevice { .. })));
     faults.lose_device(1, "unplugged").unwrap();
     faults.lose_device(1, "again").unwrap();
-    assert!(is_lost(driver.launch(stream, Work::new("nothing", || Ok(())))));
+    assert!(is_lost(driver.launch_host_fn(stream, HostFn::new("nothing", || Ok(())))));
     assert!(is_lost(driver.record_event(event, stream)) && is_lost(driver.wait_event(stream, event)));
     assert!(is_lost(driver.wait_event(rig.stream(0), event)) && is_lost(driver.elapsed(event, event)));
-    for awaited in [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(1)] {
-        assert!(is_lost(driver.is_done(awaited)) && is_lost(rig.wait(awaited)));
-        assert!(is_lost(driver.goal(awaited)));
+    for target in [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(1)] {
+        assert!(is_lost(driver.check(target)) && is_lost(rig.wait(target)));
+        assert!(is_lost(driver.sync_point(target)));
         for asleep in [false, true] {
             let policy = WaitPolicy { timeout: std::time::Duration::MAX, blocking: asleep };
-            assert!(is_lost(driver.wait(&Goal { awaited, places: Vec::new() }, policy)));
+            assert!(is_lost(driver.wait(&SyncPoint { target, points: Vec::new() }, policy)));
         }
     }
     assert!(is_lost(driver.properties(1)) && is_lost(driver.memory_info(1)));
     assert!(is_lost(driver.allocate(1, 8)) && is_lost(driver.priority_range(1)));
     // SAFETY: nobody uses the memory.
-    assert!(is_lost(unsafe { driver.release(1, memory, 8) }));
+    assert!(is_lost(unsafe { driver.free(1, memory, 8) }));
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
     assert!(is_lost(driver.default_stream(1)) && is_lost(driver.create_stream(1, 0)));
     // SAFETY: the stream lives as long as the driver.
-    assert!(is_lost(unsafe { driver.adopt_stream(1, stream.native) }));
+    assert!(is_lost(unsafe { driver.wrap_external_stream(1, stream.raw) }));
     assert!(is_lost(driver.create_event(1, EventOptions::default())));
     assert!(is_lost(driver.begin_capture(stream, CaptureMode::Global)));
-    assert!(is_lost(driver.capture_of(stream)) && is_lost(driver.end_capture(stream)));
-    driver.release_event(event);
-    driver.release_stream(stream);
-    assert_eq!((driver.device_count(), rig.wait(Awaited::Device(0))), (2, Ok(true)));
+    assert!(is_lost(driver.capture_id(stream)) && is_lost(driver.end_capture(stream)));
+    driver.destroy_event(event);
+    driver.destroy_stream(stream);
+    assert_eq!((driver.device_count(), rig.wait(WaitTarget::Device(0))), (2, Ok(true)));
 }
 
 #[test]
@@ -232,10 +234,11 @@ fn who_waits_for_a_device_that_is_lost_is_woken() {
     let latch = rig.block(stream);
     let behind = rig.record(stream);
     thread::scope(|scope| {
-        let waiting = [Awaited::Stream(stream), Awaited::Event(behind), Awaited::Device(1)].map(|awaited| {
-            let rig = &rig;
-            scope.spawn(move || rig.wait(awaited))
-        });
+        let waiting =
+            [WaitTarget::Stream(stream), WaitTarget::Event(behind), WaitTarget::Device(1)].map(|target| {
+                let rig = &rig;
+                scope.spawn(move || rig.wait(target))
+            });
         // Whoever does not wait yet finds the device lost; without an order both ways are gone through.
         thread::yield_now();
         faults.lose_device(1, "unplugged").unwrap();
@@ -269,11 +272,11 @@ fn copies_of_other_devices_from_a_lost_one_fail_late() {
     let stream = rig.stream(0);
     let [here, there] = [rig.pinned(&[0; 4]), rig.pinned(&[1; 4])];
     let far = rig.driver.allocate(1, 4).unwrap();
-    let copy = interlock_accelerator::driver::Copy {
+    let copy = interlock_driver::Copy {
         to: here.place(),
-        from: interlock_accelerator::driver::Place::Device(1, far),
+        from: interlock_driver::CopyEndpoint::Device(1, far),
         bytes: 4,
-        keep: there,
+        keep_alive: Some(there),
     };
     let latch = rig.block(stream);
     // SAFETY: the memory is never given back.
@@ -283,7 +286,7 @@ fn copies_of_other_devices_from_a_lost_one_fail_late() {
     // SAFETY: as above.
     assert!(is_lost(unsafe { rig.driver.copy(stream, copy) }));
     latch.open();
-    assert!(is_lost(rig.wait(Awaited::Stream(stream))));
+    assert!(is_lost(rig.wait(WaitTarget::Stream(stream))));
     rig.driver.replay(graph, stream).unwrap();
     rig.finish(stream);
     assert_eq!(here.content(), [0; 4]);
@@ -306,9 +309,9 @@ fn a_graph_with_work_on_a_lost_device_is_not_replayed_and_a_capture_there_is_ove
     faults.lose_device(1, "unplugged").unwrap();
     gate.open();
     // The branch on the lost device fails, which the stream of the replay tells.
-    assert!(is_lost(rig.wait(Awaited::Stream(here))));
+    assert!(is_lost(rig.wait(WaitTarget::Stream(here))));
     assert!(is_lost(rig.driver.replay(graph, here)));
     assert!(is_lost(rig.driver.end_capture(there)));
     assert_eq!(faults.live_objects().unwrap().captures, 0);
-    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
 }

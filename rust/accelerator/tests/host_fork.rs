@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use interlock_accelerator::Error;
-use interlock_accelerator::driver::{Awaited, Driver, EventOptions, Work};
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions, LiveObjects};
-use interlock_accelerator::memory::{self, HostStatistics, PinnedMemory};
+use interlock_accelerator::memory::{self, PinnedMemory, PinnedStats};
 use interlock_accelerator::{self as accelerator, Stream};
+use interlock_driver::{Driver, EventOptions, HostFn, WaitTarget};
+use interlock_host::{Faults, HostDriver, HostOptions, LiveObjects};
 use rig::{Latch, Rig};
 
 /// Forks; the child answers and leaves, or is ended by an alarm.
@@ -35,8 +35,7 @@ fn true_in_child(answer: impl FnOnce() -> bool) -> bool {
 
 /// Copies, functions, events and a graph.
 fn works(driver: Arc<dyn Driver>) -> bool {
-    driver.start().unwrap();
-    let rig = Rig { driver };
+    let rig = Rig { driver: driver.start().unwrap() };
     let (stream, other) = (rig.stream(0), rig.stream(1));
     let (memory, pinned) = (rig.memory(0, 8), rig.pinned(&[3; 8]));
     rig.copy(stream, &memory, &pinned);
@@ -45,7 +44,7 @@ fn works(driver: Arc<dyn Driver>) -> bool {
     rig.finish(other);
     let graph = rig.ready(stream, || rig.fill(stream, &memory, 4));
     rig.driver.replay(graph, stream).unwrap();
-    rig.read(stream, &memory) == [4; 8] && rig.wait(Awaited::Device(1)) == Ok(true)
+    rig.read(stream, &memory) == [4; 8] && rig.wait(WaitTarget::Device(1)) == Ok(true)
 }
 
 fn options(faults: &Faults) -> HostOptions {
@@ -55,7 +54,8 @@ fn options(faults: &Faults) -> HostOptions {
 #[test]
 fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
     let faults = Faults::new();
-    let rig = Rig { driver: HostDriver::new(options(&faults)).unwrap() };
+    let driver = HostDriver::new(options(&faults)).unwrap();
+    let rig = Rig { driver: driver.start().unwrap() };
     let (stream, blocked) = (rig.stream(0), rig.stream(0));
     let latch = rig.block(blocked);
     let stop = AtomicBool::new(false);
@@ -69,22 +69,22 @@ fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
         });
         for _ in 0..20 {
             assert!(true_in_child(|| {
-                let fresh = rig.driver.in_forked_child().unwrap();
+                let fresh = driver.driver_for_child().unwrap();
                 // Threads that ask at the same time get the same.
-                assert!(Arc::ptr_eq(&fresh, &rig.driver.in_forked_child().unwrap()));
-                fresh.start().unwrap();
+                assert!(Arc::ptr_eq(&fresh, &driver.driver_for_child().unwrap()));
+                let started = fresh.start().unwrap();
                 let nothing = faults.live_objects() == Ok(LiveObjects::default());
-                let same = fresh.device_count() == 2 && fresh.memory_info(1).unwrap().total == 1 << 20;
-                let lost = faults.lose_device(1, "in the child").is_ok() && fresh.memory_info(1).is_err();
-                drop(fresh);
-                nothing && same && lost && works(rig.driver.in_forked_child().unwrap())
+                let same = fresh.device_count() == 2 && started.memory_info(1).unwrap().total == 1 << 20;
+                let lost = faults.lose_device(1, "in the child").is_ok() && started.memory_info(1).is_err();
+                drop((fresh, started));
+                nothing && same && lost && works(driver.driver_for_child().unwrap())
             }));
         }
         stop.store(true, Ordering::Relaxed);
     });
     assert!(rig.driver.memory_info(1).is_ok() && !rig.is_done(blocked));
     latch.open();
-    assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_driver_that_was_only_chosen_works_in_the_parent_and_in_the_child() {
 #[test]
 fn a_child_may_drop_what_it_inherited() {
     let faults = Faults::new();
-    let rig = Rig { driver: HostDriver::new(options(&faults)).unwrap() };
+    let rig = Rig { driver: HostDriver::new(options(&faults)).unwrap().start().unwrap() };
     let stream = rig.stream(0);
     let (latch, hold) = (rig.block(stream), faults.hold_copies().unwrap());
     // Dropped twice: by the child, which forgets what runs in its parent, and by the parent.
@@ -113,16 +113,17 @@ fn a_child_may_drop_what_it_inherited() {
 
 #[test]
 fn a_child_forked_by_queued_work_ends_by_itself() {
-    let rig = Rig { driver: HostDriver::new(options(&Faults::new())).unwrap() };
+    let driver = HostDriver::new(options(&Faults::new())).unwrap();
+    let rig = Rig { driver: driver.start().unwrap() };
     let (stream, answered) = (rig.stream(0), Latch::default());
-    let (driver, open) = (Arc::downgrade(&rig.driver), answered.clone());
-    let work = Work::new("fork", move || {
+    let (driver, open) = (Arc::downgrade(&driver), answered.clone());
+    let work = HostFn::new("fork", move || {
         let driver = driver.upgrade().ok_or("the driver is gone")?;
-        let forked = true_in_child(|| works(driver.in_forked_child().unwrap()));
+        let forked = true_in_child(|| works(driver.driver_for_child().unwrap()));
         open.open();
         forked.then_some(()).ok_or("the child failed".into())
     });
-    rig.driver.launch(stream, work).unwrap();
+    rig.driver.launch_host_fn(stream, work).unwrap();
     answered.wait();
     rig.finish(stream);
 }
@@ -137,7 +138,7 @@ fn the_namespace_goes_on_in_a_child_and_refuses_what_is_the_parents() {
     event.record(&inherited).unwrap();
     assert!(true_in_child(|| {
         let own = Stream::new(None, 0).unwrap();
-        own.launch(Work::new("greet", || Ok(()))).unwrap();
+        own.launch(HostFn::new("greet", || Ok(()))).unwrap();
         own.synchronize().unwrap();
         let forked = [inherited.synchronize(), event.synchronize(), event.record(&own)];
         drop(inherited.clone());
@@ -162,9 +163,9 @@ fn pinned_memory_of_the_parent_is_left_alone(stream: &Stream) {
             assert!(true_in_child(|| {
                 let memory = inherited.take().unwrap();
                 memory::empty_host_cache();
-                let nothing = memory::host_memory_stats() == HostStatistics::default();
+                let nothing = memory::host_memory_stats() == PinnedStats::default();
                 let unknown = !PinnedMemory::is_pinned(memory.pointer().as_ptr());
-                let refused = matches!(memory.used_on(stream), Err(Error::Forked { .. }));
+                let refused = matches!(memory.prepare_use(stream), Err(Error::Forked { .. }));
                 drop(memory);
                 let own = PinnedMemory::new(100).unwrap();
                 let counted = memory::host_memory_stats().active_bytes.current == 128;
@@ -174,5 +175,5 @@ fn pinned_memory_of_the_parent_is_left_alone(stream: &Stream) {
         stop.store(true, Ordering::Relaxed);
     });
     let memory = inherited.unwrap();
-    assert!(PinnedMemory::is_pinned(memory.pointer().as_ptr()) && memory.used_on(stream).is_ok());
+    assert!(PinnedMemory::is_pinned(memory.pointer().as_ptr()) && memory.prepare_use(stream).is_ok());
 }

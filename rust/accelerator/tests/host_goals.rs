@@ -7,12 +7,12 @@ mod rig;
 
 use std::time::Duration;
 
-use interlock_accelerator::driver::{Awaited, CaptureMode, Goal, WaitPolicy};
+use interlock_driver::{CaptureMode, SyncPoint, WaitPolicy, WaitTarget};
 use rig::host::two_devices;
 use rig::{Rig, failure, is_refused};
 
-fn goal(rig: &Rig, awaited: Awaited) -> Goal {
-    rig.driver.goal(awaited).unwrap()
+fn sync_point(rig: &Rig, target: WaitTarget) -> SyncPoint {
+    rig.driver.sync_point(target).unwrap()
 }
 
 #[test]
@@ -23,12 +23,12 @@ fn a_goal_is_pairs_of_streams_and_places_there() {
     rig.launch(stream, || {});
     let event = rig.record(stream);
     rig.launch(stream, || {});
-    assert_eq!(goal(&rig, Awaited::Event(unrecorded)).places, []);
-    assert_eq!(goal(&rig, Awaited::Event(event)).places, [(stream.native, 2)]);
-    assert_eq!(goal(&rig, Awaited::Stream(stream)).places, [(stream.native, 3)]);
+    assert_eq!(sync_point(&rig, WaitTarget::Event(unrecorded)).points, []);
+    assert_eq!(sync_point(&rig, WaitTarget::Event(event)).points, [(stream.raw, 2)]);
+    assert_eq!(sync_point(&rig, WaitTarget::Stream(stream)).points, [(stream.raw, 3)]);
     let default = rig.driver.default_stream(1).unwrap();
-    let device = goal(&rig, Awaited::Device(1));
-    assert_eq!(device.places, [(default.native, 0), (stream.native, 3), (other.native, 0)]);
+    let device = sync_point(&rig, WaitTarget::Device(1));
+    assert_eq!(device.points, [(default.raw, 0), (stream.raw, 3), (other.raw, 0)]);
     assert_eq!(rig.reach(&device), Ok(true));
 }
 
@@ -36,7 +36,7 @@ fn a_goal_is_pairs_of_streams_and_places_there() {
 fn streams_that_come_later_are_not_waited_for() {
     let (rig, _) = two_devices();
     let before = rig.block(rig.stream(0));
-    let device = goal(&rig, Awaited::Device(0));
+    let device = sync_point(&rig, WaitTarget::Device(0));
     let later = rig.stream(0);
     let after = rig.block(later);
     before.open();
@@ -52,10 +52,10 @@ fn streams_and_events_that_go_are_waited_for_to_their_end() {
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    let goals = [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)]
-        .map(|awaited| goal(&rig, awaited));
-    rig.driver.release_event(event);
-    rig.driver.release_stream(stream);
+    let goals = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)]
+        .map(|target| sync_point(&rig, target));
+    rig.driver.destroy_event(event);
+    rig.driver.destroy_stream(stream);
     let at_once = WaitPolicy { timeout: Duration::ZERO, blocking: true };
     assert!(goals.iter().all(|goal| rig.driver.wait(goal, at_once) == Ok(false)));
     latch.open();
@@ -69,18 +69,18 @@ fn what_a_stream_failed_at_that_is_gone_is_told_once_by_a_goal_that_covers_it() 
     for place in 0..3 {
         let (rig, _) = two_devices();
         let (stream, other) = (rig.stream(0), rig.stream(1));
-        let before = goal(&rig, Awaited::Device(0));
+        let before = sync_point(&rig, WaitTarget::Device(0));
         rig.fail(stream, "greet", "nobody there");
         let event = rig.record(stream);
-        let awaited = [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)][place];
-        let behind = goal(&rig, awaited);
+        let target = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)][place];
+        let behind = sync_point(&rig, target);
         rig.join(other, stream);
-        rig.driver.release_stream(stream);
+        rig.driver.destroy_stream(stream);
         rig.finish(other);
         assert_eq!(rig.reach(&before), Ok(true));
         assert_eq!(failure(rig.reach(&behind)).0, "greet");
         assert_eq!(rig.reach(&behind), Ok(true));
-        assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+        assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
     }
 }
 
@@ -89,15 +89,15 @@ fn a_capture_that_began_in_the_meantime_forbids_to_wait_for_its_stream_and_devic
     let (rig, _) = two_devices();
     let stream = rig.stream(0);
     rig.launch(stream, || {});
-    for (awaited, mode) in
-        [(Awaited::Stream(stream), CaptureMode::Relaxed), (Awaited::Device(0), CaptureMode::Global)]
+    for (target, mode) in
+        [(WaitTarget::Stream(stream), CaptureMode::Relaxed), (WaitTarget::Device(0), CaptureMode::Global)]
     {
-        let goal = goal(&rig, awaited);
+        let goal = sync_point(&rig, target);
         rig.driver.begin_capture(stream, mode).unwrap();
         assert!(is_refused(&rig.reach(&goal)));
         assert!(is_refused(&rig.driver.end_capture(stream)));
         rig.driver.begin_capture(stream, mode).unwrap();
-        assert!(is_refused(&rig.driver.goal(awaited)));
+        assert!(is_refused(&rig.driver.sync_point(target)));
         assert!(is_refused(&rig.driver.end_capture(stream)));
         assert_eq!(rig.reach(&goal), Ok(true));
     }
@@ -109,11 +109,11 @@ fn an_event_that_a_capture_records_again_is_reached_where_it_was() {
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    let goal = goal(&rig, Awaited::Event(event));
+    let goal = sync_point(&rig, WaitTarget::Event(event));
     let graph = rig.capture(stream, || {
         rig.driver.record_event(event, stream).unwrap();
         latch.open();
         assert_eq!(rig.reach(&goal), Ok(true));
     });
-    rig.driver.release_graph(graph.unwrap());
+    rig.driver.destroy_graph(graph.unwrap());
 }

@@ -6,9 +6,9 @@
 mod rig;
 
 use interlock_accelerator::Error;
-use interlock_accelerator::driver::{
-    Address, Awaited, CaptureMode, EventHandle, EventOptions, ExecutableHandle, GraphHandle, PriorityRange,
-    StreamHandle, Work,
+use interlock_driver::{
+    Address, CaptureMode, EventHandle, EventOptions, GraphExecHandle, GraphHandle, HostFn, PriorityRange,
+    StreamHandle, WaitTarget,
 };
 use rig::host::two_devices;
 
@@ -21,28 +21,28 @@ fn streams_that_are_not_there_are_errors() {
     let (rig, _) = two_devices();
     let driver = &rig.driver;
     let released = rig.stream(0);
-    driver.release_stream(released);
+    driver.destroy_stream(released);
     let elsewhere = StreamHandle { device: 1, ..rig.stream(0) };
-    let never = StreamHandle { device: 0, native: 1 << 40 };
-    let beyond = StreamHandle { device: 200, native: 1 };
+    let never = StreamHandle { device: 0, raw: 1 << 40 };
+    let beyond = StreamHandle { device: 200, raw: 1 };
     let event = driver.create_event(0, EventOptions::default()).unwrap();
-    for stream in [released, elsewhere, never, beyond, StreamHandle { device: 0, native: 0 }] {
-        assert!(is_unknown(driver.launch(stream, Work::new("nothing", || Ok(())))));
+    for stream in [released, elsewhere, never, beyond, StreamHandle { device: 0, raw: 0 }] {
+        assert!(is_unknown(driver.launch_host_fn(stream, HostFn::new("nothing", || Ok(())))));
         assert!(is_unknown(driver.record_event(event, stream)));
         assert!(is_unknown(driver.wait_event(stream, event)));
-        assert!(is_unknown(driver.is_done(Awaited::Stream(stream))));
+        assert!(is_unknown(driver.check(WaitTarget::Stream(stream))));
         assert!(is_unknown(driver.begin_capture(stream, CaptureMode::Global)));
-        assert!(is_unknown(driver.capture_of(stream)));
+        assert!(is_unknown(driver.capture_id(stream)));
         assert!(is_unknown(driver.end_capture(stream)));
         // SAFETY: the host driver looks every number up.
-        let adopted = unsafe { driver.adopt_stream(stream.device, stream.native) };
+        let adopted = unsafe { driver.wrap_external_stream(stream.device, stream.raw) };
         assert!(is_unknown(adopted) || stream == beyond);
-        driver.release_stream(stream);
+        driver.destroy_stream(stream);
     }
     assert!(is_unknown(driver.record_event(event, rig.stream(1))));
     assert!(is_unknown(driver.create_stream(0, 1)) && is_unknown(driver.create_stream(0, -4)));
     assert_eq!(driver.priority_range(0), Ok(PriorityRange { least: 0, greatest: -3 }));
-    driver.release_stream(driver.default_stream(0).unwrap());
+    driver.destroy_stream(driver.default_stream(0).unwrap());
     rig.finish(driver.default_stream(0).unwrap());
 }
 
@@ -51,18 +51,20 @@ fn events_and_graphs_that_are_not_there_are_errors() {
     let (rig, _) = two_devices();
     let (driver, stream) = (&rig.driver, rig.stream(0));
     let released = rig.record(stream);
-    driver.release_event(released);
+    driver.destroy_event(released);
     for event in [released, EventHandle { device: 1, ..rig.record(stream) }] {
         assert!(is_unknown(driver.record_event(event, stream)));
         assert!(is_unknown(driver.wait_event(stream, event)));
-        assert!(is_unknown(driver.is_done(Awaited::Event(event))));
+        assert!(is_unknown(driver.check(WaitTarget::Event(event))));
         assert!(is_unknown(driver.elapsed(event, event)));
-        driver.release_event(event);
+        driver.destroy_event(event);
     }
-    assert!(is_unknown(driver.instantiate(GraphHandle(7))) && is_unknown(driver.shape(GraphHandle(7))));
-    assert!(is_unknown(driver.replay(ExecutableHandle(7), stream)));
-    driver.release_graph(GraphHandle(7));
-    driver.release_executable(ExecutableHandle(7));
+    assert!(
+        is_unknown(driver.instantiate(GraphHandle(7))) && is_unknown(driver.describe_graph(GraphHandle(7)))
+    );
+    assert!(is_unknown(driver.replay(GraphExecHandle(7), stream)));
+    driver.destroy_graph(GraphHandle(7));
+    driver.destroy_graph_exec(GraphExecHandle(7));
 }
 
 #[test]
@@ -71,11 +73,11 @@ fn addresses_that_are_not_there_are_errors() {
     let address = rig.driver.allocate(0, 100).unwrap();
     // SAFETY: the only call that gives memory back is that which nobody uses any more.
     unsafe {
-        assert!(is_unknown(rig.driver.release(0, Address(address.0 + 512), 100)));
-        assert!(is_unknown(rig.driver.release(0, address, 99)));
-        assert!(is_unknown(rig.driver.release(1, address, 100)));
-        assert!(is_unknown(rig.driver.release_pinned(address, 100)));
-        assert_eq!(rig.driver.release(0, address, 100), Ok(()));
-        assert!(is_unknown(rig.driver.release(0, address, 100)));
+        assert!(is_unknown(rig.driver.free(0, Address(address.0 + 512), 100)));
+        assert!(is_unknown(rig.driver.free(0, address, 99)));
+        assert!(is_unknown(rig.driver.free(1, address, 100)));
+        assert!(is_unknown(rig.driver.free_pinned(address, 100)));
+        assert_eq!(rig.driver.free(0, address, 100), Ok(()));
+        assert!(is_unknown(rig.driver.free(0, address, 100)));
     }
 }

@@ -7,8 +7,8 @@ mod rig;
 
 use std::sync::Arc;
 
-use interlock_accelerator::driver::{Awaited, CaptureMode, Driver, Fill, StreamHandle, Work};
-use interlock_accelerator::host::LiveObjects;
+use interlock_driver::{CaptureMode, DriverRuntime, Fill, HostFn, KeepAlive, StreamHandle, WaitTarget};
+use interlock_host::LiveObjects;
 use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch};
 
@@ -27,7 +27,7 @@ fn what_was_released_is_gone() {
             rig.launch(forked, || {});
             rig.driver.record_event(events[1], forked).unwrap();
             rig.driver.wait_event(stream, events[1]).unwrap();
-            events.iter().for_each(|event| rig.driver.release_event(*event));
+            events.iter().for_each(|event| rig.driver.destroy_event(*event));
         });
         let graph = graph.unwrap();
         let executable = rig.driver.instantiate(graph).unwrap();
@@ -36,10 +36,10 @@ fn what_was_released_is_gone() {
         let there = faults.live_objects().unwrap();
         assert_eq!((there.streams, there.events, there.graphs, there.executables), (2, 1, 1, 1));
         assert_eq!((there.lanes, there.bytes, there.pinned_bytes), (1, 100, 50));
-        rig.driver.release_graph(graph);
-        rig.driver.release_executable(executable);
-        rig.driver.release_event(event);
-        [stream, forked].iter().for_each(|stream| rig.driver.release_stream(*stream));
+        rig.driver.destroy_graph(graph);
+        rig.driver.destroy_graph_exec(executable);
+        rig.driver.destroy_event(event);
+        [stream, forked].iter().for_each(|stream| rig.driver.destroy_stream(*stream));
     }
     assert_eq!(faults.live_objects().unwrap(), LiveObjects::default());
 }
@@ -52,20 +52,20 @@ fn a_stream_that_goes_while_it_captures_takes_the_capture_along() {
     rig.driver.begin_capture(origin, CaptureMode::Global).unwrap();
     rig.copy(origin, &memory, &memory);
     rig.join(forked, origin);
-    rig.driver.release_stream(origin);
+    rig.driver.destroy_stream(origin);
     assert_eq!(faults.live_objects().unwrap().captures, 0);
     assert_eq!(Arc::strong_count(&memory), 1);
     rig.finish(forked);
 }
 
 /// Calls its driver when it is dropped, and then panics.
-struct Troublemaker(std::sync::Weak<dyn Driver>, Counter);
+struct Troublemaker(std::sync::Weak<dyn DriverRuntime>, Counter);
 
 impl Drop for Troublemaker {
     fn drop(&mut self) {
         if let Some(driver) = self.0.upgrade() {
             driver.memory_info(0).unwrap();
-            driver.release_stream(driver.create_stream(0, 0).unwrap());
+            driver.destroy_stream(driver.create_stream(0, 0).unwrap());
         }
         self.1.raise();
         panic!("dropped");
@@ -78,8 +78,9 @@ fn what_work_keeps_may_call_the_driver_and_panic_when_it_goes() {
     let (stream, counter) = (rig.stream(0), Counter::default());
     let memory = rig.memory(0, 4);
     let fill = |stream| {
-        let keep = Arc::new((memory.clone(), Troublemaker(Arc::downgrade(&rig.driver), counter.clone())));
-        let fill = Fill { address: memory.address, bytes: 4, value: 1, keep };
+        let keep_alive: Option<KeepAlive> =
+            Some(Arc::new((memory.clone(), Troublemaker(Arc::downgrade(&rig.driver), counter.clone()))));
+        let fill = Fill { address: memory.address, bytes: 4, value: 1, keep_alive };
         // SAFETY: the keeper owns the memory.
         unsafe { rig.driver.fill(stream, fill) }
     };
@@ -88,16 +89,16 @@ fn what_work_keeps_may_call_the_driver_and_panic_when_it_goes() {
     rig.finish(stream);
     faults.fail_next_fill("bad cell").unwrap();
     fill(stream).unwrap();
-    assert!(rig.wait(Awaited::Stream(stream)).is_err());
-    let refused = std::panic::AssertUnwindSafe(|| fill(StreamHandle { device: 0, native: 0 }));
+    assert!(rig.wait(WaitTarget::Stream(stream)).is_err());
+    let refused = std::panic::AssertUnwindSafe(|| fill(StreamHandle { device: 0, raw: 0 }));
     assert!(std::panic::catch_unwind(refused).is_err(), "the caller's own drop panics");
     let broken = rig.capture(stream, || {
         fill(stream).unwrap();
-        rig.driver.is_done(Awaited::Stream(stream)).unwrap_err();
+        rig.driver.check(WaitTarget::Stream(stream)).unwrap_err();
         fill(stream).unwrap_err();
     });
     assert!(broken.is_err());
-    rig.driver.release_graph(rig.capture(stream, || fill(stream).unwrap()).unwrap());
+    rig.driver.destroy_graph(rig.capture(stream, || fill(stream).unwrap()).unwrap());
     assert_eq!(counter.get(), 6);
     rig.launch(stream, || {});
     rig.finish(stream);
@@ -126,14 +127,14 @@ fn the_last_handle_of_a_driver_may_be_dropped_by_its_own_work() {
             self.0.open();
         }
     }
-    let last: (Arc<dyn Driver>, _) = (rig.driver.clone(), OpensWhenDropped(gone.clone()));
+    let last: (Arc<dyn DriverRuntime>, _) = (rig.driver.clone(), OpensWhenDropped(gone.clone()));
     let wait = begun.clone();
-    let work = Work::new("owner", move || {
+    let work = HostFn::new("owner", move || {
         let _ = &last;
         wait.wait();
         Ok(())
     });
-    rig.driver.launch(stream, work).unwrap();
+    rig.driver.launch_host_fn(stream, work).unwrap();
     drop(rig);
     begun.open();
     gone.wait();

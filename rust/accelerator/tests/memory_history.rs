@@ -6,12 +6,12 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use interlock_accelerator::Error;
-use interlock_accelerator::host::{HostDriver, HostOptions};
 use interlock_accelerator::memory::{
-    self, Action, BlockUsage, Cause, DeviceMemory, Frame, History, HistoryOptions, Limit, Snapshot, Stack,
-    Statistics, TraceEntry,
+    self, BlockUsage, DeviceBuffer, Frame, HistoryConfig, HistoryRecorder, Limit, ReleaseReason, Snapshot,
+    Stack, Statistics, TraceAction, TraceEntry,
 };
-use interlock_accelerator::{Device, Stream, Work, use_driver};
+use interlock_accelerator::{Device, HostFn, Stream, use_driver};
+use interlock_host::{HostDriver, HostOptions};
 
 const MIB: usize = 1 << 20;
 
@@ -31,8 +31,8 @@ fn devices() -> (MutexGuard<'static, ()>, [Device; 2]) {
     (guard, [device(*used - 2), device(*used - 1)])
 }
 
-fn recorded(max_entries: Option<usize>) -> History {
-    History::record(HistoryOptions { max_entries, stacks: true }, None).unwrap()
+fn recorded(max_entries: Option<usize>) -> HistoryRecorder {
+    HistoryRecorder::record(HistoryConfig { max_entries, stacks: true }, None).unwrap()
 }
 
 fn trace_of(snapshot: &Snapshot, device: Device) -> &[TraceEntry] {
@@ -63,26 +63,26 @@ impl Draw {
 }
 
 /// Something for a stream to do that takes a moment.
-fn busy() -> Work {
-    Work::new("busy", || {
+fn busy() -> HostFn {
+    HostFn::new("busy", || {
         (0..200).for_each(|_| std::thread::yield_now());
         Ok(())
     })
 }
 
 /// Allocates and frees much on several streams of a device, whose work goes on meanwhile, until memory is short.
-fn program(device: Device, seed: u64) -> Vec<DeviceMemory> {
+fn program(device: Device, seed: u64) -> Vec<DeviceBuffer> {
     let mut draw = Draw(seed);
     let mut streams = [
         Stream::default_of(Some(device)).unwrap(),
         Stream::new(Some(device), 0).unwrap(),
         Stream::exclusive(Some(device), 0).unwrap(),
     ];
-    let mut kept: Vec<DeviceMemory> = Vec::new();
+    let mut kept: Vec<DeviceBuffer> = Vec::new();
     for step in 0..600 {
         let stream = streams[draw.below(streams.len())].clone();
         let largest = [3000, MIB, 3 * MIB, 14 * MIB][draw.below(4)];
-        match DeviceMemory::on(&stream, 1 + draw.below(largest)) {
+        match DeviceBuffer::on(&stream, 1 + draw.below(largest)) {
             Ok(memory) => kept.push(memory),
             Err(Error::OutOfMemory(_)) => kept.truncate(kept.len() / 2),
             Err(other) => panic!("{other}"),
@@ -118,7 +118,7 @@ fn a_replay_comes_to_the_same_statistics() {
         assert!(counted.num_ooms > 0 && counted.num_alloc_retries > counted.num_ooms, "{counted:?}");
         let snapshot = memory::snapshot(Some(here)).unwrap();
         let trace = trace_of(&snapshot, here);
-        let causes = [Cause::Shortage, Cause::EmptyCache, Cause::Stream];
+        let causes = [ReleaseReason::Shortage, ReleaseReason::EmptyCache, ReleaseReason::Stream];
         assert!(causes.iter().all(|cause| trace.iter().any(|entry| entry.cause == Some(*cause))));
         let replayed = memory::replay(&moved(&snapshot, here, there), Some(there)).unwrap();
         // Emptying a cache that has nothing to give back leaves no entry.
@@ -135,12 +135,12 @@ fn a_history_tells_what_happened_where_and_for_whom() {
     let lines = |line| Stack::from([Frame { file: "train.py".into(), line, name: "step".into() }]);
     let history = recorded(None);
     let (first, second) = memory::with_stack(Some(lines(1)), || {
-        let first = DeviceMemory::new(Some(device), 1000).unwrap();
-        (first, memory::with_stack(Some(lines(2)), || DeviceMemory::new(Some(device), 5 * MIB).unwrap()))
+        let first = DeviceBuffer::new(Some(device), 1000).unwrap();
+        (first, memory::with_stack(Some(lines(2)), || DeviceBuffer::new(Some(device), 5 * MIB).unwrap()))
     });
     let address = first.address().0;
     drop(first);
-    assert!(matches!(DeviceMemory::new(Some(device), 1 << 40), Err(Error::OutOfMemory(_))));
+    assert!(matches!(DeviceBuffer::new(Some(device), 1 << 40), Err(Error::OutOfMemory(_))));
     let snapshot = memory::snapshot(Some(device)).unwrap();
     history.stop().unwrap();
     let trace = trace_of(&snapshot, device);
@@ -164,7 +164,7 @@ fn a_history_tells_what_happened_where_and_for_whom() {
     assert!(trace[2..4].iter().all(|entry| entry.stack == Some(lines(2))));
     assert_eq!(
         (trace[1].address, trace[5].address, trace[6].cause),
-        (address, address, Some(Cause::Shortage))
+        (address, address, Some(ReleaseReason::Shortage))
     );
     assert_eq!(trace[7].address, 108 * MIB as u64, "what the driver had left");
     let [segment] = &snapshot.segments[..] else { panic!("{:?}", snapshot.segments) };
@@ -181,7 +181,7 @@ fn a_history_tells_what_happened_where_and_for_whom() {
 fn the_last_entries_stay_until_another_history_begins() {
     let (_lock, [device, other]) = devices();
     let history = recorded(Some(3));
-    let allocate = || DeviceMemory::new(Some(device), 1).unwrap();
+    let allocate = || DeviceBuffer::new(Some(device), 1).unwrap();
     let kept = [allocate(), allocate()];
     drop(allocate());
     let taken = || memory::snapshot(None).unwrap();
@@ -189,11 +189,11 @@ fn the_last_entries_stay_until_another_history_begins() {
     history.stop().unwrap();
     drop(kept);
     assert_eq!(actions(trace_of(&taken(), device)), ["free_requested", "free_completed", "snapshot"]);
-    let of_one = HistoryOptions { max_entries: None, stacks: false };
-    let later = History::record(of_one, Some(device)).unwrap();
+    let of_one = HistoryConfig { max_entries: None, stacks: false };
+    let later = HistoryRecorder::record(of_one, Some(device)).unwrap();
     history.stop().unwrap();
     assert!(!memory::stacks_are_recorded());
-    drop((allocate(), DeviceMemory::new(Some(other), 1).unwrap()));
+    drop((allocate(), DeviceBuffer::new(Some(other), 1).unwrap()));
     let snapshot = taken();
     assert_eq!(
         actions(trace_of(&snapshot, device)),
@@ -208,7 +208,7 @@ fn without_entries_a_history_knows_what_asked_for_what_is_in_use() {
     let (_lock, [device, _]) = devices();
     let history = recorded(Some(0));
     let stack = Stack::from([Frame { file: "a.py".into(), line: 1, name: "f".into() }]);
-    let kept = memory::with_stack(Some(stack.clone()), || DeviceMemory::new(Some(device), 1).unwrap());
+    let kept = memory::with_stack(Some(stack.clone()), || DeviceBuffer::new(Some(device), 1).unwrap());
     history.stop().unwrap();
     let stack_of_first = || memory::snapshot(Some(device)).unwrap().segments[0].blocks[0].stack.clone();
     assert_eq!(stack_of_first(), Some(stack));
@@ -221,12 +221,12 @@ fn without_entries_a_history_knows_what_asked_for_what_is_in_use() {
 fn memory_that_other_streams_use_is_free_later() {
     let (_lock, [device, there]) = devices();
     let history = recorded(None);
-    let memory = DeviceMemory::new(Some(device), 600).unwrap();
+    let memory = DeviceBuffer::new(Some(device), 600).unwrap();
     let other = Stream::exclusive(Some(device), 0).unwrap();
     let (open, opened) = std::sync::mpsc::channel::<()>();
     let opened = Mutex::new(opened);
     other
-        .launch(Work::new("wait", move || {
+        .launch(HostFn::new("wait", move || {
             let _ = opened.lock().unwrap().recv();
             Ok(())
         }))
@@ -240,7 +240,7 @@ fn memory_that_other_streams_use_is_free_later() {
     assert_eq!(memory::replay(&moved(&waiting, device, there), Some(there)), Ok(counted));
     drop(open);
     other.synchronize().unwrap();
-    let _next = DeviceMemory::new(Some(device), 1).unwrap();
+    let _next = DeviceBuffer::new(Some(device), 1).unwrap();
     let snapshot = memory::snapshot(Some(device)).unwrap();
     history.stop().unwrap();
     let later = ["free_requested", "snapshot", "free_completed", "alloc", "snapshot"];
@@ -261,11 +261,11 @@ fn a_replay_needs_a_trace_and_forgives_a_torn_one() {
         stack: None,
     };
     let torn = [
-        entry(Action::FreeRequested, 1),
-        entry(Action::FreeCompleted, 2),
-        entry(Action::Alloc, 3),
-        entry(Action::Alloc, 3),
-        entry(Action::FreeRequested, 3),
+        entry(TraceAction::FreeRequested, 1),
+        entry(TraceAction::FreeCompleted, 2),
+        entry(TraceAction::Alloc, 3),
+        entry(TraceAction::Alloc, 3),
+        entry(TraceAction::FreeRequested, 3),
     ];
     let mut traces = vec![Vec::new(); 16];
     traces[usize::from(device.index().unwrap())] = torn.to_vec();

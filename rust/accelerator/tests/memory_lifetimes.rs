@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock, Mutex, mpsc};
 use std::time::Duration;
 
 use interlock_accelerator::Error;
-use interlock_accelerator::host::{HostDriver, HostOptions};
-use interlock_accelerator::memory::{self, DeviceMemory, Limit};
-use interlock_accelerator::{self as accelerator, CaptureMode, Device, Graph, Stream, Work};
+use interlock_accelerator::memory::{self, DeviceBuffer, Limit};
+use interlock_accelerator::{self as accelerator, CaptureMode, Device, Graph, HostFn, Stream};
+use interlock_host::{HostDriver, HostOptions};
 
 const MIB: usize = 1 << 20;
 
@@ -39,12 +39,12 @@ fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
     for graph in [&first, &last] {
         let _current = own.guard().unwrap();
         graph.capture_begin(Some(pool), CaptureMode::ThreadLocal).unwrap();
-        DeviceMemory::on(&own, 4 * MIB).unwrap().fill(1, None).unwrap();
+        DeviceBuffer::on(&own, 4 * MIB).unwrap().fill(1, None).unwrap();
         graph.capture_end().unwrap();
     }
     let (opens, latch) = mpsc::channel::<()>();
     let latch = Mutex::new(latch);
-    other.launch(Work::new("held", move || latch.lock().unwrap().recv().or(Ok(())))).unwrap();
+    other.launch(HostFn::new("held", move || latch.lock().unwrap().recv().or(Ok(())))).unwrap();
     let current = other.guard().unwrap();
     first.replay().unwrap();
     drop(current);
@@ -70,7 +70,7 @@ fn a_pool_may_go_while_memory_is_asked_for_from_it() {
         }
         true
     });
-    let memory = DeviceMemory::on(&stream, 4 * MIB).unwrap();
+    let memory = DeviceBuffer::on(&stream, 4 * MIB).unwrap();
     drop((registration, current));
     assert_eq!(reserved(device), 20 * MIB as u64);
     drop(memory);
@@ -88,11 +88,11 @@ fn a_function_on_a_stream_that_lacks_memory_does_not_wait_for_itself() {
     let device = device(2);
     let stream = Stream::exclusive(device, 0).unwrap();
     memory::set_limit(Some(Limit::Bytes(2 * MIB as u64)), device).unwrap();
-    drop(DeviceMemory::on(&stream, MIB).unwrap());
+    drop(DeviceBuffer::on(&stream, MIB).unwrap());
     let (tells, told) = mpsc::channel();
     let (tells, own) = (Mutex::new(tells), stream.clone());
-    let asks = Work::new("asks", move || {
-        let refused = DeviceMemory::on(&own, 4 * MIB).map(drop);
+    let asks = HostFn::new("asks", move || {
+        let refused = DeviceBuffer::on(&own, 4 * MIB).map(drop);
         let _ = tells.lock().unwrap().send((refused, memory::empty_cache()));
         Ok(())
     });

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use interlock_accelerator as accelerator;
-use interlock_accelerator::host::{HostDriver, HostOptions};
-use interlock_accelerator::memory::{self, AllocatorConfig, DeviceMemory, Limit};
+use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer, Limit};
+use interlock_host::{HostDriver, HostOptions};
 
 #[test]
 fn what_was_said_last_about_the_limit_holds_whenever_memory_is_first_asked_for() {
@@ -16,7 +16,7 @@ fn what_was_said_last_about_the_limit_holds_whenever_memory_is_first_asked_for()
     memory::set_config(half).unwrap();
     assert_eq!(memory::limit(None), Ok(Some(32 << 20)));
     assert_eq!(memory::set_limit(Some(Limit::Bytes(8 << 20)), None), Ok(Some(32 << 20)));
-    let _memory = DeviceMemory::new(None, 1).unwrap();
+    let _memory = DeviceBuffer::new(None, 1).unwrap();
     assert_eq!(memory::limit(None), Ok(Some(8 << 20)));
     let quarter = AllocatorConfig { per_process_memory_fraction: 0.25, ..AllocatorConfig::default() };
     memory::set_config(quarter).unwrap();

@@ -5,9 +5,9 @@
 
 use std::sync::{Mutex, mpsc};
 
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
-use interlock_accelerator::memory::{self, DeviceMemory};
-use interlock_accelerator::{self as accelerator, Stream, Work};
+use interlock_accelerator::memory::{self, DeviceBuffer};
+use interlock_accelerator::{self as accelerator, HostFn, Stream};
+use interlock_host::{Faults, HostDriver, HostOptions};
 
 const MIB: usize = 1 << 20;
 
@@ -18,20 +18,20 @@ fn a_device_that_is_lost_keeps_no_other_from_making_room() {
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
     let [own, other] =
         ["host:0", "host:1"].map(|name| Stream::exclusive(Some(name.parse().unwrap()), 0).unwrap());
-    let used = DeviceMemory::on(&own, 100).unwrap();
+    let used = DeviceBuffer::on(&own, 100).unwrap();
     let (latch, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
     let held = move || {
         let _ = gate.lock().unwrap().recv();
         Ok(())
     };
-    other.launch(Work::new("held", held)).unwrap();
+    other.launch(HostFn::new("held", held)).unwrap();
     used.record_stream(&other).unwrap();
     drop(used);
-    drop(DeviceMemory::on(&own, 30 * MIB).unwrap());
+    drop(DeviceBuffer::on(&own, 30 * MIB).unwrap());
     faults.lose_device(1, "gone").unwrap();
     // 30 MiB are kept and free; 50 fit once they are given back.
-    let large = DeviceMemory::on(&own, 50 * MIB).map(drop);
+    let large = DeviceBuffer::on(&own, 50 * MIB).map(drop);
     drop(latch);
     assert_eq!((large, memory::empty_cache()), (Ok(()), Ok(())));
     // What the lost device may still write is nobody's.

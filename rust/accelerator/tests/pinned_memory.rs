@@ -14,9 +14,9 @@ mod rig;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use interlock_accelerator::Error;
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
-use interlock_accelerator::memory::{self, HostStatistics, PinnedMemory, Times};
-use interlock_accelerator::{self as accelerator, Stream, Work};
+use interlock_accelerator::memory::{self, DurationStats, PinnedMemory, PinnedStats};
+use interlock_accelerator::{self as accelerator, HostFn, Stream};
+use interlock_host::{Faults, HostDriver, HostOptions};
 use pinned_model::{Model, SLOTS, STREAMS, Step, program};
 use proptest::prelude::*;
 use rig::Latch;
@@ -87,12 +87,12 @@ impl<'a> Run<'a> {
     fn look(&self, slot: usize, stream: usize) {
         let Some((block, number)) = &self.slots[slot] else { return };
         let (address, number) = (block.pointer().as_ptr() as u64, *number);
-        let _keeper = block.used_on(&self.streams[stream]).unwrap();
+        let _keeper = block.prepare_use(&self.streams[stream]).unwrap();
         let look = move || {
             let found = number_at(address).load(Ordering::Relaxed);
             if found == number { Ok(()) } else { Err(format!("block {number} was given to {found}")) }
         };
-        self.streams[stream].launch(Work::new("look", look)).unwrap();
+        self.streams[stream].launch(HostFn::new("look", look)).unwrap();
         if !self.model.is_held(stream) {
             self.streams[stream].synchronize().unwrap();
         }
@@ -104,9 +104,9 @@ impl<'a> Run<'a> {
             assert_eq!(number_at(pointer as u64).load(Ordering::Relaxed), *number);
             assert!(PinnedMemory::is_pinned(pointer.wrapping_add(block.bytes() - 1)));
         }
-        let counts = |times: Times| Times { count: times.count, ..Times::default() };
+        let counts = |times: DurationStats| DurationStats { count: times.count, ..DurationStats::default() };
         let counted = memory::host_memory_stats();
-        let counted = HostStatistics {
+        let counted = PinnedStats {
             host_alloc_time: counts(counted.host_alloc_time),
             host_free_time: counts(counted.host_free_time),
             ..counted
@@ -137,7 +137,7 @@ impl Drop for Run<'_> {
 
 #[test]
 fn no_block_is_given_out_while_it_is_used_none_is_lost_and_all_are_counted() {
-    assert_eq!(memory::host_memory_stats(), HostStatistics::default());
+    assert_eq!(memory::host_memory_stats(), PinnedStats::default());
     memory::empty_host_cache();
     assert!(!PinnedMemory::is_pinned(std::ptr::from_ref(&0)));
     let faults = Faults::new();

@@ -8,16 +8,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use interlock_accelerator::driver::*;
-use interlock_accelerator::host::{HostDriver, HostOptions};
-use interlock_accelerator::memory::{AllocatorConfig, DeviceMemory, OutOfMemory, empty_cache, set_config};
+use interlock_accelerator::memory::{AllocatorConfig, DeviceBuffer, OutOfMemory, empty_cache, set_config};
 use interlock_accelerator::{
-    self as accelerator, CaptureMode, Device, DeviceType, Event, Graph, KnownDevices, Stream, Work,
+    self as accelerator, CaptureMode, Device, DeviceType, Event, Graph, HostFn, KnownDevices, Stream,
 };
 use interlock_accelerator::{Error, Result};
+use interlock_driver::*;
+use interlock_host::{HostDriver, HostOptions};
 
-#[macro_use]
-mod driver_suite;
 mod rig;
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdparty").unwrap());
@@ -28,8 +26,11 @@ static CHANGES: AtomicU32 = AtomicU32::new(0);
 /// How many bytes the devices of [`overcommitting`] report.
 const TOTAL: u64 = 256 << 20;
 
-/// Devices of a type that this crate does not know. It leaves [`Driver::wait`] to the trait.
+/// Devices of a type that this crate does not know.
 struct ThirdParty(Arc<dyn Driver>, u64);
+
+/// These devices once they are used. It leaves [`DriverRuntime::wait`] to the trait.
+struct ThirdPartyRuntime(Arc<dyn DriverRuntime>, u64);
 
 /// Errors name the devices of this driver.
 fn ours<T>(result: Result<T>) -> Result<T> {
@@ -54,30 +55,43 @@ macro_rules! delegated {
     };
 }
 
-// SAFETY: the driver that it passes everything to keeps what is asked for.
-unsafe impl Driver for ThirdParty {
+impl Driver for ThirdParty {
     fn device_type(&self) -> DeviceType {
         *KIND
     }
 
-    fn unavailable(&self) -> Option<String> {
-        self.0.unavailable()
+    fn unavailable_reason(&self) -> Option<String> {
+        self.0.unavailable_reason()
     }
 
     fn device_count(&self) -> u32 {
         self.0.device_count()
     }
 
-    fn changed_too_late(&self) -> Option<String> {
+    fn stale_env_warning(&self) -> Option<String> {
         let changes = CHANGES.load(Ordering::Relaxed);
         (changes > 0).then(|| format!("there were {changes} changes"))
     }
 
+    fn start(&self) -> Result<Arc<dyn DriverRuntime>> {
+        Ok(Arc::new(ThirdPartyRuntime(ours(self.0.start())?, self.1)))
+    }
+}
+
+// SAFETY: the runtime that it passes everything to keeps what is asked for.
+unsafe impl DriverRuntime for ThirdPartyRuntime {
+    fn device_type(&self) -> DeviceType {
+        *KIND
+    }
+
+    fn device_count(&self) -> u32 {
+        self.0.device_count()
+    }
+
     delegated! {
-        start() -> ();
         properties(device: DeviceIndex) -> DeviceProperties;
         allocate(device: DeviceIndex, bytes: usize) -> Address;
-        allocate_pinned(near: DeviceIndex, bytes: usize) -> Address;
+        allocate_pinned(device: DeviceIndex, bytes: usize) -> Address;
         mapping_granularity(device: DeviceIndex) -> usize;
         reserve_addresses(device: DeviceIndex, bytes: usize) -> Address;
         map(device: DeviceIndex, address: Address, bytes: usize) -> ();
@@ -88,15 +102,15 @@ unsafe impl Driver for ThirdParty {
         record_event(event: EventHandle, stream: StreamHandle) -> ();
         wait_event(stream: StreamHandle, event: EventHandle) -> ();
         elapsed(start: EventHandle, end: EventHandle) -> f64;
-        is_done(awaited: Awaited) -> bool;
-        is_over(event: EventHandle) -> bool;
-        launch(stream: StreamHandle, work: Work) -> ();
+        check(target: WaitTarget) -> bool;
+        has_completed(event: EventHandle) -> bool;
+        launch_host_fn(stream: StreamHandle, function: HostFn) -> ();
         begin_capture(stream: StreamHandle, mode: CaptureMode) -> ();
-        capture_of(stream: StreamHandle) -> Option<u64>;
+        capture_id(stream: StreamHandle) -> Option<u64>;
         end_capture(stream: StreamHandle) -> GraphHandle;
-        instantiate(graph: GraphHandle) -> ExecutableHandle;
-        replay(executable: ExecutableHandle, stream: StreamHandle) -> ();
-        shape(graph: GraphHandle) -> GraphShape;
+        instantiate(graph: GraphHandle) -> GraphExecHandle;
+        replay(executable: GraphExecHandle, stream: StreamHandle) -> ();
+        describe_graph(graph: GraphHandle) -> GraphDump;
     }
 
     /// No more than the second field.
@@ -106,24 +120,24 @@ unsafe impl Driver for ThirdParty {
         Ok(MemoryInfo { free: free.saturating_sub(more), total: total - more })
     }
 
-    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
+    unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
         // SAFETY: as the caller vouches.
-        ours(unsafe { self.0.adopt_stream(device, native) })
+        ours(unsafe { self.0.wrap_external_stream(device, raw) })
     }
 
-    unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+    unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
         // SAFETY: as the caller vouches.
-        ours(unsafe { self.0.release(device, address, bytes) })
+        ours(unsafe { self.0.free(device, address, bytes) })
     }
 
-    unsafe fn release_pinned(&self, address: Address, bytes: usize) -> Result<()> {
+    unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
         // SAFETY: as the caller vouches.
-        ours(unsafe { self.0.release_pinned(address, bytes) })
+        ours(unsafe { self.0.free_pinned(address, bytes) })
     }
 
-    unsafe fn release_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+    unsafe fn free_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
         // SAFETY: as the caller vouches.
-        ours(unsafe { self.0.release_addresses(device, address, bytes) })
+        ours(unsafe { self.0.free_addresses(device, address, bytes) })
     }
 
     unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
@@ -141,24 +155,24 @@ unsafe impl Driver for ThirdParty {
         ours(unsafe { self.0.fill(stream, fill) })
     }
 
-    fn shares_memory(&self) -> bool {
-        self.0.shares_memory()
+    fn is_host_accessible(&self) -> bool {
+        self.0.is_host_accessible()
     }
 
-    fn release_stream(&self, stream: StreamHandle) {
-        self.0.release_stream(stream);
+    fn destroy_stream(&self, stream: StreamHandle) {
+        self.0.destroy_stream(stream);
     }
 
-    fn release_event(&self, event: EventHandle) {
-        self.0.release_event(event);
+    fn destroy_event(&self, event: EventHandle) {
+        self.0.destroy_event(event);
     }
 
-    fn release_graph(&self, graph: GraphHandle) {
-        self.0.release_graph(graph);
+    fn destroy_graph(&self, graph: GraphHandle) {
+        self.0.destroy_graph(graph);
     }
 
-    fn release_executable(&self, executable: ExecutableHandle) {
-        self.0.release_executable(executable);
+    fn destroy_graph_exec(&self, executable: GraphExecHandle) {
+        self.0.destroy_graph_exec(executable);
     }
 }
 
@@ -175,7 +189,11 @@ fn overcommitting() -> Arc<dyn Driver> {
     Arc::new(ThirdParty(host(), TOTAL))
 }
 
-driver_suite!(crate::third_party);
+fn started() -> Arc<dyn DriverRuntime> {
+    third_party().start().unwrap()
+}
+
+interlock_driver::driver_suite!(crate::started);
 
 #[test]
 fn the_whole_namespace_works_on_a_registered_driver() {
@@ -205,14 +223,14 @@ fn memory_beyond_the_total_is_refused(device: Device) {
     for expandable_segments in [false, true] {
         set_config(AllocatorConfig { expandable_segments, ..AllocatorConfig::default() }).unwrap();
         for bytes in [TOTAL as usize + 1, 1 << 30, 1 << 40] {
-            let refused = DeviceMemory::new(Some(device), bytes);
+            let refused = DeviceBuffer::new(Some(device), bytes);
             assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{bytes} bytes: {refused:?}");
         }
-        let parts: Vec<_> = (0..5).map(|_| DeviceMemory::new(Some(device), 60 << 20)).collect();
+        let parts: Vec<_> = (0..5).map(|_| DeviceBuffer::new(Some(device), 60 << 20)).collect();
         assert_eq!(parts.iter().filter(|part| part.is_ok()).count(), 4, "{expandable_segments}");
         drop(parts);
         // What is cached gives way to a request that fits.
-        drop(DeviceMemory::new(Some(device), 240 << 20).unwrap());
+        drop(DeviceBuffer::new(Some(device), 240 << 20).unwrap());
         empty_cache().unwrap();
     }
     set_config(AllocatorConfig::default()).unwrap();
@@ -222,7 +240,7 @@ fn streams_and_events(second: Device) {
     let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::exclusive(Some(second), 0).unwrap());
     assert_eq!((stream.priority(), other.device()), (-1, second));
     // SAFETY: the stream outlives the clone.
-    let adopted = unsafe { Stream::external(Some(second), other.handle().unwrap().native, None).unwrap() };
+    let adopted = unsafe { Stream::external(Some(second), other.handle().unwrap().raw, None).unwrap() };
     assert_eq!(adopted, other);
     let timing = EventOptions { timing: true, ..EventOptions::default() };
     let [start, end] = [(); 2].map(|()| Event::new(None, timing).unwrap());
@@ -272,7 +290,7 @@ fn changes_that_come_too_late() {
 
 fn late_errors(second: Device) {
     let stream = Stream::new(Some(second), 0).unwrap();
-    stream.launch(Work::new("greet", || Err("nobody there".into()))).unwrap();
+    stream.launch(HostFn::new("greet", || Err("nobody there".into()))).unwrap();
     let error = stream.synchronize().unwrap_err();
     assert_eq!(error.to_string(), "greet failed on thirdparty:1: nobody there");
     stream.synchronize().unwrap();

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, Once, mpsc};
 
-use interlock::accelerator::{self, CaptureMode, Device, Graph, Stream, Work, host};
+use interlock::accelerator::{self, CaptureMode, Device, Graph, HostFn, Stream, host};
 use interlock_tensor::{DType, Error, Options, Place, Result, Tensor};
 
 /// Two devices of 64 MiB, for the whole process.
@@ -43,7 +43,7 @@ fn latch(stream: &Stream) -> mpsc::Sender<()> {
         let _ = dropped.lock().unwrap().recv();
         Ok(())
     };
-    stream.launch(Work::new("latch", wait)).unwrap();
+    stream.launch(HostFn::new("latch", wait)).unwrap();
     held
 }
 

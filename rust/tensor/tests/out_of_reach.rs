@@ -16,70 +16,86 @@ static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("remote")
 /// The host driver, which does not say that its memory can be reached.
 struct Remote(Arc<dyn Driver>);
 
+/// These devices once they are used.
+struct RemoteRuntime(Arc<dyn DriverRuntime>);
+
 macro_rules! delegated {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         $(fn $name(&self, $($argument: $type),*) -> $result { self.0.$name($($argument),*) })+
     };
 }
 
-// SAFETY: the driver that it passes everything to keeps what is asked for.
-unsafe impl Driver for Remote {
+impl Driver for Remote {
+    fn device_type(&self) -> DeviceType {
+        *KIND
+    }
+
+    fn start(&self) -> interlock::accelerator::Result<Arc<dyn DriverRuntime>> {
+        Ok(Arc::new(RemoteRuntime(self.0.start()?)))
+    }
+
+    delegated! {
+        unavailable_reason() -> Option<String>;
+        device_count() -> u32;
+    }
+}
+
+// SAFETY: the runtime that it passes everything to keeps what is asked for.
+unsafe impl DriverRuntime for RemoteRuntime {
     fn device_type(&self) -> DeviceType {
         *KIND
     }
 
     delegated! {
-        unavailable() -> Option<String>;
         device_count() -> u32;
-        start() -> interlock::accelerator::Result<()>;
         properties(device: DeviceIndex) -> interlock::accelerator::Result<DeviceProperties>;
         memory_info(device: DeviceIndex) -> interlock::accelerator::Result<MemoryInfo>;
         allocate(device: DeviceIndex, bytes: usize) -> interlock::accelerator::Result<Address>;
-        allocate_pinned(near: DeviceIndex, bytes: usize) -> interlock::accelerator::Result<Address>;
+        allocate_pinned(device: DeviceIndex, bytes: usize) -> interlock::accelerator::Result<Address>;
         priority_range(device: DeviceIndex) -> interlock::accelerator::Result<PriorityRange>;
         default_stream(device: DeviceIndex) -> interlock::accelerator::Result<StreamHandle>;
         create_stream(device: DeviceIndex, priority: i32) -> interlock::accelerator::Result<StreamHandle>;
-        release_stream(stream: StreamHandle) -> ();
+        destroy_stream(stream: StreamHandle) -> ();
         create_event(device: DeviceIndex, options: EventOptions) -> interlock::accelerator::Result<EventHandle>;
-        release_event(event: EventHandle) -> ();
+        destroy_event(event: EventHandle) -> ();
         record_event(event: EventHandle, stream: StreamHandle) -> interlock::accelerator::Result<()>;
         wait_event(stream: StreamHandle, event: EventHandle) -> interlock::accelerator::Result<()>;
         elapsed(start: EventHandle, end: EventHandle) -> interlock::accelerator::Result<f64>;
-        is_done(awaited: Awaited) -> interlock::accelerator::Result<bool>;
-        is_over(event: EventHandle) -> interlock::accelerator::Result<bool>;
-        launch(stream: StreamHandle, work: Work) -> interlock::accelerator::Result<()>;
+        check(target: WaitTarget) -> interlock::accelerator::Result<bool>;
+        has_completed(event: EventHandle) -> interlock::accelerator::Result<bool>;
+        launch_host_fn(stream: StreamHandle, function: HostFn) -> interlock::accelerator::Result<()>;
         begin_capture(stream: StreamHandle, mode: CaptureMode) -> interlock::accelerator::Result<()>;
-        capture_of(stream: StreamHandle) -> interlock::accelerator::Result<Option<u64>>;
+        capture_id(stream: StreamHandle) -> interlock::accelerator::Result<Option<u64>>;
         end_capture(stream: StreamHandle) -> interlock::accelerator::Result<GraphHandle>;
-        instantiate(graph: GraphHandle) -> interlock::accelerator::Result<ExecutableHandle>;
-        replay(executable: ExecutableHandle, stream: StreamHandle) -> interlock::accelerator::Result<()>;
-        shape(graph: GraphHandle) -> interlock::accelerator::Result<GraphShape>;
-        release_graph(graph: GraphHandle) -> ();
-        release_executable(executable: ExecutableHandle) -> ();
+        instantiate(graph: GraphHandle) -> interlock::accelerator::Result<GraphExecHandle>;
+        replay(executable: GraphExecHandle, stream: StreamHandle) -> interlock::accelerator::Result<()>;
+        describe_graph(graph: GraphHandle) -> interlock::accelerator::Result<GraphDump>;
+        destroy_graph(graph: GraphHandle) -> ();
+        destroy_graph_exec(executable: GraphExecHandle) -> ();
     }
 
-    unsafe fn adopt_stream(
+    unsafe fn wrap_external_stream(
         &self,
         device: DeviceIndex,
-        native: u64,
+        raw: u64,
     ) -> interlock::accelerator::Result<StreamHandle> {
         // SAFETY: as the caller vouches.
-        unsafe { self.0.adopt_stream(device, native) }
+        unsafe { self.0.wrap_external_stream(device, raw) }
     }
 
-    unsafe fn release(
+    unsafe fn free(
         &self,
         device: DeviceIndex,
         address: Address,
         bytes: usize,
     ) -> interlock::accelerator::Result<()> {
         // SAFETY: as the caller vouches.
-        unsafe { self.0.release(device, address, bytes) }
+        unsafe { self.0.free(device, address, bytes) }
     }
 
-    unsafe fn release_pinned(&self, address: Address, bytes: usize) -> interlock::accelerator::Result<()> {
+    unsafe fn free_pinned(&self, address: Address, bytes: usize) -> interlock::accelerator::Result<()> {
         // SAFETY: as the caller vouches.
-        unsafe { self.0.release_pinned(address, bytes) }
+        unsafe { self.0.free_pinned(address, bytes) }
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> interlock::accelerator::Result<()> {

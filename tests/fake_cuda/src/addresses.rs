@@ -11,7 +11,7 @@ use cudarc::driver::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationProp, CUmemAllocationType, CUmemLocation,
     CUmemLocationType,
 };
-use interlock_accelerator::driver::{Address, DeviceIndex};
+use interlock_driver::{Address, DeviceIndex};
 
 use crate::call::{Answer, Handle, In, Out, exported};
 use crate::errors::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY};
@@ -146,7 +146,7 @@ exported! {
         let keeper = state.keeper_of_memory();
         // SAFETY: the driver reserved them for as many bytes, and nothing is mapped. Should queued work still own what was,
         // the driver keeps the addresses.
-        let _ = unsafe { state.driver.release_addresses(keeper, Address(address), bytes) };
+        let _ = unsafe { state.driver.free_addresses(keeper, Address(address), bytes) };
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint};
 use std::thread::{self, ThreadId};
 
-use interlock_accelerator::driver::DeviceIndex;
+use interlock_driver::DeviceIndex;
 
 use crate::call::{Answer, Handle};
 use crate::errors::{

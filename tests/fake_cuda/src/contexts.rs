@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uint};
 
-use interlock_accelerator::driver::{Awaited, DeviceIndex};
+use interlock_driver::{DeviceIndex, WaitTarget};
 
 use crate::call::{Answer, Code, Handle, Out, exported};
 use crate::errors::{INVALID_CONTEXT, INVALID_VALUE, PEER_ACCESS_ALREADY_ENABLED, TOO_MANY_PEERS};
@@ -30,7 +30,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(state: &mut State, device: DeviceIndex) -> interlock_accelerator::Result<Self> {
+    pub(crate) fn new(state: &mut State, device: DeviceIndex) -> interlock_driver::Result<Self> {
         let (handle, default_stream) = (state.number(), state.number());
         let host = state.driver.default_stream(device)?;
         state
@@ -100,7 +100,7 @@ exported! {
             state.refuse_where_captured(device)?;
             device
         };
-        waiting::wait(fake, Awaited::Device(device))
+        waiting::wait(fake, WaitTarget::Device(device))
     }
 
     /// The priorities that streams may have: a smaller number goes first.

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uchar, c_void};
 
-use interlock_accelerator::driver::Awaited;
+use interlock_driver::WaitTarget;
 
 use crate::call::{Answer, Handle, exported};
 use crate::errors::INVALID_VALUE;
@@ -36,7 +36,7 @@ fn copy(fake: &'static Fake, to: End, from: End, bytes: usize, stream: Handle) -
     let waits = reached_to.is_pageable;
     state.copy(host, reached_to, reached_from, bytes)?;
     drop(state);
-    if waits { waiting::wait(fake, Awaited::Stream(host)) } else { Ok(()) }
+    if waits { waiting::wait(fake, WaitTarget::Stream(host)) } else { Ok(()) }
 }
 
 exported! {

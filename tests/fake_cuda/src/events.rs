@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_void};
 
 use cudarc::driver::sys::CUipcEventHandle;
-use interlock_accelerator::driver::{Awaited, DeviceIndex, EventHandle, EventOptions};
+use interlock_driver::{DeviceIndex, EventHandle, EventOptions, WaitTarget};
 
 use crate::call::{Answer, Handle, Out, exported};
 use crate::errors::{
@@ -98,7 +98,7 @@ exported! {
         let mut state = fake.state();
         state.current()?;
         let host = state.event(event)?.host;
-        state.driver.release_event(host);
+        state.driver.destroy_event(host);
         state.events.remove(&event);
         Ok(())
     }
@@ -138,7 +138,7 @@ exported! {
         if let Mark::Nothing = mark {
             return Ok(());
         }
-        let done = state.driver.is_done(Awaited::Event(host)).map_err(|_| state.code(host.device))?;
+        let done = state.driver.check(WaitTarget::Event(host)).map_err(|_| state.code(host.device))?;
         if done { Ok(()) } else { Err(NOT_READY) }
     }
 
@@ -155,7 +155,7 @@ exported! {
             return Err(INVALID_HANDLE);
         }
         for event in [start, end] {
-            let done = state.driver.is_over(event.host).map_err(|_| state.code(event.device))?;
+            let done = state.driver.has_completed(event.host).map_err(|_| state.code(event.device))?;
             if !done {
                 return Err(NOT_READY);
             }

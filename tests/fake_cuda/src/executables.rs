@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_ulonglong;
 use std::sync::Arc;
 
-use interlock_accelerator::driver::{EventHandle, EventOptions, StreamHandle};
+use interlock_driver::{EventHandle, EventOptions, StreamHandle};
 
 use crate::call::{Answer, Handle, Out, exported};
 use crate::captures::Node;
@@ -48,7 +48,7 @@ impl Marks<'_> {
 
 impl Drop for Marks<'_> {
     fn drop(&mut self) {
-        self.events.iter().for_each(|event| self.state.driver.release_event(*event));
+        self.events.iter().for_each(|event| self.state.driver.destroy_event(*event));
     }
 }
 
@@ -111,8 +111,8 @@ impl State {
     }
 
     fn let_go(&self, executable: &Executable) {
-        executable.lanes.iter().for_each(|lane| self.driver.release_stream(*lane));
-        executable.latest.into_iter().for_each(|event| self.driver.release_event(event));
+        executable.lanes.iter().for_each(|lane| self.driver.destroy_stream(*lane));
+        executable.latest.into_iter().for_each(|event| self.driver.destroy_event(event));
     }
 }
 
@@ -158,7 +158,7 @@ exported! {
         if let Ok(end) = &queued
             && let Some(earlier) = replayed.latest.replace(*end)
         {
-            state.driver.release_event(earlier);
+            state.driver.destroy_event(earlier);
         }
         state.executables.insert(executable, replayed);
         queued.map(drop)

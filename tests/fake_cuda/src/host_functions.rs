@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-use interlock_accelerator::driver::{DeviceIndex, Work};
+use interlock_driver::{DeviceIndex, HostFn};
 
 use crate::call::{Handle, exported};
 use crate::errors::INVALID_VALUE;
@@ -46,7 +46,7 @@ pub(crate) fn is_running_here() -> bool {
 
 impl HostFunctions {
     /// What a stream of the host driver does to have a function called.
-    pub(crate) fn work(&self, fake: &'static Fake, device: DeviceIndex, function: Function) -> Work {
+    pub(crate) fn work(&self, fake: &'static Fake, device: DeviceIndex, function: Function) -> HostFn {
         let calls = self.0.get_or_init(|| {
             let (calls, waiting) = channel::<Call>();
             let serve = move || {
@@ -64,7 +64,7 @@ impl HostFunctions {
             thread::Builder::new().name("host functions".into()).spawn(serve).ok().map(|_| calls)
         });
         let calls = calls.clone();
-        Work::new("a host function", move || {
+        HostFn::new("a host function", move || {
             let (returned, waiting) = sync_channel(1);
             let call = Call { device, function, returned };
             calls.as_ref().and_then(|calls| calls.send(call).ok()).ok_or("there is no thread for it")?;

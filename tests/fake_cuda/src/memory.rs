@@ -1,6 +1,6 @@
 //! Memory of devices that is allocated and freed at once.
 
-use interlock_accelerator::driver::Awaited;
+use interlock_driver::WaitTarget;
 
 use crate::call::{Out, exported};
 use crate::errors::INVALID_VALUE;
@@ -49,7 +49,7 @@ exported! {
             state.check(device)?;
             state.regions.remove(&address).ok_or(INVALID_VALUE)?
         };
-        let waited = waiting::wait(fake, Awaited::Device(region.device));
+        let waited = waiting::wait(fake, WaitTarget::Device(region.device));
         fake.state().give_bytes(region.device, region.block.bytes as u64);
         waited
     }

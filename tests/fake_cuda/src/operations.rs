@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use interlock_accelerator::driver::{Address, Copy, Fill, Keeper, Place, StreamHandle};
+use interlock_driver::{Address, Copy, CopyEndpoint, Fill, KeepAlive, StreamHandle};
 
 use crate::call::{Answer, Handle};
 use crate::errors::INVALID_VALUE;
@@ -28,8 +28,8 @@ pub(crate) enum End {
 
 /// What owns an end, and where it is.
 pub(crate) struct Reached {
-    place: Place,
-    owners: Vec<Keeper>,
+    place: CopyEndpoint,
+    owners: Vec<KeepAlive>,
     /// Memory of the processor that devices reach only by a detour.
     pub(crate) is_pageable: bool,
 }
@@ -52,7 +52,11 @@ impl State {
             End::Device(address) => {
                 let (device, owners) = self.reach(address, bytes)?;
                 self.check(device)?;
-                Ok(Reached { place: Place::Device(device, Address(address)), owners, is_pageable: false })
+                Ok(Reached {
+                    place: CopyEndpoint::Device(device, Address(address)),
+                    owners,
+                    is_pageable: false,
+                })
             }
             End::Host(address) => {
                 if address == 0 || self.region_at(address).is_some() {
@@ -60,8 +64,8 @@ impl State {
                 }
                 let pinned = self.pinned_at(address, bytes);
                 let is_pageable = pinned.is_none();
-                let owners = pinned.into_iter().map(|block| block as Keeper).collect();
-                Ok(Reached { place: Place::Host(Address(address)), owners, is_pageable })
+                let owners = pinned.into_iter().map(|block| block as KeepAlive).collect();
+                Ok(Reached { place: CopyEndpoint::Host(Address(address)), owners, is_pageable })
             }
         }
     }
@@ -87,21 +91,22 @@ impl State {
             }
             Operation::Fill { address, value, bytes } => {
                 let (_, owners) = self.reach(*address, *bytes)?;
-                let keep: Keeper = Arc::new(owners);
-                let fill = Fill { address: Address(*address), bytes: *bytes as usize, value: *value, keep };
+                let keep_alive: Option<KeepAlive> = Some(Arc::new(owners));
+                let fill =
+                    Fill { address: Address(*address), bytes: *bytes as usize, value: *value, keep_alive };
                 // SAFETY: the keeper owns the memory.
                 unsafe { self.driver.fill(stream, fill) }.map_err(|_| self.code(stream.device))
             }
             Operation::Host(function) => {
                 let work = fake.host_functions.work(fake, stream.device, *function);
-                self.driver.launch(stream, work).map_err(|_| self.code(stream.device))
+                self.driver.launch_host_fn(stream, work).map_err(|_| self.code(stream.device))
             }
         }
     }
 
     pub(crate) fn copy(&self, stream: StreamHandle, to: Reached, from: Reached, bytes: u64) -> Answer {
-        let keep: Keeper = Arc::new((to.owners, from.owners));
-        let copy = Copy { to: to.place, from: from.place, bytes: bytes as usize, keep };
+        let keep_alive: Option<KeepAlive> = Some(Arc::new((to.owners, from.owners)));
+        let copy = Copy { to: to.place, from: from.place, bytes: bytes as usize, keep_alive };
         // SAFETY: the keeper owns memory of devices and what is pinned; for the rest the program answers, as it does to
         // NVIDIA's driver, or this library waits until the copy is done.
         unsafe { self.driver.copy(stream, copy) }.map_err(|_| self.code(stream.device))
@@ -114,8 +119,8 @@ impl State {
         // SAFETY: the program passed the address for so many bytes, and the other range is new.
         unsafe { std::ptr::copy_nonoverlapping(from, copied.as_mut_ptr(), copied.len()) };
         let staged = copied.as_ptr().expose_provenance() as u64;
-        let owners: Vec<Keeper> = vec![Arc::new(copied)];
-        Reached { place: Place::Host(Address(staged)), owners, is_pageable: false }
+        let owners: Vec<KeepAlive> = vec![Arc::new(copied)];
+        Reached { place: CopyEndpoint::Host(Address(staged)), owners, is_pageable: false }
     }
 
     /// Queues an operation, or records it if the stream captures.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock_accelerator::driver::{Address, DeviceIndex, Driver, Keeper};
+use interlock_driver::{Address, DeviceIndex, DriverRuntime, KeepAlive};
 
 use crate::call::{Answer, Handle};
 use crate::errors::{INVALID_VALUE, OUT_OF_MEMORY};
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 /// Memory of the host driver. Queued work owns what it reaches, so that a program that frees too early finds other
 /// content and not the end of the process.
 pub(crate) struct Block {
-    driver: Arc<dyn Driver>,
+    driver: Arc<dyn DriverRuntime>,
     /// The host driver's device.
     keeper: DeviceIndex,
     pub(crate) address: u64,
@@ -53,8 +53,8 @@ impl Drop for Block {
         // would. What graphs name is looked up when they are replayed.
         let _ = unsafe {
             match self.kind {
-                BlockKind::Memory => self.driver.release(self.keeper, address, self.bytes),
-                BlockKind::Pinned => self.driver.release_pinned(address, self.bytes),
+                BlockKind::Memory => self.driver.free(self.keeper, address, self.bytes),
+                BlockKind::Pinned => self.driver.free_pinned(address, self.bytes),
                 BlockKind::Mapping => self.driver.unmap(self.keeper, address, self.bytes),
             }
         };
@@ -109,10 +109,10 @@ impl State {
     }
 
     /// What owns a range of a device's memory, and the device: one region, or neighbours that are mapped and usable.
-    pub(crate) fn reach(&self, address: u64, bytes: u64) -> Answer<(DeviceIndex, Vec<Keeper>)> {
+    pub(crate) fn reach(&self, address: u64, bytes: u64) -> Answer<(DeviceIndex, Vec<KeepAlive>)> {
         let end = address.checked_add(bytes).ok_or(INVALID_VALUE)?;
         let (_, first) = self.region_at(address).ok_or(INVALID_VALUE)?;
-        let mut owners: Vec<Keeper> = Vec::new();
+        let mut owners: Vec<KeepAlive> = Vec::new();
         let mut from = address;
         while from < end || owners.is_empty() {
             let (start, region) = self.region_at(from).ok_or(INVALID_VALUE)?;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use interlock_accelerator::driver::{DeviceIndex, Driver};
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
+use interlock_driver::{DeviceIndex, DriverRuntime};
+use interlock_host::{Faults, HostDriver, HostOptions};
 
 use crate::addresses::{Physical, Reservation};
 use crate::call::{Answer, Code, Handle};
@@ -22,7 +22,7 @@ use crate::streams::Stream;
 
 pub(crate) struct State {
     pub(crate) settings: Settings,
-    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) driver: Arc<dyn DriverRuntime>,
     pub(crate) faults: Faults,
     /// By device.
     pub(crate) contexts: Vec<Context>,
@@ -44,13 +44,12 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(settings: Settings) -> interlock_accelerator::Result<Self> {
+    pub(crate) fn new(settings: Settings) -> interlock_driver::Result<Self> {
         let faults = Faults::new();
         let count = settings.devices.len() as u32;
         // One device more holds the memory of all of them: so it can be given back when a device is broken.
         let options = HostOptions { devices: count + 1, memory: u64::MAX >> 1, faults: faults.clone() };
-        let driver = HostDriver::new(options)?;
-        driver.start()?;
+        let driver = HostDriver::new(options)?.start()?;
         let mut state = State {
             settings,
             driver,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use interlock_accelerator::driver::Work;
+use interlock_driver::HostFn;
 
 use crate::call::{Handle, exported};
 use crate::errors::{INVALID_VALUE, NOT_SUPPORTED};
@@ -33,7 +33,7 @@ exported! {
             return Err(NOT_SUPPORTED);
         }
         let device = found.device;
-        let wait = Work::new("a wait for a number", move || {
+        let wait = HostFn::new("a wait for a number", move || {
             let _keeps = &pinned;
             // SAFETY: the number lies in pinned memory, which this owns, and is aligned.
             let number: &AtomicU32 = unsafe { &*ptr::with_exposed_provenance(address as usize) };
@@ -46,6 +46,6 @@ exported! {
             }
             Ok(())
         });
-        state.driver.launch(found.host, wait).map_err(|_| state.code(device))
+        state.driver.launch_host_fn(found.host, wait).map_err(|_| state.code(device))
     }
 }

@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_uint};
 use std::ops::RangeInclusive;
 
-use interlock_accelerator::driver::{Awaited, DeviceIndex, StreamHandle};
+use interlock_driver::{DeviceIndex, StreamHandle, WaitTarget};
 
 use crate::call::{Answer, Handle, Out, exported};
 use crate::errors::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, NOT_SUPPORTED};
@@ -90,7 +90,7 @@ exported! {
         let host = found.host;
         state.leave_capture(name);
         state.streams.remove(&name);
-        state.driver.release_stream(host);
+        state.driver.destroy_stream(host);
         Ok(())
     }
 
@@ -102,7 +102,7 @@ exported! {
         state.refuse_on_capturing(name)?;
         state.refuse_while_captured()?;
         let Stream { device, host, .. } = *state.stream(name)?;
-        let done = state.driver.is_done(Awaited::Stream(host)).map_err(|_| state.code(device))?;
+        let done = state.driver.check(WaitTarget::Stream(host)).map_err(|_| state.code(device))?;
         if done { Ok(()) } else { Err(NOT_READY) }
     }
 
@@ -116,7 +116,7 @@ exported! {
             state.refuse_while_captured()?;
             state.stream(name)?.host
         };
-        waiting::wait(fake, Awaited::Stream(host))
+        waiting::wait(fake, WaitTarget::Stream(host))
     }
 
     /// What is queued on the stream from now on waits for what the event marks now.

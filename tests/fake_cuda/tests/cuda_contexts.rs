@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::sys::CUstreamCaptureMode as Mode;
-use interlock_accelerator::driver::{
-    Awaited, Copy, EventHandle, EventOptions, ExecutableHandle, Fill, GraphHandle, Place, StreamHandle,
-    WaitPolicy,
+use interlock_accelerator::memory::{CopyOperand, DeviceBuffer, PinnedMemory};
+use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, HostFn, Stream};
+use interlock_driver::{
+    Copy, CopyEndpoint, EventHandle, EventOptions, Fill, GraphExecHandle, GraphHandle, StreamHandle,
+    WaitPolicy, WaitTarget,
 };
-use interlock_accelerator::memory::{DeviceMemory, End, PinnedMemory};
-use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, Stream, Work};
 use rig::{Memory, Rig};
 use stand_in::{break_device, contexts, current, device, foreign_context, set_current, set_mode};
 
@@ -23,15 +23,15 @@ const NONE: [u8; 0] = [];
 
 #[test]
 fn a_device_that_is_only_asked_about_gets_no_context() {
+    accelerator::use_driver(stand_in::driver()).unwrap();
     let driver = stand_in::started();
-    accelerator::use_driver(driver.clone()).unwrap();
     for index in 0..2 {
         assert_eq!(driver.device_count(), 2);
         driver.properties(index).unwrap();
         assert!(driver.mapping_granularity(index).unwrap() > 0);
         let stream = driver.default_stream(index).unwrap();
-        assert_eq!(driver.capture_of(stream), Ok(None));
-        assert_eq!(driver.is_done(Awaited::Device(index)), Ok(true));
+        assert_eq!(driver.capture_id(stream), Ok(None));
+        assert_eq!(driver.check(WaitTarget::Device(index)), Ok(true));
         assert!(driver.allocate(index, usize::MAX).is_err());
         accelerator::properties(Some(device(index))).unwrap();
         accelerator::set_device(device(index)).unwrap();
@@ -47,19 +47,19 @@ fn a_device_that_is_only_asked_about_gets_no_context() {
 
 #[test]
 fn all_that_one_device_does_leaves_the_others_without_a_context() {
-    accelerator::use_driver(stand_in::started()).unwrap();
+    accelerator::use_driver(stand_in::driver()).unwrap();
     accelerator::set_device(device(1)).unwrap();
     let pinned = PinnedMemory::new(1 << 20).unwrap();
     assert_eq!(contexts(2), [1]);
     let stream = Stream::exclusive(None, 0).unwrap();
     let event = Event::new(None, EventOptions { timing: true, ..EventOptions::default() }).unwrap();
-    let memory = [(); 2].map(|()| DeviceMemory::on(&stream, 4096).unwrap());
+    let memory = [(); 2].map(|()| DeviceBuffer::on(&stream, 4096).unwrap());
     memory[0].fill(3, Some(&stream)).unwrap();
-    let [to, from] = [1, 0].map(|place| End::Device(memory[place].clone()));
+    let [to, from] = [1, 0].map(|place| CopyOperand::Device(memory[place].clone()));
     accelerator::memory::copy(&to, &from, Some(&stream), true).unwrap();
     event.record(&stream).unwrap();
     stream.wait_event(&event).unwrap();
-    stream.launch(Work::new("nothing", || Ok(()))).unwrap();
+    stream.launch(HostFn::new("nothing", || Ok(()))).unwrap();
     let graph = Graph::new(false).unwrap();
     {
         let _current = stream.guard().unwrap();
@@ -86,7 +86,7 @@ struct Made {
     /// Recorded.
     event: EventHandle,
     graph: GraphHandle,
-    executable: ExecutableHandle,
+    executable: GraphExecHandle,
     /// Of device 0, device 1 and pinned.
     memory: [Arc<Memory>; 3],
 }
@@ -122,17 +122,16 @@ impl Made {
             };
         }
         let [stream, other] = self.streams;
-        let unknown = StreamHandle { device: 0, native: 0x1234 };
-        let no_event = EventHandle { device: 0, native: 0x1234 };
+        let unknown = StreamHandle { device: 0, raw: 0x1234 };
+        let no_event = EventHandle { device: 0, raw: 0x1234 };
         call! {
-            start();
             properties(0);
             memory_info(0);
             mapping_granularity(0);
             priority_range(0);
             default_stream(0);
-            adopt_stream(0, stream.native);
-            adopt_stream(1, stream.native);
+            wrap_external_stream(0, stream.raw);
+            wrap_external_stream(1, stream.raw);
             wait_event(stream, self.event);
             wait_event(stream, no_event);
             record_event(self.event, stream);
@@ -142,38 +141,42 @@ impl Made {
             export_event(self.event);
             import_event(0, &[0; 64]);
             import_event(0, &[0; 3]);
-            is_done(Awaited::Stream(stream));
-            is_done(Awaited::Stream(unknown));
-            is_done(Awaited::Event(self.event));
-            is_done(Awaited::Device(0));
-            is_over(self.event);
-            launch(stream, Work::new("work", || Err("it failed".into())));
-            launch(unknown, Work::new("work", || Ok(())));
+            check(WaitTarget::Stream(stream));
+            check(WaitTarget::Stream(unknown));
+            check(WaitTarget::Event(self.event));
+            check(WaitTarget::Device(0));
+            has_completed(self.event);
+            launch_host_fn(stream, HostFn::new("work", || Err("it failed".into())));
+            launch_host_fn(unknown, HostFn::new("work", || Ok(())));
             replay(self.executable, stream);
-            shape(self.graph);
-            shape(GraphHandle(1 << 40));
+            describe_graph(self.graph);
+            describe_graph(GraphHandle(1 << 40));
             begin_capture(stream, CaptureMode::Relaxed);
             begin_capture(stream, CaptureMode::Relaxed);
-            launch(stream, Work::new("recorded", || Ok(())));
-            capture_of(stream);
-            is_done(Awaited::Stream(stream));
+            launch_host_fn(stream, HostFn::new("recorded", || Ok(())));
+            capture_id(stream);
+            check(WaitTarget::Stream(stream));
             end_capture(stream);
             end_capture(other);
         }
-        for awaited in [Awaited::Stream(stream), Awaited::Event(self.event), Awaited::Device(0)] {
-            let goal = driver.goal(awaited);
+        for awaited in [WaitTarget::Stream(stream), WaitTarget::Event(self.event), WaitTarget::Device(0)] {
+            let goal = driver.sync_point(awaited);
             looked("goal");
             for _ in 0..2 {
                 let _ = goal.as_ref().map(|goal| driver.wait(goal, PATIENCE));
                 looked("wait");
             }
         }
-        let places = [Place::Device(0, self.memory[0].address), Place::Device(1, self.memory[1].address)];
-        let places = [places[0], places[1], Place::Host(self.memory[2].address)];
+        let places = [
+            CopyEndpoint::Device(0, self.memory[0].address),
+            CopyEndpoint::Device(1, self.memory[1].address),
+        ];
+        let places = [places[0], places[1], CopyEndpoint::Host(self.memory[2].address)];
         for (to, from) in places.into_iter().flat_map(|to| places.map(|from| (to, from))) {
-            call! { copy(stream, Copy { to, from, bytes: 64, keep: Arc::new(self.memory.clone()) }); }
+            call! { copy(stream, Copy { to, from, bytes: 64, keep_alive: Some(Arc::new(self.memory.clone())) }); }
         }
-        let fill = |bytes| Fill { address: self.memory[0].address, bytes, value: 1, keep: Arc::new(()) };
+        let fill =
+            |bytes| Fill { address: self.memory[0].address, bytes, value: 1, keep_alive: Some(Arc::new(())) };
         call! {
             fill(stream, fill(64));
             fill(stream, fill(1 << 40));
@@ -186,15 +189,15 @@ impl Made {
         let made = driver.allocate(0, 64);
         looked("allocate");
         // SAFETY: nobody uses it.
-        let _ = made.map(|address| unsafe { driver.release(0, address, 64) });
+        let _ = made.map(|address| unsafe { driver.free(0, address, 64) });
         looked("release");
         let _ = driver.allocate(0, 64 << 20);
         looked("allocate too much");
         let made = driver.allocate_pinned(0, 64);
         looked("allocate_pinned");
         // SAFETY: nobody uses it.
-        let _ = made.map(|address| unsafe { driver.release_pinned(address, 64) });
-        looked("release_pinned");
+        let _ = made.map(|address| unsafe { driver.free_pinned(address, 64) });
+        looked("free_pinned");
         let bytes = driver.mapping_granularity(0).unwrap_or(1 << 21);
         let reserved = driver.reserve_addresses(0, bytes);
         looked("reserve_addresses");
@@ -205,32 +208,32 @@ impl Made {
         let _ = unsafe { driver.unmap(0, address, bytes) };
         looked("unmap");
         // SAFETY: as above.
-        let _ = unsafe { driver.release_addresses(0, address, bytes) };
-        looked("release_addresses");
+        let _ = unsafe { driver.free_addresses(0, address, bytes) };
+        looked("free_addresses");
         let made = driver.create_stream(0, 0);
         looked("create_stream");
-        let _ = made.map(|stream| driver.release_stream(stream));
-        looked("release_stream");
+        let _ = made.map(|stream| driver.destroy_stream(stream));
+        looked("destroy_stream");
         let made = driver.create_event(0, TIMED);
         looked("create_event");
-        let _ = made.map(|event| driver.release_event(event));
-        looked("release_event");
+        let _ = made.map(|event| driver.destroy_event(event));
+        looked("destroy_event");
         let made = driver.instantiate(self.graph);
         looked("instantiate");
-        let _ = made.map(|executable| driver.release_executable(executable));
-        looked("release_executable");
+        let _ = made.map(|executable| driver.destroy_graph_exec(executable));
+        looked("destroy_graph_exec");
     }
 
     fn release_all(self, looked: &dyn Fn(&str)) {
         let Made { rig, streams, event, graph, executable, memory } = self;
-        rig.driver.release_executable(executable);
-        looked("release_executable");
-        rig.driver.release_graph(graph);
-        looked("release_graph");
-        rig.driver.release_event(event);
-        looked("release_event");
-        streams.iter().for_each(|stream| rig.driver.release_stream(*stream));
-        looked("release_stream");
+        rig.driver.destroy_graph_exec(executable);
+        looked("destroy_graph_exec");
+        rig.driver.destroy_graph(graph);
+        looked("destroy_graph");
+        rig.driver.destroy_event(event);
+        looked("destroy_event");
+        streams.iter().for_each(|stream| rig.driver.destroy_stream(*stream));
+        looked("destroy_stream");
         // What is on a broken device can't be given back.
         std::mem::forget(memory);
     }

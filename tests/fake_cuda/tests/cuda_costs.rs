@@ -8,10 +8,11 @@ mod stand_in;
 
 use std::collections::BTreeMap;
 
-use interlock_accelerator::memory::DeviceMemory;
+use interlock_accelerator::memory::DeviceBuffer;
 use interlock_accelerator::{Stream, use_driver};
+use interlock_driver::{Fill, KeepAlive};
 use rig::Rig;
-use stand_in::{calls, device};
+use stand_in::{calls, device, foreign_context, set_current};
 
 /// The functions of the stand-in, one in each line.
 const NAMES: &str = include_str!("../symbols.txt");
@@ -31,21 +32,21 @@ fn counted(act: impl FnOnce()) -> BTreeMap<&'static str, u64> {
 
 #[test]
 fn allocating_from_what_is_kept_calls_nobody_however_often() {
-    use_driver(stand_in::started()).unwrap();
+    use_driver(stand_in::driver()).unwrap();
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
-    drop(DeviceMemory::on(&stream, 5000).unwrap());
+    drop(DeviceBuffer::on(&stream, 5000).unwrap());
     for many in [1, 1000] {
-        let made = counted(|| (0..many).for_each(|_| drop(DeviceMemory::on(&stream, 5000).unwrap())));
+        let made = counted(|| (0..many).for_each(|_| drop(DeviceBuffer::on(&stream, 5000).unwrap())));
         assert_eq!(made, BTreeMap::new());
     }
 }
 
 #[test]
 fn events_are_counted_by_work_and_not_by_memory() {
-    use_driver(stand_in::started()).unwrap();
+    use_driver(stand_in::driver()).unwrap();
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
     let program = |memory: usize| {
-        let kept: Vec<_> = (0..memory).map(|_| DeviceMemory::on(&stream, 512).unwrap()).collect();
+        let kept: Vec<_> = (0..memory).map(|_| DeviceBuffer::on(&stream, 512).unwrap()).collect();
         let made = counted(|| {
             for _ in 0..10 {
                 kept[0].fill(1, Some(&stream)).unwrap();
@@ -55,8 +56,8 @@ fn events_are_counted_by_work_and_not_by_memory() {
         ["cuEventCreate", "cuEventRecord"].map(|name| made.get(name).copied().unwrap_or(0))
     };
     program(1);
-    // One for each fill, and one for each wait.
-    assert_eq!([program(1), program(1000)], [[0, 20]; 2]);
+    // One for each wait; a fill has nothing to keep, as its memory is freed in the order of the stream.
+    assert_eq!([program(1), program(1000)], [[0, 10]; 2]);
 }
 
 #[test]
@@ -94,7 +95,7 @@ fn a_stream_that_is_never_awaited_needs_no_more_events_than_it_has_work() {
         for _ in 0..2000 {
             rig.fill(stream, &memory, 1);
             // The stand-in works when it is asked to; nothing here is awaited by the driver under test.
-            assert_eq!(stand_in::synchronize(stream.native), 0);
+            assert_eq!(stand_in::synchronize(stream.raw), 0);
         }
     });
     assert!(made["cuEventCreate"] <= 32, "{made:?}");
@@ -110,4 +111,43 @@ fn a_function_costs_a_gate_besides() {
     let made = counted(|| rig.launch(stream, || {}));
     let functions = ["cuEventRecord", "cuLaunchHostFunc", "cuStreamWaitValue32_v2"];
     assert_eq!(made, BTreeMap::from(functions.map(|name| (name, 1))));
+}
+
+/// How many functions are called while something is done, with those of every call.
+fn calls_of(act: impl FnOnce()) -> u64 {
+    let count = || NAMES.lines().map(calls).sum::<u64>();
+    let before = count();
+    act();
+    count() - before
+}
+
+#[test]
+fn an_operation_on_a_stream_enters_the_context_of_its_device_once() {
+    let rig = Rig { driver: stand_in::started() };
+    let (stream, memory, source) = (rig.stream(0), rig.memory(0, 64), rig.memory(0, 64));
+    let fill = |keep_alive: Option<KeepAlive>| {
+        let fill = Fill { address: memory.address, bytes: 64, value: 1, keep_alive };
+        // SAFETY: the memory outlives the stream's work.
+        unsafe { rig.driver.fill(stream, fill) }.unwrap();
+    };
+    let copy = || rig.copy(stream, &memory, &source);
+    let function = || rig.launch(stream, || {});
+    // The first of each creates what the others use again.
+    fill(Some(memory.clone()));
+    copy();
+    function();
+    for (context, of_context) in [(std::ptr::null_mut(), 3), (foreign_context(0), 1)] {
+        rig.finish(stream);
+        set_current(context);
+        // The query for a capture, the work, and the event by which it is known when its owner can go.
+        let counts = [
+            calls_of(|| fill(None)),
+            calls_of(|| fill(Some(memory.clone()))),
+            calls_of(copy),
+            calls_of(function),
+        ];
+        assert_eq!(counts, [2, 3, 3, 4].map(|calls| of_context + calls));
+        assert!(counts[1] <= 6);
+    }
+    rig.finish(stream);
 }

@@ -8,7 +8,7 @@ mod stand_in;
 
 use std::thread;
 
-use interlock_accelerator::driver::Awaited;
+use interlock_driver::WaitTarget;
 use rig::Rig;
 use stand_in::{calls, contexts};
 
@@ -59,9 +59,9 @@ fn streams_and_events_of_every_device_wait_for_each_other() {
     }
     let last = streams[usize::from(DEVICES) - 1];
     let event = rig.record(last);
-    assert_eq!(rig.driver.is_over(event), Ok(false));
+    assert_eq!(rig.driver.has_completed(event), Ok(false));
     latch.open();
-    assert_eq!(rig.wait(Awaited::Event(event)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
     assert!(streams.iter().all(|stream| rig.is_done(*stream)));
     assert_eq!(contexts(DEVICES), Vec::from_iter(0..DEVICES));
 }
@@ -78,7 +78,7 @@ fn devices_that_nobody_uses_stay_without_a_context() {
     rig.finish(second);
     for index in 0..DEVICES {
         rig.driver.properties(index).unwrap();
-        assert_eq!(rig.wait(Awaited::Device(index)), Ok(true));
+        assert_eq!(rig.wait(WaitTarget::Device(index)), Ok(true));
     }
     drop((source, target));
     assert_eq!(contexts(DEVICES), [2, 6]);

@@ -11,10 +11,10 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode as Mode};
-use interlock_accelerator::driver::{Awaited, EventOptions, Fill};
-use interlock_accelerator::memory::{self, DeviceMemory, PinnedMemory};
-use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, Stream, Work};
-use interlock_accelerator::{Error, Result};
+use interlock_accelerator::memory::{self, DeviceBuffer, PinnedMemory};
+use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, HostFn, Stream};
+use interlock_driver::{Error, Result};
+use interlock_driver::{EventOptions, Fill, WaitTarget};
 use rig::{Counter, Latch, Rig};
 use stand_in::{break_device, device, fail_allocation, live, set_current};
 
@@ -36,13 +36,13 @@ fn the_first_error_has_its_code_and_every_later_one_names_what_failed_first() {
         assert_eq!((device, operation.as_str(), told), (own, "accelerator.get_memory_info", Some(code)));
         assert!(reason.starts_with(&format!("{name}: ")), "{reason}");
         let later = [
-            rig.driver.is_done(Awaited::Stream(stream)).map(drop),
-            rig.driver.is_done(Awaited::Device(index)).map(drop),
+            rig.driver.check(WaitTarget::Stream(stream)).map(drop),
+            rig.driver.check(WaitTarget::Device(index)).map(drop),
             rig.driver.allocate(index, 64).map(drop),
             rig.driver.create_event(index, EventOptions::default()).map(drop),
             rig.driver.create_stream(index, 0).map(drop),
             rig.driver.begin_capture(stream, CaptureMode::Relaxed),
-            rig.driver.launch(stream, Work::new("work", || Ok(()))),
+            rig.driver.launch_host_fn(stream, HostFn::new("work", || Ok(()))),
             rig.driver.memory_info(index).map(drop),
         ];
         let reason = format!("accelerator.get_memory_info had failed: {reason} (error {code})");
@@ -59,10 +59,10 @@ fn a_device_that_broke_leaves_the_others_alone() {
     let (broken, stream, memory, pinned) =
         (rig.stream(0), rig.stream(1), rig.memory(1, 8), rig.pinned(&[1; 8]));
     break_device(0, 700);
-    assert!(rig.wait(Awaited::Stream(broken)).is_err());
+    assert!(rig.wait(WaitTarget::Stream(broken)).is_err());
     rig.fill(stream, &memory, 7);
     rig.copy(stream, &pinned, &memory);
-    assert_eq!(rig.wait(Awaited::Device(1)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(1)), Ok(true));
     assert_eq!(pinned.content(), [7; 8]);
     // Whichever device it was made near.
     let before = live("pinned");
@@ -76,8 +76,8 @@ fn waits_end_when_the_device_breaks() {
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    let goals = [Awaited::Stream(stream), Awaited::Event(event), Awaited::Device(0)]
-        .map(|on| rig.driver.goal(on).unwrap());
+    let goals = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)]
+        .map(|on| rig.driver.sync_point(on).unwrap());
     let begun = Barrier::new(goals.len() + 1);
     let ended: Vec<_> = thread::scope(|scope| {
         let wait = |goal| {
@@ -95,12 +95,12 @@ fn waits_end_when_the_device_breaks() {
 
 #[test]
 fn everything_of_a_broken_device_can_go() {
-    accelerator::use_driver(stand_in::started()).unwrap();
+    accelerator::use_driver(stand_in::driver()).unwrap();
     let streams = [(); 2].map(|()| Stream::exclusive(Some(device(0)), 0).unwrap());
     let [stream, other] = &streams;
     let (event, latch) = (Event::new(Some(device(0)), EventOptions::default()).unwrap(), Latch::default());
     let memory: Vec<_> =
-        [100, 3 << 20, 12 << 20].map(|bytes| DeviceMemory::on(stream, bytes).unwrap()).into();
+        [100, 3 << 20, 12 << 20].map(|bytes| DeviceBuffer::on(stream, bytes).unwrap()).into();
     let graph = Graph::new(false).unwrap();
     {
         let _current = stream.guard().unwrap();
@@ -115,10 +115,10 @@ fn everything_of_a_broken_device_can_go() {
     event.record(stream).unwrap();
     let pinned = PinnedMemory::new(100).unwrap();
     pinned.record_stream(stream).unwrap();
-    let elsewhere = DeviceMemory::new(Some(device(1)), 100).unwrap();
+    let elsewhere = DeviceBuffer::new(Some(device(1)), 100).unwrap();
     break_device(0, 700);
     assert!(stream.synchronize().is_err());
-    assert!(DeviceMemory::on(stream, 40 << 20).is_err());
+    assert!(DeviceBuffer::on(stream, 40 << 20).is_err());
     latch.open();
     drop((memory, graph, event, pinned, streams));
     let _ = memory::empty_cache();
@@ -162,7 +162,7 @@ fn a_capture_that_another_library_broke_is_an_error_of_graphs_and_leaves_nothing
         rig.driver.begin_capture(stream, CaptureMode::Global).unwrap();
         allocate_as_another_library();
         assert!(rig.is_capturing(stream));
-        let fill = || Fill { address: memory.address, bytes: 8, value: 1, keep: memory.clone() };
+        let fill = || Fill { address: memory.address, bytes: 8, value: 1, keep_alive: Some(memory.clone()) };
         // SAFETY: the keeper owns the memory.
         let queued = unsafe { rig.driver.fill(stream, fill()) };
         let Err(Error::Graph { operation, reason }) = queued else { panic!("{queued:?}") };
@@ -172,7 +172,7 @@ fn a_capture_that_another_library_broke_is_an_error_of_graphs_and_leaves_nothing
         assert!(!rig.is_capturing(stream));
         // Nobody refuses to wait any more, and the device is awaited as a whole.
         let waited = stand_in::calls("cuCtxSynchronize");
-        assert_eq!(rig.wait(Awaited::Device(0)), Ok(true));
+        assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
         assert_eq!(stand_in::calls("cuCtxSynchronize"), waited + 1);
     }
     let ready = rig.ready(stream, || rig.fill(stream, &memory, 5));
@@ -186,10 +186,10 @@ fn a_capture_on_a_device_that_breaks_is_over_when_it_ends() {
     let stream = rig.stream(0);
     rig.stream(1);
     rig.driver.begin_capture(stream, CaptureMode::Global).unwrap();
-    assert!(matches!(rig.driver.goal(Awaited::Device(1)), Err(Error::Graph { .. })));
+    assert!(matches!(rig.driver.sync_point(WaitTarget::Device(1)), Err(Error::Graph { .. })));
     break_device(0, 719);
     assert!(rig.driver.end_capture(stream).is_err());
-    assert_eq!(rig.wait(Awaited::Device(1)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Device(1)), Ok(true));
 }
 
 #[test]
@@ -199,22 +199,22 @@ fn an_error_is_told_by_the_operation_that_was_called() {
     let event = rig.record(stream);
     let executable = rig.ready(stream, || rig.fill(stream, &memory, 1));
     rig.finish(stream);
-    let fill = || Fill { address: memory.address, bytes: 8, value: 1, keep: memory.clone() };
+    let fill = || Fill { address: memory.address, bytes: 8, value: 1, keep_alive: Some(memory.clone()) };
     break_device(0, 700);
     let failed = [
-        rig.driver.is_done(Awaited::Stream(stream)).map(drop),
-        rig.driver.goal(Awaited::Stream(stream)).map(drop),
-        rig.driver.is_done(Awaited::Event(event)).map(drop),
-        rig.driver.is_done(Awaited::Device(0)).map(drop),
+        rig.driver.check(WaitTarget::Stream(stream)).map(drop),
+        rig.driver.sync_point(WaitTarget::Stream(stream)).map(drop),
+        rig.driver.check(WaitTarget::Event(event)).map(drop),
+        rig.driver.check(WaitTarget::Device(0)).map(drop),
         rig.driver.record_event(event, stream),
         rig.driver.wait_event(stream, event),
         // SAFETY: the keeper owns the memory.
         unsafe { rig.driver.fill(stream, fill()) },
-        rig.driver.launch(stream, Work::new("work", || Ok(()))),
+        rig.driver.launch_host_fn(stream, HostFn::new("work", || Ok(()))),
         rig.driver.begin_capture(stream, CaptureMode::Relaxed),
         rig.driver.end_capture(stream).map(drop),
         rig.driver.replay(executable, stream),
-        rig.driver.capture_of(stream).map(drop),
+        rig.driver.capture_id(stream).map(drop),
     ];
     let operations = failed.map(|failed| match failed {
         Err(Error::Device { operation, .. } | Error::DeviceLost { operation, .. }) => operation,
@@ -244,7 +244,7 @@ fn a_capture_that_must_end_on_its_thread_goes_on_when_another_thread_tries() {
     let rig = rig();
     let (stream, counter) = (rig.stream(0), Counter::default());
     rig.driver.begin_capture(stream, CaptureMode::ThreadLocal).unwrap();
-    rig.driver.launch(stream, counter.work()).unwrap();
+    rig.driver.launch_host_fn(stream, counter.work()).unwrap();
     let ended = thread::scope(|scope| scope.spawn(|| rig.driver.end_capture(stream)).join().unwrap());
     let Err(Error::Graph { reason, .. }) = ended else { panic!("{ended:?}") };
     assert!(reason.contains("thread"), "{reason}");
@@ -261,10 +261,10 @@ fn what_a_graph_of_another_library_runs_stays_when_our_capture_is_over() {
     for ends in [false, true] {
         let (stream, counter, memory) = (rig.stream(0), Counter::default(), rig.memory(0, 8));
         rig.driver.begin_capture(stream, CaptureMode::Relaxed).unwrap();
-        rig.driver.launch(stream, counter.work()).unwrap();
+        rig.driver.launch_host_fn(stream, counter.work()).unwrap();
         rig.fill(stream, &memory, 1);
         let memory = Arc::downgrade(&memory);
-        let on = ptr::with_exposed_provenance_mut(stream.native as usize);
+        let on = ptr::with_exposed_provenance_mut(stream.raw as usize);
         let (mut graph, mut executable) = (ptr::null_mut(), ptr::null_mut());
         set_current(stand_in::foreign_context(0));
         // SAFETY: the pointers are valid and the stream is alive.
@@ -275,7 +275,7 @@ fn what_a_graph_of_another_library_runs_stays_when_our_capture_is_over() {
         if ends {
             assert!(matches!(rig.driver.end_capture(stream), Err(Error::Device { .. })));
         } else {
-            rig.driver.release_graph(rig.capture(stream, || {}).unwrap());
+            rig.driver.destroy_graph(rig.capture(stream, || {}).unwrap());
         }
         assert!(memory.upgrade().is_some());
         // SAFETY: the executable and the stream are alive.
@@ -289,7 +289,7 @@ fn what_a_graph_of_another_library_runs_stays_when_our_capture_is_over() {
 
 #[test]
 fn a_graph_may_still_be_captured_to_the_end_after_another_thread_tried() {
-    accelerator::use_driver(stand_in::started()).unwrap();
+    accelerator::use_driver(stand_in::driver()).unwrap();
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
     let (graph, counter) = (Graph::new(false).unwrap(), Counter::default());
     let _current = stream.guard().unwrap();

@@ -12,15 +12,15 @@ use allocator::careless;
 use allocator::devices::Devices;
 use allocator::run::Run;
 use allocator::steps::{CAPACITY, Step, program};
-use interlock_accelerator::memory::{self, AllocatorConfig, DeviceMemory, PinnedMemory};
-use interlock_accelerator::{Stream, Work, use_driver};
+use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer, PinnedMemory};
+use interlock_accelerator::{HostFn, Stream, use_driver};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use stand_in::{calls, device, fail_allocation, live};
 
 /// Devices with as much memory as programs expect.
 fn devices() -> Devices {
     stand_in::set(&[("FAKE_CUDA_MEMORY", &CAPACITY.to_string())]);
-    use_driver(stand_in::started()).unwrap();
+    use_driver(stand_in::driver()).unwrap();
     Devices { fail_allocation: Box::new(fail_allocation), live_bytes: Box::new(|| live("bytes")) }
 }
 
@@ -30,7 +30,7 @@ fn run_programs(devices: &Devices) {
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
     let other = Stream::exclusive(Some(device(1)), 0).unwrap();
     for stream in [stream, other] {
-        stream.launch(Work::new("first", || Ok(()))).unwrap();
+        stream.launch(HostFn::new("first", || Ok(()))).unwrap();
         stream.synchronize().unwrap();
     }
     let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
@@ -90,7 +90,7 @@ fn what_was_freed_goes_back_to_the_system_with_the_cache() {
     let devices = devices();
     let stream = Stream::exclusive(Some(device(1)), 0).unwrap();
     let sizes = [100, 3 << 20, 30 << 20];
-    let live_memory = sizes.map(|bytes| DeviceMemory::on(&stream, bytes).unwrap());
+    let live_memory = sizes.map(|bytes| DeviceBuffer::on(&stream, bytes).unwrap());
     let reserved = memory::statistics(Some(device(1))).unwrap().reserved_bytes.all.current;
     assert_eq!((devices.live_bytes)(), reserved);
     drop(live_memory);

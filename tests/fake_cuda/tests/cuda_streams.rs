@@ -12,7 +12,7 @@ use std::thread;
 
 use cudarc::driver::sys::{self, CUresult, CUstream};
 use interlock_accelerator::CaptureMode;
-use interlock_accelerator::driver::{Address, Awaited, Copy, Fill, Place, StreamHandle};
+use interlock_driver::{Address, Copy, CopyEndpoint, Fill, StreamHandle, WaitTarget};
 use rig::{Latch, Rig};
 
 /// A stream on device 0 that another library made.
@@ -30,19 +30,19 @@ fn a_stream_that_its_library_let_go_is_not_asked_any_more() {
     let rig = Rig { driver: stand_in::started() };
     let (foreign, capturing, memory) = (foreign_stream(), rig.stream(0), rig.memory(0, 8));
     // SAFETY: it is a stream of the stand-in, which looks every handle up.
-    let adopted = unsafe { rig.driver.adopt_stream(0, foreign.expose_provenance() as u64).unwrap() };
+    let adopted = unsafe { rig.driver.wrap_external_stream(0, foreign.expose_provenance() as u64).unwrap() };
     let latch = rig.block(adopted);
     rig.fill(adopted, &memory, 1);
-    let is_done = || rig.driver.is_done(Awaited::Device(0));
+    let is_done = || rig.driver.check(WaitTarget::Device(0));
     // SAFETY: nobody uses it any more; what is queued still runs.
     assert_eq!(unsafe { sys::cuStreamDestroy_v2(foreign) }, CUresult::CUDA_SUCCESS);
     assert_eq!(is_done(), Ok(false));
     rig.driver.begin_capture(capturing, CaptureMode::Relaxed).unwrap();
-    let goal = rig.driver.goal(Awaited::Device(0)).unwrap();
+    let goal = rig.driver.sync_point(WaitTarget::Device(0)).unwrap();
     latch.open();
     assert_eq!(rig.reach(&goal), Ok(true));
     rig.driver.end_capture(capturing).unwrap();
-    assert_eq!((is_done(), rig.wait(Awaited::Device(0))), (Ok(true), Ok(true)));
+    assert_eq!((is_done(), rig.wait(WaitTarget::Device(0))), (Ok(true), Ok(true)));
 }
 
 #[test]
@@ -73,13 +73,14 @@ fn a_function_may_queue_more_on_its_stream_while_a_copy_to_pageable_memory_waits
     let (opened, queued) = (latch.clone(), memory.clone());
     rig.launch(stream, move || {
         opened.wait();
-        let fill = Fill { address: queued.address, bytes: 8, value: 7, keep: queued.clone() };
+        let fill = Fill { address: queued.address, bytes: 8, value: 7, keep_alive: Some(queued.clone()) };
         // SAFETY: the keeper owns the memory.
         unsafe { again.fill(stream, fill) }.unwrap();
     });
     let mut pageable = vec![0_u8; 8];
     let to = Address(pageable.as_mut_ptr().expose_provenance() as u64);
-    let copy = Copy { to: Place::Host(to), from: memory.place(), bytes: 8, keep: memory.clone() };
+    let copy =
+        Copy { to: CopyEndpoint::Host(to), from: memory.place(), bytes: 8, keep_alive: Some(memory.clone()) };
     thread::scope(|scope| {
         scope.spawn(|| {
             // SAFETY: the bytes stay until the copy has been done, which the driver waits for.
@@ -98,12 +99,9 @@ fn a_function_may_queue_more_on_its_stream_while_a_copy_to_pageable_memory_waits
 #[test]
 fn a_handle_that_cannot_be_an_address_is_refused_before_the_library_sees_it() {
     let rig = Rig { driver: stand_in::started() };
-    for native in [3, 4095, 4097, 1 << 63, u64::MAX] {
+    for raw in [3, 4095, 4097, 1 << 63, u64::MAX] {
         // SAFETY: the driver refuses what cannot be an address.
-        let adopted = unsafe { rig.driver.adopt_stream(0, native) };
-        assert!(
-            matches!(adopted, Err(interlock_accelerator::Error::Argument { .. })),
-            "{native:#x}: {adopted:?}"
-        );
+        let adopted = unsafe { rig.driver.wrap_external_stream(0, raw) };
+        assert!(matches!(adopted, Err(interlock_driver::Error::Argument { .. })), "{raw:#x}: {adopted:?}");
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 /// Where each function that is called is named once.
-const API: &str = include_str!("../../../rust/accelerator/src/cuda/api.rs");
+const API: &str = include_str!("../../../rust/cuda/src/sys/api.rs");
 
 /// What the probe calls before any of them, through a loader of its own.
 const OF_THE_PROBE: [&str; 2] = ["cuDriverGetVersion", "cuInit"];

@@ -6,24 +6,19 @@ use std::env;
 use std::process::Command;
 use std::sync::Arc;
 
-use interlock_accelerator::driver::Driver;
+use interlock_driver::DriverRuntime;
 
-#[macro_use]
-#[path = "../../../rust/accelerator/tests/driver_suite/mod.rs"]
-mod driver_suite;
-#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
-mod rig;
 mod stand_in;
 
 /// As much memory as the checks take, and some more.
 const MEMORY: &str = "268435456";
 
-fn started() -> Arc<dyn Driver> {
+fn started() -> Arc<dyn DriverRuntime> {
     stand_in::set(&[("FAKE_CUDA_MEMORY", MEMORY)]);
     stand_in::started()
 }
 
-driver_suite!(crate::started);
+interlock_driver::driver_suite!(crate::started);
 
 /// Runs this program in a process of its own, with a variable that says what devices lack. Returns what it wrote.
 fn run_with(variable: &str, arguments: &[&str]) -> String {

@@ -1,111 +1,83 @@
-//! Bytes on a device, and what streams do with them.
+//! Memory on a device, allocated for a stream.
 
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::super::driver::{Address, Copy, DeviceIndex, Fill, Keeper, Place};
-use super::super::in_use::Accelerator;
-use super::super::stream::Stream;
-use super::super::{Device, EventOptions, Waiting, current, event::Event};
-use super::PinnedMemory;
-use super::allocation::Allocation;
+use interlock_driver::{Address, DeviceIndex, Fill, KeepAlive};
+
+use super::caching_allocator::AllocatedBlock;
+use super::oom_hooks;
+use crate::captures::CapturedPool;
+use crate::in_use::Accelerator;
+use crate::stream::Stream;
+use crate::{Device, Waiting, current};
 use crate::{Error, Result};
 
-/// Bytes on a device, allocated for a stream. Clones and slices are of the same memory, which is free again once the
-/// last of them has gone. Work that was queued by then is done before others get it: that of the stream because what
-/// is allocated for it later is used later, that of others because they are [recorded](DeviceMemory::record_stream).
+const WHAT: &str = "a Buffer";
+const ALLOCATING: &str = "an allocation";
+
+/// Memory on a device, allocated for a stream: RMM's `device_buffer`.
+///
+/// Clones and slices share the memory, which is freed with the last of them. Work that was queued by then runs before
+/// the memory is reused: work of its stream because reuse is queued there later, work of other streams because they are
+/// [recorded](DeviceBuffer::record_stream).
 #[derive(Clone, Debug)]
-pub struct DeviceMemory {
+pub struct DeviceBuffer {
     allocation: Arc<Allocation>,
     offset: usize,
     bytes: usize,
 }
 
-/// Memory of this program, as one end of a copy.
-#[derive(Clone)]
-pub struct HostMemory {
-    address: Address,
-    bytes: usize,
-    owner: HostOwner,
-}
-
-#[derive(Clone)]
-enum HostOwner {
-    Kept(Keeper),
-    Pinned(PinnedMemory),
-}
-
-impl HostMemory {
-    /// `bytes` bytes from `pointer` on.
+impl DeviceBuffer {
+    /// Allocates `bytes` uninitialized bytes on a device for its current stream; `None` is the current device.
     ///
-    /// # Safety
-    /// They are valid, and nobody else reads what a copy writes or writes what it reads, until `keep` is dropped.
-    pub unsafe fn new(pointer: *const u8, bytes: usize, keep: Keeper) -> Self {
-        HostMemory { address: Address(pointer as u64), bytes, owner: HostOwner::Kept(keep) }
-    }
-
-    pub(super) fn pinned(memory: &PinnedMemory) -> Self {
-        let (address, bytes) = (Address(memory.pointer().as_ptr() as u64), memory.bytes());
-        HostMemory { address, bytes, owner: HostOwner::Pinned(memory.clone()) }
-    }
-
-    /// How many bytes there are.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-/// One end of a copy.
-#[derive(Clone)]
-pub enum End {
-    /// On a device.
-    Device(DeviceMemory),
-    /// In this program.
-    Host(HostMemory),
-}
-
-impl DeviceMemory {
-    /// `bytes` bytes on a device for its current stream, not initialised; no device is the current one. Fails with
-    /// [`Error::OutOfMemory`].
+    /// # Errors
+    /// Returns [`Error::OutOfMemory`], and an error if there is no such device.
     pub fn new(device: Option<Device>, bytes: usize) -> Result<Self> {
         let (home, index) = current::resolve(device, "accelerator.memory.Buffer")?;
         Self::on(&current::stream_on(home, index)?, bytes)
     }
 
-    /// `bytes` bytes for a stream, on its device, not initialised. Fails with [`Error::OutOfMemory`].
+    /// Allocates `bytes` uninitialized bytes for a stream, on its device.
+    ///
+    /// # Errors
+    /// Returns [`Error::OutOfMemory`].
     pub fn on(stream: &Stream, bytes: usize) -> Result<Self> {
-        Ok(DeviceMemory { allocation: Arc::new(Allocation::new(stream, bytes)?), offset: 0, bytes })
+        Ok(DeviceBuffer { allocation: Allocation::new(stream, bytes)?, offset: 0, bytes })
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Where they are.
+    /// The device of the bytes.
     pub fn device(&self) -> Device {
         self.allocation.device()
     }
 
-    /// The address of the first, in the device's own counting; 0 where there are none.
+    /// The address of the first byte, as the device counts addresses; 0 if there are no bytes.
     pub fn address(&self) -> Address {
         if self.bytes == 0 { Address(0) } else { Address(self.allocation.address().0 + self.offset as u64) }
     }
 
-    /// The same address for the processor, where it reaches the memory of the device. Nothing that is queued may use
-    /// the bytes meanwhile.
+    /// The address of the first byte for the CPU, if the CPU accesses memory of the device. No queued work may use the bytes
+    /// meanwhile.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
-        let address = self.allocation.home().shares_memory().then(|| self.address().0 as usize)?;
+        let address = self.allocation.home().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
     }
 
-    /// Whether the processor reads and writes the memory of the device where it lies.
+    /// Returns whether the CPU accesses memory of the device in place.
     pub fn is_reached_by_processor(&self) -> bool {
-        self.allocation.home().shares_memory()
+        self.allocation.home().is_host_accessible()
     }
 
-    /// A part of the bytes. Fails with [`Error::Argument`] for a range that does not lie within.
+    /// A part of the bytes.
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`] for a range that is not within them.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
         if range.start > range.end || range.end > self.bytes {
             return Err(Error::Argument {
@@ -115,32 +87,32 @@ impl DeviceMemory {
             });
         }
         let (offset, bytes) = (self.offset + range.start, range.end - range.start);
-        Ok(DeviceMemory { allocation: self.allocation.clone(), offset, bytes })
+        Ok(DeviceBuffer { allocation: self.allocation.clone(), offset, bytes })
     }
 
-    /// Work on `stream` uses the bytes: once they are free, nobody gets them before what is queued there by then has
-    /// been done. For the stream that they were allocated for this does nothing.
+    /// Notes that work on `stream` uses the bytes: they are reused only once the work that is queued there when they are
+    /// freed is done. Does nothing for the stream that they were allocated for.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         self.allocation.record_stream(stream)
     }
 
-    /// Says that what is queued on `stream` next uses the bytes; what is queued has to own what this returns. While
-    /// the stream captures that is the memory itself, because a replay uses it again, unless it comes from the pool
-    /// of the same capture.
-    pub fn used_on(&self, stream: &Stream) -> Result<Keeper> {
+    /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the stream
+    /// is captured that is the memory itself, because a replay uses it again, unless it is from the pool of the same
+    /// capture.
+    pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         self.record_stream(stream)?;
-        self.allocation.keeper_on(stream)
+        self.allocation.keep_alive_for(stream)
     }
 
-    /// The stream that they were allocated for; `None` once that has gone.
+    /// The stream that they were allocated for; `None` if it was destroyed.
     pub fn stream(&self) -> Result<Option<Stream>> {
         self.allocation.stream()
     }
 
-    /// The streams whose work may use the bytes, as far as they are alive: the one that they were allocated for, the
-    /// current one of the device, and those that were [recorded](DeviceMemory::record_stream).
+    /// The existing streams whose work may use the bytes: the one that they were allocated for, the
+    /// current one of the device, and those that were [recorded](DeviceBuffer::record_stream).
     pub fn streams(&self) -> Result<Vec<Stream>> {
-        let mut streams = self.allocation.used_on()?;
+        let mut streams = self.allocation.stream_uses()?;
         for stream in self.stream()?.into_iter().chain([self.stream_or(None)?]) {
             if !streams.contains(&stream) {
                 streams.push(stream);
@@ -149,13 +121,13 @@ impl DeviceMemory {
         Ok(streams)
     }
 
-    /// Begins to wait until all has been done that is queued now and may use the bytes.
+    /// Begins a wait for all work that is queued now and may use the bytes.
     pub fn waiting(&self) -> Result<Vec<Waiting>> {
         match self.stream()? {
             Some(_) => self.streams()?.iter().map(Stream::waiting).collect(),
-            // What a stream has queued that is gone can be awaited only with all that the device has.
+            // Work of a destroyed stream can be awaited only with all work of the device.
             None => {
-                let others = self.allocation.used_on()?;
+                let others = self.allocation.stream_uses()?;
                 let elsewhere = others.iter().filter(|other| other.device() != self.device());
                 std::iter::once(current::waiting(Some(self.device())))
                     .chain(elsewhere.map(Stream::waiting))
@@ -164,8 +136,7 @@ impl DeviceMemory {
         }
     }
 
-    /// Sets every byte to `value`, in the order of `stream` or else of the current stream of the device. Returns
-    /// at once.
+    /// Queues a fill of every byte with `value` on `stream`, or else on the current stream of the device.
     pub fn fill(&self, value: u8, stream: Option<&Stream>) -> Result<()> {
         self.home().driver_for("a Buffer")?;
         let stream = self.stream_or(stream)?;
@@ -179,133 +150,137 @@ impl DeviceMemory {
         if self.bytes() == 0 {
             return Ok(());
         }
-        let keep = self.used_on(&stream)?;
-        // SAFETY: the keeper owns the bytes, which are on the device of the stream.
-        unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, keep }) }
+        let keep_alive = self.prepare_use(&stream)?;
+        // SAFETY: the bytes are on the device of the stream, and are freed in its order or owned by the fill.
+        unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, keep_alive }) }
     }
 
-    fn home(&self) -> &'static Accelerator {
+    pub(super) fn home(&self) -> &'static Accelerator {
         self.allocation.home()
     }
 
-    fn device_index(&self) -> DeviceIndex {
+    pub(super) fn device_index(&self) -> DeviceIndex {
         self.allocation.device_index()
     }
 
-    fn stream_or(&self, stream: Option<&Stream>) -> Result<Stream> {
+    /// The given stream, or the current stream of the device.
+    pub(super) fn stream_or(&self, stream: Option<&Stream>) -> Result<Stream> {
         let current = || current::stream_on(self.home(), self.device_index());
         stream.map_or_else(current, |stream| Ok(stream.clone()))
     }
 }
 
-impl End {
-    fn bytes(&self) -> usize {
-        match self {
-            End::Device(memory) => memory.bytes(),
-            End::Host(memory) => memory.bytes,
+/// A block of device memory, freed when it is dropped.
+#[derive(Debug)]
+struct Allocation {
+    accelerator: &'static Accelerator,
+    device: DeviceIndex,
+    /// The id of the stream that uses it first.
+    stream: i64,
+    /// The pool of the graph that was captured when it was allocated.
+    pool: Option<CapturedPool>,
+    /// `None` for no bytes.
+    block: Option<AllocatedBlock>,
+}
+
+impl Allocation {
+    fn new(stream: &Stream, bytes: usize) -> Result<Arc<Self>> {
+        let (accelerator, device) = (stream.home(), stream.device_index());
+        let allocator = accelerator.allocator(device, "a Stream")?;
+        let mut pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
+        let block = match bytes {
+            0 => None,
+            _ => match allocator.allocate(stream, bytes, pool.map(|pool| pool.id)) {
+                Ok(block) => Some(block),
+                Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut pool)?),
+            },
+        };
+        Ok(Arc::new(Allocation { accelerator, device, stream: stream.id(), pool, block }))
+    }
+
+    /// Repeats a request that failed with an error, if that is out of memory and an observer wants it repeated.
+    #[cold]
+    fn allocate_again(
+        stream: &Stream,
+        bytes: usize,
+        error: Error,
+        pool: &mut Option<CapturedPool>,
+    ) -> Result<AllocatedBlock> {
+        match error {
+            Error::OutOfMemory(oom) if oom_hooks::should_retry(&oom) => {
+                let accelerator = stream.home();
+                // An observer may have ended the capture.
+                *pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
+                let allocator = accelerator.allocator(stream.device_index(), "a Stream")?;
+                allocator.allocate(stream, bytes, pool.map(|pool| pool.id))
+            }
+            error => Err(error),
         }
     }
 
-    fn place(&self) -> Place {
-        match self {
-            End::Device(memory) => Place::Device(memory.device_index(), memory.address()),
-            End::Host(memory) => Place::Host(memory.address),
+    fn home(&self) -> &'static Accelerator {
+        self.accelerator
+    }
+
+    fn device_index(&self) -> DeviceIndex {
+        self.device
+    }
+
+    fn device(&self) -> Device {
+        self.accelerator.device(self.device)
+    }
+
+    /// The address of the first byte.
+    fn address(&self) -> Address {
+        self.block.map_or(Address(0), AllocatedBlock::address)
+    }
+
+    /// The stream that it was allocated for, if that exists.
+    fn stream(&self) -> Result<Option<Stream>> {
+        self.accelerator.driver_for(WHAT)?;
+        self.accelerator.stream_of_id(self.device, self.stream)
+    }
+
+    /// The other streams whose work uses it.
+    fn stream_uses(&self) -> Result<Vec<Stream>> {
+        let allocator = self.accelerator.allocator(self.device, WHAT)?;
+        Ok(self.block.map_or(Vec::new(), |block| allocator.stream_uses(block.id())))
+    }
+
+    /// Notes that work on a stream uses it. Work of its own stream needs no note: it is allocated and freed in its order.
+    fn record_stream(&self, stream: &Stream) -> Result<()> {
+        let allocator = self.accelerator.allocator(self.device, WHAT)?;
+        stream.driver()?;
+        let is_own = stream.id() == self.stream && stream.device_index() == self.device;
+        if let Some(block) = self.block.filter(|_| !is_own) {
+            allocator.record_stream(block.id(), stream);
         }
+        Ok(())
     }
 
-    /// What a copy on a stream has to own.
-    fn used_on(&self, stream: &Stream) -> Result<Keeper> {
-        match self {
-            End::Device(memory) => memory.used_on(stream),
-            End::Host(HostMemory { owner: HostOwner::Kept(keep), .. }) => Ok(keep.clone()),
-            End::Host(HostMemory { owner: HostOwner::Pinned(memory), .. }) => memory.used_on(stream),
-        }
-    }
-
-    /// Whether it is memory of this program that the driver does not know.
-    fn is_pageable(&self) -> bool {
-        matches!(self, End::Host(HostMemory { owner: HostOwner::Kept(_), .. }))
-    }
-
-    fn device(&self) -> Option<&DeviceMemory> {
-        match self {
-            End::Device(memory) => Some(memory),
-            End::Host(_) => None,
+    /// What work on a stream that uses it has to own: nothing, because it is released to the driver only after all queued
+    /// work. A graph repeats the work that it has captured, and has to own memory that is not from its own pool.
+    fn keep_alive_for(self: &Arc<Self>, stream: &Stream) -> Result<Option<KeepAlive>> {
+        let captured = || -> Result<bool> {
+            Ok(stream.is_capturing()?
+                && (self.pool.is_none() || self.accelerator.pool_for(stream)? != self.pool))
+        };
+        match captured() {
+            Ok(true) => Ok(Some(self.clone())),
+            // On a lost device the work itself fails, with an error that names it.
+            Ok(false) | Err(Error::DeviceLost { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }
 
-/// Copies all bytes of one end to the other, of which at least one is on a device and which have equally many.
-/// Returns at once, with the stream in whose order the copy is: `stream`, which must be of the device of one end, or
-/// the current one of the device.
-///
-/// Between two devices and without a stream it is the current stream of the source's. It waits for what the
-/// current stream of the destination's has queued, and what is queued there later waits for the copy.
-///
-/// `awaited` says that the caller will wait for the copy: that is refused where the stream records a graph.
-pub fn copy(to: &End, from: &End, stream: Option<&Stream>, awaited: bool) -> Result<Stream> {
-    const OPERATION: &str = "accelerator.memory.copy_";
-    let Some(on_device) = from.device().or(to.device()) else {
-        return Err(Error::Argument {
-            name: OPERATION,
-            given: "memory of this program twice".to_owned(),
-            allowed: "a buffer on a device as source, destination or both".to_owned(),
-        });
-    };
-    if to.bytes() != from.bytes() {
-        return Err(Error::Argument {
-            name: OPERATION,
-            given: format!("{} bytes to be copied to {}", from.bytes(), to.bytes()),
-            allowed: "a source and a destination of one size".to_owned(),
-        });
-    }
-    let home = on_device.home();
-    for end in [to, from].into_iter().filter_map(End::device) {
-        end.home().driver_for("a Buffer")?;
-    }
-    let queued_on = on_device.stream_or(stream)?;
-    if !std::ptr::eq(queued_on.home(), home) {
-        return Err(Error::Forked { what: "a Stream" });
-    }
-    let on_either =
-        [to, from].into_iter().filter_map(End::device).any(|end| end.device() == queued_on.device());
-    if !on_either {
-        return Err(Error::NoSuchDevice {
-            name: OPERATION.to_owned(),
-            given: format!("a stream of {}", queued_on.device()),
-            allowed: "a stream of the device of a buffer".to_owned(),
-        });
-    }
-    if awaited && queued_on.is_capturing().map_err(|error| error.during(OPERATION))? {
-        let reason = "a copy that is recorded into a graph can't be waited for; make it non_blocking";
-        return Err(Error::Graph { operation: OPERATION, reason: reason.to_owned() });
-    }
-    if to.bytes() == 0 {
-        return Ok(queued_on);
-    }
-    let other = match to.device() {
-        Some(memory) if stream.is_none() && memory.device() != on_device.device() => {
-            Some(memory.stream_or(None)?)
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // A forked child can't use the memory of its parent, and does not free it.
+        if let Some(block) = self.block
+            && let Ok(allocator) = self.accelerator.allocator(self.device, WHAT)
+        {
+            allocator.free(self.accelerator, block.id());
         }
-        _ => None,
-    };
-    other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
-    if awaited && !home.shares_memory() && [to, from].into_iter().any(End::is_pageable) {
-        // A driver may wait within its copy function for such memory, and nobody could interrupt that.
-        queued_on.synchronize()?;
     }
-    let copy = Copy {
-        to: to.place(),
-        from: from.place(),
-        bytes: to.bytes(),
-        keep: Arc::new((to.used_on(&queued_on)?, from.used_on(&queued_on)?)),
-    };
-    // SAFETY: the keeper owns both ends, or nobody else gets them before the copy is over.
-    unsafe { queued_on.copy(copy)? };
-    if let Some(other) = other {
-        let done = Event::new(Some(queued_on.device()), EventOptions::default())?;
-        done.record(&queued_on)?;
-        done.hold_back(&other)?;
-    }
-    Ok(queued_on)
 }

@@ -13,7 +13,7 @@ use crate::Result;
 pub struct CpuAllocator;
 
 impl CpuAllocator {
-    /// Bytes to which every block is aligned.
+    /// Bytes to which every buffer is aligned.
     pub const ALIGNMENT: usize = 64;
 
     /// The allocator as a shared handle.
@@ -50,21 +50,21 @@ unsafe impl Allocator for CpuAllocator {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Block;
+    use super::super::RawBuffer;
     use super::*;
 
     #[test]
-    fn blocks_are_aligned_even_when_empty() {
+    fn buffers_are_aligned_even_when_empty() {
         for bytes in [0, 1, 63, 64, 4096] {
-            let block = Block::new(CpuAllocator::handle(), bytes).unwrap();
-            assert_eq!(block.pointer().as_ptr() as usize % CpuAllocator::ALIGNMENT, 0);
-            assert_eq!((block.bytes(), block.device()), (bytes, Device::CPU));
+            let buffer = RawBuffer::new(CpuAllocator::handle(), bytes).unwrap();
+            assert_eq!(buffer.pointer().as_ptr() as usize % CpuAllocator::ALIGNMENT, 0);
+            assert_eq!((buffer.bytes(), buffer.device()), (bytes, Device::CPU));
         }
     }
 
     #[test]
     fn a_size_beyond_the_address_space_is_out_of_memory() {
-        let error = Block::new(CpuAllocator::handle(), usize::MAX).unwrap_err();
+        let error = RawBuffer::new(CpuAllocator::handle(), usize::MAX).unwrap_err();
         assert_eq!(error, OutOfMemory::error(Device::CPU, usize::MAX));
     }
 }

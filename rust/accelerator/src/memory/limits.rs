@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use super::super::{Device, current};
-use super::usage;
+use super::stats_api::resolve_if_initialized;
+use crate::{Device, current};
 use crate::{Error, Result};
 
 /// A number of bytes, or a part of what a device has.
@@ -55,29 +55,29 @@ impl FromStr for Limit {
 /// How many bytes this process may take of a device's memory at most, used or kept; `None` for all. Returns what it
 /// was. What is taken already stays. No device is the current one.
 pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
-    let (home, index) = current::resolve(device, SET_LIMIT)?;
-    let limit = in_bytes(limit, home.device(index))?;
-    home.cache_for(index, SET_LIMIT)?.set_limit(home, limit)
+    let (accelerator, index) = current::resolve(device, SET_LIMIT)?;
+    let limit = in_bytes(limit, accelerator.device(index))?;
+    accelerator.allocator(index, SET_LIMIT)?.set_limit(accelerator, limit)
 }
 
 /// What [`set_limit`] or a configuration last set, in bytes. A question starts no driver.
 pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
-    let Some((home, index)) = usage::in_use(device)? else { return Ok(None) };
-    home.cache_for(index, SET_LIMIT)?.limit(home)
+    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(None) };
+    accelerator.allocator(index, SET_LIMIT)?.limit(accelerator)
 }
 
 /// How many bytes of a device's memory may be kept that nobody uses; `None` for any number. Returns what it was. What
 /// is kept beyond goes back to the driver, the longest unused first. No device is the current one.
 pub fn set_cache_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
-    let (home, index) = current::resolve(device, SET_CACHE_LIMIT)?;
-    let limit = in_bytes(limit, home.device(index))?;
-    Ok(home.cache_for(index, SET_CACHE_LIMIT)?.set_cache_limit(home, limit))
+    let (accelerator, index) = current::resolve(device, SET_CACHE_LIMIT)?;
+    let limit = in_bytes(limit, accelerator.device(index))?;
+    Ok(accelerator.allocator(index, SET_CACHE_LIMIT)?.set_cache_limit(accelerator, limit))
 }
 
 /// What [`set_cache_limit`] last set, in bytes. A question starts no driver.
 pub fn cache_limit(device: Option<Device>) -> Result<Option<u64>> {
-    let Some((home, index)) = usage::in_use(device)? else { return Ok(None) };
-    Ok(home.cache_for(index, SET_CACHE_LIMIT)?.cache_limit())
+    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(None) };
+    Ok(accelerator.allocator(index, SET_CACHE_LIMIT)?.cache_limit())
 }
 
 fn in_bytes(limit: Option<Limit>, device: Device) -> Result<Option<u64>> {

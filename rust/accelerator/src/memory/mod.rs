@@ -1,70 +1,77 @@
-//! Memory: the trait that every allocator is behind, and the block of memory that it hands out.
+//! Memory of devices and of the CPU: buffers, allocators, statistics and the configuration of the allocators.
 
-mod allocation;
-mod block;
 mod buffer;
-mod cache;
+mod caching_allocator;
 pub mod config;
+mod copy;
 mod cpu;
-mod exclusion;
-mod history;
+mod event_queue;
 mod limits;
-mod out_of_memory;
+mod oom_hooks;
 mod pinned;
-mod reclaim;
+mod raw_buffer;
 mod replay;
-mod scope;
 mod snapshot;
-mod statistics;
-mod usage;
+mod stats;
+mod stats_api;
+mod trace;
+mod tracker;
 
 use std::ptr::NonNull;
 
 use super::Device;
 use crate::Result;
 
-pub use block::Block;
-pub use buffer::{DeviceMemory, End, HostMemory, copy};
-pub(super) use cache::Cache;
-pub use cache::ScopeStatistics;
+pub use buffer::DeviceBuffer;
+pub(super) use caching_allocator::CachingAllocator;
+pub use caching_allocator::TrackerStats;
 pub use config::{AllocatorConfig, config, config_report, config_source, set_config};
+pub use copy::{CopyOperand, HostMemory, copy};
 pub use cpu::CpuAllocator;
-pub use exclusion::{Access, ByteRange};
-pub(super) use history::apply as apply_history;
-pub use history::{
-    Action, Cause, Frame, History, HistoryOptions, Stack, TraceEntry, stacks_are_recorded, with_stack,
-};
+#[doc(hidden)]
+pub use interlock_driver::{Access, ByteRange};
+pub use interlock_driver::{AllocatorState, OutOfMemory};
 pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
-pub use out_of_memory::{CacheState, OutOfMemory};
+pub use oom_hooks::{Registration, on_miss, on_oom};
 pub(super) use pinned::PinnedCache;
 pub use pinned::{
-    HostStatistics, PinnedMemory, Times, empty_host_cache, host_memory_stats,
+    DurationStats, PinnedMemory, PinnedStats, empty_host_cache, host_memory_stats,
     reset_accumulated_host_memory_stats, reset_peak_host_memory_stats,
 };
-pub use reclaim::{Registration, on_miss, on_oom};
+pub use raw_buffer::RawBuffer;
 pub use replay::replay;
-pub use scope::Scope;
 pub use snapshot::{BlockState, BlockUsage, SegmentState, Snapshot, snapshot};
-pub use statistics::{ByPool, Stat, Statistics};
-pub use usage::{
+pub use stats::{Stat, StatArray, Statistics};
+pub use stats_api::{
     empty_cache, fragmentation, largest_free_block, reset_accumulated_statistics, reset_peak_statistics,
     statistics,
 };
+pub(super) use trace::apply as apply_history;
+pub use trace::{
+    Frame, HistoryConfig, HistoryRecorder, ReleaseReason, Stack, TraceAction, TraceEntry,
+    stacks_are_recorded, with_stack,
+};
+pub use tracker::MemoryTracker;
 
-/// Hands out memory of one device.
+/// The driver that the allocators of this module call.
+type DynDriver = dyn interlock_driver::DriverRuntime;
+
+/// Allocates memory of one device.
 ///
 /// # Safety
 /// What [`allocate`](Allocator::allocate) returns must stay valid for reads and writes of that many
 /// bytes, on the device, until it is released.
 pub unsafe trait Allocator: Send + Sync {
-    /// Where the memory lies.
+    /// The device of the memory.
     fn device(&self) -> Device;
 
-    /// Memory of at least `bytes` bytes, aligned for every element type; its content is undefined.
-    /// Fails with [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// Allocates at least `bytes` bytes, aligned for every element type; their content is undefined.
+    ///
+    /// # Errors
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     fn allocate(&self, bytes: usize) -> Result<NonNull<u8>>;
 
-    /// Takes memory back.
+    /// Frees memory.
     ///
     /// # Safety
     /// `pointer` came from `allocate(bytes)` of this allocator and nothing uses it any more.

@@ -1,21 +1,22 @@
 //! The memory of devices at one moment, and what happened to it before.
 
-use super::super::driver::DeviceIndex;
-use super::super::{Device, PoolId};
-use super::history::{Stack, TraceEntry};
-use super::usage;
-use crate::Result;
+use interlock_driver::DeviceIndex;
 
-/// What is kept of the memory of devices, and what happened to it as far as that is recorded. As PyTorch tells it.
+use super::stats_api::resolve_if_initialized;
+use super::trace::{Stack, TraceEntry};
+use crate::Result;
+use crate::{Device, PoolId};
+
+/// The memory of devices, and what happened to it as far as that is recorded, in PyTorch's terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// What the driver gave, in the order of devices and addresses.
+    /// The segments, in the order of devices and addresses.
     pub segments: Vec<SegmentState>,
-    /// What happened to the memory of each device, the first of all first; empty for devices that were not asked for.
+    /// What happened to the memory of each device, the oldest entry first; empty for devices that were not selected.
     pub traces: Vec<Vec<TraceEntry>>,
 }
 
-/// What the driver gave at once.
+/// A segment: memory that the driver returned at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentState {
     /// The index of its device.
@@ -24,54 +25,54 @@ pub struct SegmentState {
     pub address: u64,
     /// How many bytes it has.
     pub total_size: u64,
-    /// Bytes of its pieces that somebody uses.
+    /// Bytes of its allocated blocks.
     pub allocated_size: u64,
-    /// The same and bytes of freed pieces that work of streams still uses.
+    /// Bytes of its allocated blocks and of freed blocks that queued work still uses.
     pub active_size: u64,
-    /// Bytes that were asked for, of active pieces.
+    /// Requested bytes of its active blocks.
     pub requested_size: u64,
     /// The id of the stream that it was allocated for.
     pub stream: i64,
-    /// Whether it is for small pieces.
+    /// Whether it is for small blocks.
     pub small: bool,
     /// The pool of graphs that it belongs to.
     pub pool: Option<PoolId>,
     /// Whether it can grow and shrink.
     pub expandable: bool,
-    /// The lines of the program for which the driver was asked, if they are known.
+    /// The stack of the allocation that needed it, if it was recorded.
     pub stack: Option<Stack>,
-    /// Its pieces, in the order of their addresses.
+    /// Its blocks, in the order of their addresses.
     pub blocks: Vec<BlockState>,
 }
 
-/// A piece of a segment.
+/// A block of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockState {
     /// The address of its first byte.
     pub address: u64,
     /// How many bytes it has.
     pub size: u64,
-    /// How many were asked for; 0 of a piece that is free.
+    /// How many were requested; 0 for a free block.
     pub requested_size: u64,
-    /// Who has it.
+    /// What it is used for.
     pub usage: BlockUsage,
-    /// The lines of the program that asked for it, if they are known.
+    /// The stack of its allocation, if it was recorded.
     pub stack: Option<Stack>,
 }
 
-/// Who has a piece.
+/// What a block is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockUsage {
-    /// Somebody.
+    /// The program uses it.
     Allocated,
-    /// Work that streams have queued.
+    /// It is freed, and queued work of streams uses it.
     AwaitingFree,
-    /// Nobody.
+    /// Nothing uses it.
     Inactive,
 }
 
 impl BlockUsage {
-    /// What PyTorch calls it.
+    /// Its name in PyTorch's snapshots.
     pub fn name(self) -> &'static str {
         match self {
             BlockUsage::Allocated => "active_allocated",
@@ -81,15 +82,15 @@ impl BlockUsage {
     }
 }
 
-/// What is kept of the memory of a device, or of all, and what happened to it as far as that is
-/// [recorded](super::History). Starts no driver.
+/// The memory of a device, or of all, and what happened to it as far as that is [recorded](super::HistoryRecorder).
+/// Starts no driver.
 pub fn snapshot(device: Option<Device>) -> Result<Snapshot> {
-    let Some((home, index)) = usage::in_use(device)? else { return Ok(Snapshot::default()) };
+    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(Snapshot::default()) };
     let mut snapshot = Snapshot::default();
-    for cache in home.caches_for("accelerator.memory.snapshot")? {
+    for allocator in accelerator.allocators("accelerator.memory.snapshot")? {
         let (segments, trace) = match device {
-            Some(_) if cache.device() != index => Default::default(),
-            _ => cache.snapshot(),
+            Some(_) if allocator.device() != index => Default::default(),
+            _ => allocator.snapshot(),
         };
         snapshot.segments.extend(segments);
         snapshot.traces.push(trace);

@@ -1,6 +1,6 @@
 //! A program that goes on whatever fails.
 
-use interlock_accelerator::memory::{self, DeviceMemory, End, Limit};
+use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer, Limit};
 use interlock_accelerator::{CaptureMode, Graph, Stream};
 use interlock_accelerator::{Error, Result};
 
@@ -34,15 +34,15 @@ pub fn streams() -> Vec<Stream> {
 }
 
 /// Allocates, uses and frees, and goes on whatever fails. Returns what it has left, and how much has failed.
-pub fn program(streams: &[Stream]) -> (Vec<DeviceMemory>, usize) {
-    let (mut draw, mut live, mut failures) = (Draw(1), Vec::<DeviceMemory>::new(), 0);
+pub fn program(streams: &[Stream]) -> (Vec<DeviceBuffer>, usize) {
+    let (mut draw, mut live, mut failures) = (Draw(1), Vec::<DeviceBuffer>::new(), 0);
     for step in 0..300 {
         let stream = streams[draw.below(streams.len())].clone();
         let other = streams[draw.below(streams.len())].clone();
         match draw.below(15) {
             0..6 => {
                 let bytes = SIZES[draw.below(SIZES.len())];
-                live.extend(tried(&mut failures, DeviceMemory::on(&stream, bytes)));
+                live.extend(tried(&mut failures, DeviceBuffer::on(&stream, bytes)));
             }
             6..10 if !live.is_empty() => drop(live.swap_remove(draw.below(live.len()))),
             10 if !live.is_empty() => {
@@ -53,7 +53,7 @@ pub fn program(streams: &[Stream]) -> (Vec<DeviceMemory>, usize) {
             11 if live.len() > 1 => {
                 let [to, from] =
                     [draw.below(live.len()), draw.below(live.len())].map(|place| live[place].clone());
-                let [to, from] = [to, from].map(|end| End::Device(end.slice(0..64).unwrap()));
+                let [to, from] = [to, from].map(|end| CopyOperand::Device(end.slice(0..64).unwrap()));
                 tried(&mut failures, memory::copy(&to, &from, Some(&stream), false));
             }
             12 => drop(tried(&mut failures, memory::empty_cache())),
@@ -77,7 +77,7 @@ fn graph(stream: &Stream) -> usize {
         let _current = stream.guard().unwrap();
         tried(&mut failures, graph.capture_begin(None, CaptureMode::Relaxed));
     }
-    if let Some(memory) = tried(&mut failures, DeviceMemory::on(stream, 5000)) {
+    if let Some(memory) = tried(&mut failures, DeviceBuffer::on(stream, 5000)) {
         tried(&mut failures, memory.fill(2, Some(stream)));
     }
     if tried(&mut failures, graph.capture_end()).is_some() {
@@ -89,7 +89,7 @@ fn graph(stream: &Stream) -> usize {
 }
 
 /// What is counted as allocated is what is there.
-pub fn check(live: &[DeviceMemory]) {
+pub fn check(live: &[DeviceBuffer]) {
     for index in 0..DEVICES {
         let statistics = memory::statistics(device(index)).unwrap();
         let here = live.iter().filter(|memory| Some(memory.device()) == device(index));
@@ -104,12 +104,12 @@ pub fn check(live: &[DeviceMemory]) {
 }
 
 /// Everything is given back of what the program has left, and the device is as good as new.
-pub fn end(streams: Vec<Stream>, live: Vec<DeviceMemory>, devices: &Devices) {
+pub fn end(streams: Vec<Stream>, live: Vec<DeviceBuffer>, devices: &Devices) {
     check(&live);
     for index in 0..DEVICES {
         memory::set_cache_limit(None, device(index)).unwrap();
     }
-    let served = DeviceMemory::on(&streams[0], 3 * MIB).map(drop);
+    let served = DeviceBuffer::on(&streams[0], 3 * MIB).map(drop);
     assert!(matches!(served, Ok(()) | Err(Error::OutOfMemory(_))), "{served:?}");
     check(&live);
     drop(live);
@@ -122,5 +122,5 @@ pub fn end(streams: Vec<Stream>, live: Vec<DeviceMemory>, devices: &Devices) {
     }
     assert_eq!((devices.live_bytes)(), 0);
     let new = Stream::exclusive(device(0), 0).unwrap();
-    assert!(DeviceMemory::on(&new, 24 * MIB).is_ok());
+    assert!(DeviceBuffer::on(&new, 24 * MIB).is_ok());
 }

@@ -1,6 +1,6 @@
 //! How numbers are counted that go up and down.
 
-use interlock_accelerator::memory::{ByPool, Stat, Statistics};
+use interlock_accelerator::memory::{Stat, StatArray, Statistics};
 
 pub fn add(stat: &mut Stat, amount: u64) {
     stat.current += amount;
@@ -18,7 +18,7 @@ pub fn change(stat: &mut Stat, from: u64, to: u64) {
 }
 
 /// Counts for all and for one of the pools.
-pub fn in_pool(by_pool: &mut ByPool, small: bool, count: impl Fn(&mut Stat)) {
+pub fn in_pool(by_pool: &mut StatArray, small: bool, count: impl Fn(&mut Stat)) {
     count(&mut by_pool.all);
     count(if small { &mut by_pool.small_pool } else { &mut by_pool.large_pool });
 }

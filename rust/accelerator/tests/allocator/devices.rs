@@ -1,7 +1,7 @@
 //! The devices on which programs run, which may be of any driver.
 
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
 use interlock_accelerator::{Device, current_accelerator, use_driver};
+use interlock_host::{Faults, HostDriver, HostOptions};
 
 /// What a test does to the driver in use, and asks of it.
 pub struct Devices {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_accelerator::PoolId;
-use interlock_accelerator::driver::DeviceIndex;
+use interlock_driver::DeviceIndex;
 
 use super::device::{Device, Scope};
 use super::segment::{Mark, StreamKey, rounded, segment_for};

@@ -1,7 +1,7 @@
 //! Memory that a driver gave, as a list of blocks.
 
 use interlock_accelerator::PoolId;
-use interlock_accelerator::driver::DeviceIndex;
+use interlock_driver::DeviceIndex;
 
 /// A stream: its device, and its id there.
 pub type StreamKey = (DeviceIndex, i64);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use interlock_accelerator::memory::{HostStatistics, Stat};
+use interlock_accelerator::memory::{PinnedStats, Stat};
 use proptest::prelude::*;
 
 pub const SLOTS: usize = 6;
@@ -74,7 +74,7 @@ pub struct Model {
     held: Streams,
     fails: bool,
     /// Without what the time tells.
-    pub counted: HostStatistics,
+    pub counted: PinnedStats,
 }
 
 fn add(stat: &mut Stat, amount: u64) {

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use interlock_accelerator::driver::*;
 use interlock_accelerator::memory::OutOfMemory;
-use interlock_accelerator::{CaptureMode, Device, DeviceType, Work};
+use interlock_accelerator::{CaptureMode, Device, DeviceType, HostFn};
 use interlock_accelerator::{Error, Result};
+use interlock_driver::*;
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("failing").unwrap());
 
@@ -15,6 +15,17 @@ static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("failing"
 /// the same: real drivers tell there what has failed before.
 pub struct Failing {
     inner: Arc<dyn Driver>,
+    plan: Arc<Plan>,
+}
+
+/// The devices of a [`Failing`] driver once they are used.
+struct FailingRuntime {
+    inner: Arc<dyn DriverRuntime>,
+    plan: Arc<Plan>,
+}
+
+/// Which calls fail.
+struct Plan {
     /// Every so many calls one fails; 0 is none.
     every: AtomicU64,
     calls: AtomicU64,
@@ -30,15 +41,25 @@ struct Numbered {
 
 impl Failing {
     pub fn over(inner: Arc<dyn Driver>) -> Arc<Self> {
-        let (every, calls) = (AtomicU64::new(0), AtomicU64::new(0));
-        Arc::new(Failing { inner, every, calls, numbered: None })
+        Arc::new(Failing { inner, plan: Arc::new(Plan::new(None)) })
     }
 
     /// Never fails, and gives addresses that are the same each time: they are no memory, and nothing may be queued
     /// that uses them.
     pub fn numbered(inner: Arc<dyn Driver>) -> Arc<Self> {
-        let (every, calls) = (AtomicU64::new(0), AtomicU64::new(0));
-        Arc::new(Failing { inner, every, calls, numbered: Some(Mutex::default()) })
+        Arc::new(Failing { inner, plan: Arc::new(Plan::new(Some(Mutex::default()))) })
+    }
+
+    /// From now on every so many calls one fails, beginning with the one of that number; 0 is none.
+    pub fn fail_every(&self, every: u64) {
+        self.plan.calls.store(0, Ordering::SeqCst);
+        self.plan.every.store(every, Ordering::SeqCst);
+    }
+}
+
+impl Plan {
+    fn new(numbered: Option<Mutex<Numbered>>) -> Self {
+        Plan { every: AtomicU64::new(0), calls: AtomicU64::new(0), numbered }
     }
 
     fn numbered_as(&self, device: DeviceIndex, real: Address, bytes: usize) -> Address {
@@ -54,12 +75,6 @@ impl Failing {
     fn real(&self, device: DeviceIndex, address: Address) -> Address {
         let Some(numbered) = &self.numbered else { return address };
         numbered.lock().unwrap().real.remove(&(device, address.0)).unwrap()
-    }
-
-    /// From now on every so many calls one fails, beginning with the one of that number; 0 is none.
-    pub fn fail_every(&self, every: u64) {
-        self.calls.store(0, Ordering::SeqCst);
-        self.every.store(every, Ordering::SeqCst);
     }
 
     fn fails(&self) -> Option<u64> {
@@ -88,32 +103,42 @@ fn device_of(index: DeviceIndex) -> Device {
 macro_rules! passed_on {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty, on $device:expr;)+) => {
         $(fn $name(&self, $($argument: $type),*) -> Result<$result> {
-            self.try_to(stringify!($name), $device)?;
+            self.plan.try_to(stringify!($name), $device)?;
             self.inner.$name($($argument),*)
         })+
     };
 }
 
-// SAFETY: the driver that it passes everything to keeps what is asked for.
-unsafe impl Driver for Failing {
+impl Driver for Failing {
     fn device_type(&self) -> DeviceType {
         *KIND
     }
 
-    fn unavailable(&self) -> Option<String> {
-        self.inner.unavailable()
+    fn unavailable_reason(&self) -> Option<String> {
+        self.inner.unavailable_reason()
     }
 
     fn device_count(&self) -> u32 {
         self.inner.device_count()
     }
 
-    fn start(&self) -> Result<()> {
-        self.inner.start()
+    fn start(&self) -> Result<Arc<dyn DriverRuntime>> {
+        Ok(Arc::new(FailingRuntime { inner: self.inner.start()?, plan: self.plan.clone() }))
+    }
+}
+
+// SAFETY: the runtime that it passes everything to keeps what is asked for.
+unsafe impl DriverRuntime for FailingRuntime {
+    fn device_type(&self) -> DeviceType {
+        *KIND
+    }
+
+    fn device_count(&self) -> u32 {
+        self.inner.device_count()
     }
 
     fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
-        match self.fails() {
+        match self.plan.fails() {
             // In turn: a device that has no room, and one that does not answer.
             Some(failure) if failure.is_multiple_of(2) => Err(OutOfMemory::error(device_of(device), bytes)),
             Some(_) => Err(Error::Device {
@@ -122,14 +147,14 @@ unsafe impl Driver for Failing {
                 reason: "it was its turn".to_owned(),
                 code: None,
             }),
-            None => Ok(self.numbered_as(device, self.inner.allocate(device, bytes)?, bytes)),
+            None => Ok(self.plan.numbered_as(device, self.inner.allocate(device, bytes)?, bytes)),
         }
     }
 
     passed_on! {
         properties(device: DeviceIndex) -> DeviceProperties, on device;
         memory_info(device: DeviceIndex) -> MemoryInfo, on device;
-        allocate_pinned(near: DeviceIndex, bytes: usize) -> Address, on 0;
+        allocate_pinned(device: DeviceIndex, bytes: usize) -> Address, on 0;
         priority_range(device: DeviceIndex) -> PriorityRange, on device;
         default_stream(device: DeviceIndex) -> StreamHandle, on device;
         create_stream(device: DeviceIndex, priority: i32) -> StreamHandle, on device;
@@ -137,72 +162,72 @@ unsafe impl Driver for Failing {
         record_event(event: EventHandle, stream: StreamHandle) -> (), on stream.device;
         wait_event(stream: StreamHandle, event: EventHandle) -> (), on stream.device;
         elapsed(start: EventHandle, end: EventHandle) -> f64, on start.device;
-        is_over(event: EventHandle) -> bool, on event.device;
-        launch(stream: StreamHandle, work: Work) -> (), on stream.device;
+        has_completed(event: EventHandle) -> bool, on event.device;
+        launch_host_fn(stream: StreamHandle, function: HostFn) -> (), on stream.device;
         begin_capture(stream: StreamHandle, mode: CaptureMode) -> (), on stream.device;
-        capture_of(stream: StreamHandle) -> Option<u64>, on stream.device;
-        instantiate(graph: GraphHandle) -> ExecutableHandle, on 0;
-        replay(executable: ExecutableHandle, stream: StreamHandle) -> (), on stream.device;
-        shape(graph: GraphHandle) -> GraphShape, on 0;
+        capture_id(stream: StreamHandle) -> Option<u64>, on stream.device;
+        instantiate(graph: GraphHandle) -> GraphExecHandle, on 0;
+        replay(executable: GraphExecHandle, stream: StreamHandle) -> (), on stream.device;
+        describe_graph(graph: GraphHandle) -> GraphDump, on 0;
     }
 
-    unsafe fn adopt_stream(&self, device: DeviceIndex, native: u64) -> Result<StreamHandle> {
-        self.try_to("adopt_stream", device)?;
+    unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
+        self.plan.try_to("wrap_external_stream", device)?;
         // SAFETY: as the caller vouches.
-        unsafe { self.inner.adopt_stream(device, native) }
+        unsafe { self.inner.wrap_external_stream(device, raw) }
     }
 
-    fn is_done(&self, awaited: Awaited) -> Result<bool> {
-        self.inner.is_done(awaited)
+    fn check(&self, awaited: WaitTarget) -> Result<bool> {
+        self.inner.check(awaited)
     }
 
     fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {
         let graph = self.inner.end_capture(stream)?;
-        self.try_to("end_capture", stream.device).inspect_err(|_| self.inner.release_graph(graph))?;
+        self.plan.try_to("end_capture", stream.device).inspect_err(|_| self.inner.destroy_graph(graph))?;
         Ok(graph)
     }
 
-    unsafe fn release(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+    unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
         // SAFETY: as the caller vouches.
-        unsafe { self.inner.release(device, self.real(device, address), bytes) }?;
-        self.try_to("release", device)
+        unsafe { self.inner.free(device, self.plan.real(device, address), bytes) }?;
+        self.plan.try_to("release", device)
     }
 
-    unsafe fn release_pinned(&self, address: Address, bytes: usize) -> Result<()> {
+    unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
         // SAFETY: as the caller vouches.
-        unsafe { self.inner.release_pinned(address, bytes) }?;
-        self.try_to("release_pinned", 0)
+        unsafe { self.inner.free_pinned(address, bytes) }?;
+        self.plan.try_to("free_pinned", 0)
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
-        self.try_to("copy", stream.device)?;
+        self.plan.try_to("copy", stream.device)?;
         // SAFETY: as the caller vouches.
         unsafe { self.inner.copy(stream, copy) }
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
-        self.try_to("fill", stream.device)?;
+        self.plan.try_to("fill", stream.device)?;
         // SAFETY: as the caller vouches.
         unsafe { self.inner.fill(stream, fill) }
     }
 
-    fn shares_memory(&self) -> bool {
-        self.numbered.is_none() && self.inner.shares_memory()
+    fn is_host_accessible(&self) -> bool {
+        self.plan.numbered.is_none() && self.inner.is_host_accessible()
     }
 
-    fn release_stream(&self, stream: StreamHandle) {
-        self.inner.release_stream(stream);
+    fn destroy_stream(&self, stream: StreamHandle) {
+        self.inner.destroy_stream(stream);
     }
 
-    fn release_event(&self, event: EventHandle) {
-        self.inner.release_event(event);
+    fn destroy_event(&self, event: EventHandle) {
+        self.inner.destroy_event(event);
     }
 
-    fn release_graph(&self, graph: GraphHandle) {
-        self.inner.release_graph(graph);
+    fn destroy_graph(&self, graph: GraphHandle) {
+        self.inner.destroy_graph(graph);
     }
 
-    fn release_executable(&self, executable: ExecutableHandle) {
-        self.inner.release_executable(executable);
+    fn destroy_graph_exec(&self, executable: GraphExecHandle) {
+        self.inner.destroy_graph_exec(executable);
     }
 }

@@ -1,6 +1,6 @@
 //! Host drivers for tests of what only they do.
 
-use interlock_accelerator::host::{Faults, HostDriver, HostOptions};
+use interlock_host::{Faults, HostDriver, HostOptions};
 
 use super::Rig;
 
@@ -8,8 +8,7 @@ use super::Rig;
 pub fn with_faults(devices: u32, memory: u64) -> (Rig, Faults) {
     let faults = Faults::new();
     let driver = HostDriver::new(HostOptions { devices, memory, faults: faults.clone() }).unwrap();
-    driver.start().unwrap();
-    (Rig { driver }, faults)
+    (Rig { driver: driver.start().unwrap() }, faults)
 }
 
 /// Two devices of 1 MiB each.

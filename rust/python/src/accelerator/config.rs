@@ -2,7 +2,7 @@
 
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::config::{
-    self, AllocatorConfig, Applies, Backend, Divisions, KEYS, Key, Requirement, Value,
+    self, AllocatorConfig, Applies, Backend, KEYS, Key, Requirement, RoundupDivisions, Value,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -35,7 +35,7 @@ fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         entry.set_item("name", key.name())?;
         entry.set_item("annotation", annotation(&key.value(&default)))?;
         entry.set_item("default", to_python(py, key.value(&default))?)?;
-        entry.set_item("takes", key.takes())?;
+        entry.set_item("takes", key.expected())?;
         entry.set_item("acts", key.applies().when())?;
         entry.set_item("why", conditions.chain(reason).collect::<Vec<_>>().join(" and "))?;
         entry.set_item("doc", key.doc())?;
@@ -81,7 +81,7 @@ fn set_config(given: &Bound<'_, PyDict>) -> PyResult<()> {
 #[pyfunction]
 fn config_report(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
     let reported = detached(py, config::config_report).into_py_result(py)?;
-    let told = |key: config::Reported| {
+    let told = |key: config::ConfigEntry| {
         let why = if let Applies::Never(reason) = key.applies { Some(reason) } else { None };
         let value = to_python(py, key.value)?;
         (key.name, value, key.is_default, key.source.to_string(), key.applies.when(), why).into_pyobject(py)
@@ -114,12 +114,12 @@ fn to_python(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
     Ok(match value {
         Value::Backend(backend) => PyString::new(py, backend.name()).into_any(),
         Value::Switch(switch) => PyBool::new(py, switch).to_owned().into_any(),
-        Value::Number(number) | Value::Divisions(Divisions::Same(number)) => {
+        Value::Number(number) | Value::Divisions(RoundupDivisions::Same(number)) => {
             number.into_pyobject(py)?.into_any()
         }
         Value::Limit(limit) => limit.into_pyobject(py)?.into_any(),
         Value::Fraction(fraction) => PyFloat::new(py, fraction).into_any(),
-        Value::Divisions(Divisions::BySize { steps, rest }) => {
+        Value::Divisions(RoundupDivisions::BySize { steps, rest }) => {
             let by_size = PyDict::new(py);
             steps
                 .into_iter()
@@ -139,7 +139,7 @@ fn checked(given: &Bound<'_, PyDict>) -> PyResult<AllocatorConfig> {
     for key in KEYS {
         if let Some(given) = given.get_item(key.name())? {
             let value = from_python(key, &key.value(&config), &given)?;
-            key.put(&mut config, value);
+            key.set(&mut config, value);
         }
     }
     config.check().into_py_result(given.py())?;
@@ -148,14 +148,14 @@ fn checked(given: &Bound<'_, PyDict>) -> PyResult<AllocatorConfig> {
 
 /// What was given for a key, of the type that its default has.
 fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let number = |given| integer(given, key.name(), key.takes());
+    let number = |given| integer(given, key.name(), key.expected());
     match default {
         Value::Backend(_) => {
             let name = given.cast::<PyString>().map_err(|_| wrong_type(key, "a str", given))?.to_string();
             let refused = || Error::Argument {
                 name: key.name(),
                 given: format!("{name:?}"),
-                allowed: key.takes().to_owned(),
+                allowed: key.expected().to_owned(),
             };
             let backend = Backend::named(&name).ok_or_else(|| exception(given.py(), &refused()))?;
             Ok(Value::Backend(backend))
@@ -181,24 +181,24 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
         }
         Value::Divisions(_) => match given.cast::<PyMapping>() {
             Ok(by_size) => by_size_of(key, by_size).map(Value::Divisions),
-            Err(_) => number(given).map(|divisions| Value::Divisions(Divisions::Same(divisions))),
+            Err(_) => number(given).map(|divisions| Value::Divisions(RoundupDivisions::Same(divisions))),
         },
     }
 }
 
 /// Divisions by size, in whatever order they were given.
-fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<Divisions> {
+fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<RoundupDivisions> {
     let (mut steps, mut rest) = (Vec::new(), None);
     for item in given.items()? {
         let (size, divisions) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-        let divisions = integer(&divisions, key.name(), key.takes())?;
+        let divisions = integer(&divisions, key.name(), key.expected())?;
         match size.cast::<PyString>() {
             Ok(text) if text == REST => rest = Some(divisions),
-            _ => steps.push((integer(&size, key.name(), key.takes())?, divisions)),
+            _ => steps.push((integer(&size, key.name(), key.expected())?, divisions)),
         }
     }
     steps.sort_unstable();
-    Ok(Divisions::BySize { steps, rest })
+    Ok(RoundupDivisions::BySize { steps, rest })
 }
 
 fn wrong_type(key: &Key, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {

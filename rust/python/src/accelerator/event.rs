@@ -73,7 +73,7 @@ impl Event {
     /// recorded.
     #[getter]
     fn event_id(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.0.handle().into_py_result(py)?.map_or(0, |handle| handle.native))
+        Ok(self.0.handle().into_py_result(py)?.map_or(0, |handle| handle.raw))
     }
 
     /// Whether it notes when it is passed.

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use interlock::accelerator::{Serving, Stream as CoreStream, Work};
+use interlock::accelerator::{HostFn, Serving, Stream as CoreStream};
 use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -79,7 +79,7 @@ impl Launch {
         };
         locked(&exchange.functions).insert(function, self.function.clone());
         let (kept, stream) = (Kept { exchange, function }, self.stream.handle().into_py_result(py)?);
-        let work = Work::new(&self.name, move || call_in_python(&kept, stream));
+        let work = HostFn::new(&self.name, move || call_in_python(&kept, stream));
         detached(py, || self.stream.launch(work)).into_py_result(py)
     }
 }

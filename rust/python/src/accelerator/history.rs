@@ -1,7 +1,9 @@
 //! Histories of memory, and their replay.
 
 use interlock::accelerator::Error;
-use interlock::accelerator::memory::{self, Action, Cause, History, HistoryOptions, TraceEntry};
+use interlock::accelerator::memory::{
+    self, HistoryConfig, HistoryRecorder, ReleaseReason, TraceAction, TraceEntry,
+};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -19,7 +21,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// A history that is recorded; what `history` returns. `with recording:` stops it at the end of the block.
 #[pyclass(frozen, module = "interlock.accelerator.memory", name = "Recording")]
-struct Recording(History);
+struct Recording(HistoryRecorder);
 
 #[pymethods]
 impl Recording {
@@ -36,9 +38,9 @@ impl Recording {
                 Some(integer(max_entries, "max_entries of accelerator.memory.history", "0 or more, or None")?)
             }
         };
-        let options = HistoryOptions { max_entries, stacks: with_stacks(stacks)? };
+        let options = HistoryConfig { max_entries, stacks: with_stacks(stacks)? };
         let device = device::optional(device)?;
-        detached(py, || History::record(options, device)).into_py_result(py).map(Recording)
+        detached(py, || HistoryRecorder::record(options, device)).into_py_result(py).map(Recording)
     }
 
     /// Records no more, unless another history has begun already. What is recorded stays for snapshots.
@@ -106,9 +108,9 @@ fn replay<'py>(
 
 fn entry_of(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
     let word: String = key(entry, "action")?.extract()?;
-    let action = Action::named(&word).ok_or_else(|| malformed(entry.py(), "an action", &word))?;
+    let action = TraceAction::named(&word).ok_or_else(|| malformed(entry.py(), "an action", &word))?;
     let address = match action {
-        Action::OutOfMemory | Action::Snapshot => 0,
+        TraceAction::OutOfMemory | TraceAction::Snapshot => 0,
         _ => number(entry, "addr")?,
     };
     let pool: Option<(u64, u64)> = match optional_key(entry, "pool_id")? {
@@ -133,7 +135,7 @@ fn entry_of(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
         stream: number::<i64>(entry, "stream")?,
         time: 0,
         pool: pool.filter(|pool| *pool != (0, 0)),
-        cause: cause.as_deref().and_then(Cause::named),
+        cause: cause.as_deref().and_then(ReleaseReason::named),
         stack: None,
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use interlock::accelerator::PoolId;
-use interlock::accelerator::memory::{self, Action, BlockState, Frame, SegmentState, Stack, TraceEntry};
+use interlock::accelerator::memory::{self, BlockState, Frame, SegmentState, Stack, TraceAction, TraceEntry};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -73,7 +73,7 @@ impl<'py> Converted<'py> {
     fn entry(&mut self, entry: &TraceEntry) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(self.py);
         dict.set_item("action", entry.action.name())?;
-        let address = if entry.action == Action::OutOfMemory { "device_free" } else { "addr" };
+        let address = if entry.action == TraceAction::OutOfMemory { "device_free" } else { "addr" };
         dict.set_item(address, entry.address)?;
         dict.set_item("size", entry.size)?;
         dict.set_item("stream", entry.stream)?;

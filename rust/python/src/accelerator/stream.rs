@@ -118,7 +118,7 @@ impl Stream {
     /// What other libraries for these devices call it, as a number: on NVIDIA's a `cudaStream_t`.
     #[getter]
     fn native_handle(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.core.handle().into_py_result(py)?.native)
+        Ok(self.core.handle().into_py_result(py)?.raw)
     }
 
     /// The protocol by which libraries for NVIDIA's devices take each other's streams: version 0, and the handle.

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 use interlock::accelerator::Device;
-use interlock::accelerator::memory::Block;
+use interlock::accelerator::memory::RawBuffer;
 use interlock::autograd::is_grad_enabled;
 use interlock_tensor::{DType as CoreDType, Error, Storage, Tensor as CoreTensor};
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
@@ -97,7 +97,8 @@ pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     // SAFETY: the exporter guarantees that elements of this shape and these strides start at the address, so the
     // last element ends `bytes` further on; the buffer keeps the memory valid. That no thread writes while an
     // operation runs is the program's duty, as among arrays.
-    let storage = unsafe { Storage::foreign(Block::foreign(pointer, bytes, Device::CPU, Box::new(buffer))) };
+    let storage =
+        unsafe { Storage::foreign(RawBuffer::foreign(pointer, bytes, Device::CPU, Box::new(buffer))) };
     CoreTensor::from_storage(storage, dtype, &shape, &strides, 0).into_py_result(py)
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use interlock::accelerator::{Device, Stream, Work, check_interrupts, current_stream};
+use interlock::accelerator::{Device, HostFn, Stream, check_interrupts, current_stream};
 
 use crate::element::Truth;
 use crate::room::check_memory;
@@ -70,7 +70,7 @@ fn queue<T: Element, A: Element, B: Element>(
     let source = |source: Option<&Tensor>| source.map(|source| reach(source.storage_handle())).transpose();
     let [a, b] = sources;
     let (target, a, b) = (reach(storage)?, source(a)?, source(b)?);
-    let work = Work::new(op, move || {
+    let work = HostFn::new(op, move || {
         let [a, b] = [&a, &b].map(|source| source.as_ref().map_or(Span::EMPTY, Reach::span));
         let done = target.span().write(fresh, [a, b], |out, a, b| kernel(out, a, b));
         done.unwrap_or_else(|| Err(shared(op))).map_err(|error| error.to_string())

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::memory::{self, End, HostMemory};
+use interlock::accelerator::driver::KeepAlive;
+use interlock::accelerator::memory::{self, CopyOperand, HostMemory};
 use interlock::accelerator::{Device, Stream, current_stream};
 
 use crate::autograd::Record;
@@ -126,19 +127,19 @@ fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_block
 }
 
 /// A part of a storage as one end of a copy on a stream.
-fn end(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Stream) -> Result<End> {
-    let keep = match storage.memory() {
+fn end(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Stream) -> Result<CopyOperand> {
+    let keep_alive = match storage.memory() {
         Memory::Device(memory) => {
-            return Ok(End::Device(memory.slice(start..start.saturating_add(bytes))?));
+            return Ok(CopyOperand::Device(memory.slice(start..start.saturating_add(bytes))?));
         }
-        Memory::Pinned(memory) => memory.used_on(stream)?,
-        Memory::Cpu(_) => storage.clone(),
+        Memory::Pinned(memory) => memory.prepare_use(stream)?,
+        Memory::Cpu(_) => Some(storage.clone() as KeepAlive),
     };
     let pointer = storage.pointer().wrapping_add(start);
     // SAFETY: the keeper owns the bytes, which are a part of the storage. Those of pageable memory nobody else
     // uses: they are a copy, or not given out before the copy has been waited for. Pinned memory is the program's
     // to leave alone until the stream has passed, as the documentation of `non_blocking` says.
-    Ok(End::Host(unsafe { HostMemory::new(pointer, bytes, keep) }))
+    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, bytes, keep_alive) }))
 }
 
 /// Writes the elements of `source`, which broadcasts and is converted, to `target`. Raises no version.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use interlock::accelerator::Error;
-use interlock::accelerator::memory::{Block, CpuAllocator, DeviceMemory, PinnedMemory};
+use interlock::accelerator::memory::{CpuAllocator, DeviceBuffer, PinnedMemory, RawBuffer};
 use interlock::accelerator::{Device, DeviceType, Stream, current_stream};
 
 use crate::access::Access;
@@ -49,18 +49,18 @@ impl<P: Into<Place>> From<(DType, P)> for Options {
 
 /// The bytes of a storage.
 pub(crate) enum Memory {
-    Cpu(Block),
+    Cpu(RawBuffer),
     Pinned(PinnedMemory),
-    Device(DeviceMemory),
+    Device(DeviceBuffer),
 }
 
 impl Memory {
     /// `bytes` bytes, not initialised; on a device they are for its current stream.
     pub fn new(place: Place, bytes: usize) -> Result<Self> {
         Ok(match place {
-            Place::Cpu => Memory::Cpu(Block::new(CpuAllocator::handle(), bytes)?),
+            Place::Cpu => Memory::Cpu(RawBuffer::new(CpuAllocator::handle(), bytes)?),
             Place::Pinned => Memory::Pinned(PinnedMemory::new(bytes)?),
-            Place::Device(device) => Memory::Device(DeviceMemory::on(&stream_of(device)?, bytes)?),
+            Place::Device(device) => Memory::Device(DeviceBuffer::on(&stream_of(device)?, bytes)?),
         })
     }
 

@@ -8,7 +8,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use interlock::accelerator::memory::{Block, PinnedMemory};
+use interlock::accelerator::memory::{PinnedMemory, RawBuffer};
 use interlock::accelerator::{Device, Stream};
 use interlock::autograd::is_inference_mode_enabled;
 use interlock::base::fork;
@@ -68,7 +68,7 @@ impl Storage {
     /// The block's memory is initialised, lies on the CPU, and while an operation of this crate runs on
     /// it, no one else frees it, writes to it, or, if the operation writes, reads it: the storage's lock
     /// is known to this crate only, and covers this storage only, not others over the same bytes.
-    pub unsafe fn foreign(block: Block) -> Arc<Self> {
+    pub unsafe fn foreign(block: RawBuffer) -> Arc<Self> {
         Self::of(Memory::Cpu(block))
     }
 
@@ -152,15 +152,15 @@ impl Storage {
         let (Memory::Device(memory), Lock::Shared(lock)) = (self.of_this_process()?, &self.lock) else {
             return Ok(Some(Reach::on_cpu(self.clone())));
         };
-        let keeper = memory.used_on(stream)?;
+        let keep_alive = memory.prepare_use(stream)?;
         // Where there are no bytes there is nothing to reach.
         let pointer = match memory.pointer() {
             Some(pointer) => pointer.as_ptr(),
             None if memory.bytes() == 0 => std::ptr::null_mut(),
             None => return Ok(None),
         };
-        // SAFETY: `pointer` is the processor's address of the bytes, and the keeper is that of the stream.
-        Ok(Some(unsafe { Reach::on_device(pointer, memory.bytes(), lock.clone(), keeper) }))
+        // SAFETY: `pointer` is the processor's address of the bytes, and `keep_alive` is that of the stream.
+        Ok(Some(unsafe { Reach::on_device(pointer, memory.bytes(), lock.clone(), keep_alive) }))
     }
 
     /// Whether some bytes belong to both.
@@ -222,7 +222,7 @@ mod tests {
         let part = |first: usize, count: usize| {
             let start = NonNull::new(owner.pointer().wrapping_add(8 * first)).unwrap();
             // SAFETY: the bytes are the owner's, which outlives every part, and only this thread uses them.
-            unsafe { Storage::foreign(Block::foreign(start, 8 * count, Device::CPU, Box::new(()))) }
+            unsafe { Storage::foreign(RawBuffer::foreign(start, 8 * count, Device::CPU, Box::new(()))) }
         };
         for (a, b, overlap) in [
             (part(0, 2), part(1, 2), true),

@@ -7,7 +7,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use interlock::accelerator::driver::Keeper;
+use interlock::accelerator::driver::KeepAlive;
 use interlock::accelerator::memory::{self, ByteRange};
 
 use super::Storage;
@@ -145,7 +145,7 @@ pub(crate) struct Reach {
     pointer: *mut u8,
     bytes: usize,
     lock: ReachLock,
-    _keeper: Option<Keeper>,
+    _keep_alive: Option<KeepAlive>,
 }
 
 enum ReachLock {
@@ -162,14 +162,19 @@ unsafe impl Sync for Reach {}
 impl Reach {
     /// # Safety
     /// The bytes are reached by the processor, and what is queued on one stream finds them there as long as the
-    /// keeper lives.
-    pub unsafe fn on_device(pointer: *mut u8, bytes: usize, lock: Arc<Access>, keeper: Keeper) -> Self {
-        Reach { pointer, bytes, lock: ReachLock::OnDevice(lock), _keeper: Some(keeper) }
+    /// owner lives.
+    pub unsafe fn on_device(
+        pointer: *mut u8,
+        bytes: usize,
+        lock: Arc<Access>,
+        keep_alive: Option<KeepAlive>,
+    ) -> Self {
+        Reach { pointer, bytes, lock: ReachLock::OnDevice(lock), _keep_alive: keep_alive }
     }
 
     pub fn on_cpu(storage: Arc<Storage>) -> Self {
         let (pointer, bytes) = (storage.pointer(), storage.bytes());
-        Reach { pointer, bytes, lock: ReachLock::OnCpu(storage), _keeper: None }
+        Reach { pointer, bytes, lock: ReachLock::OnCpu(storage), _keep_alive: None }
     }
 
     pub fn span(&self) -> Span<'_> {

@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::memory::{self, DeviceMemory};
+use interlock::accelerator::memory::{self, DeviceBuffer};
 use interlock::accelerator::{Stream, use_driver};
 
 const HOT: usize = 4096;
@@ -14,8 +14,8 @@ const MIXED_LIVE: usize = 1000;
 /// From 512 bytes to 32 MiB.
 const MIXED_POWERS: (f64, f64) = (9.0, 25.0);
 
-fn allocated(stream: &Stream, bytes: usize) -> DeviceMemory {
-    DeviceMemory::on(stream, bytes).expect("there is room")
+fn allocated(stream: &Stream, bytes: usize) -> DeviceBuffer {
+    DeviceBuffer::on(stream, bytes).expect("there is room")
 }
 
 /// Numbers that look random and are the same in each run.

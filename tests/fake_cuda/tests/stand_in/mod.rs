@@ -8,16 +8,19 @@ use std::ptr;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUcontext, CUresult, CUstreamCaptureMode};
-use interlock_accelerator::driver::{DeviceIndex, Driver};
 use interlock_accelerator::{Device, DeviceType, cuda};
+use interlock_driver::{DeviceIndex, Driver, DriverRuntime};
 
-/// The driver, started.
-pub fn started() -> Arc<dyn Driver> {
+/// The driver.
+pub fn driver() -> Arc<dyn Driver> {
     // SAFETY: sets a timer, which ends the process if a test waits for what never comes.
     unsafe { libc::alarm(120) };
-    let driver = cuda::driver();
-    driver.start().unwrap();
-    driver
+    cuda::driver()
+}
+
+/// The runtime of the driver.
+pub fn started() -> Arc<dyn DriverRuntime> {
+    driver().start().unwrap()
 }
 
 /// A device of the driver.

@@ -2,10 +2,10 @@
 
 use Applies::{Immediately, Never, ToNewSegments};
 
-use super::super::super::in_use::Accelerator;
-use super::super::super::registry;
-use super::Divisions;
-use super::value::{Backend, Setting, Value};
+use super::RoundupDivisions;
+use super::value::{Backend, ConfigValue, Value};
+use crate::in_use::Accelerator;
+use crate::registry;
 use crate::{Error, Result};
 
 /// More megabytes than this can't be counted in bytes.
@@ -14,10 +14,10 @@ const MOST_MEGABYTES: usize = usize::MAX >> 20;
 macro_rules! keys {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident: $type:ty = $default:expr, takes $takes:literal if $fits:expr,
+        $name:ident: $type:ty = $default:expr, expects $expected:literal if $validate:expr,
             applies $applies:expr $(, requires $($requirement:ident)+)? $(, apart from the text: $apart:literal)?;
     )+) => {
-        /// How memory is kept. What the keys take is checked where a configuration is put into use, or by
+        /// A configuration of the allocators. Its values are checked when it becomes active, or by
         /// [`check`](AllocatorConfig::check).
         #[derive(Clone, Debug, PartialEq)]
         pub struct AllocatorConfig {$(
@@ -36,18 +36,18 @@ macro_rules! keys {
             Key {
                 name: stringify!($name),
                 doc: concat!($($doc, "\n"),+),
-                takes: $takes,
+                expected: $expected,
                 applies: $applies,
                 requires: &[$($(Requirement::$requirement),+)?],
-                is_in_text: true $(&& !$apart)?,
-                fits: $fits,
+                in_conf_string: true $(&& !$apart)?,
+                validate: $validate,
                 get: |config| config.$name.clone().into_value(),
-                put: |config, value| {
+                set: |config, value| {
                     let value = <$type>::from_value(value);
                     value.map(|value| config.$name = value).is_some()
                 },
-                read: |config, word| {
-                    let value = <$type>::read(word);
+                parse: |config, word| {
+                    let value = <$type>::parse(word);
                     value.map(|value| config.$name = value).is_some()
                 },
             },
@@ -61,16 +61,16 @@ const fn is_countable(megabytes: usize) -> bool {
 
 keys! {
     /// Which of PyTorch's allocators a program asks for.
-    backend: Backend = Backend::Native, takes "native or cudaMallocAsync" if |_| true,
+    backend: Backend = Backend::Native, expects "native or cudaMallocAsync" if |_| true,
         applies Never("there is one allocator, with the statistics of native");
     /// Blocks of at least this size are not split, and serve no smaller requests.
     max_split_size_mb: Option<usize> = None,
-        takes "a number of megabytes, at least large_segment_size_mb"
+        expects "a number of megabytes, at least large_segment_size_mb"
             if |config| config.max_split_size_mb.is_none_or(|size| size >= config.large_segment_size_mb && is_countable(size)),
         applies Immediately, requires Caching;
     /// By how much a block that is not split may be larger than the request that it serves.
     max_non_split_rounding_mb: usize = 20,
-        takes "20, or a number of megabytes, at least large_segment_size_mb"
+        expects "20, or a number of megabytes, at least large_segment_size_mb"
             if |config| {
                 let size = config.max_non_split_rounding_mb;
                 size == 20 || size >= config.large_segment_size_mb && is_countable(size)
@@ -78,63 +78,63 @@ keys! {
         applies Immediately, requires Caching SplitLimit;
     /// How much is taken from the driver at once to serve requests of 1 to 10 megabytes.
     large_segment_size_mb: usize = 20,
-        takes "a number of megabytes above 10"
+        expects "a number of megabytes above 10"
             if |config| config.large_segment_size_mb > 10 && is_countable(config.large_segment_size_mb),
         applies ToNewSegments, requires Caching;
     /// Into how many equal steps requests are rounded up between powers of two; 0 is off.
-    roundup_power2_divisions: Divisions = Divisions::OFF,
-        takes "0, a power of two, or by size [256:1,512:2,>:8], where the sizes are rising powers of two in megabytes"
-            if |config| config.roundup_power2_divisions.is_right(),
+    roundup_power2_divisions: RoundupDivisions = RoundupDivisions::OFF,
+        expects "0, a power of two, or by size [256:1,512:2,>:8], where the sizes are rising powers of two in megabytes"
+            if |config| config.roundup_power2_divisions.is_valid(),
         applies Immediately, requires Caching;
     /// From which part of the limit on unused blocks go back to the driver, the oldest first; 0 is off.
     garbage_collection_threshold: f64 = 0.0,
-        takes "0, or a fraction between 0 and 1"
+        expects "0, or a fraction between 0 and 1"
             if |config| (0.0..1.0).contains(&config.garbage_collection_threshold),
         applies Immediately, requires Caching Limit;
     /// Whether a segment is a range of addresses that gets memory as it grows.
-    expandable_segments: bool = false, takes "True or False" if |_| true,
+    expandable_segments: bool = false, expects "True or False" if |_| true,
         applies ToNewSegments, requires Caching VirtualMemory;
     /// Whether other threads may use the allocator while the driver is asked for memory.
-    release_lock_on_cudamalloc: bool = false, takes "True or False" if |_| true,
+    release_lock_on_cudamalloc: bool = false, expects "True or False" if |_| true,
         applies Never("it is always so: no lock is held while the driver is called");
     /// Whether memory that several streams used is reused in a capture where the graph allows it.
-    graph_capture_record_stream_reuse: bool = false, takes "True or False" if |_| true,
+    graph_capture_record_stream_reuse: bool = false, expects "True or False" if |_| true,
         applies Never("such memory is kept until the capture has ended");
     /// Which part of the memory of each device may be reserved.
     per_process_memory_fraction: f64 = 1.0,
-        takes "a fraction from 0 to 1"
+        expects "a fraction from 0 to 1"
             if |config| (0.0..=1.0).contains(&config.per_process_memory_fraction),
         applies Immediately;
     /// Whether a request that a device has no room for is refused without asking its driver.
-    throw_on_cudamalloc_oom: bool = false, takes "True or False" if |_| true, applies Immediately;
+    throw_on_cudamalloc_oom: bool = false, expects "True or False" if |_| true, applies Immediately;
     /// Whether pinned memory is ordinary memory that is registered with the driver.
-    pinned_use_cuda_host_register: bool = false, takes "True or False" if |_| true,
+    pinned_use_cuda_host_register: bool = false, expects "True or False" if |_| true,
         applies Never("pinned memory always comes from the driver");
     /// How many threads touch the pages of pinned memory before it is registered.
     pinned_num_register_threads: usize = 1,
-        takes "a power of two up to 128"
+        expects "a power of two up to 128"
             if |config| config.pinned_num_register_threads.is_power_of_two() && config.pinned_num_register_threads <= 128,
         applies Never("pinned memory always comes from the driver");
     /// Whether a thread looks for pinned memory that copies have finished with.
-    pinned_use_background_threads: bool = false, takes "True or False" if |_| true,
+    pinned_use_background_threads: bool = false, expects "True or False" if |_| true,
         applies Never("that is looked for when pinned memory is asked for");
     /// How much pinned memory is taken at once, to be handed out in pieces and kept for good.
     pinned_reserve_segment_size_mb: usize = 0,
-        takes "a number of megabytes" if |config| is_countable(config.pinned_reserve_segment_size_mb),
+        expects "a number of megabytes" if |config| is_countable(config.pinned_reserve_segment_size_mb),
         applies ToNewSegments;
     /// Requests for pinned memory above this size are not rounded up to a power of two.
     pinned_max_round_threshold_mb: Option<usize> = None,
-        takes "a number of megabytes" if |config| config.pinned_max_round_threshold_mb.is_none_or(is_countable),
+        expects "a number of megabytes" if |config| config.pinned_max_round_threshold_mb.is_none_or(is_countable),
         applies Immediately;
     /// Blocks of pinned memory above this size are given back instead of being kept.
     pinned_max_cached_size_mb: Option<usize> = None,
-        takes "a number of megabytes" if |config| config.pinned_max_cached_size_mb.is_none_or(is_countable),
+        expects "a number of megabytes" if |config| config.pinned_max_cached_size_mb.is_none_or(is_countable),
         applies Immediately;
     /// Whether errors of giving pinned memory back are passed over.
-    pinned_free_catch_all: bool = false, takes "True or False" if |_| true,
+    pinned_free_catch_all: bool = false, expects "True or False" if |_| true,
         applies Never("giving memory back never fails here");
     /// Whether memory is kept for later; never where `PYTORCH_NO_CUDA_MEMORY_CACHING` is set.
-    caching: bool = true, takes "True or False" if |_| true, applies Immediately, apart from the text: true;
+    caching: bool = true, expects "True or False" if |_| true, applies Immediately, apart from the text: true;
 }
 
 /// A key of the configuration.
@@ -142,14 +142,14 @@ keys! {
 pub struct Key {
     name: &'static str,
     doc: &'static str,
-    takes: &'static str,
+    expected: &'static str,
     applies: Applies,
     requires: &'static [Requirement],
-    is_in_text: bool,
-    fits: fn(&AllocatorConfig) -> bool,
+    in_conf_string: bool,
+    validate: fn(&AllocatorConfig) -> bool,
     get: fn(&AllocatorConfig) -> Value,
-    put: fn(&mut AllocatorConfig, Value) -> bool,
-    read: fn(&mut AllocatorConfig, &str) -> bool,
+    set: fn(&mut AllocatorConfig, Value) -> bool,
+    parse: fn(&mut AllocatorConfig, &str) -> bool,
 }
 
 impl Key {
@@ -163,9 +163,9 @@ impl Key {
         self.doc
     }
 
-    /// What it takes, in words.
-    pub fn takes(&self) -> &'static str {
-        self.takes
+    /// The values that it accepts, in words.
+    pub fn expected(&self) -> &'static str {
+        self.expected
     }
 
     /// When it applies where its requirements are met.
@@ -178,28 +178,28 @@ impl Key {
         self.requires
     }
 
-    /// Whether a text has it.
-    pub fn is_in_text(&self) -> bool {
-        self.is_in_text
+    /// Returns whether PyTorch's text may contain it.
+    pub fn in_conf_string(&self) -> bool {
+        self.in_conf_string
     }
 
-    /// What a configuration holds for it.
+    /// Its value in a configuration.
     pub fn value(&self, config: &AllocatorConfig) -> Value {
         (self.get)(config)
     }
 
-    /// Puts a value into a configuration, unchecked; says whether it is of the key's type.
-    pub fn put(&self, config: &mut AllocatorConfig, value: Value) -> bool {
-        (self.put)(config, value)
+    /// Sets its value in a configuration, unchecked; returns whether the value is of the key's type.
+    pub fn set(&self, config: &mut AllocatorConfig, value: Value) -> bool {
+        (self.set)(config, value)
     }
 
-    /// Puts what a text says of it into a configuration.
-    pub(super) fn read(&self, config: &mut AllocatorConfig, word: &str) -> Result<()> {
-        if (self.read)(config, word) { Ok(()) } else { Err(self.refused(format!("{word:?}"))) }
+    /// Sets its value in a configuration to one that is parsed.
+    pub(super) fn parse(&self, config: &mut AllocatorConfig, word: &str) -> Result<()> {
+        if (self.parse)(config, word) { Ok(()) } else { Err(self.refused(format!("{word:?}"))) }
     }
 
     fn refused(&self, given: String) -> Error {
-        Error::Argument { name: self.name, given, allowed: self.takes.to_owned() }
+        Error::Argument { name: self.name, given, allowed: self.expected.to_owned() }
     }
 }
 
@@ -281,9 +281,12 @@ impl AllocatorConfig {
         }
     }
 
-    /// Whether every key holds something that it takes; the first that does not is told.
+    /// Checks that every key has a value that it accepts.
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`] for the first one that does not.
     pub fn check(&self) -> Result<()> {
-        let wrong = KEYS.iter().find(|key| !(key.fits)(self));
+        let wrong = KEYS.iter().find(|key| !(key.validate)(self));
         wrong.map_or(Ok(()), |key| Err(key.refused(key.value(self).to_string())))
     }
 }

@@ -16,7 +16,7 @@ impl FromStr for AllocatorConfig {
         let mut config = AllocatorConfig::default();
         for entry in entries(text)? {
             let (name, word) = entry.split_once(':').map_or((entry, ""), |(name, word)| (name, word.trim()));
-            find(name.trim())?.read(&mut config, word)?;
+            find(name.trim())?.parse(&mut config, word)?;
         }
         config.check()?;
         Ok(config)
@@ -63,7 +63,7 @@ fn misspelt(text: &str, allowed: &str) -> Error {
 const NAME: &str = "the configuration of the allocator";
 
 fn find(name: &str) -> Result<&'static Key> {
-    let keys = || KEYS.iter().filter(|key| key.is_in_text());
+    let keys = || KEYS.iter().filter(|key| key.in_conf_string());
     keys().find(|key| key.name() == name).ok_or_else(|| {
         let known: Vec<_> = keys().map(Key::name).collect();
         let near = suggest(name, known.iter().copied());
@@ -78,7 +78,7 @@ impl fmt::Display for AllocatorConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = AllocatorConfig::default();
         let mut comma = "";
-        for key in KEYS.iter().filter(|key| key.is_in_text()) {
+        for key in KEYS.iter().filter(|key| key.in_conf_string()) {
             let value = key.value(self);
             if value != key.value(&default) {
                 write!(f, "{comma}{}:{value}", key.name())?;

@@ -21,7 +21,7 @@ fn a_text_gives_what_it_names_and_the_defaults_of_the_rest() {
     let expected = AllocatorConfig {
         max_split_size_mb: Some(64),
         expandable_segments: true,
-        roundup_power2_divisions: Divisions::BySize { steps: vec![(256, 1), (512, 2)], rest: Some(8) },
+        roundup_power2_divisions: RoundupDivisions::BySize { steps: vec![(256, 1), (512, 2)], rest: Some(8) },
         ..AllocatorConfig::default()
     };
     let text = "max_split_size_mb:64,roundup_power2_divisions:[256:1,512:2,>:8],expandable_segments:True";
@@ -44,7 +44,7 @@ fn of_a_key_that_is_given_twice_the_later_value_holds() {
 
 #[test]
 fn every_default_may_be_written() {
-    for key in KEYS.iter().filter(|key| key.is_in_text()) {
+    for key in KEYS.iter().filter(|key| key.in_conf_string()) {
         let value = key.value(&AllocatorConfig::default());
         if value != Value::Limit(None) {
             assert_eq!(parse(&format!("{}:{value}", key.name())), AllocatorConfig::default());
@@ -94,7 +94,7 @@ fn an_unknown_key_is_told_with_the_known_ones_and_the_near_one() {
     let message = refused("max_splt_size_mb:30");
     assert!(message.contains("\"max_splt_size_mb\""), "{message}");
     assert!(message.contains("did you mean max_split_size_mb?"), "{message}");
-    for key in KEYS.iter().filter(|key| key.is_in_text()) {
+    for key in KEYS.iter().filter(|key| key.in_conf_string()) {
         assert!(message.contains(key.name()), "{message}");
     }
     assert!(!refused("zzz:1").contains("did you mean"));
@@ -121,7 +121,7 @@ fn a_value_of_another_type_is_not_put() {
             Value::Switch(_) => Value::Number(1),
             _ => Value::Switch(true),
         };
-        assert!(!key.put(&mut config, other), "{}", key.name());
+        assert!(!key.set(&mut config, other), "{}", key.name());
     }
     assert_eq!(config, AllocatorConfig::default());
 }
@@ -159,11 +159,11 @@ fn a_key_with_an_unmet_requirement_never_applies() {
 fn who_takes_over_sees_what_was_set_and_a_refused_configuration_changes_nothing() {
     // The only test that sets the configuration of this process.
     let before = config().unwrap();
-    let taken_over = TakenOver::default();
+    let watch = ConfigWatch::default();
     let mut seen = Vec::new();
     let mut look = |times: usize| {
         for _ in 0..times {
-            taken_over.renew(|number, config| seen.push((number, config.clone()))).unwrap();
+            watch.refresh(|number, config| seen.push((number, config.clone()))).unwrap();
         }
         seen.clone()
     };
@@ -185,7 +185,7 @@ fn who_takes_over_sees_what_was_set_and_a_refused_configuration_changes_nothing(
     set_config((*before).clone()).unwrap();
 }
 
-fn divisions() -> impl Strategy<Value = Divisions> {
+fn divisions() -> impl Strategy<Value = RoundupDivisions> {
     let power = |most: u32| prop_oneof![Just(0), (0..most).prop_map(|bits| 1_usize << bits)];
     let sizes = proptest::collection::btree_set(0_u32..20, 1..6);
     let steps = sizes.prop_flat_map(move |sizes| {
@@ -197,8 +197,8 @@ fn divisions() -> impl Strategy<Value = Divisions> {
     });
     let by_size = (steps, proptest::option::of(power(8)));
     prop_oneof![
-        power(8).prop_map(Divisions::Same),
-        by_size.prop_map(|(steps, rest)| Divisions::BySize { steps, rest }),
+        power(8).prop_map(RoundupDivisions::Same),
+        by_size.prop_map(|(steps, rest)| RoundupDivisions::BySize { steps, rest }),
     ]
 }
 
@@ -244,7 +244,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_refused_or_is_a_configuration_that_is_right(text in "[a-z_0-9:,>\\[\\] TrueFls.]{0,60}") {
+    fn any_text_is_refused_or_is_a_configuration_that_is_valid(text in "[a-z_0-9:,>\\[\\] TrueFls.]{0,60}") {
         if let Ok(config) = text.parse::<AllocatorConfig>() {
             config.check().unwrap();
         }
@@ -261,11 +261,11 @@ fn interval(megabytes: usize) -> usize {
 }
 
 /// The divisions of every interval, filled in step by step.
-fn sixteen(divisions: &Divisions) -> [usize; 16] {
+fn sixteen(divisions: &RoundupDivisions) -> [usize; 16] {
     let mut all = [0; 16];
     match divisions {
-        Divisions::Same(divisions) => all = [*divisions; 16],
-        Divisions::BySize { steps, rest } => {
+        RoundupDivisions::Same(divisions) => all = [*divisions; 16],
+        RoundupDivisions::BySize { steps, rest } => {
             let mut last = 0;
             for (number, (megabytes, divisions)) in steps.iter().enumerate() {
                 last = interval(*megabytes);

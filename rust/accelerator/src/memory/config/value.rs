@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Divisions;
+use super::RoundupDivisions;
 
 /// The value of some key.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub enum Value {
     /// A part of one.
     Fraction(f64),
     /// How sizes are rounded up.
-    Divisions(Divisions),
+    Divisions(RoundupDivisions),
 }
 
 /// As PyTorch's text has it. It has no word for a limit that is not there.
@@ -37,9 +37,9 @@ impl fmt::Display for Value {
 }
 
 /// A type that keys have.
-pub(super) trait Setting: Clone + Sized {
+pub(super) trait ConfigValue: Clone + Sized {
     /// Reads what a text says of a key.
-    fn read(word: &str) -> Option<Self>;
+    fn parse(word: &str) -> Option<Self>;
 
     fn into_value(self) -> Value;
 
@@ -74,8 +74,8 @@ impl Backend {
     }
 }
 
-impl Setting for Backend {
-    fn read(word: &str) -> Option<Self> {
+impl ConfigValue for Backend {
+    fn parse(word: &str) -> Option<Self> {
         Backend::named(word)
     }
 
@@ -88,8 +88,8 @@ impl Setting for Backend {
     }
 }
 
-impl Setting for bool {
-    fn read(word: &str) -> Option<Self> {
+impl ConfigValue for bool {
+    fn parse(word: &str) -> Option<Self> {
         match word {
             "True" => Some(true),
             "False" => Some(false),
@@ -106,9 +106,9 @@ impl Setting for bool {
     }
 }
 
-impl Setting for usize {
+impl ConfigValue for usize {
     /// Digits and nothing else: a sign, a fraction or a number that does not fit is no number here.
-    fn read(word: &str) -> Option<Self> {
+    fn parse(word: &str) -> Option<Self> {
         word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok()).flatten()
     }
 
@@ -121,9 +121,9 @@ impl Setting for usize {
     }
 }
 
-impl Setting for Option<usize> {
-    fn read(word: &str) -> Option<Self> {
-        usize::read(word).map(Some)
+impl ConfigValue for Option<usize> {
+    fn parse(word: &str) -> Option<Self> {
+        usize::parse(word).map(Some)
     }
 
     fn into_value(self) -> Value {
@@ -135,8 +135,8 @@ impl Setting for Option<usize> {
     }
 }
 
-impl Setting for f64 {
-    fn read(word: &str) -> Option<Self> {
+impl ConfigValue for f64 {
+    fn parse(word: &str) -> Option<Self> {
         word.parse().ok()
     }
 
@@ -149,9 +149,9 @@ impl Setting for f64 {
     }
 }
 
-impl Setting for Divisions {
-    fn read(word: &str) -> Option<Self> {
-        Divisions::read(word)
+impl ConfigValue for RoundupDivisions {
+    fn parse(word: &str) -> Option<Self> {
+        RoundupDivisions::parse(word)
     }
 
     fn into_value(self) -> Value {

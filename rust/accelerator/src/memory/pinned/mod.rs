@@ -1,41 +1,42 @@
-//! Memory of the processor that devices reach without a detour.
+//! Pinned memory: page-locked memory of the host, which devices access directly (`cudaHostAlloc`).
 
-mod books;
-mod cache;
-mod marks;
-mod options;
-mod statistics;
+mod pool;
+mod stats;
 #[cfg(test)]
 mod tests;
 
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-pub(crate) use cache::PinnedCache;
-pub use statistics::{HostStatistics, Times};
+use pool::{BlockPool, PinnedOptions, Segment, ToFree};
+pub use stats::{DurationStats, PinnedStats};
 
-use super::super::driver::{Address, Keeper};
-use super::super::in_use::Accelerator;
-use super::super::registry;
-use super::super::stream::Stream;
-use super::HostMemory;
-use crate::Result;
+use interlock_driver::{Address, KeepAlive};
 
-/// Bytes of pinned memory. Clones are of the same memory, which is free again once the last of them has gone; work
-/// that was queued by then is done before others get it, if it was [recorded](PinnedMemory::record_stream).
+use super::config::{AllocatorConfig, ConfigWatch};
+use super::event_queue::EventQueue;
+use super::{DynDriver, HostMemory};
+use crate::in_use::Accelerator;
+use crate::stream::Stream;
+use crate::{Error, Result};
+use crate::{current, registry};
+
+/// Bytes of pinned memory. Clones share the memory, which is freed with the last of them; it is reused only after work
+/// that was queued by then and that was [recorded](PinnedMemory::record_stream).
 #[derive(Clone, Debug)]
 pub struct PinnedMemory(Arc<Pinned>);
 
 #[derive(Debug)]
 struct Pinned {
-    home: &'static Accelerator,
-    /// Of no bytes: nowhere.
+    accelerator: &'static Accelerator,
+    /// 0 for no bytes.
     address: Address,
     bytes: usize,
     uses: Mutex<Uses>,
 }
 
-/// What uses the bytes besides the program.
+/// What uses the bytes apart from the program.
 #[derive(Debug, Default)]
 struct Uses {
     streams: Vec<Stream>,
@@ -44,55 +45,58 @@ struct Uses {
 }
 
 impl PinnedMemory {
-    /// `bytes` bytes, not initialised. Fails with [`Error::OutOfMemory`](crate::Error::OutOfMemory), and without an
-    /// accelerator.
+    /// Allocates `bytes` uninitialized bytes.
+    ///
+    /// # Errors
+    /// Returns [`Error::OutOfMemory`], and an error without an accelerator.
     pub fn new(bytes: usize) -> Result<Self> {
         Self::of(registry::in_use("pinned memory")?, bytes)
     }
 
-    fn of(home: &'static Accelerator, bytes: usize) -> Result<Self> {
+    fn of(accelerator: &'static Accelerator, bytes: usize) -> Result<Self> {
         let address = match bytes {
             0 => Address(0),
-            _ => home.pinned().allocate(home.driver_for("the accelerator")?, bytes)?,
+            _ => accelerator.pinned().allocate(accelerator.driver_for("the accelerator")?, bytes)?,
         };
-        Ok(PinnedMemory(Arc::new(Pinned { home, address, bytes, uses: Mutex::default() })))
+        Ok(PinnedMemory(Arc::new(Pinned { accelerator, address, bytes, uses: Mutex::default() })))
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }
 
-    /// The first of them; dangling where there are none.
+    /// The first byte; dangling if there are none.
     pub fn pointer(&self) -> NonNull<u8> {
         let address = std::ptr::with_exposed_provenance_mut(self.0.address.0 as usize);
         NonNull::new(address).unwrap_or(NonNull::dangling())
     }
 
-    /// Work on `stream` uses the bytes: once they are free, nobody gets them before what is queued there by then has
-    /// been done. While the stream captures, nobody gets them any more at all, because a replay may use them at any
-    /// time; [`used_on`](PinnedMemory::used_on) knows better.
+    /// Notes that work on `stream` uses the bytes: they are reused only once the work that is queued there when they are
+    /// freed is done. While the stream is captured they are never reused, because a replay may use them at any time;
+    /// [`prepare_use`](PinnedMemory::prepare_use) avoids that.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         let captures = stream.is_capturing().map_err(|error| error.during("PinnedMemory.record_stream"))?;
         self.0.record(stream, captures)
     }
 
-    /// Says that what is queued on `stream` next uses the bytes; what is queued has to own what this returns. While
-    /// the stream captures that is the memory itself, because a replay uses it again.
-    pub fn used_on(&self, stream: &Stream) -> Result<Keeper> {
+    /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the stream
+    /// is captured that is the memory itself, because a replay uses it again.
+    pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         if stream.is_capturing().map_err(|error| error.during("a copy of pinned memory"))? {
-            return Ok(self.0.clone());
+            return Ok(Some(self.0.clone()));
         }
         self.0.record(stream, false)?;
-        Ok(Arc::new(()))
+        Ok(None)
     }
 
-    /// Whether the byte at `pointer` is in pinned memory that this process has.
+    /// Returns whether the byte at `pointer` is in allocated pinned memory of this process.
     pub fn is_pinned(pointer: *const u8) -> bool {
-        registry::used_already().is_some_and(|home| home.pinned().lock().books.is_held(pointer as u64))
+        registry::used_already()
+            .is_some_and(|accelerator| accelerator.pinned().lock().pool.is_allocated(pointer as u64))
     }
 
-    /// The bytes as one end of a copy, on `stream` or another.
+    /// The bytes as an operand of a copy, on `stream` or another.
     pub fn as_end(&self, stream: &Stream) -> Result<HostMemory> {
         stream.handle().map(|_| HostMemory::pinned(self))
     }
@@ -100,7 +104,7 @@ impl PinnedMemory {
 
 impl Pinned {
     fn record(&self, stream: &Stream, graph: bool) -> Result<()> {
-        self.home.driver_for("pinned memory")?;
+        self.accelerator.driver_for("pinned memory")?;
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         uses.graph |= graph;
         if !graph && !uses.streams.contains(stream) {
@@ -113,40 +117,176 @@ impl Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         let uses = std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
-        // A child can't reach the memory of its parent; it is left alone.
+        // A forked child can't use the memory of its parent, and does not free it.
         if self.bytes != 0
             && !uses.graph
-            && let Ok(driver) = self.home.driver_for("pinned memory")
+            && let Ok(driver) = self.accelerator.driver_for("pinned memory")
         {
-            self.home.pinned().free(driver, self.address, uses.streams);
+            self.accelerator.pinned().free(driver, self.address, uses.streams);
         }
     }
 }
 
-/// What is counted of pinned memory; nothing before an accelerator is used.
-pub fn host_memory_stats() -> HostStatistics {
-    registry::used_already().map(|home| home.pinned().lock().books.statistics).unwrap_or_default()
+/// The cache of pinned memory of an accelerator.
+///
+/// Its lock is never held while the driver allocates or releases memory, nor while a stream is dropped. It is not taken in
+/// a forked child: its callers have checked that the driver belongs to this process.
+#[derive(Debug, Default)]
+pub(crate) struct PinnedCache {
+    config: ConfigWatch,
+    inner: Mutex<Inner>,
 }
 
-/// Gives pinned memory back that nothing uses. Waits for nothing that is queued.
+#[derive(Debug, Default)]
+struct Inner {
+    pool: BlockPool,
+    /// Freed blocks that streams still use.
+    events: EventQueue<Address>,
+    /// The number of the configuration that was applied last.
+    config_number: u64,
+}
+
+impl PinnedCache {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates a block for `bytes` bytes, which are not 0.
+    fn allocate(&self, driver: &DynDriver, bytes: usize) -> Result<Address> {
+        self.config.refresh(|number, config| self.lock().configure(number, config))?;
+        self.process_events(driver);
+        let rounded = self.lock().pool.options().round(bytes);
+        match self.allocate_block(driver, rounded) {
+            Err(Error::OutOfMemory(_)) => {}
+            done => return done,
+        }
+        // Blocks that were freed in the meantime may be enough, or the memory of cached ones.
+        self.release_cached_blocks(driver);
+        match self.allocate_block(driver, rounded) {
+            Err(Error::OutOfMemory(mut error)) => {
+                error.requested = bytes;
+                error.cache = Some(self.lock().pool.oom_state(rounded));
+                Err(Error::OutOfMemory(error))
+            }
+            done => done,
+        }
+    }
+
+    fn allocate_block(&self, driver: &DynDriver, rounded: usize) -> Result<Address> {
+        let missing_segment = {
+            let mut inner = self.lock();
+            if let Some(address) = inner.pool.allocate(rounded) {
+                return Ok(address);
+            }
+            inner.pool.missing_segment()
+        };
+        if let Some(bytes) = missing_segment {
+            self.allocate_segment(driver, bytes);
+        }
+        if let Some(address) = self.lock().pool.allocate_in_segment(rounded) {
+            return Ok(address);
+        }
+        let address = self.timed_allocation(driver, rounded)?;
+        self.lock().pool.add_block(address, rounded);
+        Ok(address)
+    }
+
+    /// Allocates the segment. If the driver has too little memory for it, each block is allocated by itself.
+    fn allocate_segment(&self, driver: &DynDriver, bytes: usize) {
+        let allocated = self.timed_allocation(driver, bytes);
+        let segment = allocated.map_or_else(|_| Segment::default(), |address| Segment::new(address, bytes));
+        let to_free = self.lock().pool.set_segment(segment);
+        self.release(driver, to_free);
+    }
+
+    fn timed_allocation(&self, driver: &DynDriver, bytes: usize) -> Result<Address> {
+        let start = Instant::now();
+        let address = driver.allocate_pinned(current::index_below(driver.device_count() as usize), bytes)?;
+        let took = start.elapsed();
+        self.lock().pool.stats_mut().host_alloc_time.add(took);
+        Ok(address)
+    }
+
+    /// Frees a block that the program does not use any more, once the streams have done what is queued there.
+    fn free(&self, driver: &DynDriver, address: Address, streams: Vec<Stream>) {
+        let to_free = {
+            let mut inner = self.lock();
+            streams.iter().for_each(|stream| inner.events.push(driver, stream, address));
+            inner.pool.free(address, streams.len())
+        };
+        self.release(driver, to_free);
+        // Not under the lock: the last handle of a stream calls the driver.
+        drop(streams);
+    }
+
+    /// Frees blocks whose events have completed.
+    fn process_events(&self, driver: &DynDriver) {
+        let (to_free, unneeded) = self.lock().process_events(driver);
+        self.release(driver, to_free);
+        drop(unneeded);
+    }
+
+    /// Releases to the driver what nothing uses.
+    fn release_cached_blocks(&self, driver: &DynDriver) {
+        self.process_events(driver);
+        let to_free = self.lock().pool.release_cached_blocks();
+        self.release(driver, to_free);
+    }
+
+    fn release(&self, driver: &DynDriver, to_free: impl IntoIterator<Item = ToFree>) {
+        for ToFree { address, bytes } in to_free {
+            let start = Instant::now();
+            // SAFETY: the driver allocated it for this size, nothing uses it and the pool does not contain it any more. A
+            // driver that refuses has nothing to be released.
+            let _ = unsafe { driver.free_pinned(address, bytes) };
+            let took = start.elapsed();
+            self.lock().pool.stats_mut().host_free_time.add(took);
+        }
+    }
+}
+
+impl Inner {
+    /// Applies a configuration, unless a later one was applied.
+    fn configure(&mut self, number: u64, config: &AllocatorConfig) {
+        if number > self.config_number {
+            self.config_number = number;
+            self.pool.set_options(PinnedOptions::of(config));
+        }
+    }
+
+    /// Returns the freed blocks that are not cached, and streams to be dropped without the lock.
+    fn process_events(&mut self, driver: &DynDriver) -> (Vec<ToFree>, Vec<Stream>) {
+        let unneeded = self.events.retry_deferred(driver);
+        let completed = self.events.drain_completed(driver, None);
+        let to_free = completed.into_iter().filter_map(|address| self.pool.complete_event(address));
+        (to_free.collect(), unneeded)
+    }
+}
+
+/// The statistics of pinned memory, all zero before its first use.
+pub fn host_memory_stats() -> PinnedStats {
+    registry::used_already().map(|accelerator| *accelerator.pinned().lock().pool.stats()).unwrap_or_default()
+}
+
+/// Releases pinned memory that nothing uses to the driver. Does not wait for queued work.
 pub fn empty_host_cache() {
-    if let Some(home) = registry::used_already()
-        && let Ok(driver) = home.driver_for("pinned memory")
+    if let Some(accelerator) = registry::used_already()
+        && let Ok(driver) = accelerator.driver_for("pinned memory")
     {
-        home.pinned().empty(driver);
+        accelerator.pinned().release_cached_blocks(driver);
     }
 }
 
-/// Peaks are what there is now, and no call of the driver was the longest or the shortest.
+/// Sets the peaks of the statistics to the amounts now, and the longest and the shortest duration to 0.
 pub fn reset_peak_host_memory_stats() {
-    if let Some(home) = registry::used_already() {
-        home.pinned().lock().books.statistics.reset_peak();
+    if let Some(accelerator) = registry::used_already() {
+        accelerator.pinned().lock().pool.stats_mut().reset_peak();
     }
 }
 
-/// Counts anew how much was allocated and freed, and how long that took.
+/// Sets the sums of the statistics to 0.
 pub fn reset_accumulated_host_memory_stats() {
-    if let Some(home) = registry::used_already() {
-        home.pinned().lock().books.statistics.reset_accumulated();
+    if let Some(accelerator) = registry::used_already() {
+        accelerator.pinned().lock().pool.stats_mut().reset_accumulated();
     }
 }

@@ -5,7 +5,7 @@ mod leaving;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use interlock_accelerator::PoolId;
-use interlock_accelerator::memory::{ByPool, ScopeStatistics, Statistics};
+use interlock_accelerator::memory::{StatArray, Statistics, TrackerStats};
 
 use super::counting::{add, change, in_pool, take};
 use super::model::Streams;
@@ -50,7 +50,7 @@ pub struct Used {
 pub struct Scope {
     /// The allocations that it counts have greater numbers.
     pub since: u64,
-    pub counted: ScopeStatistics,
+    pub counted: TrackerStats,
 }
 
 impl Device {
@@ -234,12 +234,12 @@ impl Device {
         in_pool(&mut self.statistics.inactive_split_bytes, small, |stat| change(stat, before.1, after.1));
     }
 
-    fn change_reserved(&mut self, pool: Option<PoolId>, count: impl Fn(&mut ByPool)) {
+    fn change_reserved(&mut self, pool: Option<PoolId>, count: impl Fn(&mut StatArray)) {
         count(&mut self.statistics.reserved_bytes);
         let Some(pool) = pool else { return };
         let private = &mut self.statistics.reserved_bytes_by_private_pools;
         if !private.iter().any(|(id, _)| *id == pool) {
-            private.push((pool, ByPool::default()));
+            private.push((pool, StatArray::default()));
             private.sort_by_key(|(id, _)| *id);
         }
         private.iter_mut().filter(|(id, _)| *id == pool).for_each(|(_, reserved)| count(reserved));

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use interlock_accelerator::Error;
-use interlock_accelerator::driver::DeviceIndex;
-use interlock_accelerator::memory::{self, DeviceMemory, End};
-use interlock_accelerator::{PoolId, Stream, Work};
+use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer};
+use interlock_accelerator::{HostFn, PoolId, Stream};
+use interlock_driver::DeviceIndex;
 
 use super::{Run, key};
 use crate::allocator::segment::{KIB, StreamKey};
@@ -13,7 +13,7 @@ use crate::allocator::segment::{KIB, StreamKey};
 /// Memory that the program has, which holds a number of its own.
 pub(super) struct Live {
     pub(super) number: u64,
-    pub(super) memory: DeviceMemory,
+    pub(super) memory: DeviceBuffer,
     pub(super) owner: StreamKey,
     pub(super) pool: Option<PoolId>,
     /// Whether the number has been written, and not only recorded.
@@ -62,7 +62,7 @@ impl Run<'_> {
         if bytes > 0 && self.model.clone().allocate(key, bytes).retried {
             self.open_all();
         }
-        let memory = DeviceMemory::on(&stream, bytes);
+        let memory = DeviceBuffer::on(&stream, bytes);
         if bytes == 0 {
             assert_eq!(memory.unwrap().address().0, 0);
             return;
@@ -145,7 +145,8 @@ impl Run<'_> {
         } else {
             let (scratch, live) = (&self.scratch[slot], &self.live[which]);
             let bytes = live.memory.bytes().min(scratch.memory.bytes());
-            let [to, from] = [scratch, live].map(|end| End::Device(end.memory.slice(0..bytes).unwrap()));
+            let [to, from] =
+                [scratch, live].map(|end| CopyOperand::Device(end.memory.slice(0..bytes).unwrap()));
             memory::copy(&to, &from, Some(&stream), false).unwrap();
             self.model.use_on(key(&stream).0, scratch.number, key(&stream));
         }
@@ -172,7 +173,7 @@ impl Run<'_> {
                     wrong.lock().unwrap().extend(look(address, bytes, number).err());
                     Ok(())
                 };
-                owner.launch(Work::new("look", look)).unwrap();
+                owner.launch(HostFn::new("look", look)).unwrap();
             }
             None if live.is_written => assert_eq!(look(address, bytes, number), Ok(())),
             None => {}

@@ -5,10 +5,10 @@ mod streams;
 
 use std::sync::{Arc, Mutex};
 
-use interlock_accelerator::driver::DeviceIndex;
 use interlock_accelerator::memory as device_memory;
-use interlock_accelerator::memory::{Limit, Scope};
+use interlock_accelerator::memory::{Limit, MemoryTracker};
 use interlock_accelerator::{Graph, PoolId, Stream};
+use interlock_driver::DeviceIndex;
 
 use memory::{Lingering, Live};
 
@@ -37,7 +37,7 @@ pub struct Run<'a> {
     lingering: Vec<Lingering>,
     graphs: Vec<Recorded>,
     capturing: Option<usize>,
-    scopes: Vec<(DeviceIndex, u64, Scope)>,
+    scopes: Vec<(DeviceIndex, u64, MemoryTracker)>,
     opened: u64,
     /// What memory held that it should not have held.
     wrong: Arc<Mutex<Vec<String>>>,
@@ -123,7 +123,11 @@ impl<'a> Run<'a> {
             Step::OpenScope { device: index } if self.scopes.len() < 3 => {
                 self.opened += 1;
                 self.model.open_scope(index as DeviceIndex, self.opened);
-                self.scopes.push((index as DeviceIndex, self.opened, Scope::open(device(index)).unwrap()));
+                self.scopes.push((
+                    index as DeviceIndex,
+                    self.opened,
+                    MemoryTracker::open(device(index)).unwrap(),
+                ));
             }
             Step::CloseScope { which } if !self.scopes.is_empty() => {
                 let (index, id, scope) = self.scopes.swap_remove(which % self.scopes.len());

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use interlock::accelerator::Error;
-use interlock::accelerator::memory::DeviceMemory;
+use interlock::accelerator::memory::DeviceBuffer;
 use interlock::accelerator::{Device as CoreDevice, Stream as CoreStream};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
@@ -42,7 +42,7 @@ pub(super) struct Buffer {
 
 struct State {
     /// `None` once it was closed.
-    memory: Option<DeviceMemory>,
+    memory: Option<DeviceBuffer>,
     /// How many views of its bytes there are.
     views: usize,
 }
@@ -57,7 +57,7 @@ impl Drop for View<'_> {
 }
 
 impl Buffer {
-    pub(super) fn of(memory: DeviceMemory) -> Self {
+    pub(super) fn of(memory: DeviceBuffer) -> Self {
         Buffer { state: Mutex::new(State { memory: Some(memory), views: 0 }) }
     }
 
@@ -66,13 +66,13 @@ impl Buffer {
     }
 
     /// The bytes. Fails for a buffer that was closed.
-    pub(super) fn memory(&self, py: Python<'_>) -> PyResult<DeviceMemory> {
+    pub(super) fn memory(&self, py: Python<'_>) -> PyResult<DeviceBuffer> {
         let memory = self.with(|state| state.memory.clone());
         memory.ok_or_else(|| new_exception(py, "BufferClosedError", "the Buffer was closed".to_owned()))
     }
 
     /// The same, with a view that keeps the buffer open.
-    pub(super) fn viewed(&self, py: Python<'_>) -> PyResult<(View<'_>, DeviceMemory)> {
+    pub(super) fn viewed(&self, py: Python<'_>) -> PyResult<(View<'_>, DeviceBuffer)> {
         self.with(|state| state.views += 1);
         let view = View(self);
         self.memory(py).map(|memory| (view, memory))
@@ -117,8 +117,8 @@ impl Buffer {
         let (device, stream) = (device::optional(device)?, stream::optional(stream)?);
         stream.as_ref().map_or(Ok(()), |stream| check_device(py, stream, device))?;
         let memory = detached(py, || match &stream {
-            Some(stream) => DeviceMemory::on(stream, nbytes),
-            None => DeviceMemory::new(device, nbytes),
+            Some(stream) => DeviceBuffer::on(stream, nbytes),
+            None => DeviceBuffer::new(device, nbytes),
         });
         memory.into_py_result(py).map(Buffer::of)
     }

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use interlock::accelerator::memory::{self, End, HostMemory};
+use interlock::accelerator::memory::{self, CopyOperand, HostMemory};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -22,10 +22,10 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// One end of a copy: a `Buffer`, or an object that shows its bytes in one piece.
-fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<End> {
+fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
     let py = given.py();
     if let Ok(buffer) = given.cast::<Buffer>() {
-        return buffer.get().memory(py).map(End::Device);
+        return buffer.get().memory(py).map(CopyOperand::Device);
     }
     let view = PyMemoryView::from(given).map_err(|error| no_bytes(given, error))?;
     let bytes = PyBuffer::of(&view)?;
@@ -45,7 +45,7 @@ fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<End> {
     let keep = Arc::new(Released::new(view));
     // SAFETY: the view keeps the bytes where they are. That nobody else uses them meanwhile is the program's duty,
     // as it is among NumPy arrays.
-    Ok(End::Host(unsafe { HostMemory::new(pointer, length, keep) }))
+    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, length, Some(keep)) }))
 }
 
 /// Whether a format of the module struct, as buffers tell theirs, has references to objects. Names of fields stand

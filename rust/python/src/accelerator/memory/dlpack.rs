@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
-use interlock::accelerator::memory::DeviceMemory;
+use interlock::accelerator::memory::DeviceBuffer;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -108,7 +108,7 @@ struct Exported<T> {
     managed: T,
     shape: i64,
     stride: i64,
-    _memory: DeviceMemory,
+    _memory: DeviceBuffer,
 }
 
 /// Lets an exported tensor go.
@@ -136,7 +136,7 @@ unsafe extern "C" fn destroy<T: Managed>(capsule: *mut ffi::PyObject) {
 /// The bytes as a capsule, in the version that `max_version` allows.
 pub(super) fn capsule<'py>(
     py: Python<'py>,
-    memory: DeviceMemory,
+    memory: DeviceBuffer,
     device: (i32, i32),
     max_version: Option<(u32, u32)>,
     is_copy: bool,
@@ -149,7 +149,7 @@ pub(super) fn capsule<'py>(
 
 fn capsule_of<'py, T: Managed>(
     py: Python<'py>,
-    memory: DeviceMemory,
+    memory: DeviceBuffer,
     (kind, index): (i32, i32),
     is_copy: bool,
 ) -> PyResult<Bound<'py, PyAny>> {

@@ -3,8 +3,9 @@
 use std::ffi::c_int;
 use std::ptr::NonNull;
 
-use interlock::accelerator::memory::{self, DeviceMemory, End};
-use interlock::accelerator::{DeviceType, Error, Result, Stream as CoreStream, current_stream};
+use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer};
+use interlock::accelerator::{DeviceType, Stream as CoreStream, current_stream};
+use interlock::accelerator::{Error, Result};
 use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -24,7 +25,7 @@ const CUDA: i32 = 2;
 const DEFAULT_STREAM: u64 = 1;
 
 /// Waits until all that is queued and uses the bytes has been done.
-fn wait_for_streams(py: Python<'_>, memory: &DeviceMemory) -> PyResult<()> {
+fn wait_for_streams(py: Python<'_>, memory: &DeviceBuffer) -> PyResult<()> {
     for waiting in detached(py, || memory.waiting()).into_py_result(py)? {
         wait(py, || Ok(Some(waiting)))?;
     }
@@ -32,12 +33,12 @@ fn wait_for_streams(py: Python<'_>, memory: &DeviceMemory) -> PyResult<()> {
 }
 
 /// What is queued on `stream` from now on comes after all that is queued now and uses the bytes.
-fn hold_back(stream: &CoreStream, memory: &DeviceMemory) -> Result<()> {
+fn hold_back(stream: &CoreStream, memory: &DeviceBuffer) -> Result<()> {
     memory.streams()?.iter().filter(|other| *other != stream).try_for_each(|other| stream.wait_stream(other))
 }
 
 /// What DLPack calls the device of the bytes.
-fn dlpack_device(memory: &DeviceMemory) -> PyResult<(i32, i32)> {
+fn dlpack_device(memory: &DeviceBuffer) -> PyResult<(i32, i32)> {
     let device = memory.device();
     if memory.is_reached_by_processor() {
         Ok((CPU, 0))
@@ -49,11 +50,16 @@ fn dlpack_device(memory: &DeviceMemory) -> PyResult<(i32, i32)> {
 }
 
 /// The bytes once more.
-fn copied(py: Python<'_>, original: &DeviceMemory) -> PyResult<DeviceMemory> {
+fn copied(py: Python<'_>, original: &DeviceBuffer) -> PyResult<DeviceBuffer> {
     wait_for_streams(py, original)?;
     let copy = || {
-        let made = DeviceMemory::new(Some(original.device()), original.bytes())?;
-        memory::copy(&End::Device(made.clone()), &End::Device(original.clone()), None, false)?;
+        let made = DeviceBuffer::new(Some(original.device()), original.bytes())?;
+        memory::copy(
+            &CopyOperand::Device(made.clone()),
+            &CopyOperand::Device(original.clone()),
+            None,
+            false,
+        )?;
         Ok::<_, Error>(made)
     };
     detached(py, copy).into_py_result(py)
@@ -61,7 +67,7 @@ fn copied(py: Python<'_>, original: &DeviceMemory) -> PyResult<DeviceMemory> {
 
 /// Sees to it that whoever takes the bytes comes after what is queued: the processor waits, another stream is held
 /// back.
-fn put_in_order(py: Python<'_>, memory: &DeviceMemory, stream: Option<i64>) -> PyResult<()> {
+fn put_in_order(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i64>) -> PyResult<()> {
     const NAME: &str = "stream of Buffer.__dlpack__";
     let refused = |stream: i64, allowed: &str| Error::Argument {
         name: NAME,
@@ -184,7 +190,7 @@ impl Buffer {
             hold_back(&stream, &memory)?;
             stream.handle()
         };
-        let handle = detached(py, in_order).into_py_result(py)?.native;
+        let handle = detached(py, in_order).into_py_result(py)?.raw;
         let told = PyDict::new(py);
         told.set_item("shape", (memory.bytes(),))?;
         told.set_item("typestr", "|u1")?;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
 use interlock::accelerator::Device as CoreDevice;
-use interlock::accelerator::memory::{Scope as CoreScope, ScopeStatistics};
+use interlock::accelerator::memory::{MemoryTracker, TrackerStats};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -36,8 +36,8 @@ struct Scope {
 #[derive(Default)]
 struct Counts {
     /// What is open, with the thread that entered it; the innermost is the last.
-    open: Vec<(ThreadId, Arc<CoreScope>)>,
-    last: ScopeStatistics,
+    open: Vec<(ThreadId, Arc<MemoryTracker>)>,
+    last: TrackerStats,
 }
 
 impl Scope {
@@ -45,7 +45,7 @@ impl Scope {
         act(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn counted(&self, py: Python<'_>) -> PyResult<ScopeStatistics> {
+    fn counted(&self, py: Python<'_>) -> PyResult<TrackerStats> {
         match self.with(|counts| counts.open.last().map(|(_, open)| open.clone()).ok_or(counts.last)) {
             Ok(open) => detached(py, || open.statistics()).into_py_result(py),
             Err(last) => Ok(last),
@@ -91,7 +91,7 @@ impl Scope {
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let (py, scope) = (slf.py(), slf.get());
-        let opened = detached(py, || CoreScope::open(scope.device)).into_py_result(py)?;
+        let opened = detached(py, || MemoryTracker::open(scope.device)).into_py_result(py)?;
         scope.with(|counts| counts.open.push((thread::current().id(), Arc::new(opened))));
         Ok(slf)
     }

@@ -10,12 +10,12 @@ fn blocks_of_a_lost_device_are_given_to_nobody() {
     let latch = home.block(&lost);
     let [before, after] = [home.memory(64), home.memory(64)];
     for memory in [&before, &after] {
-        memory.used_on(&lost).unwrap();
+        memory.prepare_use(&lost).unwrap();
     }
     drop(before);
     home.faults.lose_device(0, "unplugged").unwrap();
-    assert!(matches!(after.used_on(&lost), Err(Error::DeviceLost { .. })));
-    after.used_on(&other).unwrap();
+    assert!(matches!(after.prepare_use(&lost), Err(Error::DeviceLost { .. })));
+    after.prepare_use(&other).unwrap();
     drop((after, latch));
     other.synchronize().unwrap();
     home.empty();
@@ -60,7 +60,7 @@ fn a_failure_at_any_allocation_leaves_the_cache_whole() {
         let stream = home.stream(0);
         for bytes in [64, 128, 64, 256, 128, 64] {
             let memory = home.memory(bytes);
-            memory.used_on(&stream).unwrap();
+            memory.prepare_use(&stream).unwrap();
             let other = home.memory(bytes);
             drop(memory);
             stream.synchronize().unwrap();

@@ -7,10 +7,10 @@ mod sizes;
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
-use super::options::PinnedOptions;
+use interlock_driver::HostFn;
+use interlock_host::{Faults, HostDriver, HostOptions};
+
 use super::*;
-use crate::driver::Work;
-use crate::host::{Faults, HostDriver, HostOptions};
 
 /// An accelerator that is not the one in use, so that a test has it for itself.
 struct Home {
@@ -30,11 +30,11 @@ impl Home {
         let faults = Faults::new();
         let options_of_driver = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
         let driver = HostDriver::new(options_of_driver).unwrap();
-        driver.start().unwrap();
-        let home: &Accelerator = Box::leak(Box::new(Accelerator::new(driver)));
+        let home: &Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
         let mut pinned = home.pinned().lock();
         // No configuration of the process comes later.
-        (pinned.configured, pinned.books.options) = (u64::MAX, options);
+        pinned.config_number = u64::MAX;
+        pinned.pool.set_options(options);
         drop(pinned);
         Home { home, faults }
     }
@@ -56,16 +56,16 @@ impl Home {
             assert_eq!(waited, Err(mpsc::RecvTimeoutError::Disconnected), "nobody dropped the latch");
             Ok(())
         };
-        stream.launch(Work::new("wait", wait)).unwrap();
+        stream.launch(HostFn::new("wait", wait)).unwrap();
         Latch(latch)
     }
 
     fn empty(&self) {
-        self.home.pinned().empty(self.home.driver_for("a test").unwrap());
+        self.home.pinned().release_cached_blocks(self.home.driver_for("a test").unwrap());
     }
 
-    fn counted(&self) -> HostStatistics {
-        self.home.pinned().lock().books.statistics
+    fn counted(&self) -> PinnedStats {
+        *self.home.pinned().lock().pool.stats()
     }
 
     /// Bytes that the driver has given.
@@ -74,6 +74,6 @@ impl Home {
     }
 
     fn is_held(&self, pointer: NonNull<u8>) -> bool {
-        self.home.pinned().lock().books.is_held(pointer.as_ptr() as u64)
+        self.home.pinned().lock().pool.is_allocated(pointer.as_ptr() as u64)
     }
 }

@@ -1,8 +1,9 @@
 //! Which blocks are used again, and when.
 
+use interlock_driver::CaptureMode;
+
 use super::*;
-use crate::driver::CaptureMode;
-use crate::memory::{DeviceMemory, End, copy};
+use crate::memory::{CopyOperand, DeviceBuffer, copy};
 
 #[test]
 fn what_is_free_is_used_again_by_sizes_that_are_rounded_alike() {
@@ -45,7 +46,7 @@ fn a_block_waits_for_what_uses_it_on_every_stream() {
     let memory = home.memory(64);
     let pointer = memory.pointer();
     for stream in [&streams[0], &streams[1], &streams[0]] {
-        memory.used_on(stream).unwrap();
+        memory.prepare_use(stream).unwrap();
     }
     drop(memory);
     assert_eq!((home.counted().active_requests.current, home.is_held(pointer)), (1, false));
@@ -99,12 +100,12 @@ fn who_copies_need_not_keep_the_memory() {
     unsafe { memory.pointer().write_bytes(7, 4096) };
     let (sent, pointer) = (memory.as_end(&stream).unwrap(), memory.pointer());
     drop(memory);
-    let device = DeviceMemory::on(&stream, 4096).unwrap();
-    copy(&End::Device(device.clone()), &End::Host(sent), Some(&stream), false).unwrap();
+    let device = DeviceBuffer::on(&stream, 4096).unwrap();
+    copy(&CopyOperand::Device(device.clone()), &CopyOperand::Host(sent), Some(&stream), false).unwrap();
     let received = home.memory(4096);
     assert_ne!(received.pointer(), pointer);
     let end = received.as_end(&stream).unwrap();
-    copy(&End::Host(end), &End::Device(device), Some(&stream), false).unwrap();
+    copy(&CopyOperand::Host(end), &CopyOperand::Device(device), Some(&stream), false).unwrap();
     drop(latch);
     stream.synchronize().unwrap();
     // SAFETY: the copy is over.
@@ -116,17 +117,17 @@ fn who_copies_need_not_keep_the_memory() {
 #[test]
 fn a_graph_keeps_what_it_uses() {
     let home = Home::new();
-    let (stream, driver) = (home.stream(0), home.home.driver());
+    let (stream, driver) = (home.stream(0), home.home.runtime());
     let handle = stream.handle().unwrap();
-    let device = DeviceMemory::on(&stream, 64).unwrap();
+    let device = DeviceBuffer::on(&stream, 64).unwrap();
     let memory = home.memory(64);
     let (pointer, end) = (memory.pointer(), memory.as_end(&stream).unwrap());
     driver.begin_capture(handle, CaptureMode::Relaxed).unwrap();
-    copy(&End::Device(device), &End::Host(end), Some(&stream), false).unwrap();
+    copy(&CopyOperand::Device(device), &CopyOperand::Host(end), Some(&stream), false).unwrap();
     drop(memory);
     let other = home.memory(64);
     assert!(home.is_held(pointer) && other.pointer() != pointer);
-    driver.release_graph(driver.end_capture(handle).unwrap());
+    driver.destroy_graph(driver.end_capture(handle).unwrap());
     assert!(!home.is_held(pointer));
     assert_eq!(home.memory(64).pointer(), pointer);
 }
@@ -134,16 +135,16 @@ fn a_graph_keeps_what_it_uses() {
 #[test]
 fn a_block_used_before_a_capture_is_free_after_it() {
     let home = Home::new();
-    let (stream, driver) = (home.stream(0), home.home.driver());
+    let (stream, driver) = (home.stream(0), home.home.runtime());
     let handle = stream.handle().unwrap();
     let memory = home.memory(64);
     let pointer = memory.pointer();
-    memory.used_on(&stream).unwrap();
+    memory.prepare_use(&stream).unwrap();
     driver.begin_capture(handle, CaptureMode::Global).unwrap();
     drop(memory);
     home.empty();
     assert_eq!(home.taken(), 64);
-    driver.release_graph(driver.end_capture(handle).unwrap());
+    driver.destroy_graph(driver.end_capture(handle).unwrap());
     // Only now it can be marked.
     drop(home.memory(8));
     stream.synchronize().unwrap();
@@ -155,12 +156,12 @@ fn a_block_used_before_a_capture_is_free_after_it() {
 #[test]
 fn what_is_recorded_on_a_stream_that_captures_is_given_to_nobody() {
     let home = Home::new();
-    let (stream, driver) = (home.stream(0), home.home.driver());
+    let (stream, driver) = (home.stream(0), home.home.runtime());
     let handle = stream.handle().unwrap();
     let memory = home.memory(64);
     driver.begin_capture(handle, CaptureMode::Relaxed).unwrap();
     memory.record_stream(&stream).unwrap();
-    driver.release_graph(driver.end_capture(handle).unwrap());
+    driver.destroy_graph(driver.end_capture(handle).unwrap());
     drop(memory);
     home.empty();
     assert_eq!((home.taken(), home.counted().active_requests.current), (64, 1));
@@ -179,10 +180,10 @@ fn threads_share_the_blocks() {
                     let value = place * 50 + (round % 50) as u8;
                     // SAFETY: nobody else has the byte.
                     unsafe { memory.pointer().write(value) };
-                    memory.used_on(&stream).unwrap();
+                    memory.prepare_use(&stream).unwrap();
                     let bytes = memory.pointer().as_ptr() as usize;
                     stream
-                        .launch(Work::new("look", move || {
+                        .launch(HostFn::new("look", move || {
                             // SAFETY: nobody gets the block before this is over.
                             let found = unsafe { std::ptr::with_exposed_provenance::<u8>(bytes).read() };
                             if found == value { Ok(()) } else { Err(format!("{found} instead of {value}")) }

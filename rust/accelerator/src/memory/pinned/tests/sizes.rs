@@ -10,7 +10,7 @@ fn what_is_too_large_is_neither_rounded_nor_kept() {
     drop(memory);
     assert_eq!(home.taken(), 0);
     let (latch, memory) = (home.block(&stream), home.memory(2000));
-    memory.used_on(&stream).unwrap();
+    memory.prepare_use(&stream).unwrap();
     drop((memory, home.memory(1000)));
     // What is rounded up beyond is not kept either.
     assert_eq!(home.taken(), 2000);
@@ -59,8 +59,8 @@ fn blocks_come_from_the_segment_as_long_as_it_has_room() {
 fn memory_of_nothing_takes_nothing() {
     let home = Home::new();
     let memory = home.memory(0);
-    memory.used_on(&home.stream(0)).unwrap();
-    assert_eq!((memory.bytes(), home.taken(), home.counted()), (0, 0, HostStatistics::default()));
+    memory.prepare_use(&home.stream(0)).unwrap();
+    assert_eq!((memory.bytes(), home.taken(), home.counted()), (0, 0, PinnedStats::default()));
     assert!(!home.is_held(memory.pointer()));
 }
 
@@ -69,7 +69,7 @@ fn an_address_is_held_within_a_block_in_use() {
     let home = Home::new();
     let memory = home.memory(64);
     let start = memory.pointer().as_ptr() as u64;
-    let held = |offset: i64| home.home.pinned().lock().books.is_held(start.wrapping_add_signed(offset));
+    let held = |offset: i64| home.home.pinned().lock().pool.is_allocated(start.wrapping_add_signed(offset));
     assert_eq!([-1, 0, 63, 64].map(held), [false, true, true, false]);
     drop(memory);
     assert!(!held(0));

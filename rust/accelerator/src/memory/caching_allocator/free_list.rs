@@ -1,0 +1,295 @@
+//! Free blocks in the order of a best fit.
+
+use interlock_driver::Address;
+
+use super::heap::BlockId;
+use super::size_policy::SizePolicy;
+
+/// Free blocks of one kind of segments, sorted by stream, size and position.
+///
+/// A sorted list of chunks. Most lists have one chunk, in which a search takes a few comparisons and a replacement
+/// moves nothing; a `BTreeMap` takes four times as long there.
+#[derive(Debug, Default)]
+pub(super) struct FreeList {
+    /// Each is sorted, and what it contains precedes what the next one contains. Only the first may be empty, and only
+    /// if it is the only one.
+    chunks: Vec<Vec<FreeBlock>>,
+}
+
+/// An entry of a free list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FreeBlock {
+    key: FreeKey,
+    block: BlockId,
+    is_expandable: bool,
+}
+
+/// Where an entry belongs. Blocks of one size are ordered by the number of their segment and by their address in it,
+/// not by address alone: a driver returns other addresses in every run, and the blocks of a program are to have the
+/// same layout in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FreeKey {
+    stream: i64,
+    bytes: usize,
+    segment_number: u64,
+    address: Address,
+}
+
+impl FreeBlock {
+    /// The entry of `block`, which has `bytes` bytes for `stream`.
+    #[inline]
+    pub(super) fn new(
+        block: BlockId,
+        stream: i64,
+        bytes: usize,
+        (segment_number, address): (u64, Address),
+        is_expandable: bool,
+    ) -> Self {
+        FreeBlock { key: FreeKey { stream, bytes, segment_number, address }, block, is_expandable }
+    }
+
+    pub(super) fn block(&self) -> BlockId {
+        self.block
+    }
+
+    /// Returns whether it may serve a request of a stream for a block that is not larger.
+    #[inline]
+    fn fits(&self, stream: i64, bytes: usize, policy: &SizePolicy) -> bool {
+        self.key.stream == stream && policy.accepts(self.key.bytes, bytes, self.is_expandable)
+    }
+}
+
+/// Where an entry is in a list, until the list changes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position {
+    chunk: usize,
+    place: usize,
+}
+
+impl FreeList {
+    const CHUNK: usize = 64;
+
+    /// Adds an entry, which is not in the list.
+    pub(super) fn insert(&mut self, entry: FreeBlock) {
+        let index = self.chunk_of(&entry.key).min(self.chunks.len().saturating_sub(1));
+        let Some(chunk) = self.chunks.get_mut(index) else {
+            self.chunks.push(vec![entry]);
+            return;
+        };
+        chunk.insert(place_in(chunk, &entry.key), entry);
+        if chunk.len() > Self::CHUNK {
+            let upper = chunk.split_off(chunk.len() / 2);
+            self.chunks.insert(index + 1, upper);
+        }
+    }
+
+    /// The position of an entry that is in the list.
+    #[inline]
+    pub(super) fn position(&self, entry: &FreeBlock) -> Option<Position> {
+        let chunk = self.chunk_of(&entry.key);
+        let place = place_in(self.chunks.get(chunk)?, &entry.key);
+        let found = self.entry_at(chunk, place)?;
+        (found.block == entry.block).then_some(Position { chunk, place })
+    }
+
+    /// Removes the entry at a position.
+    pub(super) fn remove(&mut self, Position { chunk: index, place }: Position) {
+        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| place < chunk.len()) else { return };
+        chunk.remove(place);
+        if chunk.is_empty() && self.chunks.len() > 1 {
+            self.chunks.remove(index);
+        }
+    }
+
+    /// Removes the entry at a position and adds `new`. Moves no other entry if `new` belongs where the old one was, as the
+    /// rest of a large block mostly does.
+    #[inline(always)]
+    pub(super) fn replace(&mut self, position: Position, new: FreeBlock) {
+        let Position { chunk, place } = position;
+        let prev = match place.checked_sub(1) {
+            Some(prev) => self.entry_at(chunk, prev),
+            None => chunk.checked_sub(1).and_then(|prev| self.chunks.get(prev)).and_then(|prev| prev.last()),
+        };
+        let next = self.entry_at(chunk, place + 1).or_else(|| self.entry_at(chunk + 1, 0));
+        let fits = prev.is_none_or(|prev| prev.key < new.key) && next.is_none_or(|next| new.key < next.key);
+        let entry = self.chunks.get_mut(chunk).and_then(|chunk| chunk.get_mut(place));
+        match entry.filter(|_| fits) {
+            Some(entry) => *entry = new,
+            None => {
+                self.remove(position);
+                self.insert(new);
+            }
+        }
+    }
+
+    /// The position and the block of the first entry of [`fitting`](FreeList::fitting).
+    #[inline]
+    pub(super) fn best_fit(
+        &self,
+        stream: i64,
+        bytes: usize,
+        policy: &SizePolicy,
+    ) -> Option<(Position, BlockId)> {
+        let least = FreeKey { stream, bytes, segment_number: 0, address: Address(0) };
+        let chunk = self.chunk_of(&least);
+        let place = place_in(self.chunks.get(chunk)?, &least);
+        match self.entry_at(chunk, place) {
+            Some(first) if first.fits(stream, bytes, policy) => {
+                Some((Position { chunk, place }, first.block))
+            }
+            // It is not accepted, or in a later chunk.
+            _ => {
+                let found = self.fitting(stream, bytes, policy).next()?;
+                Some((self.position(found)?, found.block))
+            }
+        }
+    }
+
+    /// The blocks of a stream that have at least `bytes` bytes and that the policy accepts, the smallest first and of
+    /// one size the first in position.
+    ///
+    /// Blocks that are not accepted are skipped, because accepted ones may follow.
+    #[inline]
+    pub(super) fn fitting(
+        &self,
+        stream: i64,
+        bytes: usize,
+        policy: &SizePolicy,
+    ) -> impl Iterator<Item = &FreeBlock> {
+        let least = FreeKey { stream, bytes, segment_number: 0, address: Address(0) };
+        let chunks = self.chunks.get(self.chunk_of(&least)..).unwrap_or_default();
+        let (first, others) = chunks.split_first().map_or((&[][..], chunks), |(first, others)| {
+            (first.get(place_in(first, &least)..).unwrap_or_default(), others)
+        });
+        let of_stream =
+            first.iter().chain(others.iter().flatten()).take_while(move |entry| entry.key.stream == stream);
+        of_stream.filter(move |entry| entry.fits(stream, bytes, policy))
+    }
+
+    /// The size of the largest block, 0 if there is none.
+    pub(super) fn largest(&self) -> usize {
+        self.chunks.iter().flatten().map(|entry| entry.key.bytes).max().unwrap_or(0)
+    }
+
+    #[inline]
+    fn entry_at(&self, chunk: usize, place: usize) -> Option<&FreeBlock> {
+        self.chunks.get(chunk).and_then(|chunk| chunk.get(place))
+    }
+
+    /// The first chunk that may contain a key.
+    #[inline]
+    fn chunk_of(&self, key: &FreeKey) -> usize {
+        match self.chunks.len() {
+            // The usual case, without a search.
+            0 | 1 => 0,
+            _ => self.chunks.partition_point(|chunk| chunk.last().is_some_and(|last| last.key < *key)),
+        }
+    }
+}
+
+/// Where a key is in a chunk, or belongs.
+#[inline]
+fn place_in(chunk: &[FreeBlock], key: &FreeKey) -> usize {
+    chunk.partition_point(|entry| entry.key < *key)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn entry(block: usize, stream: i64, bytes: usize, position: (u64, u64), expandable: bool) -> FreeBlock {
+        FreeBlock::new(block.into(), stream, bytes, (position.0, Address(position.1)), expandable)
+    }
+
+    fn list(blocks: &[(i64, usize, u64, bool)]) -> FreeList {
+        let mut list = FreeList::default();
+        for (block, &(stream, bytes, address, expandable)) in blocks.iter().enumerate() {
+            list.insert(entry(block, stream, bytes, (0, address), expandable));
+        }
+        list
+    }
+
+    fn best(list: &FreeList, stream: i64, bytes: usize, policy: &SizePolicy) -> Option<BlockId> {
+        list.fitting(stream, bytes, policy).next().map(FreeBlock::block)
+    }
+
+    #[test]
+    fn the_smallest_block_that_is_large_enough_is_found() {
+        let list = list(&[(0, 4096, 1, false), (0, 1024, 9, false), (0, 1024, 2, false), (1, 512, 3, false)]);
+        let policy = SizePolicy::default();
+        assert_eq!(best(&list, 0, 512, &policy), Some(2.into()));
+        assert_eq!(best(&list, 0, 1025, &policy), Some(0.into()));
+        assert_eq!(best(&list, 1, 512, &policy), Some(3.into()));
+        assert_eq!(best(&list, 0, 4097, &policy), None);
+        assert_eq!(list.largest(), 4096);
+    }
+
+    #[test]
+    fn of_blocks_of_one_size_the_one_in_the_oldest_segment_is_found() {
+        let mut list = FreeList::default();
+        for (number, address) in [(2, 1), (1, 9), (1, 8)] {
+            list.insert(entry(address as usize, 0, 512, (number, address), false));
+        }
+        assert_eq!(best(&list, 0, 512, &SizePolicy::default()), Some(8.into()));
+    }
+
+    #[test]
+    fn a_block_that_is_not_accepted_hides_none_that_is() {
+        let list = list(&[(0, 4096, 1, false), (0, 8192, 2, true)]);
+        assert_eq!(best(&list, 0, 512, &SizePolicy::with_max_split_size(4096)), Some(1.into()));
+    }
+
+    #[test]
+    fn it_is_sorted_whatever_is_inserted_removed_and_replaced() {
+        let (mut list, mut model) = (FreeList::default(), BTreeSet::new());
+        let mut state = 1_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let policy = SizePolicy::default();
+        let number = |key: FreeKey| {
+            (key.stream as usize * 20 + key.bytes) * 40 + (key.segment_number * 10 + key.address.0) as usize
+        };
+        let of_key = |key: FreeKey| FreeBlock { key, block: number(key).into(), is_expandable: true };
+        for step in 0..6000 {
+            let key = FreeKey {
+                stream: draw(3) as i64,
+                bytes: draw(20) as usize,
+                segment_number: draw(4),
+                address: Address(draw(10)),
+            };
+            let is_listed = model.contains(&key);
+            match draw(4) {
+                0 => {
+                    let position = list.position(&of_key(key));
+                    assert_eq!(position.is_some(), model.remove(&key));
+                    position.into_iter().for_each(|position| list.remove(position));
+                }
+                1 if !is_listed && !model.is_empty() => {
+                    let old = *model.range(key..).next().or(model.first()).unwrap();
+                    model.remove(&old);
+                    model.insert(key);
+                    list.replace(list.position(&of_key(old)).unwrap(), of_key(key));
+                }
+                _ if !is_listed => {
+                    model.insert(key);
+                    list.insert(of_key(key));
+                }
+                _ => {}
+            }
+            if step % 50 == 0 {
+                assert!(list.chunks.iter().flatten().map(|entry| entry.key).eq(model.iter().copied()));
+                let found = list.fitting(1, 7, &policy).map(|entry| entry.key);
+                let fits = |key: &&FreeKey| key.stream == 1 && key.bytes >= 7;
+                assert!(found.eq(model.iter().filter(fits).copied()));
+                let best = list.best_fit(1, 7, &policy).map(|(_, block)| block);
+                assert_eq!(best, list.fitting(1, 7, &policy).next().map(FreeBlock::block));
+                assert!(list.chunks.len() == 1 || list.chunks.iter().all(|chunk| !chunk.is_empty()));
+            }
+        }
+        assert!(model.len() > 4 * FreeList::CHUNK);
+    }
+}

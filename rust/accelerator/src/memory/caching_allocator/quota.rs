@@ -1,0 +1,65 @@
+//! How much memory may be reserved on a device.
+
+use crate::memory::config::AllocatorConfig;
+
+/// The limit of the process on a device, and what is being reserved.
+#[derive(Debug)]
+pub(super) struct Quota {
+    /// The memory of the device in bytes; 0 if it is not known.
+    total: u64,
+    limit: Option<u64>,
+    /// The share of the device's memory in the configuration that was applied last.
+    configured_fraction: f64,
+    /// Bytes that the driver is being asked for.
+    in_flight_bytes: u64,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Quota { total: 0, limit: None, configured_fraction: 1.0, in_flight_bytes: 0 }
+    }
+}
+
+impl Quota {
+    /// Sets the memory of the device.
+    pub(super) fn set_total(&mut self, total: u64) {
+        self.total = total;
+    }
+
+    /// Applies a configuration. A limit that the program has set stays unless the configured share has changed.
+    pub(super) fn configure(&mut self, config: &AllocatorConfig) {
+        let fraction = config.per_process_memory_fraction;
+        if fraction != self.configured_fraction {
+            self.limit = (fraction < 1.0).then_some((fraction * self.total as f64) as u64);
+        }
+        self.configured_fraction = fraction;
+    }
+
+    /// The largest number of bytes that may be reserved.
+    pub(super) fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// Sets the limit; returns the previous one.
+    pub(super) fn set_limit(&mut self, limit: Option<u64>) -> Option<u64> {
+        std::mem::replace(&mut self.limit, limit)
+    }
+
+    /// Counts bytes as in flight if they are within the memory of the device and the limit, given what is reserved;
+    /// returns whether they are. A device cannot have more memory than its driver reports, even if the driver would
+    /// return more.
+    pub(super) fn try_reserve(&mut self, bytes: u64, reserved: u64) -> bool {
+        let wanted = reserved.saturating_add(self.in_flight_bytes).saturating_add(bytes);
+        let exists = self.total == 0 || wanted <= self.total;
+        let fits = exists && self.limit.is_none_or(|limit| wanted <= limit);
+        if fits {
+            self.in_flight_bytes += bytes;
+        }
+        fits
+    }
+
+    /// Ends a reservation, because the driver has answered.
+    pub(super) fn end_reservation(&mut self, bytes: u64) {
+        self.in_flight_bytes -= bytes;
+    }
+}

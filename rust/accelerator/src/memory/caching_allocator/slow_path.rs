@@ -1,0 +1,228 @@
+//! What happens when no cached block serves a request.
+
+use std::time::Duration;
+
+use interlock_driver::Address;
+use interlock_driver::OutOfMemory;
+
+use super::expandable::{self, Expansion};
+use super::heap::{Addresses, PlannedMap};
+use super::inner::{Inner, Miss, SegmentPlan, SegmentSource};
+use super::{AllocCtx, AllocatedBlock, CachingAllocator};
+use crate::memory::oom_hooks;
+use crate::memory::trace::ReleaseReason;
+use crate::stream::Stream;
+use crate::{Backoff, PoolId, interrupt, waiting};
+use crate::{Error, Result};
+
+/// A request that no cached block serves.
+pub(super) struct SlowPath<'a> {
+    pub(super) allocator: &'a CachingAllocator,
+    pub(super) ctx: &'a AllocCtx,
+    pub(super) stream: &'a Stream,
+    pub(super) pool: Option<PoolId>,
+}
+
+impl SlowPath<'_> {
+    /// Allocates a block that is not cached. In this order: the callbacks that may free memory run; blocks that were
+    /// unused for long are released, if that is configured; the driver is asked for a segment; everything unused is
+    /// released, and the driver is asked again.
+    ///
+    /// # Errors
+    /// Returns [`Error::OutOfMemory`] if all that is not enough, and every other error of the driver at once.
+    pub(super) fn allocate(&self, miss: Miss) -> Result<AllocatedBlock> {
+        let request = miss.request;
+        let error = match self.try_allocate(miss) {
+            // The request has ended under the lock under which its block was allocated.
+            Ok(Some(block)) => return Ok(block),
+            Ok(None) => self.oom_error(request.requested, request.bytes),
+            Err(error) => error,
+        };
+        self.allocator.update(self.ctx, |inner| inner.end_request(self.ctx, request.pool));
+        Err(error)
+    }
+
+    fn try_allocate(&self, mut miss: Miss) -> Result<Option<AllocatedBlock>> {
+        if oom_hooks::run_free_callbacks(self.stream.device(), miss.request.bytes) {
+            match self.retry(miss, |_| ()) {
+                Ok(block) => return Ok(Some(block)),
+                Err(again) => miss = again,
+            }
+        }
+        if let Some(block) = self.alloc_segment(&miss, true)? {
+            return Ok(Some(block));
+        }
+        if self.ctx.capturing() {
+            return Ok(None);
+        }
+        release_cached_blocks(self.allocator, self.ctx, ReleaseReason::Shortage)?;
+        // Other threads may have freed a block in the meantime.
+        match self.retry(miss, Inner::count_retry) {
+            Ok(block) => Ok(Some(block)),
+            Err(again) => self.alloc_segment(&again, false),
+        }
+    }
+
+    /// Allocates a block that was cached since.
+    fn retry(
+        &self,
+        Miss { request, .. }: Miss,
+        count: impl FnOnce(&mut Inner),
+    ) -> Result<AllocatedBlock, Miss> {
+        self.allocator.update(self.ctx, |inner| {
+            count(inner);
+            inner.process_events(self.ctx);
+            let block = inner.allocate(&request).ok_or_else(|| inner.miss(request))?;
+            inner.end_request(self.ctx, request.pool);
+            Ok(block)
+        })
+    }
+
+    /// Allocates a block of memory that the driver returns now; `None` if it has too little, or may not be asked. Takes
+    /// the lock twice unless there is something to be released first.
+    fn alloc_segment(&self, miss: &Miss, collect: bool) -> Result<Option<AllocatedBlock>> {
+        let request = &miss.request;
+        let mut expansion = match &miss.growth {
+            Some(growth) => Expansion::prepare(self.ctx, request, &growth.policy, growth.can_grow)?,
+            None => None,
+        };
+        let plan = self.plan_segment(miss, &mut expansion, collect);
+        // They were reserved for nothing if another segment grows, or none may.
+        expandable::free_addresses(self.ctx, expansion.and_then(|mut left| left.take_addresses()));
+        let Some(plan) = plan else { return Ok(None) };
+        if plan.throw_on_oom && self.driver_lacks(plan.bytes() as u64) {
+            self.abort_segment(&plan, Inner::count_oom_rejection);
+            return Ok(None);
+        }
+        let address = match plan.is_reserved {
+            true => self.memory_from_driver(&plan.source),
+            false => Ok(None),
+        };
+        match address {
+            Ok(Some(address)) => Ok(Some(self.allocator.update(self.ctx, |inner| {
+                let block = inner.commit_segment(request, &plan, address);
+                inner.end_request(self.ctx, request.pool);
+                block
+            }))),
+            Ok(None) | Err(Error::OutOfMemory(_)) => {
+                self.abort_segment(&plan, |_| ());
+                Ok(None)
+            }
+            Err(other) => {
+                self.abort_segment(&plan, |_| ());
+                Err(other)
+            }
+        }
+    }
+
+    /// Plans memory for a request, after blocks were released that are unused for long if this may `collect` them.
+    fn plan_segment(
+        &self,
+        miss: &Miss,
+        expansion: &mut Option<Expansion>,
+        mut collect: bool,
+    ) -> Option<SegmentPlan> {
+        loop {
+            let (planned, releasable) = self.allocator.with_inner(|inner| {
+                if collect {
+                    inner.garbage_collect(self.ctx);
+                }
+                let releasable = inner.take_releasable(self.ctx);
+                // The quota is free again only once they are released.
+                let is_final = releasable.is_empty() || !collect;
+                (is_final.then(|| inner.plan_segment(&miss.request, expansion.as_mut())), releasable)
+            });
+            self.allocator.release_blocks(self.ctx, releasable);
+            if let Some((plan, addresses)) = planned {
+                expandable::free_addresses(self.ctx, addresses);
+                return plan;
+            }
+            collect = false;
+        }
+    }
+
+    fn abort_segment(&self, plan: &SegmentPlan, count: impl FnOnce(&mut Inner)) {
+        let addresses: Option<Addresses> = self.allocator.update(self.ctx, |inner| {
+            count(inner);
+            inner.abort_segment(plan)
+        });
+        expandable::free_addresses(self.ctx, addresses);
+    }
+
+    /// The address of memory that the driver returns; `None` if it has too little.
+    fn memory_from_driver(&self, source: &SegmentSource) -> Result<Option<Address>> {
+        let map = |map: &PlannedMap| Ok(expandable::map(self.ctx, map)?.then_some(map.address()));
+        match source {
+            SegmentSource::Segment(bytes) => self.ctx.driver().allocate(self.ctx.device(), *bytes).map(Some),
+            SegmentSource::Map(planned) => map(planned),
+        }
+    }
+
+    /// Returns whether the driver reports less free memory than this.
+    fn driver_lacks(&self, bytes: u64) -> bool {
+        self.ctx.driver().memory_info(self.ctx.device()).is_ok_and(|info| info.free < bytes)
+    }
+
+    /// The error of a request that was rounded up to `rounded` bytes.
+    pub(super) fn oom_error(&self, requested: usize, rounded: usize) -> Error {
+        let free = self.ctx.driver().memory_info(self.ctx.device()).ok().map(|info| info.free);
+        let state = self
+            .allocator
+            .with_inner(|inner| inner.note_oom((requested, rounded), self.stream.id(), self.pool, free));
+        let error = OutOfMemory { device: self.stream.device(), requested, cache: Some(state) };
+        Error::OutOfMemory(Box::new(error))
+    }
+}
+
+/// Releases what is unused to the driver, once streams have done what they had queued when it was freed: c10's
+/// `release_cached_blocks`.
+///
+/// # Errors
+/// Returns the error of a device that can't report how far its streams are: if it is lost, that would never be known.
+pub(super) fn release_cached_blocks(
+    allocator: &CachingAllocator,
+    ctx: &AllocCtx,
+    reason: ReleaseReason,
+) -> Result<()> {
+    let freed = allocator.with_inner(|inner| {
+        inner.set_release_reason(Some(reason));
+        inner.count_sync_all_streams();
+        inner.complete_all(ctx);
+        inner.process_events(ctx);
+        inner.last_event_ticket()
+    });
+    let released = wait_while(allocator, ctx, |inner| inner.has_pending_events_until(freed)).and_then(|()| {
+        let released = allocator.with_inner(|inner| {
+            inner.release_unused(ctx);
+            inner.last_release_ticket()
+        });
+        wait_while(allocator, ctx, |inner| inner.has_pending_releases_until(released))
+    });
+    allocator.with_inner(|inner| inner.set_release_reason(None));
+    released
+}
+
+/// Waits, and releases what can be released meanwhile. A function that runs on a stream does not wait: what it would wait
+/// for may be queued behind it.
+fn wait_while(
+    allocator: &CachingAllocator,
+    ctx: &AllocCtx,
+    is_pending: impl Fn(&Inner) -> bool,
+) -> Result<()> {
+    let mut backoff = Backoff::new(Duration::MAX, true);
+    // An earlier error is no reason not to try.
+    let _ = allocator.with_inner(Inner::take_last_error);
+    loop {
+        allocator.update(ctx, |inner| inner.process_events(ctx));
+        let is_over = |inner: &mut Inner| !is_pending(inner) || waiting::is_serving();
+        let over = allocator.with_inner(|inner| match is_over(inner) {
+            true => Ok(true),
+            false => inner.take_last_error().map(|()| false),
+        })?;
+        if over {
+            return Ok(());
+        }
+        interrupt::check()?;
+        backoff.pause();
+    }
+}

@@ -1,0 +1,92 @@
+//! Counters of the memory trackers that are open on a device.
+
+/// What was allocated on a device while a [`MemoryTracker`](crate::memory::MemoryTracker) was open, in
+/// bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrackerStats {
+    /// Bytes that were allocated since it was opened and are still in use.
+    pub current: u64,
+    /// The maximum of [`current`](TrackerStats::current).
+    pub peak: u64,
+    /// All bytes that were allocated since it was opened.
+    pub total: u64,
+    /// The number of allocations.
+    pub allocations: u64,
+}
+
+/// The open trackers of a device.
+#[derive(Debug, Default)]
+pub(super) struct Trackers {
+    open: Vec<Tracker>,
+    opened: u64,
+}
+
+#[derive(Debug)]
+struct Tracker {
+    id: u64,
+    /// The tick of the last allocation before it was opened.
+    opened_tick: u64,
+    stats: TrackerStats,
+}
+
+impl Trackers {
+    /// Opens a tracker after the allocation with this tick; returns the id that it is closed with.
+    pub(super) fn open(&mut self, tick: u64) -> u64 {
+        self.opened += 1;
+        let tracker = Tracker { id: self.opened, opened_tick: tick, stats: TrackerStats::default() };
+        self.open.push(tracker);
+        self.opened
+    }
+
+    /// What an open tracker has counted so far.
+    pub(super) fn stats(&self, id: u64) -> Option<TrackerStats> {
+        self.open.iter().find(|tracker| tracker.id == id).map(|tracker| tracker.stats)
+    }
+
+    /// Closes a tracker; returns what it has counted.
+    pub(super) fn close(&mut self, id: u64) -> Option<TrackerStats> {
+        let place = self.open.iter().position(|tracker| tracker.id == id)?;
+        Some(self.open.remove(place).stats)
+    }
+
+    /// Counts an allocation.
+    #[inline]
+    pub(super) fn on_alloc(&mut self, bytes: u64) {
+        for Tracker { stats, .. } in &mut self.open {
+            stats.current += bytes;
+            stats.peak = stats.peak.max(stats.current);
+            stats.total += bytes;
+            stats.allocations += 1;
+        }
+    }
+
+    /// Counts a free of what was allocated at a tick.
+    #[inline]
+    pub(super) fn on_free(&mut self, allocated_tick: u64, bytes: u64) {
+        for tracker in self.open.iter_mut().filter(|tracker| tracker.opened_tick < allocated_tick) {
+            tracker.stats.current = tracker.stats.current.saturating_sub(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tracker_counts_only_what_was_allocated_while_it_was_open() {
+        let mut trackers = Trackers::default();
+        let outer = trackers.open(0);
+        trackers.on_alloc(10);
+        let inner = trackers.open(1);
+        trackers.on_alloc(5);
+        trackers.on_free(1, 10);
+        trackers.on_free(2, 5);
+        trackers.on_alloc(2);
+        let counted =
+            |current, peak, total, allocations| Some(TrackerStats { current, peak, total, allocations });
+        assert_eq!(trackers.close(inner), counted(2, 5, 7, 2));
+        assert_eq!(trackers.close(outer), counted(2, 15, 17, 3));
+        assert_eq!(trackers.close(outer), None);
+    }
+}

@@ -1,0 +1,246 @@
+//! The active configuration of the process.
+
+use std::fmt;
+use std::sync::Arc;
+
+use interlock_core::base::env;
+use interlock_core::base::fork::rank;
+use interlock_core::base::sync::{Epoch, ForkLock, RelaxedU64};
+
+use super::keys::{AllocatorConfig, Applies, KEYS};
+use super::value::Value;
+use crate::{Error, Result};
+
+/// The active configuration, once it was read.
+static ACTIVE: ForkLock<Option<ActiveConfig>> = ForkLock::new(rank::ALLOCATOR_CONFIG, None);
+
+static EPOCH: Epoch = Epoch::new();
+
+#[derive(Clone)]
+pub(crate) struct ActiveConfig {
+    config: Result<Arc<AllocatorConfig>>,
+    source: Source,
+    /// The environment disables caching, whatever the program sets.
+    is_uncached: bool,
+}
+
+/// The source of a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The defaults.
+    Default,
+    /// This environment variable.
+    Environment(&'static str),
+    /// The program, by [`set_config`].
+    Program,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Source::Default => "default",
+            Source::Environment(variable) => variable,
+            Source::Program => "set by the program",
+        })
+    }
+}
+
+impl ActiveConfig {
+    /// The configuration of the environment: the first variable that is set and not empty.
+    fn from_env(value_of: impl Fn(&str) -> Option<String>) -> Self {
+        let is_uncached = value_of(env::NO_MEMORY_CACHING).is_some();
+        let text_of = |variable| value_of(variable).filter(|text: &String| !text.is_empty());
+        let found = env::ALLOC_CONF.into_iter().find_map(|variable| Some((variable, text_of(variable)?)));
+        let (parsed, source) = match found {
+            Some((variable, text)) => {
+                let parsed = text.parse::<AllocatorConfig>();
+                (parsed.map_err(|error| in_variable(variable, error)), Source::Environment(variable))
+            }
+            None => (Ok(AllocatorConfig::default()), Source::Default),
+        };
+        let config = parsed.map(|config| Arc::new(AllocatorConfig { caching: !is_uncached, ..config }));
+        ActiveConfig { config, source, is_uncached }
+    }
+
+    /// The source of a key's value.
+    fn source_of(&self, key: &str) -> Source {
+        if key == "caching" && self.is_uncached {
+            Source::Environment(env::NO_MEMORY_CACHING)
+        } else {
+            self.source
+        }
+    }
+}
+
+/// The error with the name of the variable in it.
+fn in_variable(variable: &'static str, error: Error) -> Error {
+    match error {
+        Error::Argument { name, given, allowed } => {
+            Error::Argument { name, given: format!("{given} in {variable}"), allowed }
+        }
+        other => other,
+    }
+}
+
+fn active() -> ActiveConfig {
+    if let Some(active) = &*ACTIVE.lock() {
+        return active.clone();
+    }
+    // Read outside the lock; discarded if another thread wins.
+    let read = ActiveConfig::from_env(env::read_lossy);
+    ACTIVE.lock().get_or_insert(read).clone()
+}
+
+/// The active configuration. The environment is read on first use.
+///
+/// # Errors
+/// Returns the error of an invalid environment until the program [sets](set_config) a configuration.
+pub fn config() -> Result<Arc<AllocatorConfig>> {
+    active().config
+}
+
+/// The source of the active configuration.
+pub fn config_source() -> Source {
+    active().source
+}
+
+/// Replaces the active configuration. Only `caching` stays off if the environment disables it.
+///
+/// # Errors
+/// Returns [`Error::Argument`] if a key has a value that it does not accept.
+pub fn set_config(config: AllocatorConfig) -> Result<()> {
+    config.check()?;
+    let is_uncached = active().is_uncached;
+    let config = Arc::new(AllocatorConfig { caching: config.caching && !is_uncached, ..config });
+    let replacement = ActiveConfig { config: Ok(config), source: Source::Program, is_uncached };
+    let replaced = {
+        let mut active = ACTIVE.lock();
+        let replaced = active.replace(replacement);
+        EPOCH.advance();
+        replaced
+    };
+    drop(replaced);
+    Ok(())
+}
+
+/// The number of configurations that were set. Read before the configuration, which is no older then.
+#[inline]
+fn epoch() -> u64 {
+    EPOCH.get()
+}
+
+/// A key as it is reported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfigEntry {
+    /// The key.
+    pub name: &'static str,
+    /// Its value.
+    pub value: Value,
+    /// Whether the value is the default.
+    pub is_default: bool,
+    /// The source of the value.
+    pub source: Source,
+    /// When it applies here.
+    pub applies: Applies,
+}
+
+/// The value of every key, its source, and when it applies in this process. Starts no driver.
+///
+/// # Errors
+/// Returns the error of an invalid environment.
+pub fn config_report() -> Result<Vec<ConfigEntry>> {
+    let active = active();
+    let config = active.config.clone()?;
+    let default = AllocatorConfig::default();
+    let reported = KEYS.iter().map(|key| {
+        let value = key.value(&config);
+        let is_default = value == key.value(&default);
+        let source = if is_default { Source::Default } else { active.source_of(key.name()) };
+        ConfigEntry { name: key.name(), value, is_default, source, applies: config.applies(key) }
+    });
+    Ok(reported.collect())
+}
+
+/// Watches the active configuration for an allocator. While it does not change a check costs two loads.
+#[derive(Debug, Default)]
+pub(crate) struct ConfigWatch(RelaxedU64);
+
+impl ConfigWatch {
+    /// Calls `apply` with the active configuration if it has changed, and with a number that grows with each: if two threads
+    /// call it at once, the greater number is the later configuration.
+    ///
+    /// # Errors
+    /// Returns the errors of [`config`].
+    #[inline]
+    pub(crate) fn refresh(&self, apply: impl FnOnce(u64, &AllocatorConfig)) -> Result<()> {
+        // 0 means that none was applied yet.
+        let number = epoch() + 1;
+        if self.0.get() == number { Ok(()) } else { self.apply(number, apply) }
+    }
+
+    #[cold]
+    fn apply(&self, number: u64, apply: impl FnOnce(u64, &AllocatorConfig)) -> Result<()> {
+        let config = config()?;
+        apply(number, &config);
+        self.0.set(number);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> ActiveConfig {
+        ActiveConfig::from_env(|wanted| {
+            let found = variables.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    fn split_size(variables: &[(&str, &str)]) -> Option<usize> {
+        read(variables).config.unwrap().max_split_size_mb
+    }
+
+    #[test]
+    fn our_own_variable_goes_first_and_pytorchs_old_one_last() {
+        let all = [
+            ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:33"),
+            ("PYTORCH_ALLOC_CONF", "max_split_size_mb:32"),
+            ("INTERLOCK_ALLOC_CONF", "max_split_size_mb:31"),
+        ];
+        assert_eq!([1, 2, 3].map(|count| split_size(&all[..count])), [Some(33), Some(32), Some(31)]);
+        assert_eq!(read(&all).source, Source::Environment("INTERLOCK_ALLOC_CONF"));
+    }
+
+    #[test]
+    fn an_empty_variable_says_nothing_and_the_next_is_asked() {
+        let variables = [("PYTORCH_ALLOC_CONF", ""), ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:33")];
+        assert_eq!(split_size(&variables), Some(33));
+        assert_eq!(read(&[("PYTORCH_ALLOC_CONF", "")]).source, Source::Default);
+    }
+
+    #[test]
+    fn the_first_variable_is_taken_whole_or_is_an_error_that_names_it() {
+        let variables = [
+            ("PYTORCH_ALLOC_CONF", "expandable_segments:True,max_split_size_mb:1"),
+            ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:33"),
+        ];
+        let read = read(&variables);
+        let message = read.config.unwrap_err().to_string();
+        assert!(message.contains("max_split_size_mb takes"), "{message}");
+        assert!(message.ends_with("got 1 in PYTORCH_ALLOC_CONF"), "{message}");
+        assert_eq!(read.source, Source::Environment("PYTORCH_ALLOC_CONF"));
+    }
+
+    #[test]
+    fn caching_is_off_where_its_variable_is_set_to_anything() {
+        for text in ["", "0", "1"] {
+            let read = read(&[(env::NO_MEMORY_CACHING, text)]);
+            assert!(!read.config.as_ref().unwrap().caching);
+            assert_eq!(read.source_of("caching"), Source::Environment(env::NO_MEMORY_CACHING));
+            assert_eq!(read.source_of("backend"), Source::Default);
+        }
+        assert!(read(&[]).config.unwrap().caching);
+    }
+}

@@ -1,0 +1,174 @@
+//! Copies between buffers on devices and memory of this process.
+
+use std::sync::Arc;
+
+use interlock_driver::{Address, Copy, CopyEndpoint, KeepAlive};
+
+use super::{DeviceBuffer, PinnedMemory};
+use crate::EventOptions;
+use crate::event::Event;
+use crate::stream::Stream;
+use crate::{Error, Result};
+
+/// Memory of this process, as an operand of a copy.
+#[derive(Clone)]
+pub struct HostMemory {
+    address: Address,
+    bytes: usize,
+    owner: HostOwner,
+}
+
+#[derive(Clone)]
+enum HostOwner {
+    Kept(Option<KeepAlive>),
+    Pinned(PinnedMemory),
+}
+
+impl HostMemory {
+    /// `bytes` bytes from `pointer` on.
+    ///
+    /// # Safety
+    /// They are valid, and nothing else reads what a copy writes or writes what it reads, until `keep_alive` is dropped, or
+    /// without one until the work that was queued with them has completed.
+    pub unsafe fn new(pointer: *const u8, bytes: usize, keep_alive: Option<KeepAlive>) -> Self {
+        HostMemory { address: Address(pointer as u64), bytes, owner: HostOwner::Kept(keep_alive) }
+    }
+
+    pub(super) fn pinned(memory: &PinnedMemory) -> Self {
+        let (address, bytes) = (Address(memory.pointer().as_ptr() as u64), memory.bytes());
+        HostMemory { address, bytes, owner: HostOwner::Pinned(memory.clone()) }
+    }
+
+    /// The number of bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// The source or the destination of a copy.
+#[derive(Clone)]
+pub enum CopyOperand {
+    /// Memory of a device.
+    Device(DeviceBuffer),
+    /// Memory of this process.
+    Host(HostMemory),
+}
+
+impl CopyOperand {
+    fn bytes(&self) -> usize {
+        match self {
+            CopyOperand::Device(memory) => memory.bytes(),
+            CopyOperand::Host(memory) => memory.bytes,
+        }
+    }
+
+    fn endpoint(&self) -> CopyEndpoint {
+        match self {
+            CopyOperand::Device(memory) => CopyEndpoint::Device(memory.device_index(), memory.address()),
+            CopyOperand::Host(memory) => CopyEndpoint::Host(memory.address),
+        }
+    }
+
+    /// Prepares the operand for a copy on a stream; the copy owns what this returns.
+    fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
+        match self {
+            CopyOperand::Device(memory) => memory.prepare_use(stream),
+            CopyOperand::Host(HostMemory { owner: HostOwner::Kept(keep_alive), .. }) => {
+                Ok(keep_alive.clone())
+            }
+            CopyOperand::Host(HostMemory { owner: HostOwner::Pinned(memory), .. }) => {
+                memory.prepare_use(stream)
+            }
+        }
+    }
+
+    /// Returns whether it is memory of this process that the driver does not know.
+    fn is_pageable(&self) -> bool {
+        matches!(self, CopyOperand::Host(HostMemory { owner: HostOwner::Kept(_), .. }))
+    }
+
+    fn device(&self) -> Option<&DeviceBuffer> {
+        match self {
+            CopyOperand::Device(memory) => Some(memory),
+            CopyOperand::Host(_) => None,
+        }
+    }
+}
+
+/// Copies all bytes of one operand to the other, of which at least one is on a device and which have the same size.
+/// Returns at once, with the stream on which the copy is queued: `stream`, which must be of the device of one operand, or
+/// the current stream of the device.
+///
+/// Between two devices and without a stream it is the current stream of the source's device. It waits for the work that
+/// the current stream of the destination's device has queued, and later work of that one waits for the copy.
+///
+/// `awaited` means that the caller will wait for the copy, which fails while the stream is captured.
+///
+/// # Errors
+/// Returns [`Error::Argument`] for operands that do not fit, [`Error::NoSuchDevice`] for a stream of another device,
+/// [`Error::Graph`] as above, and errors of the driver.
+pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, awaited: bool) -> Result<Stream> {
+    const OPERATION: &str = "accelerator.memory.copy_";
+    let Some(on_device) = from.device().or(to.device()) else {
+        return Err(Error::Argument {
+            name: OPERATION,
+            given: "memory of this program twice".to_owned(),
+            allowed: "a buffer on a device as source, destination or both".to_owned(),
+        });
+    };
+    if to.bytes() != from.bytes() {
+        return Err(Error::Argument {
+            name: OPERATION,
+            given: format!("{} bytes to be copied to {}", from.bytes(), to.bytes()),
+            allowed: "a source and a destination of one size".to_owned(),
+        });
+    }
+    let home = on_device.home();
+    for buffer in [to, from].into_iter().filter_map(CopyOperand::device) {
+        buffer.home().driver_for("a Buffer")?;
+    }
+    let queued_on = on_device.stream_or(stream)?;
+    if !std::ptr::eq(queued_on.home(), home) {
+        return Err(Error::Forked { what: "a Stream" });
+    }
+    let on_either =
+        [to, from].into_iter().filter_map(CopyOperand::device).any(|end| end.device() == queued_on.device());
+    if !on_either {
+        return Err(Error::NoSuchDevice {
+            name: OPERATION.to_owned(),
+            given: format!("a stream of {}", queued_on.device()),
+            allowed: "a stream of the device of a buffer".to_owned(),
+        });
+    }
+    if awaited && queued_on.is_capturing().map_err(|error| error.during(OPERATION))? {
+        let reason = "a copy that is recorded into a graph can't be waited for; make it non_blocking";
+        return Err(Error::Graph { operation: OPERATION, reason: reason.to_owned() });
+    }
+    if to.bytes() == 0 {
+        return Ok(queued_on);
+    }
+    let other = match to.device() {
+        Some(memory) if stream.is_none() && memory.device() != on_device.device() => {
+            Some(memory.stream_or(None)?)
+        }
+        _ => None,
+    };
+    other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
+    if awaited && !home.is_host_accessible() && [to, from].into_iter().any(CopyOperand::is_pageable) {
+        // A driver may wait within its copy function for such memory, and nothing could interrupt that.
+        queued_on.synchronize()?;
+    }
+    let keep_alive: Option<KeepAlive> = match (to.prepare_use(&queued_on)?, from.prepare_use(&queued_on)?) {
+        (Some(to), Some(from)) => Some(Arc::new((to, from))),
+        (to, from) => to.or(from),
+    };
+    let copy = Copy { to: to.endpoint(), from: from.endpoint(), bytes: to.bytes(), keep_alive };
+    // SAFETY: the copy owns both operands, or they are not reused before it has completed.
+    unsafe { queued_on.copy(copy)? };
+    if let Some(other) = other {
+        let done = Event::new(Some(queued_on.device()), EventOptions::default())?;
+        done.record(&queued_on)?;
+        done.hold_back(&other)?;
+    }
+    Ok(queued_on)
+}

@@ -1,0 +1,205 @@
+//! Items waiting for stream events before they are reused or freed.
+//!
+//! Kernels and copies such as `cudaMemcpyAsync` return before they finish, so a block that a stream has used cannot be
+//! reused when it is freed: first an event is recorded on that stream, and the block is reused once the event has
+//! completed. [`EventQueue`] keeps these items in one FIFO per stream. Events of a stream complete in the order in
+//! which they were recorded, so only the oldest event of each stream is queried.
+//!
+//! PyTorch calls this structure `cuda_events` and polls it in `process_events`. The caching allocator and the cache of
+//! pinned memory each own one.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use interlock_driver::{DeviceIndex, EventHandle, EventOptions, StreamHandle};
+
+use super::DynDriver;
+use crate::stream::Stream;
+use crate::{Error, Result};
+
+/// The device and the id of a stream. No other stream has both while items wait for it.
+type StreamKey = (DeviceIndex, i64);
+
+/// Items of type `T`, each waiting for one event for each stream that has used it.
+#[derive(Debug)]
+pub(super) struct EventQueue<T> {
+    /// Ordered by stream, so that a program frees its blocks in the same order in every run.
+    pending: BTreeMap<StreamKey, VecDeque<Pending<T>>>,
+    /// Items whose event could not be recorded yet: their stream is captured, or its device is lost.
+    deferred: Vec<(Stream, T)>,
+    /// Completed events, recycled because creating one takes a driver call.
+    free_events: Vec<EventHandle>,
+    last_ticket: u64,
+    last_error: Option<Error>,
+}
+
+#[derive(Debug)]
+struct Pending<T> {
+    /// Tells items that were queued before some moment from later ones.
+    ticket: u64,
+    event: EventHandle,
+    item: T,
+}
+
+impl<T> Default for EventQueue<T> {
+    fn default() -> Self {
+        EventQueue {
+            pending: BTreeMap::new(),
+            deferred: Vec::new(),
+            free_events: Vec::new(),
+            last_ticket: 0,
+            last_error: None,
+        }
+    }
+}
+
+impl<T> EventQueue<T> {
+    /// Records an event on `stream` and queues `item` behind it. If no event can be recorded, `item` is
+    /// [deferred](EventQueue::defer).
+    pub(super) fn push(&mut self, driver: &DynDriver, stream: &Stream, item: T) {
+        match stream.handle().and_then(|handle| self.record_event(driver, handle)) {
+            Ok(event) => self.push_recorded(stream, event, item),
+            Err(_) => self.defer(stream, item),
+        }
+    }
+
+    /// Queues `item` without an event, which is recorded by [`retry_deferred`](EventQueue::retry_deferred).
+    pub(super) fn defer(&mut self, stream: &Stream, item: T) {
+        self.deferred.push((stream.clone(), item));
+    }
+
+    /// Records the events of deferred items. Returns the streams that no item needs any more; the caller drops them
+    /// without holding a lock, because the last handle of a stream calls the allocator and the driver.
+    pub(super) fn retry_deferred(&mut self, driver: &DynDriver) -> Vec<Stream> {
+        let mut unneeded = Vec::new();
+        for (stream, item) in std::mem::take(&mut self.deferred) {
+            match stream.handle().and_then(|handle| self.record_event(driver, handle)) {
+                Ok(event) => {
+                    self.push_recorded(&stream, event, item);
+                    unneeded.push(stream);
+                }
+                Err(_) => self.deferred.push((stream, item)),
+            }
+        }
+        unneeded
+    }
+
+    fn push_recorded(&mut self, stream: &Stream, event: EventHandle, item: T) {
+        self.last_ticket += 1;
+        let pending = Pending { ticket: self.last_ticket, event, item };
+        self.pending.entry((stream.device_index(), stream.id())).or_default().push_back(pending);
+    }
+
+    /// Removes and returns the items whose events have completed, in the order of streams and then of events. Never
+    /// blocks.
+    ///
+    /// An event of a lost device never completes. Its items are dropped from the queue and so are never reused, which
+    /// is an error only for `device`, the device that owns the items.
+    pub(super) fn drain_completed(&mut self, driver: &DynDriver, device: Option<DeviceIndex>) -> Vec<T> {
+        let mut completed = Vec::new();
+        for ((stream_device, _), queue) in &mut self.pending {
+            while let Some(oldest) = queue.front() {
+                match driver.has_completed(oldest.event) {
+                    Ok(true) => {
+                        self.free_events.push(oldest.event);
+                        completed.extend(queue.pop_front().map(|oldest| oldest.item));
+                    }
+                    Ok(false) => break,
+                    Err(Error::DeviceLost { .. }) if Some(*stream_device) != device => queue.clear(),
+                    Err(error) => {
+                        self.last_error = Some(error);
+                        break;
+                    }
+                }
+            }
+        }
+        self.pending.retain(|_, queue| !queue.is_empty());
+        completed
+    }
+
+    /// Returns whether no item is waiting.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending.is_empty() && self.deferred.is_empty()
+    }
+
+    /// The ticket of the item that was queued last.
+    pub(super) fn last_ticket(&self) -> u64 {
+        self.last_ticket
+    }
+
+    /// Returns whether an item is waiting for an event that was recorded up to this ticket.
+    pub(super) fn is_pending_until(&self, ticket: u64) -> bool {
+        self.pending.values().filter_map(VecDeque::front).any(|oldest| oldest.ticket <= ticket)
+    }
+
+    /// Records an event behind the work that is queued on a stream.
+    ///
+    /// # Errors
+    /// Returns the driver's error, and [`Error::Graph`] if the stream is being captured: such an event is a part of the
+    /// graph and completes at no time that matters here.
+    pub(super) fn record_event(&mut self, driver: &DynDriver, stream: StreamHandle) -> Result<EventHandle> {
+        check_not_capturing(driver, stream)?;
+        let device = stream.device;
+        let event = match self.free_events.iter().rposition(|event| event.device == device) {
+            Some(place) => self.free_events.swap_remove(place),
+            None => driver.create_event(device, EventOptions::default())?,
+        };
+        // A capture that began in the meantime may have got the event.
+        let recorded = driver.record_event(event, stream).and_then(|()| check_not_capturing(driver, stream));
+        if recorded.is_err() {
+            self.free_events.push(event);
+        }
+        recorded.map(|()| event)
+    }
+
+    /// Records an event on every stream, or on none if one of them fails.
+    ///
+    /// # Errors
+    /// As [`record_event`](EventQueue::record_event).
+    pub(super) fn record_events(
+        &mut self,
+        driver: &DynDriver,
+        streams: &[Stream],
+    ) -> Result<Vec<EventHandle>> {
+        let mut events = Vec::with_capacity(streams.len());
+        for stream in streams {
+            match stream.handle().and_then(|handle| self.record_event(driver, handle)) {
+                Ok(event) => events.push(event),
+                Err(error) => {
+                    self.recycle_events(events);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(events)
+    }
+
+    /// Makes events available for later records.
+    pub(super) fn recycle_events(&mut self, events: Vec<EventHandle>) {
+        self.free_events.extend(events);
+    }
+
+    /// Returns whether an event has completed. If the driver cannot tell, it has not, because a lost device may still
+    /// write; the error is returned by [`take_last_error`](EventQueue::take_last_error).
+    pub(super) fn has_completed(&mut self, driver: &DynDriver, event: EventHandle) -> bool {
+        driver.has_completed(event).unwrap_or_else(|error| {
+            self.last_error = Some(error);
+            false
+        })
+    }
+
+    /// Returns the last error of a query since this was last called.
+    ///
+    /// # Errors
+    /// That error.
+    pub(super) fn take_last_error(&mut self) -> Result<()> {
+        self.last_error.take().map_or(Ok(()), Err)
+    }
+}
+
+fn check_not_capturing(driver: &DynDriver, stream: StreamHandle) -> Result<()> {
+    match driver.capture_id(stream)? {
+        None => Ok(()),
+        Some(_) => Err(Error::Graph { operation: "an allocation", reason: "the stream captures".to_owned() }),
+    }
+}

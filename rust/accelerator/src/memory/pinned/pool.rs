@@ -1,0 +1,265 @@
+//! Blocks of pinned memory.
+
+use std::collections::BTreeMap;
+
+use interlock_driver::Address;
+
+use super::stats::PinnedStats;
+use crate::memory::AllocatorState;
+use crate::memory::config::AllocatorConfig;
+
+/// How sizes of pinned memory are rounded and which blocks are cached, in bytes. By default every size is rounded and every
+/// block is cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PinnedOptions {
+    /// The largest size that is rounded up to a power of two.
+    pub max_round_threshold: usize,
+    /// The largest block that is cached. Larger sizes are not rounded.
+    pub max_cached_size: usize,
+    /// The size of a segment that is allocated with the first block. Later blocks come from it while it has room, and it is
+    /// never released. 0 allocates each block by itself.
+    pub reserve_segment_size: usize,
+}
+
+impl PinnedOptions {
+    /// The options of a configuration.
+    pub(super) fn of(config: &AllocatorConfig) -> Self {
+        let in_bytes = |megabytes: usize| megabytes.saturating_mul(1 << 20);
+        PinnedOptions {
+            max_round_threshold: config.pinned_max_round_threshold_mb.map_or(usize::MAX, in_bytes),
+            max_cached_size: config.pinned_max_cached_size_mb.map_or(usize::MAX, in_bytes),
+            reserve_segment_size: in_bytes(config.pinned_reserve_segment_size_mb),
+        }
+    }
+
+    /// The size of a block for a request.
+    pub(super) fn round(&self, bytes: usize) -> usize {
+        let rounds = bytes <= self.max_round_threshold && bytes <= self.max_cached_size;
+        // Without a larger power of two it is more than any device has.
+        if rounds { bytes.checked_next_power_of_two().unwrap_or(bytes) } else { bytes }
+    }
+}
+
+impl Default for PinnedOptions {
+    fn default() -> Self {
+        PinnedOptions {
+            max_round_threshold: usize::MAX,
+            max_cached_size: usize::MAX,
+            reserve_segment_size: 0,
+        }
+    }
+}
+
+/// A block that the caller releases to the driver.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ToFree {
+    pub(super) address: Address,
+    pub(super) bytes: usize,
+}
+
+#[derive(Debug)]
+struct Block {
+    bytes: usize,
+    state: BlockState,
+    /// It is a part of the segment and is never released.
+    in_segment: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum BlockState {
+    /// The program uses it.
+    Allocated,
+    /// The program has freed it; this number of events has to complete before it is reused.
+    PendingEvents(usize),
+    Free,
+}
+
+/// The memory that was allocated at once for many blocks.
+#[derive(Debug, Default)]
+pub(super) struct Segment {
+    address: u64,
+    bytes: usize,
+    used: usize,
+}
+
+/// All blocks of pinned memory, and what is counted of them.
+#[derive(Debug, Default)]
+pub(super) struct BlockPool {
+    options: PinnedOptions,
+    stats: PinnedStats,
+    blocks: BTreeMap<u64, Block>,
+    /// Free blocks by their size. The one that was freed last is reused first.
+    free: BTreeMap<usize, Vec<Address>>,
+    /// Without bytes if the driver had too little memory for it.
+    segment: Option<Segment>,
+}
+
+impl Segment {
+    const ALIGNMENT: usize = 4096;
+
+    pub(super) fn new(address: Address, bytes: usize) -> Self {
+        Segment { address: address.0, bytes, used: 0 }
+    }
+}
+
+impl BlockPool {
+    pub(super) fn options(&self) -> &PinnedOptions {
+        &self.options
+    }
+
+    pub(super) fn set_options(&mut self, options: PinnedOptions) {
+        self.options = options;
+    }
+
+    pub(super) fn stats(&self) -> &PinnedStats {
+        &self.stats
+    }
+
+    pub(super) fn stats_mut(&mut self) -> &mut PinnedStats {
+        &mut self.stats
+    }
+
+    /// Allocates a free block for a request of this rounded size. One of up to the next power of two serves a request
+    /// that is not rounded.
+    pub(super) fn allocate(&mut self, rounded: usize) -> Option<Address> {
+        let largest = rounded.checked_next_power_of_two().unwrap_or(rounded);
+        let (bytes, free) = self.free.range_mut(rounded..=largest).next()?;
+        let (bytes, address) = (*bytes, free.pop()?);
+        if free.is_empty() {
+            self.free.remove(&bytes);
+        }
+        self.blocks.get_mut(&address.0)?.state = BlockState::Allocated;
+        self.stats.on_alloc(bytes);
+        Some(address)
+    }
+
+    /// The size of the segment, if it is still to be allocated.
+    pub(super) fn missing_segment(&self) -> Option<usize> {
+        let bytes = self.options.reserve_segment_size;
+        (bytes > 0 && self.segment.is_none()).then_some(bytes)
+    }
+
+    /// Sets the segment that blocks come from. Returns it to be released if there is one already.
+    pub(super) fn set_segment(&mut self, segment: Segment) -> Option<ToFree> {
+        if self.segment.is_some() {
+            let to_free = ToFree { address: Address(segment.address), bytes: segment.bytes };
+            return Some(to_free).filter(|to_free| to_free.bytes > 0);
+        }
+        self.segment = Some(segment);
+        None
+    }
+
+    /// Allocates a new block of the segment; `None` if it has too little room.
+    pub(super) fn allocate_in_segment(&mut self, bytes: usize) -> Option<Address> {
+        let segment = self.segment.as_mut()?;
+        let used = bytes.checked_next_multiple_of(Segment::ALIGNMENT)?.checked_add(segment.used)?;
+        if used > segment.bytes {
+            return None;
+        }
+        let address = Address(segment.address + segment.used as u64);
+        segment.used = used;
+        self.insert(address, bytes, true);
+        Some(address)
+    }
+
+    /// Adds a block that the driver has returned, as allocated.
+    pub(super) fn add_block(&mut self, address: Address, bytes: usize) {
+        self.insert(address, bytes, false);
+    }
+
+    fn insert(&mut self, address: Address, bytes: usize, in_segment: bool) {
+        self.blocks.insert(address.0, Block { bytes, state: BlockState::Allocated, in_segment });
+        self.stats.on_segment_alloc(bytes);
+        self.stats.on_alloc(bytes);
+    }
+
+    /// Frees a block once this number of events has completed.
+    pub(super) fn free(&mut self, address: Address, events: usize) -> Option<ToFree> {
+        self.blocks.get_mut(&address.0)?.state = BlockState::PendingEvents(events);
+        if events == 0 { self.make_free(address) } else { None }
+    }
+
+    /// Counts a completed event of a block, which is free after the last one.
+    pub(super) fn complete_event(&mut self, address: Address) -> Option<ToFree> {
+        let block = self.blocks.get_mut(&address.0)?;
+        let BlockState::PendingEvents(events) = &mut block.state else { return None };
+        *events = events.saturating_sub(1);
+        if *events == 0 { self.make_free(address) } else { None }
+    }
+
+    /// Caches a block that nothing uses, unless it is too large.
+    fn make_free(&mut self, address: Address) -> Option<ToFree> {
+        let block = self.blocks.get_mut(&address.0)?;
+        block.state = BlockState::Free;
+        let bytes = block.bytes;
+        self.stats.on_free(bytes);
+        if bytes > self.options.max_cached_size && !block.in_segment {
+            return Some(self.remove(address, bytes));
+        }
+        self.free.entry(bytes).or_default().push(address);
+        None
+    }
+
+    fn remove(&mut self, address: Address, bytes: usize) -> ToFree {
+        self.blocks.remove(&address.0);
+        self.stats.on_segment_free(bytes);
+        ToFree { address, bytes }
+    }
+
+    /// Removes all free blocks that can be released.
+    pub(super) fn release_cached_blocks(&mut self) -> Vec<ToFree> {
+        let mut to_free = Vec::new();
+        for (bytes, addresses) in std::mem::take(&mut self.free) {
+            for address in addresses {
+                if self.blocks.get(&address.0).is_some_and(|block| block.in_segment) {
+                    self.free.entry(bytes).or_default().push(address);
+                } else {
+                    to_free.push(self.remove(address, bytes));
+                }
+            }
+        }
+        to_free
+    }
+
+    /// The state of the cache, for a request of this rounded size that failed.
+    pub(super) fn oom_state(&self, rounded: usize) -> AllocatorState {
+        AllocatorState {
+            rounded,
+            segment: rounded,
+            allocated: self.stats.active_bytes.current,
+            reserved: self.stats.allocated_bytes.current,
+            largest_free: self.free.keys().next_back().map_or(0, |bytes| *bytes as u64),
+            limit: None,
+            free: None,
+            stream: 0,
+            pool: None,
+        }
+    }
+
+    /// Returns whether an address is in an allocated block.
+    pub(super) fn is_allocated(&self, address: u64) -> bool {
+        let below = self.blocks.range(..=address).next_back();
+        below.is_some_and(|(start, block)| {
+            block.state == BlockState::Allocated && address - start < block.bytes as u64
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_rounded_to_powers_of_two_up_to_the_thresholds() {
+        let all = PinnedOptions::default();
+        assert_eq!(
+            [1, 2, 3, 512, 513, usize::MAX].map(|bytes| all.round(bytes)),
+            [1, 2, 4, 512, 1024, usize::MAX]
+        );
+        let few = PinnedOptions { max_round_threshold: 1000, ..all };
+        assert_eq!([999, 1000, 1001].map(|bytes| few.round(bytes)), [1024, 1024, 1001]);
+        let few = PinnedOptions { max_cached_size: 1000, ..all };
+        assert_eq!([1000, 1001].map(|bytes| few.round(bytes)), [1024, 1001]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Functions that report how much of a device's memory is used and cached.
+
+use interlock_driver::DeviceIndex;
+
+use super::stats::Statistics;
+use crate::in_use::Accelerator;
+use crate::{Device, current, current_accelerator, device_count, registry};
+use crate::{Error, Result};
+
+const NAMESPACE: &str = "accelerator.memory";
+
+/// The accelerator and the index of a device, or `None` if no driver is started and so nothing is allocated. Starts no
+/// driver; without a device it is the current one.
+///
+/// # Errors
+/// Returns [`Error::NoSuchDevice`] for a device that the accelerator does not have. Without an accelerator, device 0
+/// counts as a device without memory.
+pub(super) fn resolve_if_initialized(
+    device: Option<Device>,
+) -> Result<Option<(&'static Accelerator, DeviceIndex)>> {
+    if registry::used_already().is_some() {
+        return current::resolve(device, NAMESPACE).map(Some);
+    }
+    let Some(device) = device else { return Ok(None) };
+    let kind = current_accelerator().map(|device| device.kind());
+    let count = device_count().max(1);
+    let fits = kind.map_or(device.kind() != Device::CPU.kind(), |kind| kind == device.kind());
+    if fits && device.index().is_none_or(|index| u32::from(index) < count) {
+        return Ok(None);
+    }
+    let kind = kind.map_or("the accelerator, of which there is none".to_owned(), |kind| kind.to_string());
+    Err(Error::NoSuchDevice {
+        name: NAMESPACE.to_owned(),
+        given: device.to_string(),
+        allowed: format!("a device of {kind} with an index below {count}"),
+    })
+}
+
+/// The memory statistics of a device, all zero before its first use. `None` is the current device.
+pub fn statistics(device: Option<Device>) -> Result<Statistics> {
+    match resolve_if_initialized(device)? {
+        Some((accelerator, index)) => Ok(accelerator.allocator(index, NAMESPACE)?.stats()),
+        None => Ok(Statistics::new()),
+    }
+}
+
+/// Sets the peaks of a device's statistics to what there is now.
+pub fn reset_peak_statistics(device: Option<Device>) -> Result<()> {
+    if let Some((accelerator, index)) = resolve_if_initialized(device)? {
+        accelerator.allocator(index, NAMESPACE)?.reset_peak_stats();
+    }
+    Ok(())
+}
+
+/// Sets the sums and counts of a device's statistics to 0.
+pub fn reset_accumulated_statistics(device: Option<Device>) -> Result<()> {
+    if let Some((accelerator, index)) = resolve_if_initialized(device)? {
+        accelerator.allocator(index, NAMESPACE)?.reset_accumulated_stats();
+    }
+    Ok(())
+}
+
+/// The size of the largest free block of a device, in bytes.
+pub fn largest_free_block(device: Option<Device>) -> Result<u64> {
+    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(0) };
+    Ok(accelerator.allocator(index, NAMESPACE)?.free_bytes().0)
+}
+
+/// The fragmentation of a device's cached memory: 0 for one free block or none, and close to 1 if the largest free block is
+/// a small part of all free memory.
+pub fn fragmentation(device: Option<Device>) -> Result<f64> {
+    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(0.0) };
+    let (largest, all) = accelerator.allocator(index, NAMESPACE)?.free_bytes();
+    Ok(if all == 0 { 0.0 } else { 1.0 - largest as f64 / all as f64 })
+}
+
+/// Releases the cached memory of all devices to the driver, once the work that is queued now is done; a function that runs
+/// on a stream does not wait for that. Does nothing while a graph is captured.
+///
+/// # Errors
+/// Returns the error of a device that can't report how far its streams are; the others are emptied all the same.
+pub fn empty_cache() -> Result<()> {
+    let Some((accelerator, _)) = resolve_if_initialized(None)? else { return Ok(()) };
+    // A lost device does not keep the others from being emptied.
+    let allocators = accelerator.allocators(NAMESPACE)?.iter();
+    let emptied: Vec<_> = allocators.map(|allocator| allocator.release_cached_blocks(accelerator)).collect();
+    emptied.into_iter().collect()
+}

@@ -1,0 +1,271 @@
+//! What happened to the memory of devices: recorded for the whole process, read in snapshots.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use interlock_core::base::fork::rank;
+use interlock_core::base::sync::{ForkLock, RelaxedBool};
+use interlock_driver::DeviceIndex;
+
+use super::stats_api::resolve_if_initialized;
+use crate::Result;
+use crate::in_use::Accelerator;
+use crate::{Device, PoolId};
+
+/// A line of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The file.
+    pub file: Arc<str>,
+    /// The number of the line, from 1.
+    pub line: u32,
+    /// The function.
+    pub name: Arc<str>,
+}
+
+/// The lines of a program that called each other, the innermost first.
+pub type Stack = Arc<[Frame]>;
+
+/// What happened, by PyTorch's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceAction {
+    /// A piece was handed out.
+    Alloc,
+    /// Nobody uses a piece any more, apart from work that is queued.
+    FreeRequested,
+    /// That work has been done too, and the piece can be handed out again.
+    FreeCompleted,
+    /// The driver gave a segment.
+    SegmentAlloc,
+    /// The driver got a segment back.
+    SegmentFree,
+    /// An expandable segment grew.
+    SegmentMap,
+    /// An expandable segment shrank.
+    SegmentUnmap,
+    /// A snapshot was taken.
+    Snapshot,
+    /// A request could not be served.
+    OutOfMemory,
+}
+
+impl TraceAction {
+    /// Every action with PyTorch's name for it.
+    const NAMES: [(TraceAction, &str); 9] = [
+        (TraceAction::Alloc, "alloc"),
+        (TraceAction::FreeRequested, "free_requested"),
+        (TraceAction::FreeCompleted, "free_completed"),
+        (TraceAction::SegmentAlloc, "segment_alloc"),
+        (TraceAction::SegmentFree, "segment_free"),
+        (TraceAction::SegmentMap, "segment_map"),
+        (TraceAction::SegmentUnmap, "segment_unmap"),
+        (TraceAction::Snapshot, "snapshot"),
+        (TraceAction::OutOfMemory, "oom"),
+    ];
+
+    /// What PyTorch calls it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(action, _)| *action == self).map_or("", |(_, name)| name)
+    }
+
+    /// What PyTorch calls so.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(_, known)| *known == name).map(|(action, _)| action)
+    }
+}
+
+/// Why memory went back to the driver, or became free just then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReleaseReason {
+    /// A request could not be served otherwise.
+    Shortage,
+    /// More was kept than may be.
+    Limit,
+    /// The program asked for it.
+    EmptyCache,
+    /// Its stream has gone.
+    Stream,
+    /// Its pool has gone.
+    Pool,
+}
+
+impl ReleaseReason {
+    const NAMES: [(ReleaseReason, &str); 5] = [
+        (ReleaseReason::Shortage, "shortage"),
+        (ReleaseReason::Limit, "limit"),
+        (ReleaseReason::EmptyCache, "empty_cache"),
+        (ReleaseReason::Stream, "stream"),
+        (ReleaseReason::Pool, "pool"),
+    ];
+
+    /// Its name in a snapshot.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(cause, _)| *cause == self).map_or("", |(_, name)| name)
+    }
+
+    /// The cause with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(_, known)| *known == name).map(|(cause, _)| cause)
+    }
+}
+
+/// Something that happened to memory of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceEntry {
+    /// What.
+    pub action: TraceAction,
+    /// Where. Of a request that could not be served: the bytes that the driver had left.
+    pub address: u64,
+    /// How many bytes: of a piece those that were asked for, of a snapshot those that were in use.
+    pub size: u64,
+    /// The id of the stream.
+    pub stream: i64,
+    /// When, in microseconds since 1970.
+    pub time: u64,
+    /// The pool of graphs that it belongs to.
+    pub pool: Option<PoolId>,
+    /// Why, of memory that went back to the driver.
+    pub cause: Option<ReleaseReason>,
+    /// The lines of the program that asked for the memory, if they are known.
+    pub stack: Option<Stack>,
+}
+
+/// Microseconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// How a history is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryConfig {
+    /// How many entries there are at most for each device: the last ones stay. `None` for any number.
+    pub max_entries: Option<usize>,
+    /// Whether the host is to tell the lines of the program, with [`with_stack`].
+    pub stacks: bool,
+}
+
+/// A history that is recorded until it is stopped, or another begins. One for the process.
+#[derive(Debug)]
+pub struct HistoryRecorder(u64);
+
+/// What is recorded now.
+static RECORDED: ForkLock<Recorded> =
+    ForkLock::new(rank::MEMORY_HISTORY, Recorded { changes: 0, what: None });
+
+static STACKS: RelaxedBool = RelaxedBool::new(false);
+
+#[derive(Clone, Copy)]
+pub(crate) struct Recorded {
+    /// How often that has changed.
+    changes: u64,
+    /// How, and of which device if not of all.
+    what: Option<(HistoryConfig, Option<DeviceIndex>)>,
+}
+
+impl Recorded {
+    fn change(&mut self, what: Option<(HistoryConfig, Option<DeviceIndex>)>) -> u64 {
+        self.changes += 1;
+        self.what = what;
+        STACKS.set(what.is_some_and(|(options, _)| options.stacks));
+        self.changes
+    }
+}
+
+impl HistoryRecorder {
+    /// Begins to record what happens to the memory of a device, or of all. What was recorded before is forgotten.
+    /// Starts no driver: it records once there is one.
+    pub fn record(options: HistoryConfig, device: Option<Device>) -> Result<Self> {
+        let found = resolve_if_initialized(device)?;
+        let index = device.map(|device| found.map_or(device.index().unwrap_or(0), |(_, index)| index));
+        let number = RECORDED.lock().change(Some((options, index)));
+        apply_where_in_use()?;
+        Ok(HistoryRecorder(number))
+    }
+
+    /// Records no more, unless another history has begun already. What is recorded stays for snapshots.
+    pub fn stop(&self) -> Result<()> {
+        let mut recorded = RECORDED.lock();
+        if recorded.changes != self.0 {
+            return Ok(());
+        }
+        recorded.change(None);
+        drop(recorded);
+        apply_where_in_use()
+    }
+}
+
+fn apply_where_in_use() -> Result<()> {
+    resolve_if_initialized(None)?.map_or(Ok(()), |(accelerator, _)| apply(accelerator))
+}
+
+/// Has the devices of an accelerator record what is to be recorded now.
+pub(crate) fn apply(accelerator: &'static Accelerator) -> Result<()> {
+    let Recorded { changes, what } = *RECORDED.lock();
+    for allocator in accelerator.allocators("accelerator.memory.history")? {
+        let meant = what.filter(|(_, device)| device.is_none_or(|device| device == allocator.device()));
+        allocator.set_history(changes, what.is_some(), meant.map(|(options, _)| options));
+    }
+    Ok(())
+}
+
+/// Whether a history is recorded that wants to know the lines of the program.
+#[inline]
+pub fn stacks_are_recorded() -> bool {
+    STACKS.get()
+}
+
+thread_local! {
+    static STACK: Cell<Option<Stack>> = const { Cell::new(None) };
+}
+
+/// Calls a function; what it allocates on this thread was asked for by these lines of the program.
+pub fn with_stack<T>(stack: Option<Stack>, act: impl FnOnce() -> T) -> T {
+    struct Before(Option<Stack>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            STACK.set(self.0.take());
+        }
+    }
+    let Some(stack) = stack else { return act() };
+    let _before = Before(STACK.replace(Some(stack)));
+    act()
+}
+
+/// The lines of the program that allocates on this thread, if they were told.
+pub(super) fn current_stack() -> Option<Stack> {
+    // A thread that ends has none any more.
+    let taken = STACK.try_with(|stack| {
+        let taken = stack.take();
+        stack.set(taken.clone());
+        taken
+    });
+    taken.ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_what_they_name_are_one_to_one() {
+        for (action, name) in TraceAction::NAMES {
+            assert_eq!((action.name(), TraceAction::named(name)), (name, Some(action)));
+        }
+        for (cause, name) in ReleaseReason::NAMES {
+            assert_eq!((cause.name(), ReleaseReason::named(name)), (name, Some(cause)));
+        }
+        assert_eq!((TraceAction::named("nap"), ReleaseReason::named("")), (None, None));
+    }
+
+    #[test]
+    fn a_stack_is_that_of_the_innermost_call() {
+        let stack = |line| Stack::from([Frame { file: "a.py".into(), line, name: "f".into() }]);
+        with_stack(Some(stack(1)), || {
+            with_stack(Some(stack(2)), || assert_eq!(current_stack(), Some(stack(2))));
+            with_stack(None, || assert_eq!(current_stack(), Some(stack(1))));
+        });
+        assert_eq!(current_stack(), None);
+    }
+}

@@ -1,0 +1,63 @@
+//! Memory trackers: what is allocated on a device while a part of a program runs.
+
+use interlock_driver::DeviceIndex;
+
+use super::TrackerStats;
+use super::stats_api::resolve_if_initialized;
+use crate::in_use::Accelerator;
+use crate::{Device, current};
+use crate::{Error, Result};
+
+const WHAT: &str = "accelerator.memory.scope";
+
+/// Counts what all threads allocate on a device until it is closed or dropped, as RMM's `statistics_resource_adaptor`.
+#[derive(Debug)]
+pub struct MemoryTracker {
+    /// The device and the id of the tracker there; `None` without an accelerator, when nothing is allocated.
+    counting: Option<(&'static Accelerator, DeviceIndex, u64)>,
+}
+
+impl MemoryTracker {
+    /// Begins to count; `None` is the current device.
+    ///
+    /// # Errors
+    /// Returns [`Error::NoSuchDevice`].
+    pub fn open(device: Option<Device>) -> Result<Self> {
+        let (accelerator, index) = match current::resolve(device, WHAT) {
+            Err(Error::NoAccelerator { .. }) => {
+                return resolve_if_initialized(device).map(|_| MemoryTracker { counting: None });
+            }
+            resolved => resolved?,
+        };
+        let id = accelerator.allocator(index, WHAT)?.open_tracker();
+        Ok(MemoryTracker { counting: Some((accelerator, index, id)) })
+    }
+
+    /// What was counted so far.
+    ///
+    /// # Errors
+    /// Returns [`Error::Forked`] in a forked child.
+    pub fn statistics(&self) -> Result<TrackerStats> {
+        let Some((accelerator, index, id)) = self.counting else { return Ok(TrackerStats::default()) };
+        Ok(accelerator.allocator(index, WHAT)?.tracker_stats(id).unwrap_or_default())
+    }
+
+    /// Stops counting; returns what was counted.
+    ///
+    /// # Errors
+    /// Returns [`Error::Forked`] in a forked child.
+    pub fn close(mut self) -> Result<TrackerStats> {
+        let Some((accelerator, index, id)) = self.counting.take() else { return Ok(TrackerStats::default()) };
+        Ok(accelerator.allocator(index, WHAT)?.close_tracker(id).unwrap_or_default())
+    }
+}
+
+impl Drop for MemoryTracker {
+    fn drop(&mut self) {
+        if let Some((accelerator, index, id)) = self.counting
+            && let Ok(allocator) = accelerator.allocator(index, WHAT)
+        {
+            allocator.close_tracker(id);
+        }
+    }
+}

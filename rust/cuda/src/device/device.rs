@@ -1,0 +1,189 @@
+//! One device: its context, and the error that poisoned it.
+
+use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUresult};
+use once_cell::race::OnceBox;
+
+use interlock_core::device::Device;
+use interlock_driver::DeviceIndex;
+use interlock_driver::OutOfMemory;
+use interlock_driver::{Error, Result};
+
+use crate::sys::api;
+use crate::sys::context_guard::{Context, ContextGuard, RelaxedCapture};
+use crate::sys::error::{Code, check};
+
+/// A device of the driver, from its start on.
+pub(crate) struct CudaDevice {
+    index: DeviceIndex,
+    ordinal: CUdevice,
+    /// Retained on first use, so that a device which is not used has none.
+    context: OnceBox<Context>,
+    /// The error after which the context can't be used.
+    sticky_error: OnceBox<StickyError>,
+}
+
+struct StickyError {
+    operation: &'static str,
+    code: Code,
+}
+
+impl CudaDevice {
+    /// Returns the device of an index below their count. Uses no context.
+    pub(crate) fn new(index: DeviceIndex) -> Result<Self> {
+        let mut ordinal = 0;
+        // SAFETY: the pointer is valid.
+        let found = check(unsafe { api::cuDeviceGet(&raw mut ordinal, i32::from(index)) });
+        let device = CudaDevice { index, ordinal, context: OnceBox::new(), sticky_error: OnceBox::new() };
+        found.map_err(|code| device.error("accelerator.use", code))?;
+        Ok(device)
+    }
+
+    pub(crate) fn index(&self) -> DeviceIndex {
+        self.index
+    }
+
+    /// Returns the driver's number of the device.
+    pub(crate) fn ordinal(&self) -> CUdevice {
+        self.ordinal
+    }
+
+    /// Returns the device as messages name it.
+    pub(crate) fn device_id(&self) -> Device {
+        Device::with_index(Device::CUDA.kind(), self.index)
+    }
+
+    /// Returns the primary context, which is created if it does not exist.
+    pub(crate) fn context(&self, operation: &'static str) -> Result<Context> {
+        let retain = || {
+            let mut context = std::ptr::null_mut();
+            // Two threads may both retain it, which the driver counts.
+            // SAFETY: the pointer is valid, and the device is one of the driver's.
+            let retained = unsafe { api::cuDevicePrimaryCtxRetain(&raw mut context, self.ordinal) };
+            self.check(operation, retained).map(|()| Box::new(Context::of(context)))
+        };
+        self.context.get_or_try_init(retain).copied()
+    }
+
+    /// Returns whether this driver has used the device.
+    pub(crate) fn has_context(&self) -> bool {
+        self.context.get().is_some()
+    }
+
+    /// Returns whether an error is known after which the context can't be used.
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.sticky_error.get().is_some()
+    }
+
+    /// Returns whether any library has used the device in this process.
+    pub(crate) fn is_used(&self) -> bool {
+        if self.has_context() {
+            return true;
+        }
+        let (mut flags, mut active) = (0, 0);
+        // SAFETY: the pointers are valid, and the device is one of the driver's.
+        let queried =
+            unsafe { api::cuDevicePrimaryCtxGetState(self.ordinal, &raw mut flags, &raw mut active) };
+        check(queried).is_ok() && active != 0
+    }
+
+    /// Begins an operation, which may call every function.
+    pub(crate) fn begin(&self, operation: &'static str) -> Result<DeviceOp<'_>> {
+        let mut op = self.begin_on_stream(operation)?;
+        op.relaxed = Some(RelaxedCapture::enter());
+        Ok(op)
+    }
+
+    /// Begins an operation that only queues work on streams, which no capture of another stream forbids.
+    pub(crate) fn begin_on_stream(&self, operation: &'static str) -> Result<DeviceOp<'_>> {
+        let guard = ContextGuard::enter(self.context(operation)?);
+        let _context = guard.map_err(|code| self.error(operation, code))?;
+        Ok(DeviceOp { relaxed: None, _context, device: self, operation })
+    }
+
+    /// Returns the error of a function that needs no context.
+    pub(crate) fn check(&self, operation: &'static str, result: CUresult) -> Result<()> {
+        check(result).map_err(|code| self.error(operation, code))
+    }
+
+    /// Returns the error for a code. After a sticky error every operation reports the first one.
+    pub(crate) fn error(&self, operation: &'static str, code: Code) -> Error {
+        if code.is_of_capture() {
+            return Error::Graph { operation, reason: code.describe() };
+        }
+        if code == Code::NOT_SUPPORTED {
+            return Error::Unsupported { operation, device: self.device_id() };
+        }
+        if let Some(StickyError { operation: first, code }) = self.sticky_error.get() {
+            let reason = format!("{first} had failed: {} (error {})", code.describe(), code.number());
+            return Error::DeviceLost { device: self.device_id(), operation: operation.to_owned(), reason };
+        }
+        if code.is_sticky() {
+            // Another thread that noticed it at the same time may have been first.
+            let _ = self.sticky_error.set(Box::new(StickyError { operation, code }));
+        }
+        Error::Device {
+            device: self.device_id(),
+            operation: operation.to_owned(),
+            reason: code.describe(),
+            code: Some(code.number()),
+        }
+    }
+
+    /// Returns an attribute of the device; 0 where the driver does not know it.
+    pub(crate) fn attribute(&self, attribute: CUdevice_attribute) -> i32 {
+        let mut value = 0;
+        // SAFETY: the pointer is valid, and the device is one of the driver's.
+        let queried = unsafe { api::cuDeviceGetAttribute(&raw mut value, attribute, self.ordinal) };
+        check(queried).map_or(0, |()| value)
+    }
+}
+
+/// An operation on a device, whose context is current until this is dropped.
+pub(crate) struct DeviceOp<'d> {
+    // Fields are dropped in this order.
+    relaxed: Option<RelaxedCapture>,
+    _context: ContextGuard,
+    device: &'d CudaDevice,
+    operation: &'static str,
+}
+
+impl<'d> DeviceOp<'d> {
+    pub(crate) fn device(&self) -> &'d CudaDevice {
+        self.device
+    }
+
+    /// Allows functions besides those that queue work, until the returned guard is dropped.
+    pub(crate) fn relax(&self) -> Option<RelaxedCapture> {
+        self.relaxed.is_none().then(RelaxedCapture::enter)
+    }
+
+    /// Returns the error of a function, if it failed.
+    pub(crate) fn check(&self, result: CUresult) -> Result<()> {
+        self.device.check(self.operation, result)
+    }
+
+    /// Like [`check`](DeviceOp::check), for a function that may lack memory for `bytes`.
+    pub(crate) fn check_memory(&self, bytes: usize, result: CUresult) -> Result<()> {
+        check(result).map_err(|code| {
+            if code.is_out_of_memory() {
+                OutOfMemory::error(self.device.device_id(), bytes)
+            } else {
+                self.error(code)
+            }
+        })
+    }
+
+    /// Returns whether a query succeeded; "not ready" is no error.
+    pub(crate) fn is_ready(&self, result: CUresult) -> Result<bool> {
+        match check(result) {
+            Ok(()) => Ok(true),
+            Err(Code::NOT_READY) => Ok(false),
+            Err(code) => Err(self.error(code)),
+        }
+    }
+
+    /// Returns the error for a code.
+    pub(crate) fn error(&self, code: Code) -> Error {
+        self.device.error(self.operation, code)
+    }
+}

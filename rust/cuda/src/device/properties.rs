@@ -1,0 +1,75 @@
+//! Properties of a device. Uses no context.
+
+use std::ffi::{CStr, c_char};
+
+use cudarc::driver::sys::{CUdevice_attribute, CUresult, CUuuid};
+
+use interlock_driver::DeviceProperties;
+use interlock_driver::Result;
+
+use super::device::CudaDevice;
+use crate::sys::api;
+
+const OPERATION: &str = "accelerator.device_properties";
+
+/// Returns the bytes of memory that a device has.
+pub(crate) fn total_memory(device: &CudaDevice) -> Result<usize> {
+    let mut bytes = 0;
+    // SAFETY: the pointer is valid, and the device is one of the driver's.
+    let queried = unsafe { api::cuDeviceTotalMem_v2(&raw mut bytes, device.ordinal()) };
+    device.check(OPERATION, queried).map(|()| bytes)
+}
+
+pub(crate) fn properties(device: &CudaDevice) -> Result<DeviceProperties> {
+    // SAFETY: the pointer is valid for so many bytes.
+    let name = text(device, |text, bytes| unsafe { api::cuDeviceGetName(text, bytes, device.ordinal()) })?;
+    let number = |attribute| device.attribute(attribute);
+    let capability = format!(
+        "{}.{}",
+        number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+        number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+    );
+    let has = |attribute| if number(attribute) == 0 { "no" } else { "yes" }.to_owned();
+    let units = number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    let more = vec![
+        ("compute_capability", capability),
+        ("uuid", uuid(device)?),
+        ("pci_bus_id", pci_bus_id(device)?),
+        ("memory_pools", has(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)),
+        ("virtual_memory", has(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)),
+    ];
+    Ok(DeviceProperties {
+        name,
+        total_memory: total_memory(device)? as u64,
+        multi_processor_count: u32::try_from(units).unwrap_or(0),
+        more,
+    })
+}
+
+/// As NVIDIA's own tools write it.
+fn uuid(device: &CudaDevice) -> Result<String> {
+    let mut uuid = CUuuid { bytes: [0; 16] };
+    // SAFETY: the pointer is valid, and the device is one of the driver's.
+    let queried = unsafe { api::cuDeviceGetUuid_v2(&raw mut uuid, device.ordinal()) };
+    device.check(OPERATION, queried)?;
+    let mut text = String::from("GPU-");
+    for (place, byte) in uuid.bytes.into_iter().enumerate() {
+        if [4, 6, 8, 10].contains(&place) {
+            text.push('-');
+        }
+        text.push_str(&format!("{:02x}", byte.cast_unsigned()));
+    }
+    Ok(text)
+}
+
+fn pci_bus_id(device: &CudaDevice) -> Result<String> {
+    // SAFETY: the pointer is valid for so many bytes.
+    text(device, |text, bytes| unsafe { api::cuDeviceGetPCIBusId(text, bytes, device.ordinal()) })
+}
+
+fn text(device: &CudaDevice, query: impl FnOnce(*mut c_char, i32) -> CUresult) -> Result<String> {
+    let mut bytes = [0u8; 256];
+    // One byte less, so that there is always a zero at the end.
+    device.check(OPERATION, query(bytes.as_mut_ptr().cast(), bytes.len() as i32 - 1))?;
+    Ok(CStr::from_bytes_until_nul(&bytes).unwrap_or_default().to_string_lossy().into_owned())
+}

@@ -1,0 +1,175 @@
+//! Nodes and edges of a graph, for people.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::c_void;
+use std::ptr;
+
+use cudarc::driver::sys::{
+    CUDA_HOST_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraphNode, CUgraphNodeType,
+};
+
+use interlock_driver::GraphDump;
+use interlock_driver::Result;
+
+use super::graph::Graph;
+use crate::device::device::DeviceOp;
+use crate::stream::host_fn::{self, HostFnCall};
+use crate::sys::api;
+
+const OPERATION: &str = "Graph.debug_dump";
+
+/// Kinds of nodes.
+const KERNEL: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL as u32;
+const MEMCPY: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY as u32;
+const MEMSET: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET as u32;
+const HOST: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST as u32;
+const GRAPH: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH as u32;
+const EMPTY: u32 = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY as u32;
+
+/// Describes a graph.
+pub(crate) fn describe(graph: &Graph) -> Result<GraphDump> {
+    let op = &graph.device().begin(OPERATION)?;
+    let nodes = nodes(op, graph)?;
+    let places: HashMap<CUgraphNode, usize> = nodes.iter().copied().zip(0..).collect();
+    let mut edges: Vec<(usize, usize)> = edges(op, graph)?
+        .into_iter()
+        .filter_map(|(from, to)| Some((*places.get(&from)?, *places.get(&to)?)))
+        .collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let nodes: Result<Vec<_>> = nodes.into_iter().map(|node| description(op, node)).collect();
+    Ok(GraphDump { nodes: nodes?, edges: transitive_reduction(edges) })
+}
+
+/// How many nodes a graph has.
+fn count(op: &DeviceOp<'_>, graph: &Graph) -> Result<usize> {
+    let mut count = 0;
+    // SAFETY: without a place for nodes the driver tells how many there are.
+    let counted = unsafe { api::cuGraphGetNodes(graph.raw(), ptr::null_mut(), &raw mut count) };
+    op.check(counted).map(|()| count)
+}
+
+/// Returns whether a graph has no nodes.
+pub(crate) fn is_empty(graph: &Graph) -> Result<bool> {
+    let op = graph.device().begin(OPERATION)?;
+    Ok(count(&op, graph)? == 0)
+}
+
+fn nodes(op: &DeviceOp<'_>, graph: &Graph) -> Result<Vec<CUgraphNode>> {
+    let mut count = count(op, graph)?;
+    let mut nodes = vec![ptr::null_mut(); count];
+    // SAFETY: there is a place for so many nodes.
+    let found = unsafe { api::cuGraphGetNodes(graph.raw(), nodes.as_mut_ptr(), &raw mut count) };
+    op.check(found)?;
+    nodes.truncate(count);
+    Ok(nodes)
+}
+
+fn edges(op: &DeviceOp<'_>, graph: &Graph) -> Result<Vec<(CUgraphNode, CUgraphNode)>> {
+    let mut count = 0;
+    // SAFETY: without a place for edges the driver tells how many there are.
+    let counted =
+        unsafe { api::cuGraphGetEdges(graph.raw(), ptr::null_mut(), ptr::null_mut(), &raw mut count) };
+    op.check(counted)?;
+    let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
+    // SAFETY: there is a place for so many edges.
+    let found =
+        unsafe { api::cuGraphGetEdges(graph.raw(), from.as_mut_ptr(), to.as_mut_ptr(), &raw mut count) };
+    op.check(found)?;
+    Ok(from.into_iter().zip(to).take(count).collect())
+}
+
+/// Without those between nodes that are ordered by others already: a capture adds them freely.
+fn transitive_reduction(edges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    let mut after: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (from, to) in &edges {
+        after.entry(*from).or_default().push(*to);
+    }
+    let goes_a_longer_way = |from: usize, to: usize| {
+        let next = after.get(&from).into_iter().flatten().copied().filter(|place| *place != to);
+        let (mut unseen, mut seen): (Vec<_>, HashSet<_>) = (next.collect(), HashSet::new());
+        while let Some(place) = unseen.pop() {
+            if place == to {
+                return true;
+            }
+            if seen.insert(place) {
+                unseen.extend(after.get(&place).into_iter().flatten());
+            }
+        }
+        false
+    };
+    edges.iter().copied().filter(|(from, to)| !goes_a_longer_way(*from, *to)).collect()
+}
+
+fn description(op: &DeviceOp<'_>, node: CUgraphNode) -> Result<String> {
+    // A number, as a driver may have kinds that are newer than the bindings.
+    let mut kind = 0;
+    let place: *mut u32 = &raw mut kind;
+    // SAFETY: the pointer is valid for a kind, which is a number of this size, and the node is alive.
+    op.check(unsafe { api::cuGraphNodeGetType(node, place.cast()) })?;
+    Ok(match kind {
+        HOST => host_fn(op, node)?,
+        MEMSET => fill(op, node)?,
+        MEMCPY => copy(op, node)?,
+        KERNEL => "kernel".to_owned(),
+        GRAPH => "graph".to_owned(),
+        EMPTY => "nothing".to_owned(),
+        other => format!("a node of kind {other}"),
+    })
+}
+
+fn host_fn(op: &DeviceOp<'_>, node: CUgraphNode) -> Result<String> {
+    let mut found = CUDA_HOST_NODE_PARAMS { fn_: None, userData: ptr::null_mut() };
+    // SAFETY: the pointer is valid, and the node is a function.
+    let queried = unsafe { api::cuGraphHostNodeGetParams(node, &raw mut found) };
+    op.check(queried)?;
+    let ours: unsafe extern "C" fn(*mut c_void) = host_fn::call;
+    let is_ours = found.fn_.is_some_and(|function| ptr::fn_addr_eq(function, ours));
+    if !is_ours {
+        return Ok("launch a function".to_owned());
+    }
+    // SAFETY: the graph keeps what its functions are given, and ours are given one of these.
+    let function: &HostFnCall = unsafe { &*found.userData.cast() };
+    Ok(format!("launch {}", function.name()))
+}
+
+fn fill(op: &DeviceOp<'_>, node: CUgraphNode) -> Result<String> {
+    let mut found =
+        CUDA_MEMSET_NODE_PARAMS { dst: 0, pitch: 0, value: 0, elementSize: 0, width: 0, height: 0 };
+    // SAFETY: the pointer is valid, and the node is a fill.
+    let queried = unsafe { api::cuGraphMemsetNodeGetParams(node, &raw mut found) };
+    op.check(queried)?;
+    let bytes = found.width * found.elementSize as usize * found.height.max(1);
+    Ok(format!("fill {bytes} bytes with {}", found.value))
+}
+
+fn copy(op: &DeviceOp<'_>, node: CUgraphNode) -> Result<String> {
+    // SAFETY: all of its fields may be zero: numbers, null pointers, and kinds of memory that begin with 0 or are
+    // overwritten before anybody reads them.
+    let mut found = std::mem::MaybeUninit::<CUDA_MEMCPY3D>::zeroed();
+    // SAFETY: the pointer is valid, and the node is a copy.
+    let queried = unsafe { api::cuGraphMemcpyNodeGetParams(node, found.as_mut_ptr()) };
+    op.check(queried)?;
+    // SAFETY: the driver has filled it in; only numbers are read.
+    let (width, height, depth) = unsafe {
+        let found = found.as_ptr();
+        ((*found).WidthInBytes, (*found).Height, (*found).Depth)
+    };
+    Ok(format!("copy {} bytes", width * height.max(1) * depth.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_that_others_imply_are_left_out() {
+        let edges = vec![(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)];
+        assert_eq!(transitive_reduction(edges), [(0, 1), (1, 2), (2, 3)]);
+        assert_eq!(
+            transitive_reduction(vec![(0, 1), (0, 2), (1, 3), (2, 3)]),
+            [(0, 1), (0, 2), (1, 3), (2, 3)]
+        );
+        assert_eq!(transitive_reduction(Vec::new()), []);
+    }
+}

@@ -1,0 +1,164 @@
+//! Graphs, and their executables.
+
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::sys::{CUgraph, CUgraphExec};
+
+use interlock_driver::{Error, Result};
+use interlock_driver::{GraphExecHandle, GraphHandle, KeepAlive};
+
+use super::capture::CapturedWork;
+use crate::device::device::{CudaDevice, DeviceOp};
+use crate::stream::replay_tracker::{self, ReplayBegin};
+use crate::stream::stream::Stream;
+use crate::sys::api;
+
+const REPLAY: &str = "Graph.replay";
+const DESTROY: &str = "a Graph that goes";
+
+/// A captured graph.
+pub(crate) struct Graph {
+    device: Arc<CudaDevice>,
+    graph: u64,
+    /// Owned by the graph, by its executables and by replays.
+    resources: Arc<CapturedWork>,
+}
+
+/// An instantiated graph.
+pub(crate) struct GraphExec {
+    device: Arc<CudaDevice>,
+    executable: u64,
+    resources: Arc<CapturedWork>,
+}
+
+impl Graph {
+    pub(crate) fn device(&self) -> &CudaDevice {
+        &self.device
+    }
+
+    pub(crate) fn raw(&self) -> CUgraph {
+        ptr::with_exposed_provenance_mut(self.graph as usize)
+    }
+}
+
+impl GraphExec {
+    fn raw(&self) -> CUgraphExec {
+        ptr::with_exposed_provenance_mut(self.executable as usize)
+    }
+
+    /// Queues the work on a stream.
+    pub(crate) fn replay(&self, op: &DeviceOp<'_>, stream: &Arc<Stream>) -> Result<()> {
+        // SAFETY: the executable and the stream are alive.
+        let launch = || stream.submit(op, |on| unsafe { api::cuGraphLaunch(self.raw(), on) });
+        let Some(replays) = self.resources.replays() else {
+            launch()?;
+            return stream.retain(op, self.resources.clone());
+        };
+        let reported_at = (Arc::downgrade(stream), stream.next_point());
+        let begin = Arc::new(ReplayBegin::new(replays.clone(), reported_at));
+        let keep_alive: KeepAlive = Arc::new((begin.clone(), self.resources.clone()));
+        // The driver orders the work of replays, but not the functions that announce them.
+        let mut last = replays.lock_last();
+        if let Some(last) = &*last {
+            // SAFETY: the event and the stream are alive.
+            stream.submit(op, |on| unsafe { api::cuStreamWaitEvent(on, last.raw(), 0) })?;
+        }
+        stream.submit(op, |on| {
+            // SAFETY: `keep_alive` owns the argument of the function.
+            unsafe { api::cuLaunchHostFunc(on, Some(replay_tracker::begin_replay), begin.data()) }
+        })?;
+        let launched = launch();
+        stream.retain(op, keep_alive)?;
+        launched?;
+        *last = Some(stream.record(op)?);
+        Ok(())
+    }
+}
+
+/// Graphs and executables by numbers of this table.
+#[derive(Default)]
+pub(crate) struct GraphTable {
+    graphs: Mutex<HashMap<u64, Arc<Graph>>>,
+    executables: Mutex<HashMap<u64, Arc<GraphExec>>>,
+    next_number: AtomicU64,
+}
+
+fn locked<T>(table: &Mutex<HashMap<u64, T>>) -> MutexGuard<'_, HashMap<u64, T>> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn unknown(operation: &'static str) -> Error {
+    Error::Graph { operation, reason: "the graph was let go".to_owned() }
+}
+
+impl GraphTable {
+    fn next(&self) -> u64 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Adds the graph of a capture on this device.
+    pub(crate) fn add(&self, device: &Arc<CudaDevice>, graph: CUgraph, work: CapturedWork) -> GraphHandle {
+        let number = self.next();
+        let graph = graph.expose_provenance() as u64;
+        let graph = Graph { device: device.clone(), graph, resources: Arc::new(work) };
+        locked(&self.graphs).insert(number, Arc::new(graph));
+        GraphHandle(number)
+    }
+
+    pub(crate) fn find(&self, handle: GraphHandle, operation: &'static str) -> Result<Arc<Graph>> {
+        locked(&self.graphs).get(&handle.0).cloned().ok_or_else(|| unknown(operation))
+    }
+
+    pub(crate) fn find_exec(&self, handle: GraphExecHandle) -> Result<Arc<GraphExec>> {
+        locked(&self.executables).get(&handle.0).cloned().ok_or_else(|| unknown(REPLAY))
+    }
+
+    pub(crate) fn instantiate(&self, handle: GraphHandle) -> Result<GraphExecHandle> {
+        const OPERATION: &str = "Graph.instantiate";
+        let graph = self.find(handle, OPERATION)?;
+        let mut executable = ptr::null_mut();
+        let op = graph.device.begin(OPERATION)?;
+        // SAFETY: the pointer is valid and the graph alive.
+        op.check(unsafe { api::cuGraphInstantiateWithFlags(&raw mut executable, graph.raw(), 0) })?;
+        let executable = GraphExec {
+            device: graph.device.clone(),
+            executable: executable.expose_provenance() as u64,
+            resources: graph.resources.clone(),
+        };
+        let number = self.next();
+        locked(&self.executables).insert(number, Arc::new(executable));
+        Ok(GraphExecHandle(number))
+    }
+
+    /// Destroys a graph.
+    pub(crate) fn destroy(&self, handle: GraphHandle) {
+        let graph = locked(&self.graphs).remove(&handle.0);
+        if let Some(graph) = graph {
+            destroy(&graph.device, graph.raw());
+        }
+    }
+
+    /// Destroys an executable. Queued replays still run: the driver waits for them.
+    pub(crate) fn destroy_exec(&self, handle: GraphExecHandle) {
+        let executable = locked(&self.executables).remove(&handle.0);
+        if let Some(executable) = executable
+            && let Ok(op) = executable.device.begin(DESTROY)
+        {
+            // It fails on a device that can't be used any more.
+            // SAFETY: no caller can name the executable any more.
+            let _ = op.check(unsafe { api::cuGraphExecDestroy(executable.raw()) });
+        }
+    }
+}
+
+/// Destroys the driver's graph.
+pub(crate) fn destroy(device: &CudaDevice, graph: CUgraph) {
+    if let Ok(op) = device.begin(DESTROY) {
+        // It fails on a device that can't be used any more.
+        // SAFETY: no caller can name the graph any more.
+        let _ = op.check(unsafe { api::cuGraphDestroy(graph) });
+    }
+}

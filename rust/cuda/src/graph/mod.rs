@@ -1,0 +1,6 @@
+//! Captures and graphs.
+
+pub(crate) mod capture;
+pub(crate) mod dump;
+#[expect(clippy::module_inception, reason = "the file takes the type's name")]
+pub(crate) mod graph;

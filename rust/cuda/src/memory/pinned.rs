@@ -1,0 +1,39 @@
+//! Pinned memory of this program, which every device accesses directly.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
+
+use interlock_core::device::Device;
+use interlock_driver::Address;
+use interlock_driver::OutOfMemory;
+use interlock_driver::Result;
+
+use crate::device::device::CudaDevice;
+use crate::sys::api;
+use crate::sys::error::check;
+
+pub(crate) fn allocate_pinned(device: &CudaDevice, bytes: usize) -> Result<Address> {
+    let mut pointer: *mut c_void = ptr::null_mut();
+    let op = device.begin("an allocation of pinned memory")?;
+    // SAFETY: the pointer is valid.
+    let allocated = unsafe { api::cuMemHostAlloc(&raw mut pointer, bytes, CU_MEMHOSTALLOC_PORTABLE) };
+    match check(allocated) {
+        Ok(()) => Ok(Address(pointer.expose_provenance() as u64)),
+        // The driver calls more bytes than a process has addresses an invalid value.
+        Err(code) if code.is_out_of_memory() || bytes > isize::MAX as usize / 2 => {
+            Err(OutOfMemory::error(Device::CPU, bytes))
+        }
+        Err(code) => Err(op.error(code)),
+    }
+}
+
+/// # Safety
+/// As for [`DriverRuntime::free_pinned`](interlock_driver::DriverRuntime::free_pinned).
+pub(crate) unsafe fn free_pinned(device: &CudaDevice, address: Address) -> Result<()> {
+    let pointer = ptr::with_exposed_provenance_mut(address.0 as usize);
+    let op = device.begin("giving pinned memory back")?;
+    // SAFETY: as the caller guarantees.
+    op.check(unsafe { api::cuMemFreeHost(pointer) })
+}

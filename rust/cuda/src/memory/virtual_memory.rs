@@ -1,0 +1,183 @@
+//! Virtual memory: addresses to which memory is mapped step by step.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::sys::{
+    CUdevice, CUdevice_attribute, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags,
+    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_st__bindgen_ty_1,
+    CUmemAllocationType, CUmemLocation, CUmemLocationType, CUresult,
+};
+
+use interlock_driver::Address;
+use interlock_driver::OutOfMemory;
+use interlock_driver::Result;
+use interlock_driver::va_space::{self, MAPPING, RELEASING, RESERVING, UNMAPPING, VaSpace};
+
+use crate::device::device::CudaDevice;
+use crate::device::peer::{self, Peers};
+use crate::device::properties::total_memory;
+use crate::sys::api;
+
+/// The virtual memory of a device, and the devices that access it.
+pub(crate) struct VirtualMemory {
+    device: Arc<CudaDevice>,
+    space: Mutex<VaSpace>,
+    /// Locked while memory is mapped or unmapped: a device that gets access meanwhile would miss a mapping.
+    peers: Peers,
+}
+
+impl VirtualMemory {
+    pub(crate) fn new(device: Arc<CudaDevice>) -> Self {
+        VirtualMemory { device, space: Mutex::default(), peers: Peers::default() }
+    }
+
+    fn space(&self) -> MutexGuard<'_, VaSpace> {
+        self.space.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn properties(&self) -> CUmemAllocationProp {
+        CUmemAllocationProp {
+            type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+            location: location(self.device.ordinal()),
+            win32HandleMetaData: std::ptr::null_mut(),
+            allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
+                compressionType: 0,
+                gpuDirectRDMACapable: 0,
+                usage: 0,
+                reserved: [0; 4],
+            },
+        }
+    }
+
+    /// Returns 0 where the device has no virtual memory. Uses no context.
+    pub(crate) fn granularity(&self) -> Result<usize> {
+        let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
+        if self.device.attribute(attribute) == 0 {
+            return Ok(0);
+        }
+        let properties = self.properties();
+        let minimum = CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
+        let mut bytes = 0;
+        // SAFETY: the pointers are valid.
+        let queried =
+            unsafe { api::cuMemGetAllocationGranularity(&raw mut bytes, &raw const properties, minimum) };
+        self.device.check(RESERVING, queried).map(|()| bytes)
+    }
+
+    pub(crate) fn reserve(&self, bytes: usize, granularity: usize) -> Result<Address> {
+        if bytes == 0 || !bytes.is_multiple_of(granularity) {
+            return Err(va_space::err_misaligned(bytes, granularity));
+        }
+        let mut address = 0;
+        let op = self.device.begin(RESERVING)?;
+        // SAFETY: the pointer is valid.
+        let reserved = unsafe { api::cuMemAddressReserve(&raw mut address, bytes, granularity, 0, 0) };
+        op.check_memory(bytes, reserved)?;
+        self.space().reserve(Address(address), bytes, ());
+        Ok(Address(address))
+    }
+
+    pub(crate) fn free(&self, address: Address, bytes: usize) -> Result<()> {
+        if self.space().free(address, bytes).is_none() {
+            return Err(va_space::err_not_reserved(self.device.device_id(), address, bytes));
+        }
+        let op = self.device.begin(RELEASING)?;
+        // SAFETY: the addresses were reserved, and no memory is mapped there.
+        op.check(unsafe { api::cuMemAddressFree(address.0, bytes) })
+    }
+
+    pub(crate) fn map(&self, address: Address, bytes: usize, granularity: usize) -> Result<()> {
+        let peers = self.peers.lock();
+        let is_aligned =
+            bytes > 0 && bytes.is_multiple_of(granularity) && address.0.is_multiple_of(granularity as u64);
+        // The mapping is recorded before it exists, so that no other call takes the addresses meanwhile.
+        let is_recorded = {
+            let mut space = self.space();
+            let is_free = is_aligned && space.is_unmapped(address, bytes);
+            is_free.then(|| space.map(address, bytes)).is_some()
+        };
+        if !is_recorded {
+            return Err(va_space::err_not_unmapped(self.device.device_id(), address, bytes, granularity));
+        }
+        let ordinals = std::iter::once(self.device.ordinal()).chain(peers.values().copied());
+        let mapped = self.create_mapping(address, bytes, &ordinals.map(access).collect::<Vec<_>>());
+        if mapped.is_err() {
+            self.space().unmap(address, bytes);
+        }
+        mapped
+    }
+
+    fn create_mapping(&self, address: Address, bytes: usize, allowed: &[CUmemAccessDesc]) -> Result<()> {
+        if bytes > total_memory(&self.device)? {
+            return Err(OutOfMemory::error(self.device.device_id(), bytes));
+        }
+        let op = self.device.begin(MAPPING)?;
+        let (mut memory, properties) = (0, self.properties());
+        // SAFETY: the pointers are valid.
+        let created = unsafe { api::cuMemCreate(&raw mut memory, bytes, &raw const properties, 0) };
+        op.check_memory(bytes, created)?;
+        // SAFETY: the addresses are reserved, have no memory, and are as many as the memory has bytes.
+        let mapped = unsafe { api::cuMemMap(address.0, bytes, 0, memory, 0) };
+        // Mapped memory stays until it is unmapped; the handle is not needed for that.
+        // SAFETY: the handle was created above, and only here.
+        let released = unsafe { api::cuMemRelease(memory) };
+        op.check_memory(bytes, mapped)?;
+        let accessible =
+            op.check(released).and_then(|()| op.check_memory(bytes, set_access(address, bytes, allowed)));
+        if accessible.is_err() {
+            // SAFETY: the addresses were mapped above, and are not used yet.
+            unsafe { api::cuMemUnmap(address.0, bytes) };
+        }
+        accessible
+    }
+
+    /// # Safety
+    /// As for [`DriverRuntime::unmap`](interlock_driver::DriverRuntime::unmap).
+    pub(crate) unsafe fn unmap(&self, address: Address, bytes: usize) -> Result<()> {
+        let _peers = self.peers.lock();
+        if !self.space().is_mapping(address, bytes) {
+            return Err(va_space::err_not_mapped(self.device.device_id(), address, bytes));
+        }
+        let op = self.device.begin(UNMAPPING)?;
+        // SAFETY: memory is mapped to the addresses, and the caller guarantees that it is not used.
+        op.check(unsafe { api::cuMemUnmap(address.0, bytes) })?;
+        self.space().unmap(address, bytes);
+        Ok(())
+    }
+
+    /// Lets a peer access all memory of the device, present and future, where it can.
+    pub(crate) fn enable_peer(&self, peer: &CudaDevice, operation: &'static str) -> Result<()> {
+        let mut peers = self.peers.lock();
+        if peers.contains_key(&peer.index()) || !peer::can_access_peer(peer, &self.device) {
+            return Ok(());
+        }
+        if !peer::enable_peer_access(&self.device, peer, operation)? {
+            return Ok(());
+        }
+        let op = self.device.begin(operation)?;
+        let mappings: Vec<_> = self.space().mappings().collect();
+        for (address, bytes) in mappings {
+            op.check(set_access(address, bytes, &[access(peer.ordinal())]))?;
+        }
+        peers.insert(peer.index(), peer.ordinal());
+        Ok(())
+    }
+}
+
+fn location(ordinal: CUdevice) -> CUmemLocation {
+    CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: ordinal }
+}
+
+/// Describes that a device reads and writes.
+fn access(ordinal: CUdevice) -> CUmemAccessDesc {
+    CUmemAccessDesc {
+        location: location(ordinal),
+        flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    }
+}
+
+fn set_access(address: Address, bytes: usize, allowed: &[CUmemAccessDesc]) -> CUresult {
+    // SAFETY: the pointer is valid for so many descriptions.
+    unsafe { api::cuMemSetAccess(address.0, bytes, allowed.as_ptr(), allowed.len()) }
+}

@@ -1,0 +1,663 @@
+//! NVIDIA's devices once they are used.
+
+use std::ptr;
+use std::sync::{Arc, MutexGuard};
+
+use cudarc::driver::sys::CUstreamCaptureMode;
+
+use interlock_core::base::fork;
+use interlock_core::device::Device;
+use interlock_core::device::DeviceType;
+use interlock_driver::capture::{self, CaptureId, Captures, refused};
+use interlock_driver::{Error, Result};
+
+use super::device::device::{CudaDevice, DeviceOp};
+use super::device::device_sync::DeviceSync;
+use super::device::properties;
+use super::graph::capture::{CaptureTable, CapturedWork};
+use super::graph::dump;
+use super::graph::graph::{self, GraphTable};
+use super::memory::virtual_memory::VirtualMemory;
+use super::memory::{alloc, pinned};
+use super::stream::event::{EventTable, RecordedAt};
+use super::stream::host_fn::ErrorSink;
+use super::stream::stream::{DEFAULT, Stream};
+use super::stream::stream_semaphore::SemaphorePool;
+use super::stream::submit::{self, PeerContexts};
+use super::stream::sync::{self, Point, StaleWaits};
+use super::stream::table::{self, StreamTable};
+use super::sys::api;
+use super::sys::error::{Code, check};
+use interlock_driver::{
+    Address, CaptureMode, Copy, CopyEndpoint, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle,
+    EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, KeepAlive, MemoryInfo,
+    PriorityRange, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
+};
+
+const COPY: &str = "a copy";
+const FILL: &str = "a fill";
+const LAUNCH: &str = "Stream.launch";
+const RECORD: &str = "Event.record";
+const WAIT_EVENT: &str = "Stream.wait_event";
+const BEGIN_CAPTURE: &str = "Graph.capture_begin";
+const END_CAPTURE: &str = "Graph.capture_end";
+const REPLAY: &str = "Graph.replay";
+const DUMP: &str = "Graph.debug_dump";
+const CREATE_STREAM: &str = "Stream";
+const IS_CAPTURING: &str = "Stream.is_capturing";
+const QUERY_STREAM: &str = "Stream.query";
+const SYNC_STREAM: &str = "Stream.synchronize";
+const QUERY_EVENT: &str = "Event.query";
+const SYNC_EVENT: &str = "Event.synchronize";
+const SYNC_DEVICE: &str = "accelerator.synchronize";
+
+/// Stands in place of the number of a stream in a point that is a ticket of a [`DeviceSync`].
+const DEVICE_TICKET: u64 = u64::MAX;
+
+/// The devices of the driver, and everything that was created on them.
+pub(crate) struct CudaRuntime {
+    /// The fork generation of the process that started the driver.
+    generation: u32,
+    devices: Vec<DeviceState>,
+    streams: StreamTable,
+    events: EventTable,
+    captures: CaptureTable,
+    graphs: GraphTable,
+    stale_waits: StaleWaits,
+}
+
+/// A device, with what it has of its own.
+struct DeviceState {
+    device: Arc<CudaDevice>,
+    virtual_memory: VirtualMemory,
+    semaphores: Arc<SemaphorePool>,
+    sync: DeviceSync,
+}
+
+impl DeviceState {
+    fn new(device: Arc<CudaDevice>) -> Self {
+        let virtual_memory = VirtualMemory::new(device.clone());
+        DeviceState { device, virtual_memory, semaphores: Arc::default(), sync: DeviceSync::default() }
+    }
+}
+
+impl CudaRuntime {
+    pub(crate) fn new(count: u32) -> Result<Self> {
+        let count = DeviceIndex::try_from(count).unwrap_or(DeviceIndex::MAX);
+        let devices: Result<Vec<_>> = (0..count).map(|index| CudaDevice::new(index).map(Arc::new)).collect();
+        let devices = devices?;
+        Ok(CudaRuntime {
+            generation: fork::generation(),
+            streams: StreamTable::new(&devices),
+            devices: devices.into_iter().map(DeviceState::new).collect(),
+            events: EventTable::default(),
+            captures: CaptureTable::default(),
+            graphs: GraphTable::default(),
+            stale_waits: StaleWaits::default(),
+        })
+    }
+
+    /// Returns whether this process started the driver.
+    pub(crate) fn is_current_process(&self) -> bool {
+        self.generation == fork::generation()
+    }
+
+    fn state(&self, index: DeviceIndex) -> Result<&DeviceState> {
+        let state = self.devices.get(usize::from(index));
+        state.ok_or_else(|| Error::from(Device::invalid_index(index)))
+    }
+
+    fn device(&self, index: DeviceIndex) -> Result<&Arc<CudaDevice>> {
+        self.state(index).map(|state| &state.device)
+    }
+
+    /// Returns a device with a context, one that can be used if there is any; the first device if none has a context.
+    fn any_used_device(&self) -> Result<&Arc<CudaDevice>> {
+        let used = || self.devices.iter().map(|state| &state.device).filter(|device| device.has_context());
+        let usable = used().find(|device| !device.is_poisoned()).or_else(|| used().next());
+        usable.map_or_else(|| self.device(0), Ok)
+    }
+
+    /// Returns the virtual memory of a device that has it, and its granularity.
+    fn virtual_memory(&self, device: DeviceIndex) -> Result<(&VirtualMemory, usize)> {
+        let memory = &self.state(device)?.virtual_memory;
+        match memory.granularity()? {
+            0 => Err(self.unsupported("virtual memory", device)),
+            granularity => Ok((memory, granularity)),
+        }
+    }
+
+    fn captures(&self) -> MutexGuard<'_, Captures<CapturedWork>> {
+        self.captures.lock()
+    }
+
+    /// Returns the capture that records the work of a stream.
+    ///
+    /// # Errors
+    /// Refuses a capture that was invalidated.
+    fn open_capture(
+        &self,
+        op: &DeviceOp<'_>,
+        stream: &Stream,
+        operation: &'static str,
+    ) -> Result<Option<CaptureId>> {
+        let capture = stream.capture_id(op)?;
+        capture.map_or(Ok(()), |id| self.captures().check_valid(id, operation))?;
+        Ok(capture)
+    }
+
+    /// Keeps what queued work uses until it has completed, and what recorded work uses as long as a graph has it.
+    fn retain(
+        &self,
+        op: &DeviceOp<'_>,
+        stream: &Stream,
+        capture: Option<CaptureId>,
+        keep_alive: Option<KeepAlive>,
+    ) -> Result<()> {
+        match (capture, keep_alive) {
+            (_, None) => Ok(()),
+            (Some(id), Some(keep_alive)) => {
+                self.captures.retain(id, keep_alive);
+                Ok(())
+            }
+            (None, Some(keep_alive)) => stream.retain(op, keep_alive),
+        }
+    }
+
+    /// Lets two devices access each other's memory, the first time that a copy between them is queued. Where they can't,
+    /// the driver copies through memory of this program.
+    fn enable_peer_access_both(&self, there: DeviceIndex, here: DeviceIndex) -> Result<PeerContexts> {
+        let (there, here) = (self.state(there)?, self.state(here)?);
+        here.virtual_memory.enable_peer(&there.device, COPY)?;
+        there.virtual_memory.enable_peer(&here.device, COPY)?;
+        Ok(PeerContexts { to: there.device.context(COPY)?, from: here.device.context(COPY)? })
+    }
+
+    /// Refuses to wait for a stream that captures, which invalidates its capture.
+    fn check_stream_sync(&self, op: &DeviceOp<'_>, stream: &Stream, operation: &'static str) -> Result<()> {
+        match stream.capture_id(op)? {
+            Some(id) => Err(self.captures().refuse_stream_sync(id, operation)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses to wait for an event of a capture, which it invalidates.
+    fn check_event_sync(&self, recorded_at: RecordedAt, operation: &'static str) -> Result<()> {
+        match recorded_at {
+            RecordedAt::InCapture(id) => Err(self.captures().refuse_event_sync(id, operation)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_stream(&self, handle: StreamHandle) -> Result<bool> {
+        let stream = self.streams.find(handle, QUERY_STREAM)?;
+        let op = stream.device().begin(QUERY_STREAM)?;
+        self.check_stream_sync(&op, &stream, QUERY_STREAM)?;
+        let is_done = stream.query(&op)?;
+        stream.take_error(stream.submitted())?;
+        Ok(is_done)
+    }
+
+    fn check_event(&self, handle: EventHandle) -> Result<bool> {
+        let event = self.events.find(handle, QUERY_EVENT)?;
+        let (op, is_done, recorded_at) = {
+            let record = event.record();
+            let recorded_at = record.recorded_at();
+            self.check_event_sync(recorded_at, QUERY_EVENT)?;
+            if recorded_at == RecordedAt::Never {
+                return Ok(true);
+            }
+            let op = event.device().begin(QUERY_EVENT)?;
+            let is_done = event.query(&op)?;
+            (op, is_done, recorded_at)
+        };
+        if let RecordedAt::InStream { stream, point } = recorded_at {
+            sync::poll_and_report(&self.streams, &op, (stream, point))?;
+        }
+        Ok(is_done)
+    }
+
+    fn check_device(&self, index: DeviceIndex) -> Result<bool> {
+        let device = self.device(index)?;
+        self.captures().check_sync_allowed(SYNC_DEVICE)?;
+        if !device.is_used() || self.streams.of_device(index).is_empty() {
+            return Ok(true);
+        }
+        let op = device.begin(SYNC_DEVICE)?;
+        let is_idle = sync::is_device_idle(&self.streams, &op)?;
+        sync::report_device(&self.streams, device)?;
+        Ok(is_idle)
+    }
+
+    fn points_of_stream(&self, handle: StreamHandle) -> Result<Vec<Point>> {
+        let stream = self.streams.find(handle, SYNC_STREAM)?;
+        let op = stream.device().begin(SYNC_STREAM)?;
+        self.check_stream_sync(&op, &stream, SYNC_STREAM)?;
+        Ok(vec![(stream.number(), stream.signal(&op)?)])
+    }
+
+    /// Returns the record of an event, and the point at which it was recorded if that is known.
+    fn points_of_event(&self, handle: EventHandle) -> Result<Vec<Point>> {
+        let event = self.events.find(handle, SYNC_EVENT)?;
+        let mut record = event.record();
+        self.check_event_sync(record.recorded_at(), SYNC_EVENT)?;
+        record.add_waiter();
+        let generation = (handle.raw, record.generation());
+        Ok(match record.recorded_at() {
+            RecordedAt::InStream { stream, point } => vec![generation, (stream, point)],
+            RecordedAt::Elsewhere => vec![generation],
+            RecordedAt::Never | RecordedAt::InCapture(_) => Vec::new(),
+        })
+    }
+
+    /// Returns a ticket of a wait for everything that the device does, or points on its streams.
+    fn points_of_device(&self, index: DeviceIndex) -> Result<Vec<Point>> {
+        let DeviceState { device, sync, .. } = self.state(index)?;
+        self.captures().check_sync_allowed(SYNC_DEVICE)?;
+        if !device.is_used() {
+            return Ok(Vec::new());
+        }
+        if self.captures().len() == 0 {
+            return Ok(vec![(DEVICE_TICKET, sync.begin(device.context(SYNC_DEVICE)?))]);
+        }
+        // The driver refuses to wait for a device while any of its streams captures. Work of other libraries is not
+        // awaited then.
+        sync::points_of_device(&self.streams, &device.begin(SYNC_DEVICE)?)
+    }
+
+    fn wait_for_stream(&self, handle: StreamHandle, point: Point, policy: WaitPolicy) -> Result<bool> {
+        let op = self.device(handle.device)?.begin(SYNC_STREAM)?;
+        if !sync::poll_until(policy, || sync::has_completed(&self.streams, &op, point))? {
+            return Ok(false);
+        }
+        sync::poll_and_report(&self.streams, &op, point)?;
+        Ok(true)
+    }
+
+    fn wait_for_event(
+        &self,
+        handle: EventHandle,
+        generation: u64,
+        points: &[Point],
+        policy: WaitPolicy,
+    ) -> Result<bool> {
+        let op = self.device(handle.device)?.begin(SYNC_EVENT)?;
+        if !sync::poll_until(policy, || self.has_record_completed(&op, handle, generation))? {
+            return Ok(false);
+        }
+        points.iter().try_for_each(|point| sync::poll_and_report(&self.streams, &op, *point))?;
+        Ok(true)
+    }
+
+    /// Returns whether the work before a record of an event has completed.
+    fn has_record_completed(&self, op: &DeviceOp<'_>, handle: EventHandle, generation: u64) -> Result<bool> {
+        if let Ok(event) = self.events.find(handle, SYNC_EVENT) {
+            let record = event.record();
+            if record.generation() == generation {
+                return event.query(op);
+            }
+        }
+        // It was recorded again, or destroyed.
+        self.stale_waits.has_completed(&self.streams, op, generation)
+    }
+
+    fn wait_for_device(&self, index: DeviceIndex, points: &[Point], policy: WaitPolicy) -> Result<bool> {
+        let DeviceState { device, sync, .. } = self.state(index)?;
+        let has_completed = match points {
+            [(DEVICE_TICKET, ticket)] => {
+                sync.wait(*ticket, policy).map_err(|code| device.error(SYNC_DEVICE, code))?
+            }
+            points => {
+                let op = device.begin(SYNC_DEVICE)?;
+                let all = || {
+                    let has_completed = |point: &Point| sync::has_completed(&self.streams, &op, *point);
+                    points.iter().try_fold(true, |all, point| Ok(all && has_completed(point)?))
+                };
+                sync::poll_until(policy, all)?
+            }
+        };
+        if !has_completed {
+            return Ok(false);
+        }
+        let streams = self.streams.of_device(index);
+        if !streams.is_empty() {
+            let op = device.begin(SYNC_DEVICE)?;
+            streams.iter().try_for_each(|(stream, _)| stream.poll(&op))?;
+        }
+        sync::report_device(&self.streams, device)?;
+        self.streams.reap(device, SYNC_DEVICE);
+        Ok(true)
+    }
+}
+
+// SAFETY: memory comes from the driver, which keeps it until it is freed (`memory/`). Queued work owns its `KeepAlive`
+// until a point behind it has completed (`stream/stream.rs`), and recorded work as long as a graph has it or a replay of
+// it is queued (`graph/graph.rs`).
+unsafe impl DriverRuntime for CudaRuntime {
+    fn device_type(&self) -> DeviceType {
+        DeviceType::Cuda
+    }
+
+    fn device_count(&self) -> u32 {
+        self.devices.len() as u32
+    }
+
+    fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties> {
+        properties::properties(self.device(device)?)
+    }
+
+    fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {
+        alloc::memory_info(self.device(device)?)
+    }
+
+    fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        alloc::allocate(self.device(device)?, bytes)
+    }
+
+    unsafe fn free(&self, device: DeviceIndex, address: Address, _: usize) -> Result<()> {
+        // SAFETY: as the caller guarantees.
+        unsafe { alloc::free(self.device(device)?, address) }
+    }
+
+    fn allocate_pinned(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        pinned::allocate_pinned(self.device(device)?, bytes)
+    }
+
+    unsafe fn free_pinned(&self, address: Address, _: usize) -> Result<()> {
+        // SAFETY: as the caller guarantees.
+        unsafe { pinned::free_pinned(self.any_used_device()?, address) }
+    }
+
+    fn mapping_granularity(&self, device: DeviceIndex) -> Result<usize> {
+        self.state(device)?.virtual_memory.granularity()
+    }
+
+    fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        let (memory, granularity) = self.virtual_memory(device)?;
+        memory.reserve(bytes, granularity)
+    }
+
+    unsafe fn free_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        self.virtual_memory(device)?.0.free(address, bytes)
+    }
+
+    fn map(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        let (memory, granularity) = self.virtual_memory(device)?;
+        memory.map(address, bytes, granularity)
+    }
+
+    unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller guarantees.
+        unsafe { self.virtual_memory(device)?.0.unmap(address, bytes) }
+    }
+
+    fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange> {
+        table::priority_range(self.device(device)?)
+    }
+
+    fn default_stream(&self, device: DeviceIndex) -> Result<StreamHandle> {
+        Ok(StreamHandle { device, raw: DEFAULT })
+    }
+
+    fn create_stream(&self, device: DeviceIndex, priority: i32) -> Result<StreamHandle> {
+        let device = self.device(device)?;
+        self.streams.reap(device, CREATE_STREAM);
+        Ok(self.streams.create(device, priority, CREATE_STREAM)?.handle())
+    }
+
+    fn destroy_stream(&self, stream: StreamHandle) {
+        self.streams.destroy(stream);
+    }
+
+    unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
+        self.streams.wrap_external(self.device(device)?, raw)
+    }
+
+    fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle> {
+        self.events.create(self.device(device)?, options)
+    }
+
+    fn destroy_event(&self, event: EventHandle) {
+        let Some(event) = self.events.remove(event) else { return };
+        {
+            let mut record = event.record();
+            // It fails on a device that can't be used any more.
+            let _ = self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD);
+            // A thread that has found the event before does not query the driver for it any more.
+            *record = self.events.new_record(RecordedAt::Never);
+        }
+        if let Ok(op) = event.device().begin("an Event that goes") {
+            // SAFETY: no caller can name the event any more.
+            let _ = op.check(unsafe { api::cuEventDestroy_v2(event.raw()) });
+        }
+    }
+
+    fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
+        let (event, stream) = (self.events.find(event, RECORD)?, self.streams.find(stream, RECORD)?);
+        let op = stream.device().begin_on_stream(RECORD)?;
+        let capture = self.open_capture(&op, &stream, RECORD)?;
+        let mut record = event.record();
+        self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD)?;
+        // SAFETY: the event and the stream are alive.
+        stream.submit(&op, |on| unsafe { api::cuEventRecord(event.raw(), on) })?;
+        *record = self.events.new_record(match capture {
+            Some(id) => RecordedAt::InCapture(id),
+            None => RecordedAt::InStream { stream: stream.number(), point: stream.submitted() },
+        });
+        Ok(())
+    }
+
+    fn wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()> {
+        let (event, stream) = (self.events.find(event, WAIT_EVENT)?, self.streams.find(stream, WAIT_EVENT)?);
+        let recorded_in = match event.record().recorded_at() {
+            RecordedAt::Never => return Ok(()),
+            RecordedAt::InCapture(id) => Some(id),
+            RecordedAt::InStream { .. } | RecordedAt::Elsewhere => None,
+        };
+        let op = stream.device().begin_on_stream(WAIT_EVENT)?;
+        let own = self.open_capture(&op, &stream, WAIT_EVENT)?;
+        self.captures().check_wait(own, stream.is_default(), recorded_in, WAIT_EVENT)?;
+        // SAFETY: the event and the stream are alive.
+        stream.submit(&op, |on| unsafe { api::cuStreamWaitEvent(on, event.raw(), 0) })
+    }
+
+    fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64> {
+        self.events.elapsed(start, end)
+    }
+
+    fn export_event(&self, event: EventHandle) -> Result<Vec<u8>> {
+        self.events.export(event)
+    }
+
+    fn import_event(&self, device: DeviceIndex, exported: &[u8]) -> Result<EventHandle> {
+        self.events.import(self.device(device)?, exported)
+    }
+
+    fn check(&self, target: WaitTarget) -> Result<bool> {
+        match target {
+            WaitTarget::Stream(stream) => self.check_stream(stream),
+            WaitTarget::Event(event) => self.check_event(event),
+            WaitTarget::Device(index) => self.check_device(index),
+        }
+    }
+
+    fn has_completed(&self, event: EventHandle) -> Result<bool> {
+        let event = self.events.find(event, QUERY_EVENT)?;
+        let record = event.record();
+        match record.recorded_at() {
+            RecordedAt::Never => Ok(true),
+            RecordedAt::InCapture(_) => Ok(false),
+            RecordedAt::InStream { .. } | RecordedAt::Elsewhere => {
+                event.query(&event.device().begin(QUERY_EVENT)?)
+            }
+        }
+    }
+
+    fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
+        let points = match target {
+            WaitTarget::Stream(stream) => self.points_of_stream(stream)?,
+            WaitTarget::Event(event) => self.points_of_event(event)?,
+            WaitTarget::Device(index) => self.points_of_device(index)?,
+        };
+        Ok(SyncPoint { target, points })
+    }
+
+    fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
+        match (sync_point.target, sync_point.points.as_slice()) {
+            (_, []) => Ok(true),
+            (WaitTarget::Device(index), points) => self.wait_for_device(index, points, policy),
+            (WaitTarget::Stream(handle), [point, ..]) => self.wait_for_stream(handle, *point, policy),
+            (WaitTarget::Event(handle), [(_, generation), points @ ..]) => {
+                self.wait_for_event(handle, *generation, points, policy)
+            }
+        }
+    }
+
+    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
+        let stream = self.streams.find(stream, COPY)?;
+        let is_within_device = submit::is_within_device(&copy);
+        let device = stream.device();
+        let op = if is_within_device { device.begin_on_stream(COPY) } else { device.begin(COPY) }?;
+        let capture = self.open_capture(&op, &stream, COPY)?;
+        if copy.bytes == 0 {
+            return Ok(());
+        }
+        let peers = match (copy.to, copy.from) {
+            (CopyEndpoint::Device(there, _), CopyEndpoint::Device(here, _)) if there != here => {
+                Some(self.enable_peer_access_both(there, here)?)
+            }
+            _ => None,
+        };
+        // SAFETY: as the caller guarantees; the owner stays until the copy has completed.
+        let queue = |on| unsafe { submit::copy(&copy, peers, on) };
+        if is_within_device {
+            stream.submit(&op, queue)?;
+        } else {
+            // For memory that is not pinned the driver waits for the stream, and so for functions that queue more there.
+            drop(stream.lock_submit());
+            op.check(queue(stream.raw()))?;
+        }
+        self.retain(&op, &stream, capture, copy.keep_alive)
+    }
+
+    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
+        let stream = self.streams.find(stream, FILL)?;
+        let op = stream.device().begin_on_stream(FILL)?;
+        let capture = self.open_capture(&op, &stream, FILL)?;
+        if fill.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: as the caller guarantees; the owner stays until the fill has completed.
+        stream.submit(&op, |on| unsafe { submit::fill(&fill, on) })?;
+        self.retain(&op, &stream, capture, fill.keep_alive)
+    }
+
+    fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
+        let stream = self.streams.find(stream, LAUNCH)?;
+        let op = stream.device().begin_on_stream(LAUNCH)?;
+        let capture = self.open_capture(&op, &stream, LAUNCH)?;
+        let call = match capture {
+            Some(id) => {
+                let errors = ErrorSink::Replay(self.captures.replays(id));
+                submit::recorded_host_fn(&op, &stream, errors, function)?
+            }
+            None => {
+                let semaphores = &self.state(op.device().index())?.semaphores;
+                submit::host_fn(&op, &stream, semaphores, function)?
+            }
+        };
+        self.retain(&op, &stream, capture, Some(call))
+    }
+
+    fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()> {
+        let stream = self.streams.find(stream, BEGIN_CAPTURE)?;
+        capture::check_begin(stream.is_default(), None, BEGIN_CAPTURE)?;
+        let op = stream.device().begin(BEGIN_CAPTURE)?;
+        capture::check_begin(stream.is_default(), stream.capture_id(&op)?, BEGIN_CAPTURE)?;
+        let raw_mode = match mode {
+            CaptureMode::Global => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL,
+            CaptureMode::ThreadLocal => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+            CaptureMode::Relaxed => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
+        };
+        // SAFETY: the stream is alive.
+        stream.submit(&op, |on| unsafe { api::cuStreamBeginCapture_v2(on, raw_mode) })?;
+        if let Some(id) = stream.capture_id(&op)? {
+            self.captures.begin(id, stream.handle(), mode);
+        }
+        Ok(())
+    }
+
+    fn capture_id(&self, stream: StreamHandle) -> Result<Option<u64>> {
+        let stream = self.streams.find(stream, IS_CAPTURING)?;
+        if stream.is_default() {
+            return Ok(None);
+        }
+        stream.capture_id(&stream.device().begin_on_stream(IS_CAPTURING)?)
+    }
+
+    fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {
+        let stream = self.streams.find(stream, END_CAPTURE)?;
+        let op = stream.device().begin(END_CAPTURE);
+        // The driver does not report the id of a capture that an error has ended.
+        let current = op.as_ref().map_err(Error::clone).and_then(|op| stream.capture_id(op));
+        let id = self.captures().check_end(stream.handle(), || current.clone(), END_CAPTURE)?;
+        if matches!(current, Ok(Some(_))) {
+            self.captures().check_end_thread(id, END_CAPTURE)?;
+        }
+        // It is over, whatever the driver returns.
+        let ended = self.captures().end(id);
+        let (mut work, invalidated_by) =
+            ended.map_or((None, None), |ended| (Some(ended.content), ended.invalidated_by));
+        let op = op?;
+        let mut graph = ptr::null_mut();
+        // SAFETY: the stream is alive and the pointer valid.
+        let ended = check(unsafe { api::cuStreamEndCapture(stream.raw(), &raw mut graph) });
+        if ended == Err(Code::ILLEGAL_STATE)
+            && let Some(work) = work.take()
+        {
+            work.leak_resources();
+        }
+        let failed = match (ended, invalidated_by) {
+            (_, Some(reason)) => Some(capture::err_invalidated(END_CAPTURE, &reason)),
+            (Err(code), None) => Some(op.error(code)),
+            (Ok(()), None) => None,
+        };
+        let Some(error) = failed else {
+            return Ok(self.graphs.add(stream.device(), graph, work.unwrap_or_default()));
+        };
+        if !graph.is_null() {
+            graph::destroy(stream.device(), graph);
+        }
+        Err(error)
+    }
+
+    fn instantiate(&self, graph: GraphHandle) -> Result<GraphExecHandle> {
+        self.graphs.instantiate(graph)
+    }
+
+    fn replay(&self, executable: GraphExecHandle, stream: StreamHandle) -> Result<()> {
+        let executable = self.graphs.find_exec(executable)?;
+        let stream = self.streams.find(stream, REPLAY)?;
+        let op = stream.device().begin(REPLAY)?;
+        if stream.capture_id(&op)?.is_some() {
+            return Err(refused(REPLAY, "the stream captures, and no graph can be part of another one"));
+        }
+        executable.replay(&op, &stream)
+    }
+
+    fn describe_graph(&self, graph: GraphHandle) -> Result<GraphDump> {
+        dump::describe(&*self.graphs.find(graph, DUMP)?)
+    }
+
+    fn is_graph_empty(&self, graph: GraphHandle) -> Result<bool> {
+        dump::is_empty(&*self.graphs.find(graph, DUMP)?)
+    }
+
+    fn destroy_graph(&self, graph: GraphHandle) {
+        self.graphs.destroy(graph);
+    }
+
+    fn destroy_graph_exec(&self, executable: GraphExecHandle) {
+        self.graphs.destroy_exec(executable);
+    }
+}

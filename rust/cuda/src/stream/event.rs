@@ -1,0 +1,208 @@
+//! Events, and what they were recorded behind.
+
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::sys::{CUevent, CUevent_flags, CUipcEventHandle};
+
+use interlock_driver::capture::CaptureId;
+use interlock_driver::{Error, Result};
+use interlock_driver::{EventHandle, EventOptions};
+
+use crate::device::device::{CudaDevice, DeviceOp};
+use crate::sys::api;
+
+pub(crate) struct Event {
+    handle: EventHandle,
+    options: EventOptions,
+    device: Arc<CudaDevice>,
+    record: Mutex<Record>,
+}
+
+/// The last record of an event.
+#[derive(Clone, Copy)]
+pub(crate) struct Record {
+    recorded_at: RecordedAt,
+    /// Each record of the process has its own.
+    generation: u64,
+    /// Whether a thread may be waiting for this record.
+    has_waiters: bool,
+}
+
+/// What an event was recorded behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordedAt {
+    Never,
+    /// A point on the timeline of the stream of this number.
+    InStream {
+        stream: u64,
+        point: u64,
+    },
+    InCapture(CaptureId),
+    /// Work of another process.
+    Elsewhere,
+}
+
+impl Record {
+    pub(crate) fn recorded_at(&self) -> RecordedAt {
+        self.recorded_at
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.has_waiters
+    }
+
+    /// Notes that a thread waits for the record, unless there is none.
+    pub(crate) fn add_waiter(&mut self) {
+        self.has_waiters = self.recorded_at != RecordedAt::Never;
+    }
+}
+
+impl Event {
+    pub(crate) fn device(&self) -> &Arc<CudaDevice> {
+        &self.device
+    }
+
+    pub(crate) fn raw(&self) -> CUevent {
+        ptr::with_exposed_provenance_mut(self.handle.raw as usize)
+    }
+
+    /// Locked while the event is recorded or queried, so that both concern one record.
+    pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the work before the last record has completed.
+    pub(crate) fn query(&self, op: &DeviceOp<'_>) -> Result<bool> {
+        // SAFETY: the event is alive.
+        op.is_ready(unsafe { api::cuEventQuery(self.raw()) })
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct EventTable {
+    events: Mutex<HashMap<EventHandle, Arc<Event>>>,
+    generations: AtomicU64,
+}
+
+impl EventTable {
+    fn lock(&self) -> MutexGuard<'_, HashMap<EventHandle, Arc<Event>>> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(
+        &self,
+        device: &Arc<CudaDevice>,
+        event: CUevent,
+        options: EventOptions,
+        at: RecordedAt,
+    ) -> EventHandle {
+        let handle = EventHandle { device: device.index(), raw: event.expose_provenance() as u64 };
+        let event =
+            Event { handle, options, device: device.clone(), record: Mutex::new(self.new_record(at)) };
+        self.lock().insert(handle, Arc::new(event));
+        handle
+    }
+
+    /// Returns a record with a generation of its own.
+    pub(crate) fn new_record(&self, recorded_at: RecordedAt) -> Record {
+        let generation = self.generations.fetch_add(1, Ordering::Relaxed);
+        Record { recorded_at, generation, has_waiters: false }
+    }
+
+    pub(crate) fn find(&self, handle: EventHandle, operation: &'static str) -> Result<Arc<Event>> {
+        self.lock().get(&handle).cloned().ok_or_else(|| Error::Argument {
+            name: operation,
+            given: format!("an event with the handle {:#x}", handle.raw),
+            allowed: "an event that was made and not let go".to_owned(),
+        })
+    }
+
+    pub(crate) fn remove(&self, handle: EventHandle) -> Option<Arc<Event>> {
+        self.lock().remove(&handle)
+    }
+
+    pub(crate) fn create(&self, device: &Arc<CudaDevice>, options: EventOptions) -> Result<EventHandle> {
+        if options.timing && options.interprocess {
+            return Err(Error::Argument {
+                name: "Event",
+                given: "both timing and interprocess".to_owned(),
+                allowed: format!("one of the two on {}", device.device_id()),
+            });
+        }
+        let mut event = ptr::null_mut();
+        let op = device.begin("Event")?;
+        // SAFETY: the pointer is valid.
+        op.check(unsafe { api::cuEventCreate(&raw mut event, flags(options)) })?;
+        Ok(self.add(device, event, options, RecordedAt::Never))
+    }
+
+    /// Returns the milliseconds between two events that were created with timing and have completed.
+    pub(crate) fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64> {
+        const OPERATION: &str = "Event.elapsed_time";
+        let [start, end] = [self.find(start, OPERATION)?, self.find(end, OPERATION)?];
+        let misused = |reason: &str| Error::Device {
+            device: start.device.device_id(),
+            operation: OPERATION.to_owned(),
+            reason: reason.to_owned(),
+            code: None,
+        };
+        if !(start.options.timing && end.options.timing) {
+            return Err(misused("both events must be made with timing"));
+        }
+        let op = start.device.begin(OPERATION)?;
+        for event in [&start, &end] {
+            let record = event.record();
+            let is_recorded =
+                matches!(record.recorded_at, RecordedAt::InStream { .. } | RecordedAt::Elsewhere);
+            if !is_recorded || !event.query(&op)? {
+                return Err(misused("both events must be recorded and reached"));
+            }
+        }
+        let mut milliseconds = 0.0;
+        // SAFETY: the pointer is valid and the events alive.
+        op.check(unsafe { api::cuEventElapsedTime(&raw mut milliseconds, start.raw(), end.raw()) })?;
+        Ok(f64::from(milliseconds))
+    }
+
+    /// Returns the bytes with which another process opens the event.
+    pub(crate) fn export(&self, handle: EventHandle) -> Result<Vec<u8>> {
+        const OPERATION: &str = "Event.ipc_handle";
+        let event = self.find(handle, OPERATION)?;
+        let mut exported = CUipcEventHandle { reserved: [0; 64] };
+        let op = event.device.begin(OPERATION)?;
+        // SAFETY: the pointer is valid and the event alive.
+        op.check(unsafe { api::cuIpcGetEventHandle(&raw mut exported, event.raw()) })?;
+        Ok(exported.reserved.map(i8::cast_unsigned).to_vec())
+    }
+
+    /// Opens an event of another process.
+    pub(crate) fn import(&self, device: &Arc<CudaDevice>, exported: &[u8]) -> Result<EventHandle> {
+        const OPERATION: &str = "Event.from_ipc_handle";
+        let bytes: [u8; 64] = exported.try_into().map_err(|_| Error::Argument {
+            name: OPERATION,
+            given: format!("{} bytes", exported.len()),
+            allowed: "the 64 bytes that ipc_handle gave in another process".to_owned(),
+        })?;
+        let (mut event, handle) =
+            (ptr::null_mut(), CUipcEventHandle { reserved: bytes.map(u8::cast_signed) });
+        let op = device.begin(OPERATION)?;
+        // SAFETY: the pointer is valid.
+        op.check(unsafe { api::cuIpcOpenEventHandle(&raw mut event, handle) })?;
+        let options = EventOptions { interprocess: true, ..EventOptions::default() };
+        Ok(self.add(device, event, options, RecordedAt::Elsewhere))
+    }
+}
+
+fn flags(options: EventOptions) -> u32 {
+    let flag = |wanted: bool, flag: CUevent_flags| if wanted { flag as u32 } else { 0 };
+    flag(options.blocking, CUevent_flags::CU_EVENT_BLOCKING_SYNC)
+        | flag(!options.timing, CUevent_flags::CU_EVENT_DISABLE_TIMING)
+        | flag(options.interprocess, CUevent_flags::CU_EVENT_INTERPROCESS)
+}

@@ -1,0 +1,60 @@
+//! Events that mark points on timelines, used again and again.
+
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream};
+
+use interlock_driver::Result;
+
+use crate::device::device::DeviceOp;
+use crate::sys::api;
+
+/// The free events of a device. They last as long as the process.
+#[derive(Default)]
+pub(crate) struct EventPool(Mutex<Vec<u64>>);
+
+/// An event of a device, which returns to its pool when it is dropped. That calls no driver function: a stream that
+/// waits for the event does so all the same.
+pub(crate) struct PooledEvent {
+    event: u64,
+    pool: Arc<EventPool>,
+}
+
+impl PooledEvent {
+    /// Records an event behind all work that is queued on a stream of the device of `op`.
+    pub(crate) fn record(pool: &Arc<EventPool>, op: &DeviceOp<'_>, stream: CUstream) -> Result<Self> {
+        let event = Self::acquire(pool, op)?;
+        // SAFETY: the event and the stream are of this device and alive.
+        op.check(unsafe { api::cuEventRecord(event.raw(), stream) })?;
+        Ok(event)
+    }
+
+    fn acquire(pool: &Arc<EventPool>, op: &DeviceOp<'_>) -> Result<Self> {
+        let free = pool.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(event) = free {
+            return Ok(PooledEvent { event, pool: pool.clone() });
+        }
+        let _relaxed = op.relax();
+        let (mut event, flags) = (ptr::null_mut(), CUevent_flags::CU_EVENT_DISABLE_TIMING as u32);
+        // SAFETY: the pointer is valid.
+        op.check(unsafe { api::cuEventCreate(&raw mut event, flags) })?;
+        Ok(PooledEvent { event: event.expose_provenance() as u64, pool: pool.clone() })
+    }
+
+    pub(crate) fn raw(&self) -> CUevent {
+        ptr::with_exposed_provenance_mut(self.event as usize)
+    }
+
+    /// Queries whether the work before the record has completed.
+    pub(crate) fn query(&self) -> CUresult {
+        // SAFETY: the event is alive.
+        unsafe { api::cuEventQuery(self.raw()) }
+    }
+}
+
+impl Drop for PooledEvent {
+    fn drop(&mut self) {
+        self.pool.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.event);
+    }
+}

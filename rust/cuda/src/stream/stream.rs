@@ -1,0 +1,260 @@
+//! One stream: the order of its work, and its asynchronous error.
+
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::sys::{CUresult, CUstream, CUstreamCaptureStatus};
+
+use interlock_core::base::catch::drop_catching_panic;
+use interlock_driver::capture::CaptureId;
+use interlock_driver::{Error, Result};
+use interlock_driver::{KeepAlive, StreamHandle};
+
+use super::event_pool::{EventPool, PooledEvent};
+use super::timeline::Timeline;
+use crate::device::device::{CudaDevice, DeviceOp};
+use crate::sys::api;
+use crate::sys::error::{Code, check};
+
+/// The number of pending points from which retaining an owner queries which have completed.
+const MANY_PENDING: usize = 32;
+
+/// The handle of the stream that a device has from the start, in every library.
+pub(crate) const DEFAULT: u64 = 0;
+
+/// Stands for the id of a capture that an error has ended, which the driver does not report any more.
+const ENDED_CAPTURE: CaptureId = 0;
+
+pub(crate) struct Stream {
+    /// No other stream of the process has it. The driver uses the handle of a destroyed stream again.
+    number: u64,
+    handle: StreamHandle,
+    /// Another library created it.
+    is_external: bool,
+    device: Arc<CudaDevice>,
+    events: Arc<EventPool>,
+    submit_lock: Mutex<()>,
+    timeline: Mutex<Timeline>,
+    async_error: Mutex<Option<AsyncError>>,
+}
+
+/// Held while no other thread may queue work on a stream.
+pub(crate) type SubmitGuard<'a> = MutexGuard<'a, ()>;
+
+/// The error of a host function, until a thread that waits reports it.
+pub(crate) struct AsyncError {
+    /// A smaller number failed earlier.
+    order: u64,
+    point: u64,
+    error: Error,
+}
+
+impl AsyncError {
+    pub(crate) fn new(point: u64, error: Error) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        AsyncError { order: NEXT.fetch_add(1, Ordering::Relaxed), point, error }
+    }
+}
+
+/// Returns the driver's pointer of a stream.
+pub(crate) fn raw(handle: StreamHandle) -> CUstream {
+    ptr::with_exposed_provenance_mut(handle.raw as usize)
+}
+
+impl Stream {
+    pub(crate) fn new(
+        number: u64,
+        handle: StreamHandle,
+        is_external: bool,
+        device: Arc<CudaDevice>,
+        events: Arc<EventPool>,
+    ) -> Self {
+        let (submit_lock, timeline, async_error) = Default::default();
+        Stream { number, handle, is_external, device, events, submit_lock, timeline, async_error }
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn handle(&self) -> StreamHandle {
+        self.handle
+    }
+
+    pub(crate) fn is_external(&self) -> bool {
+        self.is_external
+    }
+
+    /// Returns whether the device has had the stream from the start.
+    pub(crate) fn is_default(&self) -> bool {
+        self.handle.raw == DEFAULT
+    }
+
+    pub(crate) fn device(&self) -> &Arc<CudaDevice> {
+        &self.device
+    }
+
+    pub(crate) fn raw(&self) -> CUstream {
+        raw(self.handle)
+    }
+
+    fn timeline(&self) -> MutexGuard<'_, Timeline> {
+        self.timeline.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn async_error(&self) -> MutexGuard<'_, Option<AsyncError>> {
+        self.async_error.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps other threads from queueing work until the guard is dropped: a host function and the wait for it belong
+    /// together.
+    pub(crate) fn lock_submit(&self) -> SubmitGuard<'_> {
+        self.submit_lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues work with one function of the driver.
+    pub(crate) fn submit(&self, op: &DeviceOp<'_>, act: impl FnOnce(CUstream) -> CUresult) -> Result<()> {
+        let _submit = self.lock_submit();
+        op.check(act(self.raw()))
+    }
+
+    /// Returns the capture that the stream takes part in.
+    pub(crate) fn capture_id(&self, op: &DeviceOp<'_>) -> Result<Option<CaptureId>> {
+        // The driver refuses even the query while a stream captures that is ordered with this one.
+        if self.is_default() {
+            return Ok(None);
+        }
+        let (mut status, mut id) = (CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE, 0);
+        let unused = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+        // SAFETY: two pointers are valid, and the driver leaves out what the others would take.
+        op.check(unsafe {
+            api::cuStreamGetCaptureInfo_v2(
+                self.raw(),
+                &raw mut status,
+                &raw mut id,
+                unused.0,
+                unused.1,
+                unused.2,
+            )
+        })?;
+        Ok(match status {
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => None,
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE => Some(id),
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED => Some(ENDED_CAPTURE),
+        })
+    }
+
+    /// Returns a point for what is queued next.
+    pub(crate) fn next_point(&self) -> u64 {
+        self.timeline().advance()
+    }
+
+    /// Returns the point of what was queued last.
+    pub(crate) fn submitted(&self) -> u64 {
+        self.timeline().submitted()
+    }
+
+    /// Returns the last point that an event signals.
+    pub(crate) fn last_signaled(&self) -> u64 {
+        self.timeline().last_signaled()
+    }
+
+    /// Records an event behind all that is queued.
+    pub(crate) fn record(&self, op: &DeviceOp<'_>) -> Result<PooledEvent> {
+        PooledEvent::record(&self.events, op, self.raw())
+    }
+
+    /// Signals the point behind all that is queued.
+    pub(crate) fn signal(&self, op: &DeviceOp<'_>) -> Result<u64> {
+        let mut timeline = self.timeline();
+        Ok(timeline.signal(self.record(op)?))
+    }
+
+    /// Keeps an owner alive until all that is queued has completed.
+    pub(crate) fn retain(&self, op: &DeviceOp<'_>, keep_alive: KeepAlive) -> Result<()> {
+        let signaled = {
+            let mut timeline = self.timeline();
+            self.record(op).map(|event| {
+                let point = timeline.signal(event);
+                timeline.retain(point, keep_alive.clone());
+                timeline.pending()
+            })
+        };
+        match signaled {
+            Ok(pending) if pending < MANY_PENDING => Ok(()),
+            Ok(_) => self.poll(op),
+            Err(error) => {
+                // The completion of the work that is queued already can't be detected any more.
+                std::mem::forget(keep_alive);
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns whether a point has completed, and drops the owners that completed work no longer needs.
+    pub(crate) fn has_completed(&self, op: &DeviceOp<'_>, point: u64) -> Result<bool> {
+        self.poll(op)?;
+        Ok(self.timeline().has_completed(point))
+    }
+
+    /// Queries which points have completed, and drops the owners that their work no longer needs.
+    pub(crate) fn poll(&self, op: &DeviceOp<'_>) -> Result<()> {
+        let _relaxed = op.relax();
+        let (result, completed) = {
+            let mut timeline = self.timeline();
+            let mut result = Ok(());
+            while let Some(event) = timeline.first_pending() {
+                result = check(event.query());
+                if result.is_err() {
+                    break;
+                }
+                timeline.complete_first();
+            }
+            (result, timeline.drain_completed())
+        };
+        // Without the lock: destructors may call the driver.
+        completed.into_iter().for_each(drop_catching_panic);
+        match result {
+            Ok(()) | Err(Code::NOT_READY) => Ok(()),
+            Err(code) => Err(op.error(code)),
+        }
+    }
+
+    /// Returns whether all that is queued has completed.
+    pub(crate) fn query(&self, op: &DeviceOp<'_>) -> Result<bool> {
+        // SAFETY: the stream is alive.
+        let is_idle = op.is_ready(unsafe { api::cuStreamQuery(self.raw()) })?;
+        self.poll(op)?;
+        Ok(is_idle)
+    }
+
+    /// Returns whether no signaled point is pending.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.timeline().pending() == 0
+    }
+
+    /// Returns whether nothing is pending, retained or to be reported.
+    pub(crate) fn is_reclaimable(&self) -> bool {
+        self.is_idle() && self.async_error().is_none()
+    }
+
+    /// Stores an asynchronous error, unless one is stored already: later errors are often consequences.
+    pub(crate) fn store_error(&self, error: AsyncError) {
+        self.async_error().get_or_insert(error);
+    }
+
+    /// Returns the order of the stored error.
+    pub(crate) fn error_order(&self) -> Option<u64> {
+        self.async_error().as_ref().map(|error| error.order)
+    }
+
+    /// Reports the stored error once, if work up to a point failed with it.
+    pub(crate) fn take_error(&self, up_to: u64) -> Result<()> {
+        let mut stored = self.async_error();
+        if stored.as_ref().is_none_or(|error| error.point > up_to) {
+            return Ok(());
+        }
+        stored.take().map_or(Ok(()), |error| Err(error.error))
+    }
+}

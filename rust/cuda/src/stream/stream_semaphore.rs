@@ -1,0 +1,112 @@
+//! Words in memory at which streams wait until the CPU signals them (`cuStreamWaitValue32`).
+
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::sys::{CU_MEMHOSTALLOC_PORTABLE, CUresult, CUstream, CUstreamWaitValue_flags};
+use once_cell::race::OnceBool;
+
+use interlock_driver::Result;
+
+use crate::device::device::DeviceOp;
+use crate::sys::api;
+use crate::sys::error::{Code, check};
+
+/// The bytes of pinned memory that words are taken from, and those from one word to the next: a cache line of the CPU, as
+/// a stream reads one word while the CPU writes another.
+const PAGE: usize = 4096;
+const LINE: usize = 64;
+
+const CLOSED: u32 = 0;
+const OPEN: u32 = 1;
+
+/// The free words of a device. They last as long as the process.
+#[derive(Default)]
+pub(crate) struct SemaphorePool {
+    free: Mutex<Vec<u64>>,
+    /// Whether streams of the device wait for words at all.
+    is_supported: OnceBool,
+}
+
+/// A semaphore, whose word returns to its pool when this is dropped. The caller that makes a stream wait at it keeps it
+/// until the stream has passed.
+pub(crate) struct Semaphore {
+    word: u64,
+    pool: Arc<SemaphorePool>,
+}
+
+impl Semaphore {
+    /// Returns a closed semaphore; `None` where streams of the device can't wait for a word. The stream is one of them
+    /// and does not capture.
+    pub(crate) fn acquire(
+        pool: &Arc<SemaphorePool>,
+        op: &DeviceOp<'_>,
+        on: CUstream,
+    ) -> Result<Option<Self>> {
+        if pool.is_supported.get() == Some(false) {
+            return Ok(None);
+        }
+        let free = pool.free().pop();
+        let word = free.map_or_else(|| pool.allocate_page(op), Ok)?;
+        let semaphore = Semaphore { word, pool: pool.clone() };
+        if pool.is_supported.get().is_none() {
+            // A wait for an open semaphore ends at once.
+            semaphore.signal();
+            match check(semaphore.enqueue_wait(on)) {
+                Err(Code::NOT_SUPPORTED) => {
+                    pool.is_supported.get_or_init(|| false);
+                    return Ok(None);
+                }
+                tried => tried.map_err(|code| op.error(code))?,
+            }
+            pool.is_supported.get_or_init(|| true);
+            // The stream may not have passed yet: this one stays open for good.
+            std::mem::forget(semaphore);
+            return Self::acquire(pool, op, on);
+        }
+        semaphore.word().store(CLOSED, Ordering::Release);
+        Ok(Some(semaphore))
+    }
+
+    fn word(&self) -> &AtomicU32 {
+        // SAFETY: the word is in pinned memory that is never freed, aligned to a line, and the CPU accesses it only here.
+        unsafe { &*ptr::with_exposed_provenance(self.word as usize) }
+    }
+
+    /// Makes work that is queued on a stream from now on wait until the semaphore is signaled.
+    pub(crate) fn enqueue_wait(&self, on: CUstream) -> CUresult {
+        let at_least = CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
+        // SAFETY: the word is pinned memory, and stays.
+        unsafe { api::cuStreamWaitValue32_v2(on, self.word, OPEN, at_least) }
+    }
+
+    /// Signals the semaphore. Makes no driver call.
+    pub(crate) fn signal(&self) {
+        self.word().store(OPEN, Ordering::Release);
+    }
+}
+
+impl SemaphorePool {
+    fn free(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates more words, and returns one.
+    fn allocate_page(&self, op: &DeviceOp<'_>) -> Result<u64> {
+        let _relaxed = op.relax();
+        let mut page = ptr::null_mut();
+        // SAFETY: the pointer is valid.
+        let allocated = unsafe { api::cuMemHostAlloc(&raw mut page, PAGE, CU_MEMHOSTALLOC_PORTABLE) };
+        op.check_memory(PAGE, allocated)?;
+        let first = page.expose_provenance() as u64;
+        self.free().extend((first + LINE as u64..first + PAGE as u64).step_by(LINE));
+        Ok(first)
+    }
+}
+
+impl Drop for Semaphore {
+    fn drop(&mut self) {
+        self.pool.free().push(self.word);
+    }
+}

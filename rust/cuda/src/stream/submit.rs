@@ -1,0 +1,116 @@
+//! Functions of the driver that queue copies, fills and host functions.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use cudarc::driver::sys::{CUresult, CUstream};
+
+use interlock_driver::Result;
+use interlock_driver::{Address, Copy, CopyEndpoint, Fill, HostFn};
+
+use super::host_fn::{self, ErrorSink, HostFnCall};
+use super::stream::Stream;
+use super::stream_semaphore::{Semaphore, SemaphorePool};
+use crate::device::device::DeviceOp;
+use crate::sys::api;
+use crate::sys::context_guard::Context;
+use crate::sys::error::check;
+
+fn pointer(address: Address) -> *mut c_void {
+    ptr::with_exposed_provenance_mut(address.0 as usize)
+}
+
+/// Returns whether both endpoints of a copy are on one device.
+pub(crate) fn is_within_device(copy: &Copy) -> bool {
+    matches!((copy.to, copy.from), (CopyEndpoint::Device(there, _), CopyEndpoint::Device(here, _)) if there == here)
+}
+
+/// The contexts of the destination and of the source of a copy between devices.
+pub(crate) struct PeerContexts {
+    pub(crate) to: Context,
+    pub(crate) from: Context,
+}
+
+/// Queues a copy on a stream, whose context is current. `peers` is needed for a copy between devices.
+///
+/// # Safety
+/// Both endpoints are valid until the copy has completed.
+pub(crate) unsafe fn copy(copy: &Copy, peers: Option<PeerContexts>, on: CUstream) -> CUresult {
+    let Copy { to, from, bytes, .. } = *copy;
+    // SAFETY: as the caller guarantees.
+    unsafe {
+        match (to, from, peers) {
+            (CopyEndpoint::Device(_, to), CopyEndpoint::Host(from), _) => {
+                api::cuMemcpyHtoDAsync_v2(to.0, pointer(from), bytes, on)
+            }
+            (CopyEndpoint::Host(to), CopyEndpoint::Device(_, from), _) => {
+                api::cuMemcpyDtoHAsync_v2(pointer(to), from.0, bytes, on)
+            }
+            (CopyEndpoint::Host(to), CopyEndpoint::Host(from), _) => {
+                api::cuMemcpyAsync(to.0, from.0, bytes, on)
+            }
+            (CopyEndpoint::Device(_, to), CopyEndpoint::Device(_, from), None) => {
+                api::cuMemcpyDtoDAsync_v2(to.0, from.0, bytes, on)
+            }
+            (CopyEndpoint::Device(_, to), CopyEndpoint::Device(_, from), Some(peers)) => {
+                api::cuMemcpyPeerAsync(to.0, peers.to.pointer(), from.0, peers.from.pointer(), bytes, on)
+            }
+        }
+    }
+}
+
+/// Queues a fill on a stream, whose context is current.
+///
+/// # Safety
+/// The bytes are valid until the fill has completed.
+pub(crate) unsafe fn fill(fill: &Fill, on: CUstream) -> CUresult {
+    // SAFETY: as the caller guarantees.
+    unsafe { api::cuMemsetD8Async(fill.address.0, fill.value, fill.bytes, on) }
+}
+
+/// Queues a host function that runs once, and the wait of the stream for it. Returns what has to stay alive until the
+/// function has returned.
+pub(crate) fn host_fn(
+    op: &DeviceOp<'_>,
+    stream: &Arc<Stream>,
+    semaphores: &Arc<SemaphorePool>,
+    function: HostFn,
+) -> Result<Arc<HostFnCall>> {
+    let semaphore = Semaphore::acquire(semaphores, op, stream.raw())?.map(Arc::new);
+    let errors = ErrorSink::Stream(Arc::downgrade(stream), stream.next_point());
+    let call = HostFnCall::new(function, op.device().device_id(), errors, semaphore.clone());
+    enqueue(op, stream, Arc::new(call), semaphore.as_deref())
+}
+
+/// Records a host function in a capture. A semaphore would have to be closed again before each replay, so the driver's
+/// thread waits.
+pub(crate) fn recorded_host_fn(
+    op: &DeviceOp<'_>,
+    stream: &Stream,
+    errors: ErrorSink,
+    function: HostFn,
+) -> Result<Arc<HostFnCall>> {
+    let call = HostFnCall::new(function, op.device().device_id(), errors, None);
+    enqueue(op, stream, Arc::new(call), None)
+}
+
+fn enqueue(
+    op: &DeviceOp<'_>,
+    stream: &Stream,
+    call: Arc<HostFnCall>,
+    semaphore: Option<&Semaphore>,
+) -> Result<Arc<HostFnCall>> {
+    stream.submit(op, |on| {
+        // SAFETY: the caller keeps the call alive until it has been made for the last time.
+        let queued = unsafe { api::cuLaunchHostFunc(on, Some(host_fn::call), call.data()) };
+        let (Some(semaphore), Ok(())) = (semaphore, check(queued)) else { return queued };
+        let waits = semaphore.enqueue_wait(on);
+        if check(waits).is_err() {
+            // The function is queued all the same, and its completion can't be detected.
+            std::mem::forget(call.clone());
+        }
+        waits
+    })?;
+    Ok(call)
+}

@@ -1,0 +1,195 @@
+//! The streams of the process.
+
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::sys::CUstream_flags;
+
+use interlock_core::device::Device;
+use interlock_driver::{DeviceIndex, PriorityRange, StreamHandle};
+use interlock_driver::{Error, Result};
+
+use super::event_pool::EventPool;
+use super::stream::{DEFAULT, Stream, raw};
+use crate::device::device::CudaDevice;
+use crate::sys::api;
+use crate::sys::context_guard::Context;
+use crate::sys::error::{Code, check};
+
+const EXTERNAL: &str = "an external stream";
+
+/// The default stream, where a library distinguishes it from the default stream of each thread.
+const LEGACY: u64 = 1;
+/// The default stream of each thread.
+const PER_THREAD: u64 = 2;
+
+pub(crate) struct StreamTable {
+    /// The devices, each with the events of its streams.
+    devices: Vec<(Arc<CudaDevice>, Arc<EventPool>)>,
+    streams: Mutex<Streams>,
+    next_number: AtomicU64,
+}
+
+#[derive(Default)]
+struct Streams {
+    by_handle: HashMap<StreamHandle, Arc<Stream>>,
+    /// With those that were destroyed and still have work or an error.
+    by_number: HashMap<u64, Arc<Stream>>,
+}
+
+impl StreamTable {
+    pub(crate) fn new(devices: &[Arc<CudaDevice>]) -> Self {
+        StreamTable {
+            devices: devices.iter().map(|device| (device.clone(), Arc::default())).collect(),
+            streams: Mutex::default(),
+            next_number: AtomicU64::new(0),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Streams> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, streams: &mut Streams, handle: StreamHandle, is_external: bool) -> Result<Arc<Stream>> {
+        let found = self.devices.get(usize::from(handle.device));
+        let (device, events) = found.ok_or_else(|| Error::from(Device::invalid_index(handle.device)))?;
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+        let stream = Arc::new(Stream::new(number, handle, is_external, device.clone(), events.clone()));
+        streams.by_number.insert(number, stream.clone());
+        streams.by_handle.insert(handle, stream.clone());
+        Ok(stream)
+    }
+
+    /// Returns the stream of a handle; default streams exist from the start.
+    pub(crate) fn find(&self, handle: StreamHandle, operation: &'static str) -> Result<Arc<Stream>> {
+        let mut streams = self.lock();
+        if let Some(stream) = streams.by_handle.get(&handle) {
+            return Ok(stream.clone());
+        }
+        if handle.raw == DEFAULT {
+            return self.add(&mut streams, handle, false);
+        }
+        Err(Error::Argument {
+            name: operation,
+            given: format!("a stream with the handle {:#x}", handle.raw),
+            allowed: "a stream that was made or adopted, and not let go".to_owned(),
+        })
+    }
+
+    /// Returns the stream of a number, as long as it has work or an error.
+    pub(crate) fn by_number(&self, number: u64) -> Option<Arc<Stream>> {
+        self.lock().by_number.get(&number).cloned()
+    }
+
+    /// Returns all streams of a device, and whether the driver may have destroyed each: it was destroyed and still has
+    /// work, or belongs to another library, which does not report when it destroys it.
+    pub(crate) fn of_device(&self, index: DeviceIndex) -> Vec<(Arc<Stream>, bool)> {
+        let streams = self.lock();
+        let may_be_destroyed = |stream: &Arc<Stream>| {
+            let named = streams.by_handle.get(&stream.handle());
+            stream.is_external() || named.is_none_or(|named| !Arc::ptr_eq(named, stream))
+        };
+        let of_device = streams.by_number.values().filter(|stream| stream.handle().device == index);
+        of_device.map(|stream| (stream.clone(), may_be_destroyed(stream))).collect()
+    }
+
+    pub(crate) fn create(
+        &self,
+        device: &CudaDevice,
+        priority: i32,
+        operation: &'static str,
+    ) -> Result<Arc<Stream>> {
+        let (mut stream, flags) = (ptr::null_mut(), CUstream_flags::CU_STREAM_NON_BLOCKING as u32);
+        {
+            let op = device.begin(operation)?;
+            // SAFETY: the pointer is valid.
+            op.check(unsafe { api::cuStreamCreateWithPriority(&raw mut stream, flags, priority) })?;
+        }
+        let handle = StreamHandle { device: device.index(), raw: stream.expose_provenance() as u64 };
+        self.add(&mut self.lock(), handle, false)
+    }
+
+    /// Destroys a stream; what is queued there still runs.
+    pub(crate) fn destroy(&self, handle: StreamHandle) {
+        let Some(stream) = self.lock().by_handle.remove(&handle) else { return };
+        if let Ok(op) = stream.device().begin("a Stream that goes") {
+            // It fails on a device that can't be used any more.
+            // SAFETY: the stream was created by `create`, and no caller can name it any more.
+            let _ = op.check(unsafe { api::cuStreamDestroy_v2(raw(handle)) });
+        }
+    }
+
+    /// Adds a stream of another library.
+    pub(crate) fn wrap_external(&self, device: &CudaDevice, raw: u64) -> Result<StreamHandle> {
+        let raw = if raw == LEGACY { DEFAULT } else { raw };
+        let handle = StreamHandle { device: device.index(), raw };
+        match raw {
+            DEFAULT => {}
+            // Another thread that signals a point there, or has memory wait for it, would name another stream.
+            PER_THREAD => {
+                return Err(Error::Argument {
+                    name: EXTERNAL,
+                    given: format!("the default stream that each thread has of its own ({PER_THREAD})"),
+                    allowed: "a stream that is the same on every thread".to_owned(),
+                });
+            }
+            _ if !may_be_pointer(raw) => return Err(not_of_device(device, raw)),
+            _ => check_context(device, handle)?,
+        }
+        let mut streams = self.lock();
+        if !streams.by_handle.contains_key(&handle) {
+            self.add(&mut streams, handle, raw != DEFAULT)?;
+        }
+        Ok(handle)
+    }
+
+    /// Removes destroyed streams whose work has completed. Destructors of their owners may call the driver.
+    pub(crate) fn reap(&self, device: &CudaDevice, operation: &'static str) {
+        let destroyed = self.of_device(device.index()).into_iter().filter(|(_, is_destroyed)| *is_destroyed);
+        for (stream, _) in destroyed.filter(|(stream, _)| !stream.is_external()) {
+            let polled = device.begin(operation).and_then(|op| stream.poll(&op));
+            if polled.is_ok() && stream.is_reclaimable() {
+                self.lock().by_number.remove(&stream.number());
+            }
+        }
+    }
+}
+
+/// Returns whether a handle can be the address of a stream. The driver dereferences handles, so a number that can't be an
+/// address is refused before it is passed on.
+fn may_be_pointer(raw: u64) -> bool {
+    /// Processes map nothing below this address.
+    const FIRST: u64 = 4096;
+    raw >= FIRST && raw.is_multiple_of(align_of::<*const ()>() as u64) && i64::try_from(raw).is_ok()
+}
+
+fn not_of_device(device: &CudaDevice, raw: u64) -> Error {
+    Error::Argument {
+        name: EXTERNAL,
+        given: format!("{raw:#x}, which is none, or of another device or context"),
+        allowed: format!("a stream of the primary context of {}", device.device_id()),
+    }
+}
+
+/// Checks that a stream belongs to a device's primary context.
+fn check_context(device: &CudaDevice, handle: StreamHandle) -> Result<()> {
+    let mut found = ptr::null_mut();
+    let context = device.context(EXTERNAL)?;
+    let op = device.begin(EXTERNAL)?;
+    // SAFETY: the caller guarantees that the stream exists.
+    match check(unsafe { api::cuStreamGetCtx(raw(handle), &raw mut found) }) {
+        Ok(()) if Context::of(found) == context => Ok(()),
+        Ok(()) | Err(Code::INVALID_HANDLE) => Err(not_of_device(device, handle.raw)),
+        Err(code) => Err(op.error(code)),
+    }
+}
+
+pub(crate) fn priority_range(device: &CudaDevice) -> Result<PriorityRange> {
+    let (mut least, mut greatest) = (0, 0);
+    let op = device.begin("accelerator.stream_priority_range")?;
+    // SAFETY: the pointers are valid.
+    op.check(unsafe { api::cuCtxGetStreamPriorityRange(&raw mut least, &raw mut greatest) })?;
+    Ok(PriorityRange { least, greatest })
+}

@@ -1,0 +1,75 @@
+//! Points on a stream's timeline: which have completed, and what is kept alive until then.
+
+use std::collections::VecDeque;
+
+use interlock_driver::KeepAlive;
+
+use super::event_pool::PooledEvent;
+
+/// The timeline of a stream, as a Vulkan timeline semaphore: points are numbers that grow.
+#[derive(Default)]
+pub(crate) struct Timeline {
+    submitted: u64,
+    completed: u64,
+    /// Events by the points that they signal, in order.
+    signals: VecDeque<(u64, PooledEvent)>,
+    /// Owners of what queued work uses, by a point behind the work.
+    retained: VecDeque<(u64, KeepAlive)>,
+}
+
+impl Timeline {
+    /// Returns the point of what was queued last.
+    pub(crate) fn submitted(&self) -> u64 {
+        self.submitted
+    }
+
+    /// Returns a point behind all others.
+    pub(crate) fn advance(&mut self) -> u64 {
+        self.submitted += 1;
+        self.submitted
+    }
+
+    /// Adds an event that was recorded behind all that is queued. Returns its point.
+    pub(crate) fn signal(&mut self, event: PooledEvent) -> u64 {
+        let point = self.advance();
+        self.signals.push_back((point, event));
+        point
+    }
+
+    /// Keeps an owner until a point completes that is signaled already.
+    pub(crate) fn retain(&mut self, point: u64, keep_alive: KeepAlive) {
+        self.retained.push_back((point, keep_alive));
+    }
+
+    pub(crate) fn has_completed(&self, point: u64) -> bool {
+        point <= self.completed
+    }
+
+    /// Returns the number of signaled points that are not known to have completed.
+    pub(crate) fn pending(&self) -> usize {
+        self.signals.len()
+    }
+
+    /// Returns the last signaled point.
+    pub(crate) fn last_signaled(&self) -> u64 {
+        self.signals.back().map_or(self.completed, |(point, _)| *point)
+    }
+
+    /// Returns the event of the first pending point.
+    pub(crate) fn first_pending(&self) -> Option<&PooledEvent> {
+        self.signals.front().map(|(_, event)| event)
+    }
+
+    /// Completes the first pending point.
+    pub(crate) fn complete_first(&mut self) {
+        if let Some((point, _)) = self.signals.pop_front() {
+            self.completed = point;
+        }
+    }
+
+    /// Removes the owners that completed work no longer needs.
+    pub(crate) fn drain_completed(&mut self) -> Vec<KeepAlive> {
+        let count = self.retained.iter().take_while(|(point, _)| *point <= self.completed).count();
+        self.retained.drain(..count).map(|(_, keep_alive)| keep_alive).collect()
+    }
+}

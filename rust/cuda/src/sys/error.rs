@@ -1,0 +1,108 @@
+//! Result codes of the driver.
+
+use std::ffi::{CStr, c_char};
+use std::ptr;
+
+use cudarc::driver::sys::CUresult;
+
+use super::api;
+
+/// A code that is not success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Code(CUresult);
+
+/// Success, or the code.
+pub(crate) fn check(result: CUresult) -> Result<(), Code> {
+    if result == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(Code(result)) }
+}
+
+impl Code {
+    pub(crate) const NOT_SUPPORTED: Code = Code(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    pub(crate) const INVALID_HANDLE: Code = Code(CUresult::CUDA_ERROR_INVALID_HANDLE);
+    pub(crate) const ILLEGAL_STATE: Code = Code(CUresult::CUDA_ERROR_ILLEGAL_STATE);
+    pub(crate) const NOT_READY: Code = Code(CUresult::CUDA_ERROR_NOT_READY);
+    pub(crate) const TOO_MANY_PEERS: Code = Code(CUresult::CUDA_ERROR_TOO_MANY_PEERS);
+    pub(crate) const PEER_ACCESS_ALREADY_ENABLED: Code =
+        Code(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+
+    /// The driver's number.
+    pub(crate) fn number(self) -> i32 {
+        self.0 as i32
+    }
+
+    /// Whether there was not as much memory as was asked for.
+    pub(crate) fn is_out_of_memory(self) -> bool {
+        self.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY
+    }
+
+    /// Whether a capture stands against what was to be done.
+    pub(crate) fn is_of_capture(self) -> bool {
+        (CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED as u32
+            ..=CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD as u32)
+            .contains(&(self.0 as u32))
+    }
+
+    /// Whether it leaves the context of this process without use: every later call fails as well.
+    pub(crate) fn is_sticky(self) -> bool {
+        /// CUDA_ERROR_CONTAINED and CUDA_ERROR_TENSOR_MEMORY_LEAK, which are newer than the bindings.
+        const NEWER: [i32; 2] = [226, 721];
+        NEWER.contains(&self.number())
+            || matches!(
+                self.0,
+                CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
+                    | CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE
+                    | CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+                    | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
+                    | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+                    | CUresult::CUDA_ERROR_ASSERT
+                    | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+                    | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+                    | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+                    | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
+                    | CUresult::CUDA_ERROR_INVALID_PC
+                    | CUresult::CUDA_ERROR_LAUNCH_FAILED
+                    | CUresult::CUDA_ERROR_SYSTEM_NOT_READY
+                    | CUresult::CUDA_ERROR_EXTERNAL_DEVICE
+                    | CUresult::CUDA_ERROR_UNKNOWN
+            )
+    }
+
+    /// Returns its name and the driver's description.
+    pub(crate) fn describe(self) -> String {
+        let name = self.text(|code, text| {
+            // SAFETY: the pointer is valid, and the function may be called at any time.
+            unsafe { api::cuGetErrorName(code, text) }
+        });
+        let text = self.text(|code, text| {
+            // SAFETY: as above.
+            unsafe { api::cuGetErrorString(code, text) }
+        });
+        match (name, text) {
+            (Some(name), Some(text)) => format!("{name}: {text}"),
+            (Some(name), None) => name,
+            // A driver may know codes that are newer than the bindings.
+            _ => "an error that the driver does not name".to_owned(),
+        }
+    }
+
+    fn text(self, query: impl FnOnce(CUresult, *mut *const c_char) -> CUresult) -> Option<String> {
+        let mut text = ptr::null();
+        check(query(self.0, &raw mut text)).ok()?;
+        if text.is_null() {
+            return None;
+        }
+        // SAFETY: the driver's names and sentences are constants that end with a zero.
+        Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_others_use_now_may_be_used_later() {
+        assert!(!Code(CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE).is_sticky());
+        assert!(Code(CUresult::CUDA_ERROR_EXTERNAL_DEVICE).is_sticky());
+    }
+}

@@ -1,0 +1,324 @@
+//! Captures that are underway, and the rules that every driver applies to them.
+//!
+//! A call that a replay could not repeat invalidates the capture that forbids it: the call fails, and so does the end of
+//! the capture, with the first such call as the reason. CUDA invalidates a capture by itself in most of these cases; a
+//! driver that applies the rules beforehand can name the reason.
+
+use std::collections::BTreeMap;
+use std::thread::{self, ThreadId};
+
+use super::handle::StreamHandle;
+use crate::{Error, Result};
+
+/// Where waiting for a device is refused while a stream captures, because a replay could not repeat it. Memory is
+/// allocated and freed all the same: the layer above the drivers ensures that a graph keeps what it uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaptureMode {
+    /// On every thread.
+    Global,
+    /// On the thread that captures.
+    ThreadLocal,
+    /// Nowhere. Waiting for the capturing stream itself is refused all the same.
+    Relaxed,
+}
+
+impl CaptureMode {
+    fn forbids_sync(self, is_capturing_thread: bool) -> bool {
+        match self {
+            CaptureMode::Global => true,
+            CaptureMode::ThreadLocal => is_capturing_thread,
+            CaptureMode::Relaxed => false,
+        }
+    }
+}
+
+/// The id of a capture. Each capture of a process has its own.
+pub type CaptureId = u64;
+
+/// The captures of a driver that are underway, each with its content: what the driver records.
+#[derive(Debug)]
+pub struct Captures<T>(BTreeMap<CaptureId, Capture<T>>);
+
+#[derive(Debug)]
+struct Capture<T> {
+    /// The stream on which the capture began and has to end.
+    origin: StreamHandle,
+    mode: CaptureMode,
+    /// The thread that began it.
+    thread: ThreadId,
+    /// The first call that can't be repeated.
+    invalidated_by: Option<String>,
+    content: T,
+}
+
+/// A capture that has ended.
+#[derive(Debug)]
+pub struct Ended<T> {
+    /// What it recorded.
+    pub content: T,
+    /// Why it can't be repeated.
+    pub invalidated_by: Option<String>,
+}
+
+impl<T> Default for Captures<T> {
+    fn default() -> Self {
+        Captures(BTreeMap::new())
+    }
+}
+
+/// Returns the error of a call that a capture forbids.
+pub fn refused(operation: &'static str, reason: impl Into<String>) -> Error {
+    Error::Graph { operation, reason: reason.into() }
+}
+
+/// Returns the error of a capture that was invalidated.
+pub fn err_invalidated(operation: &'static str, reason: &str) -> Error {
+    refused(operation, format!("the capture can't be repeated: {reason}"))
+}
+
+/// Checks that a stream may begin a capture.
+///
+/// # Errors
+/// Refuses default streams and streams that take part in a capture.
+pub fn check_begin(is_default: bool, current: Option<CaptureId>, operation: &'static str) -> Result<()> {
+    if is_default {
+        return Err(refused(operation, "a default stream can't be captured"));
+    }
+    match current {
+        Some(_) => Err(refused(operation, "the stream takes part in a capture already")),
+        None => Ok(()),
+    }
+}
+
+impl<T> Captures<T> {
+    /// Adds a capture that the calling thread begins.
+    pub fn begin(&mut self, id: CaptureId, origin: StreamHandle, mode: CaptureMode, content: T) {
+        let thread = thread::current().id();
+        self.0.insert(id, Capture { origin, mode, thread, invalidated_by: None, content });
+    }
+
+    /// Removes a capture.
+    pub fn end(&mut self, id: CaptureId) -> Option<Ended<T>> {
+        let Capture { content, invalidated_by, .. } = self.0.remove(&id)?;
+        Some(Ended { content, invalidated_by })
+    }
+
+    /// Removes all captures and returns their contents.
+    pub fn take_all(&mut self) -> Vec<T> {
+        std::mem::take(&mut self.0).into_values().map(|capture| capture.content).collect()
+    }
+
+    /// Returns the number of captures that are underway.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns whether a capture is underway.
+    pub fn is_underway(&self, id: CaptureId) -> bool {
+        self.0.contains_key(&id)
+    }
+
+    /// Returns the capture that began on a stream.
+    pub fn by_origin(&self, origin: StreamHandle) -> Option<CaptureId> {
+        self.0.iter().find(|(_, capture)| capture.origin == origin).map(|(id, _)| *id)
+    }
+
+    /// Returns the content of a capture that is underway, invalidated or not.
+    pub fn content_mut(&mut self, id: CaptureId) -> Option<&mut T> {
+        self.0.get_mut(&id).map(|capture| &mut capture.content)
+    }
+
+    /// Returns the content of a capture that is underway and can be repeated.
+    ///
+    /// # Errors
+    /// Refuses a capture that is over or was invalidated.
+    pub fn open(&mut self, id: CaptureId, operation: &'static str) -> Result<&mut T> {
+        let capture = self.0.get_mut(&id).ok_or_else(|| refused(operation, "the capture is over"))?;
+        match &capture.invalidated_by {
+            Some(reason) => Err(err_invalidated(operation, reason)),
+            None => Ok(&mut capture.content),
+        }
+    }
+
+    /// Checks that a capture was not invalidated. A capture that this driver did not begin passes.
+    pub fn check_valid(&self, id: CaptureId, operation: &'static str) -> Result<()> {
+        match self.0.get(&id).and_then(|capture| capture.invalidated_by.as_ref()) {
+            Some(reason) => Err(err_invalidated(operation, reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// Invalidates a capture, if it is underway, and returns the error of the call that did so.
+    pub fn invalidate(&mut self, id: CaptureId, operation: &'static str, reason: &str) -> Error {
+        if let Some(capture) = self.0.get_mut(&id) {
+            capture.invalidated_by.get_or_insert_with(|| format!("{operation} was called: {reason}"));
+        }
+        refused(operation, reason)
+    }
+
+    /// Checks that the calling thread may wait for a device.
+    ///
+    /// # Errors
+    /// Invalidates every capture whose mode forbids it.
+    pub fn check_sync_allowed(&mut self, operation: &'static str) -> Result<()> {
+        let thread = thread::current().id();
+        let forbids = |capture: &Capture<T>| capture.mode.forbids_sync(capture.thread == thread);
+        let forbidding: Vec<_> =
+            self.0.iter().filter(|(_, capture)| forbids(capture)).map(|(id, _)| *id).collect();
+        let reason = "a stream captures, and a replay could not repeat it";
+        let errors = forbidding.into_iter().map(|id| self.invalidate(id, operation, reason));
+        errors.last().map_or(Ok(()), Err)
+    }
+
+    /// Refuses a wait for a stream that takes part in a capture, and invalidates that.
+    pub fn refuse_stream_sync(&mut self, id: CaptureId, operation: &'static str) -> Error {
+        self.invalidate(id, operation, "the stream captures, so nothing runs that could be waited for")
+    }
+
+    /// Refuses a wait for an event of a capture, and invalidates that.
+    pub fn refuse_event_sync(&mut self, id: CaptureId, operation: &'static str) -> Error {
+        self.invalidate(id, operation, "the event was recorded in a capture, so it is never reached")
+    }
+
+    /// Checks that a stream may wait for an event. `own` is the capture of the stream, `recorded_in` that in which the
+    /// event was recorded.
+    ///
+    /// # Errors
+    /// Invalidates the captures that the wait would mix with each other or with work outside of them.
+    pub fn check_wait(
+        &mut self,
+        own: Option<CaptureId>,
+        is_default: bool,
+        recorded_in: Option<CaptureId>,
+        operation: &'static str,
+    ) -> Result<()> {
+        let (mixed, reason) = match (own, recorded_in) {
+            (None, None) => return Ok(()),
+            (Some(own), Some(other)) if own == other => return Ok(()),
+            (_, Some(other)) if !self.is_underway(other) => {
+                (own, "the event was recorded in a capture that is over")
+            }
+            (Some(_), Some(_)) => (own, "the event was recorded in another capture"),
+            (Some(_), None) => (own, "the event was recorded outside of the capture"),
+            (None, Some(_)) if is_default => (None, "a default stream can't take part in a capture"),
+            (None, Some(_)) => return Ok(()),
+        };
+        for id in mixed.into_iter().chain(recorded_in) {
+            self.invalidate(id, operation, reason);
+        }
+        Err(refused(operation, reason))
+    }
+
+    /// Returns the capture that ends on a stream. `current` returns the capture that the stream takes part in.
+    ///
+    /// # Errors
+    /// Refuses a stream that does not capture, and one that takes part in the capture of another.
+    pub fn check_end(
+        &self,
+        stream: StreamHandle,
+        current: impl FnOnce() -> Result<Option<CaptureId>>,
+        operation: &'static str,
+    ) -> Result<CaptureId> {
+        if let Some(id) = self.by_origin(stream) {
+            return Ok(id);
+        }
+        let id = current()?.ok_or_else(|| refused(operation, "no capture has begun on the stream"))?;
+        if self.is_underway(id) {
+            return Err(refused(operation, "a capture ends on the stream on which it began"));
+        }
+        Ok(id)
+    }
+
+    /// Checks that the calling thread may end a capture, for drivers whose library requires the thread that began it.
+    pub fn check_end_thread(&self, id: CaptureId, operation: &'static str) -> Result<()> {
+        let is_elsewhere = |capture: &Capture<T>| {
+            capture.mode != CaptureMode::Relaxed && capture.thread != thread::current().id()
+        };
+        if self.0.get(&id).is_some_and(is_elsewhere) {
+            let reason = "a capture ends on the thread that began it, unless its mode is relaxed";
+            return Err(refused(operation, reason));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAM: StreamHandle = StreamHandle { device: 0, raw: 1 };
+
+    fn captures<const N: usize>(modes: [CaptureMode; N]) -> Captures<()> {
+        let mut captures = Captures::default();
+        for (id, mode) in (1..).zip(modes) {
+            captures.begin(id, StreamHandle { device: 0, raw: id }, mode, ());
+        }
+        captures
+    }
+
+    /// Whether each capture was invalidated.
+    fn invalidated(captures: &Captures<()>) -> Vec<bool> {
+        captures.0.values().map(|capture| capture.invalidated_by.is_some()).collect()
+    }
+
+    #[test]
+    fn a_mode_says_which_threads_may_wait() {
+        use CaptureMode::{Global, Relaxed, ThreadLocal};
+        let mut here = captures([Global, ThreadLocal, Relaxed]);
+        assert!(here.check_sync_allowed("a test").is_err());
+        assert_eq!(invalidated(&here), [true, true, false]);
+        let mut elsewhere = captures([ThreadLocal, Relaxed]);
+        thread::scope(|scope| {
+            scope.spawn(|| elsewhere.check_sync_allowed("a test").unwrap()).join().unwrap()
+        });
+        assert_eq!(invalidated(&elsewhere), [false, false]);
+    }
+
+    #[test]
+    fn a_wait_that_mixes_captures_invalidates_them() {
+        let table = [
+            (None, None, Ok(()), [false, false]),
+            (None, Some(1), Ok(()), [false, false]),
+            (Some(1), Some(1), Ok(()), [false, false]),
+            (Some(1), Some(2), Err(()), [true, true]),
+            (Some(1), None, Err(()), [true, false]),
+            (Some(1), Some(3), Err(()), [true, false]),
+            (None, Some(3), Err(()), [false, false]),
+        ];
+        for (own, recorded_in, expected, broken) in table {
+            let mut captures = captures([CaptureMode::Relaxed; 2]);
+            let checked = captures.check_wait(own, false, recorded_in, "a test");
+            assert_eq!(checked.map_err(drop), expected, "{own:?} {recorded_in:?}");
+            assert_eq!(invalidated(&captures), broken, "{own:?} {recorded_in:?}");
+        }
+        let mut captures = captures([CaptureMode::Relaxed; 2]);
+        assert!(captures.check_wait(None, true, Some(1), "a test").is_err());
+        assert_eq!(invalidated(&captures), [true, false]);
+    }
+
+    #[test]
+    fn the_end_reports_the_first_call_that_cannot_be_repeated() {
+        let mut captures = captures([CaptureMode::Global]);
+        captures.invalidate(1, "first", "no");
+        captures.invalidate(1, "second", "no");
+        assert!(captures.check_valid(1, "third").is_err() && captures.open(1, "third").is_err());
+        let ended = captures.end(1).unwrap();
+        assert_eq!(ended.invalidated_by.as_deref(), Some("first was called: no"));
+        assert!(captures.open(1, "fourth").is_err() && captures.check_valid(1, "fourth").is_ok());
+    }
+
+    #[test]
+    fn a_capture_ends_on_the_stream_and_if_needed_on_the_thread_that_began_it() {
+        let captures = captures([CaptureMode::Global]);
+        let other = StreamHandle { raw: 7, ..STREAM };
+        assert_eq!(captures.check_end(STREAM, || Ok(Some(1)), "a test"), Ok(1));
+        assert!(captures.check_end(other, || Ok(Some(1)), "a test").is_err());
+        assert!(captures.check_end(other, || Ok(None), "a test").is_err());
+        // The capture of another library.
+        assert_eq!(captures.check_end(other, || Ok(Some(9)), "a test"), Ok(9));
+        assert!(captures.check_end_thread(1, "a test").is_ok());
+        thread::scope(|scope| {
+            scope.spawn(|| assert!(captures.check_end_thread(1, "a test").is_err())).join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,167 @@
+//! Errors of devices and drivers, with the data that their messages need.
+
+use std::fmt;
+
+use interlock_core::Error as CoreError;
+
+use crate::{Device, OutOfMemory};
+
+/// The result of an operation on a device.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation on a device failed. Nothing has changed when one of these is returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// An error of flags, names of devices or vendor libraries.
+    Core(CoreError),
+    /// What was named is no device that is there, or of a type that does not fit.
+    NoSuchDevice {
+        /// What takes a device, as a program names it.
+        name: String,
+        /// What was given, as a message shows it.
+        given: String,
+        /// What it takes.
+        allowed: String,
+    },
+    /// An operation needs an accelerator and there is none.
+    NoAccelerator {
+        /// What was to be done.
+        operation: &'static str,
+        /// What was looked for and not found.
+        reason: String,
+    },
+    /// A device did not do what it was asked, or told late that it failed to do what was queued.
+    Device {
+        /// Where.
+        device: Device,
+        /// What failed: the operation that was queued, if it is told late.
+        operation: String,
+        /// Why.
+        reason: String,
+        /// The driver's number for it, if it has one.
+        code: Option<i32>,
+    },
+    /// A device is gone for good, and everything on it.
+    DeviceLost {
+        /// Which.
+        device: Device,
+        /// What was to be done.
+        operation: String,
+        /// What is known about why.
+        reason: String,
+    },
+    /// A driver can't do this at all.
+    Unsupported {
+        /// What was to be done.
+        operation: &'static str,
+        /// The devices of the driver.
+        device: Device,
+    },
+    /// A handle of a process was used in one that was forked from it.
+    Forked {
+        /// What it is.
+        what: &'static str,
+    },
+    /// A graph was used in the wrong order, or a capture can't be repeated.
+    Graph {
+        /// What was to be done.
+        operation: &'static str,
+        /// What stands against it.
+        reason: String,
+    },
+    /// A driver was to be chosen or registered when one is in use.
+    DriverInUse {
+        /// The name of the driver that was to be used.
+        asked_for: &'static str,
+        /// The name of the driver in use.
+        in_use: &'static str,
+    },
+    /// No driver has this name.
+    UnknownDriver {
+        /// The name given.
+        given: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
+    /// A value that an argument does not take.
+    Argument {
+        /// What takes it, as a program names it.
+        name: &'static str,
+        /// What was given, as a message shows it.
+        given: String,
+        /// What it takes.
+        allowed: String,
+    },
+    /// The host of this crate ended a wait.
+    Interrupted,
+    /// An allocator could not serve a request.
+    OutOfMemory(Box<OutOfMemory>),
+}
+
+impl Error {
+    /// Names the operation of the caller where a device was lost: the call of the driver that noticed it is internal.
+    #[must_use]
+    pub fn during(mut self, caller: &str) -> Self {
+        if let Error::DeviceLost { operation, .. } = &mut self {
+            caller.clone_into(operation);
+        }
+        self
+    }
+}
+
+impl From<CoreError> for Error {
+    fn from(error: CoreError) -> Self {
+        Error::Core(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Core(error) => error.fmt(f),
+            Error::NoSuchDevice { name, given, allowed } => write!(f, "{name} takes {allowed}, got {given}"),
+            Error::NoAccelerator { operation, reason } => {
+                write!(f, "{operation} needs an accelerator and there is none: {reason}")
+            }
+            Error::Device { device, operation, reason, code: Some(code) } => {
+                write!(f, "{operation} failed on {device}: {reason} (error {code})")
+            }
+            Error::Device { device, operation, reason, code: None } => {
+                write!(f, "{operation} failed on {device}: {reason}")
+            }
+            Error::DeviceLost { device, operation, reason } => {
+                write!(f, "{operation} is impossible: {device} was lost: {reason}")
+            }
+            Error::Unsupported { operation, device } => {
+                write!(f, "{operation} is not supported on {device}")
+            }
+            Error::Forked { what } => write!(
+                f,
+                "{what} belongs to the process from which this one was forked, and can't be used here; use \
+                 devices in the child only, or start it with the method spawn or forkserver"
+            ),
+            Error::Graph { operation, reason } => write!(f, "{operation} failed: {reason}"),
+            Error::DriverInUse { asked_for, in_use } => write!(
+                f,
+                "accelerator.use({asked_for:?}) comes too late: the driver {in_use:?} is in use, and it is fixed \
+                 at first use"
+            ),
+            Error::UnknownDriver { given, known } => {
+                write!(f, "there is no driver {given:?}; known: {}", known.join(", "))
+            }
+            Error::Argument { name, given, allowed } => write!(f, "{name} takes {allowed}, got {given}"),
+            Error::Interrupted => f.write_str("the wait was interrupted"),
+            Error::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Core(error) => Some(error),
+            _ => None,
+        }
+    }
+}

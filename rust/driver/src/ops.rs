@@ -1,0 +1,103 @@
+//! Work that is queued on streams.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use interlock_core::base::catch::call_catching_panic;
+
+use interlock_core::device::DeviceIndex;
+
+use super::handle::Address;
+
+/// Owns what queued work uses. The driver holds it until the work has completed and no graph can repeat it.
+pub type KeepAlive = Arc<dyn Any + Send + Sync>;
+
+/// Source or destination of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyEndpoint {
+    /// Memory of a device.
+    Device(DeviceIndex, Address),
+    /// Memory of this program.
+    Host(Address),
+}
+
+impl CopyEndpoint {
+    /// Returns the address.
+    pub fn address(self) -> Address {
+        match self {
+            CopyEndpoint::Device(_, address) | CopyEndpoint::Host(address) => address,
+        }
+    }
+
+    /// Returns the device whose memory it is; `None` for memory of this program.
+    pub fn device(self) -> Option<DeviceIndex> {
+        match self {
+            CopyEndpoint::Device(device, _) => Some(device),
+            CopyEndpoint::Host(_) => None,
+        }
+    }
+}
+
+/// A copy. The two ranges do not overlap, or are the same.
+#[derive(Clone)]
+pub struct Copy {
+    /// The destination.
+    pub to: CopyEndpoint,
+    /// The source.
+    pub from: CopyEndpoint,
+    /// How many bytes.
+    pub bytes: usize,
+    /// The owner of both endpoints; `None` if they stay valid without one.
+    pub keep_alive: Option<KeepAlive>,
+}
+
+/// Sets bytes to one value.
+#[derive(Clone)]
+pub struct Fill {
+    /// The first byte, on the device of the stream.
+    pub address: Address,
+    /// How many bytes.
+    pub bytes: usize,
+    /// The value.
+    pub value: u8,
+    /// The owner of the bytes; `None` if they stay valid without one.
+    pub keep_alive: Option<KeepAlive>,
+}
+
+/// A function that runs in the order of a stream (`cuLaunchHostFunc`): once, or as often as a graph that recorded it is
+/// replayed.
+#[derive(Clone)]
+pub struct HostFn {
+    /// The name in messages.
+    pub name: Arc<str>,
+    /// Returns the reason if it fails. It runs on a thread of the driver and must not wait for its stream.
+    pub run: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
+}
+
+impl HostFn {
+    /// Creates a function with a name for messages.
+    pub fn new(name: &str, run: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
+        HostFn { name: Arc::from(name), run: Arc::new(run) }
+    }
+
+    /// Runs it and returns the reason if it failed. A panic is a failure.
+    pub fn call(&self) -> Result<(), String> {
+        call_catching_panic(|| (self.run)())
+    }
+}
+
+impl fmt::Debug for HostFn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostFn({})", self.name)
+    }
+}
+
+/// The nodes and edges of a captured graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GraphDump {
+    /// What each node does, for people.
+    pub nodes: Vec<String>,
+    /// Pairs of nodes, by their indices in `nodes`: the second runs after the first.
+    pub edges: Vec<(usize, usize)>,
+}

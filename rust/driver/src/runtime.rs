@@ -1,0 +1,331 @@
+//! A driver that has been started.
+
+use interlock_core::base::backoff::Backoff;
+use interlock_core::device::{Device, DeviceIndex, DeviceType};
+
+use super::capture::CaptureMode;
+use super::handle::{Address, EventHandle, EventOptions, GraphExecHandle, GraphHandle, StreamHandle};
+use super::ops::{Copy, Fill, GraphDump, HostFn};
+use super::properties::{DeviceProperties, MemoryInfo, PriorityRange};
+use super::wait::{SyncPoint, WaitPolicy, WaitTarget};
+use crate::{Error, Result};
+
+/// The devices of a driver that has been [started](super::Driver::start).
+///
+/// The caller passes indices below [`device_count`](DriverRuntime::device_count), and handles that this runtime returned
+/// and that have not been destroyed, in the process that started it. A method that is not `unsafe` refuses every other
+/// index and handle with an error: memory safety must not depend on them. Every method may be called from every thread.
+/// Only [`wait`](DriverRuntime::wait) and the methods that allocate or free memory may block; all other work is queued.
+///
+/// [`create_event`](DriverRuntime::create_event), [`record_event`](DriverRuntime::record_event),
+/// [`has_completed`](DriverRuntime::has_completed) and [`capture_id`](DriverRuntime::capture_id) are called with locks
+/// held: they drop no [`KeepAlive`](super::KeepAlive) and call no function of the caller's.
+///
+/// Errors of queued work are reported asynchronously: by the next [`check`](DriverRuntime::check) or
+/// [`wait`](DriverRuntime::wait) that covers the work, as [`Error::Device`] with the operation that failed.
+///
+/// A first driver implements the methods without a default. The others report [`Error::Unsupported`], which names the
+/// driver and the operation, or do what needs no support.
+///
+/// # Safety
+/// The memory that [`allocate`](DriverRuntime::allocate), [`allocate_pinned`](DriverRuntime::allocate_pinned) and
+/// [`map`](DriverRuntime::map) return must stay valid for the requested bytes until it is freed or the runtime is
+/// dropped, and queued work must own its [`KeepAlive`](super::KeepAlive) until it has completed. Where
+/// [`is_host_accessible`](DriverRuntime::is_host_accessible) returns true, addresses of devices are addresses of this
+/// program.
+pub unsafe trait DriverRuntime: Send + Sync {
+    /// Returns the type of the devices.
+    fn device_type(&self) -> DeviceType;
+
+    /// Returns the number of devices.
+    fn device_count(&self) -> u32;
+
+    /// Returns the properties of a device.
+    fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties>;
+
+    /// Returns the free and the total memory of a device. The bytes that this crate allocates never exceed `total`: a
+    /// request beyond it fails with [`Error::OutOfMemory`] without a call of the driver. A total of 0, or an error,
+    /// means that the total is unknown.
+    fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo>;
+
+    /// Allocates memory of a device, aligned to 512 bytes; its content is undefined. `bytes` is not 0.
+    ///
+    /// # Errors
+    /// A driver that has no memory for the request returns [`Error::OutOfMemory`], which
+    /// [`OutOfMemory::error`](crate::OutOfMemory::error) creates from the device and the requested
+    /// bytes. The caching allocator then releases everything cached that is unused and calls the driver once more; if it
+    /// refuses again, the callbacks of [`on_oom`](interlock_accelerator::memory::on_oom) run, and the program gets the
+    /// error. Every other error is passed on at once, without a retry. [`map`](DriverRuntime::map) refuses in the same
+    /// way, and so does [`allocate_pinned`](DriverRuntime::allocate_pinned) with the cache of pinned memory.
+    fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;
+
+    /// Frees memory of a device.
+    ///
+    /// # Safety
+    /// [`allocate`](DriverRuntime::allocate) returned it for this device and size, and neither queued work nor a graph
+    /// uses it.
+    unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()>;
+
+    /// Allocates pinned memory of this program, which all devices access directly, aligned to 512 bytes. `bytes` is not
+    /// 0. A driver that needs a device for the allocation uses `device`.
+    fn allocate_pinned(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;
+
+    /// Frees pinned memory.
+    ///
+    /// # Safety
+    /// As for [`free`](DriverRuntime::free).
+    unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()>;
+
+    /// Returns whether this program reads and writes memory of the devices at its addresses.
+    fn is_host_accessible(&self) -> bool {
+        false
+    }
+
+    /// Returns the granularity in bytes of [`map`](DriverRuntime::map), or 0 where the devices have no virtual memory:
+    /// then none of the four methods below is called. Every size and address that they get is a multiple of it.
+    fn mapping_granularity(&self, device: DeviceIndex) -> Result<usize> {
+        let _ = device;
+        Ok(0)
+    }
+
+    /// Reserves addresses without memory, aligned to the granularity.
+    fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        let _ = bytes;
+        Err(self.unsupported("virtual memory", device))
+    }
+
+    /// Frees reserved addresses.
+    ///
+    /// # Safety
+    /// [`reserve_addresses`](DriverRuntime::reserve_addresses) returned them for this device and size, and no memory is
+    /// mapped there.
+    unsafe fn free_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        let _ = (address, bytes);
+        Err(self.unsupported("virtual memory", device))
+    }
+
+    /// Maps memory to reserved addresses that have none; its content is undefined. It counts as
+    /// [allocated](DriverRuntime::allocate).
+    fn map(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        let _ = (address, bytes);
+        Err(self.unsupported("virtual memory", device))
+    }
+
+    /// Unmaps the memory of addresses, which stay reserved.
+    ///
+    /// # Safety
+    /// One [`map`](DriverRuntime::map) mapped it for this device and size, and neither queued work nor a graph uses it.
+    unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        let _ = (address, bytes);
+        Err(self.unsupported("virtual memory", device))
+    }
+
+    /// Returns the priorities of the streams; only 0 by default.
+    fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange> {
+        let _ = device;
+        Ok(PriorityRange { least: 0, greatest: 0 })
+    }
+
+    /// Returns the stream that a device has from the start. It is never destroyed, and does not capture.
+    fn default_stream(&self, device: DeviceIndex) -> Result<StreamHandle>;
+
+    /// Creates a stream; `priority` is within the range.
+    fn create_stream(&self, device: DeviceIndex, priority: i32) -> Result<StreamHandle>;
+
+    /// Destroys a stream; work that is queued on it still runs.
+    fn destroy_stream(&self, stream: StreamHandle);
+
+    /// Wraps a stream that another library created, by the handle that this library uses.
+    ///
+    /// # Safety
+    /// `raw` is a stream of the library that this driver works with, of this device, or one of its special handles, and
+    /// stays valid until no more work is queued on it. A driver refuses a number that it recognizes as something else,
+    /// but it may pass the number to its library as a pointer.
+    unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
+        let _ = raw;
+        Err(self.unsupported("an external stream", device))
+    }
+
+    /// Creates an event that is not recorded.
+    fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle>;
+
+    /// Destroys an event; waits for its last record go on.
+    fn destroy_event(&self, event: EventHandle);
+
+    /// Records an event after everything that is queued on the stream, in place of its previous record.
+    fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()>;
+
+    /// Makes all work that is queued on the stream from now on wait for the last record of the event.
+    fn wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()>;
+
+    /// Returns the milliseconds from one event to another, both created with timing and completed.
+    fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64> {
+        let _ = end;
+        Err(self.unsupported("Event.elapsed_time", start.device))
+    }
+
+    /// Returns the bytes with which another process opens the event.
+    fn export_event(&self, event: EventHandle) -> Result<Vec<u8>> {
+        let _ = event;
+        Err(Error::Unsupported { operation: "Event.ipc_handle", device: Device::of(self.device_type()) })
+    }
+
+    /// Opens an event of another process.
+    fn import_event(&self, device: DeviceIndex, exported: &[u8]) -> Result<EventHandle> {
+        let _ = (device, exported);
+        Err(Error::Unsupported { operation: "Event.from_ipc_handle", device: Device::of(self.device_type()) })
+    }
+
+    /// Returns whether the target has completed, without blocking; reports pending asynchronous errors.
+    fn check(&self, target: WaitTarget) -> Result<bool>;
+
+    /// Returns whether everything before the last record of an event has completed, well or not; true for an event that
+    /// was never recorded. It never blocks, and asynchronous errors stay pending for the next
+    /// [`check`](DriverRuntime::check).
+    fn has_completed(&self, event: EventHandle) -> Result<bool>;
+
+    /// Returns the work that a wait which begins now covers.
+    fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
+        Ok(SyncPoint { target, points: Vec::new() })
+    }
+
+    /// Waits for a sync point; returns false on timeout. A driver whose sync points have no points waits for work that
+    /// is queued in the meantime, too.
+    fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
+        let mut backoff = Backoff::new(policy.timeout, policy.blocking);
+        loop {
+            if self.check(sync_point.target)? {
+                return Ok(true);
+            }
+            if !backoff.pause() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Queues a copy.
+    ///
+    /// # Safety
+    /// Both endpoints are valid for the bytes of the copy until it has completed and no graph can repeat it, or as long
+    /// as its `keep_alive` lives.
+    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()>;
+
+    /// Queues a fill.
+    ///
+    /// # Safety
+    /// The bytes are memory of the stream's device until the fill has completed and no graph can repeat it, or as long
+    /// as its `keep_alive` lives.
+    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()>;
+
+    /// Queues a function of this program.
+    fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
+        let _ = function;
+        Err(self.unsupported("Stream.launch", stream.device))
+    }
+
+    /// Starts a capture: work that is queued on the stream from now on is recorded instead of run, and so is work of
+    /// other streams once they wait for an event that was recorded there.
+    fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()> {
+        let _ = mode;
+        Err(self.unsupported("Graph.capture_begin", stream.device))
+    }
+
+    /// Returns the id of the capture that records the work of the stream, if any. Each capture of a process has an id of
+    /// its own.
+    fn capture_id(&self, stream: StreamHandle) -> Result<Option<u64>> {
+        let _ = stream;
+        Ok(None)
+    }
+
+    /// Ends the capture that began on the stream.
+    ///
+    /// # Errors
+    /// The capture ends and the call fails where a call during the capture can't be repeated, or where the work of
+    /// another stream was not joined back. A driver may refuse to end a capture on another thread than it began on,
+    /// unless its mode is relaxed; then the capture continues.
+    fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {
+        Err(self.unsupported("Graph.capture_end", stream.device))
+    }
+
+    /// Instantiates a graph for replays.
+    fn instantiate(&self, graph: GraphHandle) -> Result<GraphExecHandle> {
+        let _ = graph;
+        Err(Error::Unsupported { operation: "Graph.instantiate", device: Device::of(self.device_type()) })
+    }
+
+    /// Queues the work of a graph. Replays of one executable follow each other, on all streams.
+    fn replay(&self, executable: GraphExecHandle, stream: StreamHandle) -> Result<()> {
+        let _ = executable;
+        Err(self.unsupported("Graph.replay", stream.device))
+    }
+
+    /// Returns the nodes and edges of a graph.
+    fn describe_graph(&self, graph: GraphHandle) -> Result<GraphDump> {
+        let _ = graph;
+        Err(Error::Unsupported { operation: "Graph.debug_dump", device: Device::of(self.device_type()) })
+    }
+
+    /// Returns whether a graph has no nodes.
+    fn is_graph_empty(&self, graph: GraphHandle) -> Result<bool> {
+        Ok(self.describe_graph(graph)?.nodes.is_empty())
+    }
+
+    /// Destroys a graph.
+    fn destroy_graph(&self, graph: GraphHandle) {
+        let _ = graph;
+    }
+
+    /// Destroys an executable; queued replays still run.
+    fn destroy_graph_exec(&self, executable: GraphExecHandle) {
+        let _ = executable;
+    }
+
+    /// Creates the error of an operation that this driver does not support.
+    fn unsupported(&self, operation: &'static str, device: DeviceIndex) -> Error {
+        Error::Unsupported { operation, device: Device::with_index(self.device_type(), device) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mock::MockRuntime;
+
+    #[test]
+    fn a_driver_has_no_virtual_memory_unless_it_says_so() {
+        let (driver, address) = (MockRuntime, Address(0));
+        assert_eq!(driver.mapping_granularity(1), Ok(0));
+        // SAFETY: there are no such addresses.
+        let freed = unsafe { [driver.unmap(1, address, 1), driver.free_addresses(1, address, 1)] };
+        let reserved = [driver.reserve_addresses(1, 1).map(drop), driver.map(1, address, 1)];
+        for result in freed.into_iter().chain(reserved) {
+            assert_eq!(result, Err(driver.unsupported("virtual memory", 1)));
+        }
+    }
+
+    #[test]
+    fn a_first_driver_reports_which_operation_it_does_not_support() {
+        let driver = MockRuntime;
+        let handle = driver.create_stream(1, 0).unwrap();
+        let event = EventHandle { device: 1, raw: 0 };
+        let refused = [
+            // SAFETY: the number is passed on to no library.
+            ("an external stream", unsafe { driver.wrap_external_stream(1, 0) }.map(drop)),
+            ("Event.elapsed_time", driver.elapsed(event, event).map(drop)),
+            ("Event.ipc_handle", driver.export_event(event).map(drop)),
+            ("Event.from_ipc_handle", driver.import_event(1, &[]).map(drop)),
+            ("Stream.launch", driver.launch_host_fn(handle, HostFn::new("nothing", || Ok(())))),
+            ("Graph.capture_begin", driver.begin_capture(handle, CaptureMode::Global)),
+            ("Graph.capture_end", driver.end_capture(handle).map(drop)),
+            ("Graph.instantiate", driver.instantiate(GraphHandle(0)).map(drop)),
+            ("Graph.replay", driver.replay(GraphExecHandle(0), handle)),
+            ("Graph.debug_dump", driver.describe_graph(GraphHandle(0)).map(drop)),
+        ];
+        for (name, result) in refused {
+            let error = result.unwrap_err();
+            assert!(matches!(error, Error::Unsupported { operation, .. } if operation == name), "{error}");
+            assert!(error.to_string().contains(driver.device_type().name()), "{error}");
+        }
+        assert_eq!(driver.capture_id(handle), Ok(None));
+    }
+}

@@ -1,0 +1,242 @@
+//! Streams that record instead of running.
+
+use std::thread;
+
+use crate::{CaptureMode, GraphDump, StreamHandle, WaitTarget};
+use crate::{Error, Result};
+
+use super::rig::{Counter, Make, Rig, is_refused};
+
+pub fn what_a_stream_captures_does_not_run(make: Make) {
+    let rig = Rig::new(make);
+    let (stream, counter) = (rig.stream(0), Counter::default());
+    assert!(!rig.is_capturing(stream));
+    rig.driver.begin_capture(stream, CaptureMode::Global).unwrap();
+    assert!(rig.is_capturing(stream));
+    let raised = counter.clone();
+    rig.launch(stream, move || raised.raise());
+    let graph = rig.driver.end_capture(stream).unwrap();
+    assert!(!rig.is_capturing(stream));
+    rig.finish(stream);
+    assert_eq!(counter.get(), 0);
+    rig.driver.destroy_graph(graph);
+}
+
+pub fn a_default_stream_does_not_capture(make: Make) {
+    let rig = Rig::new(make);
+    let (default, stream) = (rig.driver.default_stream(0).unwrap(), rig.stream(0));
+    assert!(is_refused(&rig.driver.begin_capture(default, CaptureMode::Relaxed)));
+    assert!(is_refused(&rig.capture(stream, || {
+        let event = rig.record(stream);
+        assert!(is_refused(&rig.driver.wait_event(default, event)));
+    })));
+    rig.finish(default);
+}
+
+pub fn a_stream_takes_part_in_one_capture_at_a_time(make: Make) {
+    let rig = Rig::new(make);
+    let (first, second) = (rig.stream(0), rig.stream(0));
+    rig.driver.begin_capture(first, CaptureMode::Relaxed).unwrap();
+    assert!(is_refused(&rig.driver.begin_capture(first, CaptureMode::Relaxed)));
+    rig.driver.begin_capture(second, CaptureMode::Relaxed).unwrap();
+    let event = rig.record(first);
+    assert!(is_refused(&rig.driver.wait_event(second, event)));
+    assert!(is_refused(&rig.driver.end_capture(first)) && is_refused(&rig.driver.end_capture(second)));
+    rig.finish(first);
+    rig.finish(second);
+}
+
+pub fn a_capture_ends_only_where_it_began(make: Make) {
+    let rig = Rig::new(make);
+    let (origin, forked) = (rig.stream(0), rig.stream(0));
+    assert!(is_refused(&rig.driver.end_capture(origin)));
+    rig.driver.begin_capture(origin, CaptureMode::Relaxed).unwrap();
+    rig.join(forked, origin);
+    assert!(is_refused(&rig.driver.end_capture(forked)));
+    rig.join(origin, forked);
+    rig.driver.destroy_graph(rig.driver.end_capture(origin).unwrap());
+}
+
+pub fn a_stream_takes_part_once_it_waits_for_an_event_of_the_capture(make: Make) {
+    let rig = Rig::new(make);
+    let last = (rig.driver.device_count() - 1) as u8;
+    let (origin, forked) = (rig.stream(0), rig.stream(last));
+    let capture = rig.capture(origin, || {
+        rig.launch(origin, || {});
+        rig.join(forked, origin);
+        assert!(rig.is_capturing(forked));
+        rig.launch(forked, || {});
+        rig.join(origin, forked);
+    });
+    assert!(!rig.is_capturing(forked));
+    let shape = rig.driver.describe_graph(capture.unwrap()).unwrap();
+    assert_eq!((shape.nodes.len(), shape.edges), (2, vec![(0, 1)]));
+}
+
+pub fn a_stream_that_was_not_joined_back_is_told(make: Make) {
+    let rig = Rig::new(make);
+    let (origin, forked) = (rig.stream(0), rig.stream(0));
+    let capture = rig.capture(origin, || {
+        rig.join(forked, origin);
+        rig.launch(forked, || {});
+        rig.join(origin, forked);
+        rig.launch(forked, || {});
+    });
+    assert!(is_refused(&capture), "{capture:?}");
+    for stream in [origin, forked] {
+        assert!(!rig.is_capturing(stream));
+        rig.finish(stream);
+    }
+}
+
+pub fn a_stream_without_work_need_not_be_joined_back(make: Make) {
+    let rig = Rig::new(make);
+    let (origin, forked) = (rig.stream(0), rig.stream(0));
+    let capture = rig.capture(origin, || {
+        rig.launch(origin, || {});
+        rig.join(forked, origin);
+        rig.join(origin, forked);
+    });
+    rig.driver.destroy_graph(capture.unwrap());
+}
+
+pub fn all_streams_of_a_capture_name_it_and_no_others_do(make: Make) {
+    let rig = Rig::new(make);
+    let (origin, forked, another) = (rig.stream(0), rig.stream(0), rig.stream(0));
+    let named = || [origin, forked, another].map(|stream| rig.driver.capture_id(stream).unwrap());
+    let mut first = None;
+    let capture = rig.capture(origin, || {
+        rig.join(forked, origin);
+        let [of_origin, of_forked, of_another] = named();
+        assert!(of_origin.is_some() && of_origin == of_forked && of_another.is_none());
+        first = of_origin;
+        rig.driver.begin_capture(another, CaptureMode::ThreadLocal).unwrap();
+        let of_another = rig.driver.capture_id(another).unwrap();
+        assert!(of_another.is_some() && of_another != of_origin);
+        rig.driver.destroy_graph(rig.driver.end_capture(another).unwrap());
+        rig.join(origin, forked);
+    });
+    rig.driver.destroy_graph(capture.unwrap());
+    assert_eq!(named(), [None; 3]);
+    let again = rig.capture(origin, || assert!(named()[0].is_some() && named()[0] != first));
+    rig.driver.destroy_graph(again.unwrap());
+}
+
+pub fn an_event_of_a_capture_is_not_over_and_asking_breaks_nothing(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let capture = rig.capture(stream, || {
+        rig.launch(stream, || {});
+        assert_eq!(rig.driver.has_completed(rig.record(stream)), Ok(false));
+    });
+    rig.driver.destroy_graph(capture.unwrap());
+}
+
+/// Ends a capture with something that can't be repeated.
+fn is_ended_by(rig: &Rig, breaks: impl FnOnce(StreamHandle)) {
+    let stream = rig.stream(0);
+    let capture = rig.capture(stream, || breaks(stream));
+    assert!(is_refused(&capture), "{capture:?}");
+    assert!(!rig.is_capturing(stream));
+    rig.finish(stream);
+    rig.driver.destroy_graph(rig.capture(stream, || rig.launch(stream, || {})).unwrap());
+}
+
+pub fn asking_a_stream_that_captures_ends_the_capture(make: Make) {
+    let rig = Rig::new(make);
+    is_ended_by(&rig, |stream| assert!(is_refused(&rig.driver.check(WaitTarget::Stream(stream)))));
+    is_ended_by(&rig, |stream| assert!(is_refused(&rig.wait(WaitTarget::Stream(stream)))));
+}
+
+pub fn asking_an_event_of_a_capture_ends_the_capture(make: Make) {
+    let rig = Rig::new(make);
+    is_ended_by(&rig, |stream| {
+        assert!(is_refused(&rig.driver.check(WaitTarget::Event(rig.record(stream)))));
+    });
+    is_ended_by(&rig, |stream| assert!(is_refused(&rig.wait(WaitTarget::Event(rig.record(stream))))));
+}
+
+pub fn waiting_for_an_event_from_outside_ends_the_capture(make: Make) {
+    let rig = Rig::new(make);
+    let outside = rig.record(rig.stream(0));
+    is_ended_by(&rig, |stream| assert!(is_refused(&rig.driver.wait_event(stream, outside))));
+}
+
+/// Whether `act` is refused, on the thread that captures and on another, while a stream captures in a mode.
+fn refuses<T>(rig: &Rig, mode: CaptureMode, elsewhere: bool, act: impl Fn() -> Result<T> + Sync) -> bool {
+    let stream = rig.stream(0);
+    rig.driver.begin_capture(stream, mode).unwrap();
+    let act = || is_refused(&act());
+    let refused = if elsewhere { thread::scope(|scope| scope.spawn(act).join().unwrap()) } else { act() };
+    let ended = rig.driver.end_capture(stream);
+    assert_eq!(is_refused(&ended), refused);
+    refused
+}
+
+const MODES: [CaptureMode; 3] = [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed];
+
+pub fn the_modes_say_which_threads_may_wait_for_a_device(make: Make) {
+    let rig = Rig::new(make);
+    let wait = || rig.wait(WaitTarget::Device(0));
+    assert_eq!(MODES.map(|mode| refuses(&rig, mode, false, wait)), [true, true, false]);
+    assert_eq!(MODES.map(|mode| refuses(&rig, mode, true, wait)), [true, false, false]);
+}
+
+pub fn memory_is_given_and_taken_back_while_a_stream_captures(make: Make) {
+    let rig = Rig::new(make);
+    let allocate = || {
+        let address = rig.driver.allocate(0, 512)?;
+        // SAFETY: nobody has used the memory.
+        unsafe { rig.driver.free(0, address, 512) }
+    };
+    for elsewhere in [false, true] {
+        assert_eq!(MODES.map(|mode| refuses(&rig, mode, elsewhere, allocate)), [false; 3]);
+    }
+}
+
+pub fn the_end_tells_what_was_done_first(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let capture = rig.capture(stream, || {
+        let asked = rig.driver.check(WaitTarget::Stream(stream));
+        assert!(is_refused(&asked));
+        assert!(is_refused(&rig.wait(WaitTarget::Device(0))));
+    });
+    match capture {
+        Err(Error::Graph { reason, .. }) => assert!(reason.contains("Stream.query"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn the_shape_shows_the_work_and_what_comes_right_after_what(make: Make) {
+    let rig = Rig::new(make);
+    let (origin, forked) = (rig.stream(0), rig.stream(0));
+    let (memory, other) = (rig.memory(0, 16), rig.memory(0, 16));
+    let graph = rig.capture(origin, || {
+        rig.launch(origin, || {});
+        rig.join(forked, origin);
+        rig.fill(forked, &memory, 3);
+        rig.fill(origin, &other, 4);
+        rig.join(origin, forked);
+        rig.copy(origin, &memory, &other);
+        // The event says nothing that is not known.
+        rig.join(origin, forked);
+        rig.launch(origin, || {});
+    });
+    let GraphDump { nodes, edges } = rig.driver.describe_graph(graph.unwrap()).unwrap();
+    assert_eq!(edges, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]);
+    assert!(nodes[0].contains("work") && nodes[1].contains('3') && nodes[3].contains("16"), "{nodes:?}");
+}
+
+pub fn an_event_of_a_capture_means_nothing_after_it(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let mut event = None;
+    let capture = rig.capture(stream, || event = Some(rig.record(stream)));
+    rig.driver.destroy_graph(capture.unwrap());
+    let event = event.unwrap();
+    assert!(is_refused(&rig.driver.check(WaitTarget::Event(event))));
+    assert!(is_refused(&rig.driver.wait_event(stream, event)));
+    rig.driver.record_event(event, stream).unwrap();
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
+}

@@ -1,0 +1,90 @@
+//! Bytes that are moved and set.
+
+use std::sync::Arc;
+
+use crate::{Address, Copy, Fill, KeepAlive};
+
+use super::rig::{Make, Rig};
+
+fn pattern(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|place| (place * 7 + 1) as u8).collect()
+}
+
+pub fn bytes_survive_the_way_to_a_device_and_back(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    for bytes in [1, 511, 4096, 100_000] {
+        let (from, memory) = (rig.pinned(&pattern(bytes)), rig.memory(0, bytes));
+        rig.copy(stream, &memory, &from);
+        assert_eq!(rig.read(stream, &memory), pattern(bytes));
+    }
+}
+
+pub fn bytes_survive_the_way_through_another_device(make: Make) {
+    let rig = Rig::new(make);
+    let last = (rig.driver.device_count() - 1) as u8;
+    let stream = rig.stream(0);
+    let (from, first, second) = (rig.pinned(&pattern(1000)), rig.memory(0, 1000), rig.memory(last, 1000));
+    rig.copy(stream, &first, &from);
+    rig.copy(stream, &second, &first);
+    rig.finish(stream);
+    assert_eq!(rig.read(rig.stream(last), &second), pattern(1000));
+}
+
+pub fn fills_set_every_byte_and_no_other(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let memory = rig.memory(0, 100);
+    rig.copy(stream, &memory, &rig.pinned(&pattern(100)));
+    let inner = Fill {
+        address: Address(memory.address.0 + 10),
+        bytes: 80,
+        value: 200,
+        keep_alive: Some(memory.clone()),
+    };
+    // SAFETY: the keeper owns the memory around these bytes.
+    unsafe { rig.driver.fill(stream, inner) }.unwrap();
+    let mut expected = pattern(100);
+    expected[10..90].fill(200);
+    assert_eq!(rig.read(stream, &memory), expected);
+}
+
+pub fn copies_of_one_stream_follow_each_other(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let chain: Vec<_> = (0..50).map(|_| rig.memory(0, 64)).collect();
+    rig.copy(stream, &chain[0], &rig.pinned(&pattern(64)));
+    for pair in chain.windows(2) {
+        rig.copy(stream, &pair[1], &pair[0]);
+        rig.fill(stream, &pair[0], 0);
+    }
+    assert_eq!(rig.read(stream, &chain[49]), pattern(64));
+}
+
+pub fn what_a_copy_reaches_is_kept_until_it_is_done(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let (to, from) = (rig.memory(0, 16), rig.pinned(&pattern(16)));
+    let kept = Arc::downgrade(&from);
+    let latch = rig.block(stream);
+    rig.copy(stream, &to, &from);
+    drop(from);
+    assert!(kept.upgrade().is_some());
+    latch.open();
+    assert_eq!(rig.read(stream, &to), pattern(16));
+    assert!(kept.upgrade().is_none());
+}
+
+pub fn copies_of_nothing_are_copies(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let memory = rig.memory(0, 8);
+    let place = memory.place();
+    let keep_alive: Option<KeepAlive> = Some(memory.clone());
+    let copy = Copy { to: place, from: place, bytes: 0, keep_alive };
+    // SAFETY: the keeper owns both ends.
+    unsafe { rig.driver.copy(stream, copy) }.unwrap();
+    rig.fill(stream, &memory, 3);
+    rig.copy(stream, &memory, &memory);
+    assert_eq!(rig.read(stream, &memory), [3; 8]);
+}

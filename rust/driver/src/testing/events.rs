@@ -1,0 +1,154 @@
+//! Marks in streams.
+
+use crate::{EventOptions, WaitTarget};
+
+use super::rig::{Make, Rig, failure};
+
+const TIMING: EventOptions = EventOptions { timing: true, blocking: false, interprocess: false };
+
+pub fn an_event_that_was_never_recorded_is_done(make: Make) {
+    let rig = Rig::new(make);
+    let event = rig.driver.create_event(0, EventOptions::default()).unwrap();
+    assert_eq!(rig.driver.check(WaitTarget::Event(event)), Ok(true));
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
+    let stream = rig.stream(0);
+    rig.driver.wait_event(stream, event).unwrap();
+    rig.finish(stream);
+}
+
+pub fn an_event_is_done_when_all_before_it_is(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let first = rig.record(stream);
+    let latch = rig.block(stream);
+    let second = rig.record(stream);
+    assert_eq!(rig.wait(WaitTarget::Event(first)), Ok(true));
+    assert_eq!(rig.driver.check(WaitTarget::Event(second)), Ok(false));
+    latch.open();
+    assert_eq!(rig.wait(WaitTarget::Event(second)), Ok(true));
+    assert_eq!(rig.driver.check(WaitTarget::Event(second)), Ok(true));
+}
+
+pub fn an_event_is_over_when_all_before_it_is(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let event = rig.driver.create_event(0, EventOptions::default()).unwrap();
+    assert_eq!(rig.driver.has_completed(event), Ok(true));
+    let latch = rig.block(stream);
+    rig.driver.record_event(event, stream).unwrap();
+    assert_eq!(rig.driver.has_completed(event), Ok(false));
+    latch.open();
+    rig.finish(stream);
+    assert_eq!(rig.driver.has_completed(event), Ok(true));
+}
+
+pub fn whether_an_event_is_over_tells_no_failure_and_takes_none_away(make: Make) {
+    let rig = Rig::new(make);
+    let (stream, other) = (rig.stream(0), rig.stream(0));
+    rig.fail(stream, "first", "it broke");
+    let event = rig.record(stream);
+    rig.join(other, stream);
+    rig.finish(other);
+    assert_eq!([(); 2].map(|()| rig.driver.has_completed(event)), [Ok(true), Ok(true)]);
+    assert_eq!(failure(rig.driver.check(WaitTarget::Event(event))), ("first".into(), "it broke".into()));
+    assert_eq!(rig.driver.has_completed(event), Ok(true));
+}
+
+pub fn an_event_holds_back_a_stream_that_waits_for_it(make: Make) {
+    let rig = Rig::new(make);
+    let (blocked, waiting, free) = (rig.stream(0), rig.stream(0), rig.stream(0));
+    let memory = rig.memory(0, 4);
+    rig.fill(waiting, &memory, 1);
+    rig.finish(waiting);
+    let latch = rig.block(blocked);
+    rig.join(waiting, blocked);
+    rig.fill(waiting, &memory, 2);
+    assert_eq!(rig.read(free, &memory), [1; 4]);
+    assert!(!rig.is_done(waiting));
+    latch.open();
+    assert_eq!(rig.read(waiting, &memory), [2; 4]);
+}
+
+pub fn an_event_recorded_again_marks_only_the_later_place(make: Make) {
+    let rig = Rig::new(make);
+    let (first, second, waiting) = (rig.stream(0), rig.stream(0), rig.stream(0));
+    let latch = rig.block(first);
+    let event = rig.record(first);
+    rig.driver.record_event(event, second).unwrap();
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
+    rig.driver.wait_event(waiting, event).unwrap();
+    rig.finish(waiting);
+    assert!(!rig.is_done(first));
+    latch.open();
+    rig.finish(first);
+}
+
+pub fn an_event_recorded_again_leaves_those_alone_who_wait_already(make: Make) {
+    let rig = Rig::new(make);
+    let (first, second, waiting) = (rig.stream(0), rig.stream(0), rig.stream(0));
+    let latch = rig.block(first);
+    let event = rig.record(first);
+    rig.driver.wait_event(waiting, event).unwrap();
+    rig.driver.record_event(event, second).unwrap();
+    assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
+    assert!(!rig.is_done(waiting));
+    latch.open();
+    rig.finish(waiting);
+}
+
+pub fn a_released_event_still_holds_back_who_waits(make: Make) {
+    let rig = Rig::new(make);
+    let (blocked, waiting) = (rig.stream(0), rig.stream(0));
+    let latch = rig.block(blocked);
+    let event = rig.record(blocked);
+    rig.driver.wait_event(waiting, event).unwrap();
+    rig.driver.destroy_event(event);
+    assert!(!rig.is_done(waiting));
+    latch.open();
+    rig.finish(waiting);
+    rig.finish(blocked);
+}
+
+pub fn events_hold_back_streams_of_other_devices(make: Make) {
+    let rig = Rig::new(make);
+    if rig.driver.device_count() < 2 {
+        return;
+    }
+    // Before anything is held back: for memory a driver may wait until all is over.
+    let (blocked, waiting, memory) = (rig.stream(0), rig.stream(1), rig.memory(1, 4));
+    let latch = rig.block(blocked);
+    rig.join(waiting, blocked);
+    rig.fill(waiting, &memory, 1);
+    assert_eq!(rig.driver.check(WaitTarget::Device(1)), Ok(false));
+    latch.open();
+    assert_eq!(rig.wait(WaitTarget::Device(1)), Ok(true));
+    assert!(rig.is_done(waiting) && rig.is_done(blocked));
+}
+
+pub fn elapsed_time_needs_events_that_were_reached(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let [start, end] = [TIMING; 2].map(|options| rig.driver.create_event(0, options).unwrap());
+    assert_eq!(failure(rig.driver.elapsed(start, end)).0, "Event.elapsed_time");
+    rig.driver.record_event(start, stream).unwrap();
+    let latch = rig.block(stream);
+    rig.driver.record_event(end, stream).unwrap();
+    assert_eq!(failure(rig.driver.elapsed(start, end)).0, "Event.elapsed_time");
+    latch.open();
+    rig.finish(stream);
+    let milliseconds = rig.driver.elapsed(start, end).unwrap();
+    assert!(milliseconds > 0.0 && milliseconds < 60_000.0, "{milliseconds}");
+    assert!((rig.driver.elapsed(end, start).unwrap() + milliseconds).abs() < 1e-3);
+    assert_eq!(rig.driver.elapsed(start, start), Ok(0.0));
+}
+
+pub fn elapsed_time_needs_timing(make: Make) {
+    let rig = Rig::new(make);
+    let stream = rig.stream(0);
+    let timed = rig.driver.create_event(0, TIMING).unwrap();
+    rig.driver.record_event(timed, stream).unwrap();
+    let untimed = rig.record(stream);
+    rig.finish(stream);
+    assert_eq!(failure(rig.driver.elapsed(timed, untimed)).0, "Event.elapsed_time");
+    assert_eq!(failure(rig.driver.elapsed(untimed, timed)).0, "Event.elapsed_time");
+}

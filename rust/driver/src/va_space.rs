@@ -1,0 +1,129 @@
+//! Reserved virtual addresses, and which of them have memory.
+//!
+//! Every driver with virtual memory keeps this record, so that a call that its library would accept silently, or answer
+//! with "invalid value", is an error that names the mistake.
+
+use std::collections::BTreeMap;
+
+use interlock_core::device::Device;
+
+use super::handle::Address;
+use crate::Error;
+
+pub const RESERVING: &str = "reserving addresses";
+pub const RELEASING: &str = "giving addresses back";
+pub const MAPPING: &str = "giving memory to addresses";
+pub const UNMAPPING: &str = "taking memory from addresses";
+
+/// Returns the error for bytes that are no multiple of the granularity.
+pub fn err_misaligned(bytes: usize, granularity: usize) -> Error {
+    let (given, allowed) = (format!("{bytes} bytes"), format!("a multiple of {granularity}"));
+    Error::Argument { name: RESERVING, given, allowed }
+}
+
+/// Returns the error for addresses that can't be freed.
+pub fn err_not_reserved(device: Device, address: Address, bytes: usize) -> Error {
+    refused(RELEASING, address, bytes, format!("what was reserved on {device} and has no memory"))
+}
+
+/// Returns the error for addresses to which no memory can be mapped.
+pub fn err_not_unmapped(device: Device, address: Address, bytes: usize, granularity: usize) -> Error {
+    let allowed =
+        format!("whole multiples of {granularity} of what was reserved on {device} and has no memory");
+    refused(MAPPING, address, bytes, allowed)
+}
+
+/// Returns the error for addresses that are not one mapping.
+pub fn err_not_mapped(device: Device, address: Address, bytes: usize) -> Error {
+    refused(UNMAPPING, address, bytes, format!("what was given memory at once on {device}"))
+}
+
+fn refused(name: &'static str, address: Address, bytes: usize, allowed: String) -> Error {
+    Error::Argument { name, given: format!("{bytes} bytes at {:#x}", address.0), allowed }
+}
+
+/// Reservations by their first address, each with its owner and its mappings.
+#[derive(Debug)]
+pub struct VaSpace<Owner = ()>(BTreeMap<u64, Reservation<Owner>>);
+
+#[derive(Debug)]
+struct Reservation<Owner> {
+    bytes: usize,
+    owner: Owner,
+    /// Bytes by first address, one entry for each `map`.
+    mappings: BTreeMap<u64, usize>,
+}
+
+impl<Owner> Reservation<Owner> {
+    fn end(&self, start: u64) -> u64 {
+        start + self.bytes as u64
+    }
+
+    /// Returns whether any of these addresses has memory.
+    fn overlaps(&self, address: u64, bytes: usize) -> bool {
+        let below = self.mappings.range(..address + bytes as u64).next_back();
+        below.is_some_and(|(start, length)| start + *length as u64 > address)
+    }
+}
+
+impl<Owner> Default for VaSpace<Owner> {
+    fn default() -> Self {
+        VaSpace(BTreeMap::new())
+    }
+}
+
+impl<Owner> VaSpace<Owner> {
+    /// Adds a reservation.
+    pub fn reserve(&mut self, address: Address, bytes: usize, owner: Owner) {
+        self.0.insert(address.0, Reservation { bytes, owner, mappings: BTreeMap::new() });
+    }
+
+    /// Removes a reservation without mappings and returns its owner; `None` if there is none of this size.
+    pub fn free(&mut self, address: Address, bytes: usize) -> Option<Owner> {
+        self.0.get(&address.0).filter(|found| found.bytes == bytes && found.mappings.is_empty())?;
+        self.0.remove(&address.0).map(|found| found.owner)
+    }
+
+    fn containing(&self, address: Address, bytes: usize) -> Option<&Reservation<Owner>> {
+        let (start, reservation) = self.0.range(..=address.0).next_back()?;
+        let end = address.0.checked_add(bytes as u64)?;
+        (end <= reservation.end(*start)).then_some(reservation)
+    }
+
+    fn containing_mut(&mut self, address: Address, bytes: usize) -> Option<&mut Reservation<Owner>> {
+        let (start, reservation) = self.0.range_mut(..=address.0).next_back()?;
+        let end = address.0.checked_add(bytes as u64)?;
+        (end <= reservation.end(*start)).then_some(reservation)
+    }
+
+    /// Returns whether addresses are reserved and have no memory.
+    pub fn is_unmapped(&self, address: Address, bytes: usize) -> bool {
+        self.containing(address, bytes).is_some_and(|found| !found.overlaps(address.0, bytes))
+    }
+
+    /// Adds a mapping of addresses that are unmapped.
+    pub fn map(&mut self, address: Address, bytes: usize) {
+        if let Some(found) = self.containing_mut(address, bytes) {
+            found.mappings.insert(address.0, bytes);
+        }
+    }
+
+    /// Returns whether the addresses are exactly one mapping.
+    pub fn is_mapping(&self, address: Address, bytes: usize) -> bool {
+        self.containing(address, bytes).is_some_and(|found| found.mappings.get(&address.0) == Some(&bytes))
+    }
+
+    /// Removes a mapping; returns false if the addresses are not exactly one.
+    pub fn unmap(&mut self, address: Address, bytes: usize) -> bool {
+        let is_mapping = self.is_mapping(address, bytes);
+        if let Some(found) = self.containing_mut(address, bytes).filter(|_| is_mapping) {
+            found.mappings.remove(&address.0);
+        }
+        is_mapping
+    }
+
+    /// Returns all mappings.
+    pub fn mappings(&self) -> impl Iterator<Item = (Address, usize)> {
+        self.0.values().flat_map(|found| &found.mappings).map(|(start, bytes)| (Address(*start), *bytes))
+    }
+}

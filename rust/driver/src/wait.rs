@@ -1,0 +1,49 @@
+//! Waits for queued work.
+
+use std::time::Duration;
+
+use interlock_core::device::DeviceIndex;
+
+use super::handle::{EventHandle, StreamHandle};
+
+/// What a thread waits for: all work of a stream or device that was queued before, or what an event marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitTarget {
+    /// Everything queued on the stream.
+    Stream(StreamHandle),
+    /// What was queued on the stream before the event was last recorded there; nothing if it never was.
+    Event(EventHandle),
+    /// Everything queued on any stream of the device.
+    Device(DeviceIndex),
+}
+
+impl WaitTarget {
+    /// Returns the device whose work is waited for.
+    pub fn device(self) -> DeviceIndex {
+        match self {
+            WaitTarget::Stream(stream) => stream.device,
+            WaitTarget::Event(event) => event.device,
+            WaitTarget::Device(device) => device,
+        }
+    }
+}
+
+/// The work that a wait covers: what [`DriverRuntime::sync_point`](super::DriverRuntime::sync_point) found queued.
+/// Work that is queued later is not waited for; a sync point of a device may cover work that is queued right
+/// afterwards, where a driver waits for the work of other libraries as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyncPoint {
+    /// The target of the wait.
+    pub target: WaitTarget,
+    /// Points on timelines to be reached, in the driver's own numbers.
+    pub points: Vec<(u64, u64)>,
+}
+
+/// How a thread waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitPolicy {
+    /// The longest time to wait.
+    pub timeout: Duration,
+    /// Sleep until woken, where the driver supports that, instead of polling.
+    pub blocking: bool,
+}

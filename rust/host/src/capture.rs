@@ -1,0 +1,206 @@
+//! Captures: streams that record what is queued instead of running it.
+
+use std::collections::{BTreeMap, HashSet};
+
+use interlock_driver::Result;
+use interlock_driver::capture::{self, CaptureId, Ended, refused};
+use interlock_driver::{CaptureMode, DeviceIndex, GraphHandle, StreamHandle};
+
+use super::command::Task;
+use super::device;
+use super::graph::Node;
+use super::shared::Shared;
+use super::state::State;
+use super::stream::{Kind, StreamId};
+
+/// What a capture has recorded.
+pub(super) struct Recording {
+    nodes: Vec<Node>,
+    /// For each stream that takes part, the nodes that its next work comes after.
+    tails: BTreeMap<StreamId, Vec<usize>>,
+}
+
+/// Work that a stream records.
+pub(super) struct NewNode {
+    pub(super) task: Task,
+    pub(super) device: DeviceIndex,
+    pub(super) priority: i32,
+}
+
+impl Recording {
+    /// Creates a recording that starts on a stream.
+    fn new(origin: StreamId) -> Self {
+        Recording { nodes: Vec::new(), tails: BTreeMap::from([(origin, Vec::new())]) }
+    }
+
+    pub(super) fn tail_of(&self, stream: StreamId) -> Vec<usize> {
+        self.tails.get(&stream).cloned().unwrap_or_default()
+    }
+
+    fn add(&mut self, stream: StreamId, new: NewNode) {
+        let NewNode { task, device, priority } = new;
+        let after = self.tail_of(stream);
+        self.tails.insert(stream, vec![self.nodes.len()]);
+        self.nodes.push(Node { task, device, priority, after });
+    }
+
+    /// Another graph, once, after what the stream recorded.
+    pub(super) fn add_graph(&mut self, stream: StreamId, graph: &[Node]) {
+        let before = self.tail_of(stream);
+        let first = self.nodes.len();
+        let followed: HashSet<usize> =
+            graph.iter().flat_map(|node| &node.after).map(|place| place + first).collect();
+        for node in graph {
+            let mut node = node.clone();
+            node.after.iter_mut().for_each(|place| *place += first);
+            if node.after.is_empty() {
+                node.after.clone_from(&before);
+            }
+            self.nodes.push(node);
+        }
+        let last: Vec<_> = (first..self.nodes.len()).filter(|place| !followed.contains(place)).collect();
+        if !last.is_empty() {
+            self.tails.insert(stream, last);
+        }
+    }
+
+    /// What the stream records next comes after these nodes as well.
+    fn join(&mut self, stream: StreamId, nodes: Vec<usize>) {
+        let mut tail = self.tail_of(stream);
+        tail.extend(nodes);
+        tail.sort_unstable();
+        tail.dedup();
+        // What others of them come after needs no edge.
+        if let [lowest, _, ..] = *tail {
+            let first = tail.iter().filter_map(|place| self.nodes.get(*place));
+            let implied = self.before(first.flat_map(|node| node.after.clone()).collect(), lowest);
+            tail.retain(|place| !implied.contains(place));
+        }
+        self.tails.insert(stream, tail);
+    }
+
+    /// These nodes and all that they come after, down to `lowest`.
+    fn before(&self, mut unseen: Vec<usize>, lowest: usize) -> HashSet<usize> {
+        let mut seen = HashSet::new();
+        while let Some(place) = unseen.pop() {
+            if place >= lowest && seen.insert(place) {
+                unseen.extend(self.nodes.get(place).into_iter().flat_map(|node| node.after.clone()));
+            }
+        }
+        seen
+    }
+
+    /// A stream whose work the origin does not wait for.
+    fn not_joined(&self, origin: StreamId) -> Option<StreamId> {
+        let joined = self.before(self.tail_of(origin), 0);
+        let is_left = |tail: &Vec<usize>| tail.iter().any(|place| !joined.contains(place));
+        self.tails.iter().find(|(_, tail)| is_left(tail)).map(|(stream, _)| *stream)
+    }
+}
+
+impl State {
+    pub(super) fn record_task(
+        &mut self,
+        capture: CaptureId,
+        stream: StreamId,
+        new: NewNode,
+        operation: &'static str,
+    ) -> Result<()> {
+        match self.captures.open(capture, operation) {
+            Ok(recording) => {
+                recording.add(stream, new);
+                Ok(())
+            }
+            Err(error) => {
+                self.waste.add(new.task);
+                Err(error)
+            }
+        }
+    }
+
+    /// A stream waits for an event of a capture, and so takes part in it from now on.
+    pub(super) fn join_capture(
+        &mut self,
+        capture: CaptureId,
+        id: StreamId,
+        nodes: Vec<usize>,
+        operation: &'static str,
+    ) -> Result<()> {
+        let Some(stream) = self.streams.get(&id) else { return Ok(()) };
+        let (own, is_default) = (stream.capture, stream.kind == Kind::Default);
+        self.captures.check_wait(own, is_default, Some(capture), operation)?;
+        self.captures.open(capture, operation)?.join(id, nodes);
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.capture = Some(capture);
+        }
+        Ok(())
+    }
+
+    /// Ends the capture that began on a stream which is destroyed: it can't end any more.
+    pub(super) fn on_stream_destroyed(&mut self, id: CaptureId, stream: StreamHandle) {
+        if self.captures.by_origin(stream) == Some(id)
+            && let Some(capture) = self.take_capture(id)
+        {
+            self.waste.add(capture.content);
+        }
+    }
+
+    /// The capture is over: its streams run again what is queued.
+    fn take_capture(&mut self, id: CaptureId) -> Option<Ended<Recording>> {
+        for stream in self.streams.values_mut().filter(|stream| stream.capture == Some(id)) {
+            stream.capture = None;
+        }
+        self.captures.end(id)
+    }
+}
+
+impl Shared {
+    pub(super) fn begin_capture(&self, handle: StreamHandle, mode: CaptureMode) -> Result<()> {
+        const OPERATION: &str = "Graph.capture_begin";
+        let mut state = self.lock()?;
+        let id = state.number();
+        let stream = state.stream(handle, OPERATION)?;
+        capture::check_begin(stream.kind == Kind::Default, stream.capture, OPERATION)?;
+        stream.capture = Some(id);
+        state.captures.begin(id, handle, mode, Recording::new(handle.raw));
+        Ok(())
+    }
+
+    pub(super) fn capture_id(&self, handle: StreamHandle) -> Result<Option<CaptureId>> {
+        Ok(self.lock_leaving_waste()?.stream(handle, "Stream.is_capturing")?.capture)
+    }
+
+    pub(super) fn end_capture(&self, handle: StreamHandle) -> Result<GraphHandle> {
+        const OPERATION: &str = "Graph.capture_end";
+        let mut state = self.lock()?;
+        // Also where the device is lost: the capture must be over.
+        let lost = state.check_not_lost(handle.device, OPERATION);
+        let current = state.streams.get(&handle.raw).and_then(|stream| stream.capture);
+        if current.is_none() {
+            state.stream(handle, OPERATION)?;
+        }
+        let id = state.captures.check_end(handle, || Ok(current), OPERATION)?;
+        let Some(Ended { content, invalidated_by }) = state.take_capture(id) else {
+            return Err(refused(OPERATION, "the capture is over"));
+        };
+        let not_joined = content.not_joined(handle.raw).map(|id| {
+            let device = state.streams.get(&id).map(|stream| format!(" of {}", device::named(stream.device)));
+            format!(
+                "the stream {id}{} was not joined back: no stream waits for its last work",
+                device.unwrap_or_default()
+            )
+        });
+        let failed = match (lost, invalidated_by, not_joined) {
+            (Err(lost), ..) => lost,
+            (Ok(()), Some(reason), _) => capture::err_invalidated(OPERATION, &reason),
+            (Ok(()), None, Some(reason)) => refused(OPERATION, reason),
+            (Ok(()), None, None) => {
+                let raw = state.number();
+                state.graphs.insert(raw, content.nodes.into());
+                return Ok(GraphHandle(raw));
+            }
+        };
+        state.waste.add(content);
+        Err(failed)
+    }
+}

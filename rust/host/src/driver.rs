@@ -1,0 +1,92 @@
+//! Devices made of CPU threads, before they are used.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use interlock_core::base::fork_local::ForkLocal;
+use interlock_core::device::DeviceType;
+use interlock_driver::Result;
+use interlock_driver::{Driver, DriverRuntime};
+
+use super::options::HostOptions;
+use super::runtime::HostRuntime;
+
+/// The driver of the type [`DeviceType::Host`].
+///
+/// Streams have priorities from 0, the least, to -3, the greatest. Each device has two engines that copy and
+/// fill; a free one serves the waiting stream with the greatest priority. Functions need no engine.
+///
+/// A handle that this driver does not know is an [`Error::Argument`](interlock_driver::Error::Argument).
+pub struct HostDriver {
+    options: HostOptions,
+    /// Built in each process that uses it: a child may be forked between the choice of a driver and its start.
+    runtime: ForkLocal<OnceLock<Arc<HostRuntime>>>,
+    /// For a forked child: one as long as a thread there has it, however many threads request it.
+    in_child: ForkLocal<Mutex<Weak<HostDriver>>>,
+}
+
+impl HostDriver {
+    /// Creates a driver.
+    ///
+    /// # Errors
+    /// [`Error::Argument`](interlock_driver::Error::Argument) for more than 128 devices, and for faults that belong to another
+    /// driver, which was started.
+    #[expect(clippy::new_ret_no_self, reason = "callers need only the trait")]
+    pub fn new(options: HostOptions) -> Result<Arc<dyn Driver>> {
+        options.check()?;
+        Ok(HostDriver::bound(options)?)
+    }
+
+    fn bound(options: HostOptions) -> Result<Arc<HostDriver>> {
+        let driver = HostDriver { options, runtime: ForkLocal::default(), in_child: ForkLocal::default() };
+        driver.options.faults.bind(driver.runtime().shared(), false)?;
+        Ok(Arc::new(driver))
+    }
+
+    /// Returns the runtime of this process. Faults act on it before it is started.
+    fn runtime(&self) -> &Arc<HostRuntime> {
+        self.runtime.get().get_or_init(|| {
+            let runtime = Arc::new(HostRuntime::new(&self.options));
+            // Whether they belong to another driver is checked when this one is created and when it is started.
+            let _ = self.options.faults.bind(runtime.shared(), false);
+            runtime
+        })
+    }
+}
+
+impl Driver for HostDriver {
+    fn device_type(&self) -> DeviceType {
+        DeviceType::Host
+    }
+
+    fn unavailable_reason(&self) -> Option<String> {
+        None
+    }
+
+    fn device_count(&self) -> u32 {
+        self.options.devices
+    }
+
+    fn device_count_if_known(&self) -> Option<u32> {
+        Some(self.options.devices)
+    }
+
+    fn has_virtual_memory(&self) -> bool {
+        self.options.devices > 0
+    }
+
+    fn start(&self) -> Result<Arc<dyn DriverRuntime>> {
+        let runtime = self.runtime();
+        self.options.faults.bind(runtime.shared(), true)?;
+        Ok(runtime.clone())
+    }
+
+    fn driver_for_child(&self) -> Option<Arc<dyn Driver>> {
+        let mut cached = self.in_child.get().lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(driver) = cached.upgrade() {
+            return Some(driver);
+        }
+        let driver = HostDriver::bound(self.options.clone()).ok()?;
+        *cached = Arc::downgrade(&driver);
+        Some(driver)
+    }
+}

@@ -1,0 +1,40 @@
+//! What a host driver is made of.
+
+use interlock_driver::{Error, Result};
+
+use super::faults::Faults;
+
+/// What the host driver is made of.
+#[derive(Clone, Debug)]
+pub struct HostOptions {
+    /// How many devices, from 0 to 128.
+    pub devices: u32,
+    /// Bytes of memory that each has.
+    pub memory: u64,
+    /// What goes wrong: nothing until it is told to. For one driver that is started.
+    pub faults: Faults,
+}
+
+impl HostOptions {
+    /// As many as there are indices.
+    const MOST_DEVICES: u32 = 128;
+
+    /// Fails with [`Error::Argument`] for what no driver can be made of.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.devices > Self::MOST_DEVICES {
+            return Err(Error::Argument {
+                name: "the number of host devices",
+                given: self.devices.to_string(),
+                allowed: format!("0 to {}", Self::MOST_DEVICES),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Default for HostOptions {
+    /// One device of 4 GiB, taken from the computer as it is used.
+    fn default() -> Self {
+        HostOptions { devices: 1, memory: 4 << 30, faults: Faults::default() }
+    }
+}
