@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use super::options::HostOptions;
-use super::runtime::HostRuntime;
 use crate::Result;
 use crate::accelerator::DeviceType;
 use crate::accelerator::driver::{Driver, DriverRuntime};
+use crate::accelerator::host::options::HostOptions;
+use crate::accelerator::host::runtime::HostRuntime;
 use crate::base::fork_local::ForkLocal;
 
 /// The driver of the type [`DeviceType::Host`].

@@ -1,6 +1,6 @@
 //! What a host driver is made of.
 
-use super::faults::Faults;
+use crate::accelerator::host::fault_injection::Faults;
 use crate::{Error, Result};
 
 /// What the host driver is made of.
@@ -19,7 +19,7 @@ impl HostOptions {
     const MOST_DEVICES: u32 = 128;
 
     /// Fails with [`Error::Argument`] for what no driver can be made of.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.devices > Self::MOST_DEVICES {
             return Err(Error::Argument {
                 name: "the number of host devices",
