@@ -48,16 +48,22 @@ enum Slot<T> {
 impl<T> Arena<T> {
     #[inline]
     pub(super) fn insert(&mut self, value: T) -> Key<T> {
+        self.insert_with(|| value)
+    }
+
+    /// Inserts a value that is written in place.
+    #[inline]
+    pub(super) fn insert_with(&mut self, value: impl FnOnce() -> T) -> Key<T> {
         let key = self.next_key();
         match self.slots.get_mut(self.vacant) {
             Some(slot) => {
                 if let Slot::Vacant { next } = *slot {
                     self.vacant = next;
                 }
-                *slot = Slot::Occupied(value);
+                *slot = Slot::Occupied(value());
             }
             None => {
-                self.slots.push(Slot::Occupied(value));
+                self.slots.push(Slot::Occupied(value()));
                 self.vacant = self.slots.len();
             }
         }

@@ -131,10 +131,10 @@ impl Inner {
     #[inline]
     pub(super) fn free(&mut self, ctx: &AllocCtx, id: BlockId) {
         self.end_use(id);
-        if self.heap.block(id).stream_uses().is_empty() {
-            self.complete_free(ctx, id);
-        } else {
+        if self.heap.block(id).has_stream_uses() {
             self.defer_free(ctx, id);
+        } else {
+            self.complete_free(ctx, id);
         }
         self.trim(ctx);
     }
@@ -157,6 +157,7 @@ impl Inner {
     }
 
     /// Frees a block once the other streams that use it have done what is queued there.
+    #[cold]
     fn defer_free(&mut self, ctx: &AllocCtx, id: BlockId) {
         let streams = self.heap.take_stream_uses(id);
         self.heap.set_pending_events(id, streams.len());
@@ -174,7 +175,7 @@ impl Inner {
     }
 
     pub(super) fn stream_uses(&self, id: BlockId) -> Vec<Stream> {
-        self.heap.block(id).stream_uses().to_vec()
+        self.heap.stream_uses(id).to_vec()
     }
 
     /// Like [`free`](Inner::free), but work counts as using the block until it is [completed](Inner::complete).
