@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 
 /// The key of a value in its arena. A key is reused once its value has been removed.
 pub(in crate::accelerator) struct Key<T> {
-    /// One more than the place in the slab, so that an optional key is one word.
+    /// One more than the place in the arena, so that an optional key is one word.
     number: NonZeroUsize,
     value: PhantomData<fn() -> T>,
 }
