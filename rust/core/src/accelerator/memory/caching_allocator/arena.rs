@@ -27,8 +27,8 @@ impl<T> Key<T> {
 
 /// Values by their keys.
 ///
-/// Blocks are added and removed with almost every allocation and free, and the functions of the `slab` crate, which are not
-/// inlined, move each value through memory twice.
+/// Blocks are added and removed with almost every allocation and free, and the functions of the `slab` crate, which are
+/// not inlined, move each value through memory twice.
 #[derive(Debug)]
 pub(super) struct Arena<T> {
     slots: Vec<Slot<T>>,

@@ -180,8 +180,8 @@ impl Heap {
         Some(block)
     }
 
-    /// The smallest free block that is large enough, where one that can still grow counts as large as it can grow: the end of
-    /// an expandable segment is spared for requests that need it. `first` is the smallest.
+    /// The smallest free block that is large enough, where one that can still grow counts as large as it can grow: the
+    /// end of an expandable segment is spared for requests that need it. `first` is the smallest.
     fn best_expandable(&self, first: BlockId, request: &Request, policy: &SizePolicy) -> BlockId {
         let list = self.pools.list(request.pool, request.is_small());
         let mut best = first;
@@ -561,8 +561,8 @@ impl Heap {
         Some((first - start, length))
     }
 
-    /// Blocks that may be released: all of unused segments, and free blocks of expandable ones. Not those of graphs, and
-    /// not those of retired segments.
+    /// Blocks that may be released: all of unused segments, and free blocks of expandable ones. Not those of graphs,
+    /// and not those of retired segments.
     pub(super) fn unused(&self) -> Vec<BlockId> {
         let may_go = |segment: &Segment| !self.is_private(segment.pool) && !segment.is_retired();
         let segments = self.segments.iter().filter(|(_, segment)| may_go(segment));

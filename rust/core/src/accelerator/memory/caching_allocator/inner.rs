@@ -290,7 +290,8 @@ impl Inner {
         }
     }
 
-    /// Allocates a block of the memory that the driver returned for a plan: a segment at `address`, or mapped addresses.
+    /// Allocates a block of the memory that the driver returned for a plan: a segment at `address`, or mapped
+    /// addresses.
     pub(super) fn commit_segment(
         &mut self,
         request: &Request,
@@ -357,8 +358,8 @@ impl Inner {
         self.releases.defer_release(events, blocks);
     }
 
-    /// Releases free blocks once their streams have done what is queued there. Blocks whose streams can't record an event
-    /// stay.
+    /// Releases free blocks once their streams have done what is queued there. Blocks whose streams can't record an
+    /// event stay.
     fn release_blocks(&mut self, ctx: &AllocCtx, blocks: Vec<BlockId>) {
         let mut by_stream: BTreeMap<i64, Vec<BlockId>> = BTreeMap::new();
         for id in blocks {
@@ -460,8 +461,8 @@ impl Inner {
         }
     }
 
-    /// Retires the segments of a retired pool, or defers that: while a graph is captured or a request may add a segment,
-    /// or if a stream can't record an event.
+    /// Retires the segments of a retired pool, or defers that: while a graph is captured or a request may add a
+    /// segment, or if a stream can't record an event.
     fn release_pool(&mut self, ctx: &AllocCtx, pool: PoolKey, streams: Vec<Stream>) {
         let segments = if ctx.capturing() { Vec::new() } else { self.heap.active_segments(pool) };
         for segment in segments {
