@@ -7,16 +7,16 @@ use crate::accelerator::driver::Address;
 use crate::accelerator::memory::AllocatorState;
 use crate::accelerator::memory::config::AllocatorConfig;
 
-/// How sizes of pinned memory are rounded and which blocks are cached, in bytes. By default every size is rounded and every
-/// block is cached.
+/// How sizes of pinned memory are rounded and which blocks are cached, in bytes. By default every size is rounded and
+/// every block is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::accelerator) struct PinnedOptions {
     /// The largest size that is rounded up to a power of two.
     pub max_round_threshold: usize,
     /// The largest block that is cached. Larger sizes are not rounded.
     pub max_cached_size: usize,
-    /// The size of a segment that is allocated with the first block. Later blocks come from it while it has room, and it is
-    /// never released. 0 allocates each block by itself.
+    /// The size of a segment that is allocated with the first block. Later blocks come from it while it has room, and
+    /// it is never released. 0 allocates each block by itself.
     pub reserve_segment_size: usize,
 }
 
