@@ -1,7 +1,7 @@
 //! Captures that are underway, and the rules that every driver applies to them.
 //!
-//! A call that a replay could not repeat invalidates the capture that forbids it: the call fails, and so does the end of
-//! the capture, with the first such call as the reason. CUDA invalidates a capture by itself in most of these cases; a
+//! A call that a replay could not repeat invalidates the capture that forbids it: the call fails, and so does the end
+//! of the capture, with the first such call as the reason. CUDA invalidates a capture by itself in most of these cases; a
 //! driver that applies the rules beforehand can name the reason.
 
 use std::collections::BTreeMap;

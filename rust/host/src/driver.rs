@@ -7,8 +7,8 @@ use interlock_core::device::DeviceType;
 use interlock_driver::Result;
 use interlock_driver::{Driver, DriverRuntime};
 
-use super::options::HostOptions;
-use super::runtime::HostRuntime;
+use crate::options::HostOptions;
+use crate::runtime::HostRuntime;
 
 /// The driver of the type [`DeviceType::Host`].
 ///

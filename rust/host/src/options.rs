@@ -2,7 +2,7 @@
 
 use interlock_driver::{Error, Result};
 
-use super::faults::Faults;
+use crate::fault_injection::Faults;
 
 /// What the host driver is made of.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl HostOptions {
     const MOST_DEVICES: u32 = 128;
 
     /// Fails with [`Error::Argument`] for what no driver can be made of.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.devices > Self::MOST_DEVICES {
             return Err(Error::Argument {
                 name: "the number of host devices",

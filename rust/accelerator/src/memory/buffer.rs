@@ -62,8 +62,8 @@ impl DeviceBuffer {
         if self.bytes == 0 { Address(0) } else { Address(self.allocation.address().0 + self.offset as u64) }
     }
 
-    /// The address of the first byte for the CPU, if the CPU accesses memory of the device. No queued work may use the bytes
-    /// meanwhile.
+    /// The address of the first byte for the CPU, if the CPU accesses memory of the device. No queued work may use the
+    /// bytes meanwhile.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
         let address = self.allocation.home().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
@@ -90,15 +90,15 @@ impl DeviceBuffer {
         Ok(DeviceBuffer { allocation: self.allocation.clone(), offset, bytes })
     }
 
-    /// Notes that work on `stream` uses the bytes: they are reused only once the work that is queued there when they are
-    /// freed is done. Does nothing for the stream that they were allocated for.
+    /// Notes that work on `stream` uses the bytes: they are reused only once the work that is queued there when they
+    /// are freed is done. Does nothing for the stream that they were allocated for.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         self.allocation.record_stream(stream)
     }
 
-    /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the stream
-    /// is captured that is the memory itself, because a replay uses it again, unless it is from the pool of the same
-    /// capture.
+    /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the
+    /// stream is captured that is the memory itself, because a replay uses it again, unless it is from the pool of the
+    /// same capture.
     pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         self.record_stream(stream)?;
         self.allocation.keep_alive_for(stream)
@@ -247,7 +247,8 @@ impl Allocation {
         Ok(self.block.map_or(Vec::new(), |block| allocator.stream_uses(block.id())))
     }
 
-    /// Notes that work on a stream uses it. Work of its own stream needs no note: it is allocated and freed in its order.
+    /// Notes that work on a stream uses it. Work of its own stream needs no note: it is allocated and freed in its
+    /// order.
     fn record_stream(&self, stream: &Stream) -> Result<()> {
         let allocator = self.accelerator.allocator(self.device, WHAT)?;
         stream.driver()?;
@@ -258,8 +259,8 @@ impl Allocation {
         Ok(())
     }
 
-    /// What work on a stream that uses it has to own: nothing, because it is released to the driver only after all queued
-    /// work. A graph repeats the work that it has captured, and has to own memory that is not from its own pool.
+    /// What work on a stream that uses it has to own: nothing, because it is released to the driver only after all
+    /// queued work. A graph repeats the work that it has captured, and has to own memory that is not from its own pool.
     fn keep_alive_for(self: &Arc<Self>, stream: &Stream) -> Result<Option<KeepAlive>> {
         let captured = || -> Result<bool> {
             Ok(stream.is_capturing()?

@@ -96,8 +96,8 @@ impl CopyOperand {
 }
 
 /// Copies all bytes of one operand to the other, of which at least one is on a device and which have the same size.
-/// Returns at once, with the stream on which the copy is queued: `stream`, which must be of the device of one operand, or
-/// the current stream of the device.
+/// Returns at once, with the stream on which the copy is queued: `stream`, which must be of the device of one operand,
+/// or the current stream of the device.
 ///
 /// Between two devices and without a stream it is the current stream of the source's device. It waits for the work that
 /// the current stream of the destination's device has queued, and later work of that one waits for the copy.

@@ -1,4 +1,4 @@
-//! How much memory a process may take.
+//! Limits of the memory that a process reserves and caches.
 
 use std::str::FromStr;
 
@@ -66,8 +66,9 @@ pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
     accelerator.allocator(index, SET_LIMIT)?.limit(accelerator)
 }
 
-/// How many bytes of a device's memory may be kept that nobody uses; `None` for any number. Returns what it was. What
-/// is kept beyond goes back to the driver, the longest unused first. No device is the current one.
+/// Sets the largest number of bytes that may be cached on a device, `None` for any number; returns the previous one.
+/// Blocks beyond it are released to the driver, those first that were freed first. Without a device it is the current
+/// one.
 pub fn set_cache_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (accelerator, index) = current::resolve(device, SET_CACHE_LIMIT)?;
     let limit = in_bytes(limit, accelerator.device(index))?;

@@ -35,9 +35,9 @@ impl Hooks {
 #[derive(Debug)]
 pub struct Registration(u64);
 
-/// Calls `function` when no cached block serves a request, before the driver is asked, with the device and the bytes that
-/// are needed. If it returns true, because it freed memory, the cached blocks are searched once more. It runs on the
-/// thread that allocates, without a lock, and is not called again for its own allocations.
+/// Calls `function` when no cached block serves a request, before the driver is asked, with the device and the bytes
+/// that are needed. If it returns true, because it freed memory, the cached blocks are searched once more. It runs on
+/// the thread that allocates, without a lock, and is not called again for its own allocations.
 pub fn on_miss(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static) -> Registration {
     let mut hooks = HOOKS.lock();
     let number = hooks.next_number();
@@ -45,8 +45,9 @@ pub fn on_miss(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static)
     Registration(number)
 }
 
-/// Calls `function` when memory runs out, with the error that the program gets otherwise. If it returns true the request is
-/// repeated once. It runs on the thread that allocates, without a lock, and is not called again for its own allocations.
+/// Calls `function` when memory runs out, with the error that the program gets otherwise. If it returns true the
+/// request is repeated once. It runs on the thread that allocates, without a lock, and is not called again for its own
+/// allocations.
 pub fn on_oom(function: impl Fn(&OutOfMemory) -> bool + Send + Sync + 'static) -> Registration {
     let mut hooks = HOOKS.lock();
     let number = hooks.next_number();

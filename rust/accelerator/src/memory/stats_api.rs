@@ -66,16 +66,16 @@ pub fn largest_free_block(device: Option<Device>) -> Result<u64> {
     Ok(accelerator.allocator(index, NAMESPACE)?.free_bytes().0)
 }
 
-/// The fragmentation of a device's cached memory: 0 for one free block or none, and close to 1 if the largest free block is
-/// a small part of all free memory.
+/// The fragmentation of a device's cached memory: 0 for one free block or none, and close to 1 if the largest free
+/// block is a small part of all free memory.
 pub fn fragmentation(device: Option<Device>) -> Result<f64> {
     let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(0.0) };
     let (largest, all) = accelerator.allocator(index, NAMESPACE)?.free_bytes();
     Ok(if all == 0 { 0.0 } else { 1.0 - largest as f64 / all as f64 })
 }
 
-/// Releases the cached memory of all devices to the driver, once the work that is queued now is done; a function that runs
-/// on a stream does not wait for that. Does nothing while a graph is captured.
+/// Releases the cached memory of all devices to the driver, once the work that is queued now is done; a function that
+/// runs on a stream does not wait for that. Does nothing while a graph is captured.
 ///
 /// # Errors
 /// Returns the error of a device that can't report how far its streams are; the others are emptied all the same.

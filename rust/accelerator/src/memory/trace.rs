@@ -1,4 +1,4 @@
-//! What happened to the memory of devices: recorded for the whole process, read in snapshots.
+//! The history of device memory: recorded for the whole process, read in snapshots.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -30,15 +30,15 @@ pub type Stack = Arc<[Frame]>;
 /// What happened, by PyTorch's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceAction {
-    /// A piece was handed out.
+    /// A block was allocated.
     Alloc,
-    /// Nobody uses a piece any more, apart from work that is queued.
+    /// The program freed a block, which queued work may still use.
     FreeRequested,
-    /// That work has been done too, and the piece can be handed out again.
+    /// That work is done, and the block can be reused.
     FreeCompleted,
-    /// The driver gave a segment.
+    /// The driver returned a segment.
     SegmentAlloc,
-    /// The driver got a segment back.
+    /// A segment was released to the driver.
     SegmentFree,
     /// An expandable segment grew.
     SegmentMap,
@@ -46,7 +46,7 @@ pub enum TraceAction {
     SegmentUnmap,
     /// A snapshot was taken.
     Snapshot,
-    /// A request could not be served.
+    /// A request failed.
     OutOfMemory,
 }
 
@@ -75,18 +75,18 @@ impl TraceAction {
     }
 }
 
-/// Why memory went back to the driver, or became free just then.
+/// Why memory was released to the driver, or became free just then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReleaseReason {
-    /// A request could not be served otherwise.
+    /// A request would have failed otherwise.
     Shortage,
-    /// More was kept than may be.
+    /// More was cached than the limit permits.
     Limit,
     /// The program asked for it.
     EmptyCache,
-    /// Its stream has gone.
+    /// Its stream was destroyed.
     Stream,
-    /// Its pool has gone.
+    /// Its pool was released.
     Pool,
 }
 
@@ -117,7 +117,7 @@ pub struct TraceEntry {
     pub action: TraceAction,
     /// Where. Of a request that could not be served: the bytes that the driver had left.
     pub address: u64,
-    /// How many bytes: of a piece those that were asked for, of a snapshot those that were in use.
+    /// Bytes: the requested ones of a block, the active ones of a snapshot.
     pub size: u64,
     /// The id of the stream.
     pub stream: i64,
@@ -137,7 +137,7 @@ pub(super) fn now() -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// How a history is recorded.
+/// How a history is recorded: options of [`HistoryRecorder::record`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryConfig {
     /// How many entries there are at most for each device: the last ones stay. `None` for any number.
@@ -146,7 +146,7 @@ pub struct HistoryConfig {
     pub stacks: bool,
 }
 
-/// A history that is recorded until it is stopped, or another begins. One for the process.
+/// Records the history of the process until it is stopped, or another one begins.
 #[derive(Debug)]
 pub struct HistoryRecorder(u64);
 

@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 
 /// The key of a value in its arena. A key is reused once its value has been removed.
 pub(crate) struct Key<T> {
-    /// One more than the place in the slab, so that an optional key is one word.
+    /// One more than the place in the arena, so that an optional key is one word.
     number: NonZeroUsize,
     value: PhantomData<fn() -> T>,
 }
@@ -27,8 +27,8 @@ impl<T> Key<T> {
 
 /// Values by their keys.
 ///
-/// Blocks are added and removed with almost every allocation and free, and the functions of the `slab` crate, which are not
-/// inlined, move each value through memory twice.
+/// Blocks are added and removed with almost every allocation and free, and the functions of the `slab` crate, which are
+/// not inlined, move each value through memory twice.
 #[derive(Debug)]
 pub(super) struct Arena<T> {
     slots: Vec<Slot<T>>,
@@ -48,16 +48,22 @@ enum Slot<T> {
 impl<T> Arena<T> {
     #[inline]
     pub(super) fn insert(&mut self, value: T) -> Key<T> {
+        self.insert_with(|| value)
+    }
+
+    /// Inserts a value that is written in place.
+    #[inline]
+    pub(super) fn insert_with(&mut self, value: impl FnOnce() -> T) -> Key<T> {
         let key = self.next_key();
         match self.slots.get_mut(self.vacant) {
             Some(slot) => {
                 if let Slot::Vacant { next } = *slot {
                     self.vacant = next;
                 }
-                *slot = Slot::Occupied(value);
+                *slot = Slot::Occupied(value());
             }
             None => {
-                self.slots.push(Slot::Occupied(value));
+                self.slots.push(Slot::Occupied(value()));
                 self.vacant = self.slots.len();
             }
         }

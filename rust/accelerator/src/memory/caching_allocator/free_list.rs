@@ -101,8 +101,8 @@ impl FreeList {
         }
     }
 
-    /// Removes the entry at a position and adds `new`. Moves no other entry if `new` belongs where the old one was, as the
-    /// rest of a large block mostly does.
+    /// Removes the entry at a position and adds `new`. Moves no other entry if `new` belongs where the old one was, as
+    /// the rest of a large block mostly does.
     #[inline(always)]
     pub(super) fn replace(&mut self, position: Position, new: FreeBlock) {
         let Position { chunk, place } = position;

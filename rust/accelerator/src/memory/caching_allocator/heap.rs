@@ -14,6 +14,8 @@ use mem_pool::{MemPools, Removed};
 
 use interlock_driver::{Address, EventHandle};
 
+use std::collections::HashMap;
+
 use super::arena::Arena;
 use super::free_list::Position;
 use super::size_policy::SizePolicy;
@@ -26,6 +28,8 @@ pub(super) struct Heap {
     blocks: Arena<Block>,
     segments: Arena<Segment>,
     pools: MemPools,
+    /// The streams other than their own that have used allocated blocks.
+    stream_uses: HashMap<BlockId, Vec<Stream>>,
     /// The number of segments that were ever added.
     segments_added: u64,
     /// The number of allocations: the clock of [`Block::last_used_tick`].
@@ -99,6 +103,7 @@ impl Default for Heap {
             blocks: Arena::default(),
             segments: Arena::default(),
             pools: MemPools::default(),
+            stream_uses: HashMap::new(),
             segments_added: 0,
             allocations: 0,
             frees: 0,
@@ -176,8 +181,8 @@ impl Heap {
         Some(block)
     }
 
-    /// The smallest free block that is large enough, where one that can still grow counts as large as it can grow: the end of
-    /// an expandable segment is spared for requests that need it. `first` is the smallest.
+    /// The smallest free block that is large enough, where one that can still grow counts as large as it can grow: the
+    /// end of an expandable segment is spared for requests that need it. `first` is the smallest.
     fn best_expandable(&self, first: BlockId, request: &Request, policy: &SizePolicy) -> BlockId {
         let list = self.pools.list(request.pool, request.is_small());
         let mut best = first;
@@ -278,7 +283,8 @@ impl Heap {
 
     /// Notes that a stream other than its own uses a block.
     pub(super) fn add_stream_use(&mut self, id: BlockId, stream: &Stream) {
-        let stream_uses = &mut self.blocks[id].stream_uses;
+        self.blocks[id].has_stream_uses = true;
+        let stream_uses = self.stream_uses.entry(id).or_default();
         if !stream_uses.contains(stream) {
             stream_uses.push(stream.clone());
         }
@@ -286,12 +292,18 @@ impl Heap {
 
     /// Makes a block that is not allocated any more wait for a number of events.
     pub(super) fn set_pending_events(&mut self, id: BlockId, events: usize) {
-        self.blocks[id].state = BlockState::PendingEvents(events);
+        self.blocks[id].state = BlockState::PendingEvents(u32::try_from(events).unwrap_or(u32::MAX));
+    }
+
+    /// The streams other than its own that have used a block since it was allocated.
+    pub(super) fn stream_uses(&self, id: BlockId) -> &[Stream] {
+        self.stream_uses.get(&id).map_or(&[], Vec::as_slice)
     }
 
     /// Removes and returns the streams that have used a block.
     pub(super) fn take_stream_uses(&mut self, id: BlockId) -> Vec<Stream> {
-        std::mem::take(&mut self.blocks[id].stream_uses)
+        self.blocks[id].has_stream_uses = false;
+        self.stream_uses.remove(&id).unwrap_or_default()
     }
 
     /// Counts a completed event of a block; returns whether it was the last one that the block waited for.
@@ -360,27 +372,28 @@ impl Heap {
     /// Splits a block in two; returns the second, which has the same state. Neither is in a free list for its new size.
     #[inline]
     fn split(&mut self, id: BlockId, bytes: usize) -> BlockId {
-        let block = &self.blocks[id];
-        let next = block.next;
-        let rest = self.blocks.insert(Block {
-            segment: block.segment,
-            address: Address(block.address.0 + bytes as u64),
-            bytes: block.bytes - bytes,
-            requested: 0,
-            state: block.state,
-            prev: Some(id),
-            next,
-            stream_uses: Vec::new(),
-            last_used_tick: block.last_used_tick,
-            freed_tick: block.freed_tick,
-            is_oversize: false,
-        });
+        let rest = self.blocks.next_key();
+        let block = &mut self.blocks[id];
+        let (segment, state, next) = (block.segment, block.state, block.next);
+        let (address, rest_bytes) = (Address(block.address.0 + bytes as u64), block.bytes - bytes);
+        let (last_used_tick, freed_tick) = (block.last_used_tick, block.freed_tick);
+        (block.bytes, block.next) = (bytes, Some(rest));
         if let Some(next) = next {
             self.blocks[next].prev = Some(rest);
         }
-        let block = &mut self.blocks[id];
-        (block.bytes, block.next) = (bytes, Some(rest));
-        rest
+        self.blocks.insert_with(|| Block {
+            segment,
+            address,
+            bytes: rest_bytes,
+            requested: 0,
+            state,
+            prev: Some(id),
+            next,
+            has_stream_uses: false,
+            last_used_tick,
+            freed_tick,
+            is_oversize: false,
+        })
     }
 
     /// Adds a free block to its free list.
@@ -456,7 +469,7 @@ impl Heap {
             state: if map_unit.is_some() { BlockState::Unmapped } else { BlockState::Free },
             prev: None,
             next: None,
-            stream_uses: Vec::new(),
+            has_stream_uses: false,
             last_used_tick: self.allocations,
             freed_tick: self.frees,
             is_oversize: false,
@@ -549,8 +562,8 @@ impl Heap {
         Some((first - start, length))
     }
 
-    /// Blocks that may be released: all of unused segments, and free blocks of expandable ones. Not those of graphs, and
-    /// not those of retired segments.
+    /// Blocks that may be released: all of unused segments, and free blocks of expandable ones. Not those of graphs,
+    /// and not those of retired segments.
     pub(super) fn unused(&self) -> Vec<BlockId> {
         let may_go = |segment: &Segment| !self.is_private(segment.pool) && !segment.is_retired();
         let segments = self.segments.iter().filter(|(_, segment)| may_go(segment));

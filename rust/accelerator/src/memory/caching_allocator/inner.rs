@@ -132,10 +132,10 @@ impl Inner {
     #[inline]
     pub(super) fn free(&mut self, ctx: &AllocCtx, id: BlockId) {
         self.end_use(id);
-        if self.heap.block(id).stream_uses().is_empty() {
-            self.complete_free(ctx, id);
-        } else {
+        if self.heap.block(id).has_stream_uses() {
             self.defer_free(ctx, id);
+        } else {
+            self.complete_free(ctx, id);
         }
         self.trim(ctx);
     }
@@ -158,6 +158,7 @@ impl Inner {
     }
 
     /// Frees a block once the other streams that use it have done what is queued there.
+    #[cold]
     fn defer_free(&mut self, ctx: &AllocCtx, id: BlockId) {
         let streams = self.heap.take_stream_uses(id);
         self.heap.set_pending_events(id, streams.len());
@@ -175,7 +176,7 @@ impl Inner {
     }
 
     pub(super) fn stream_uses(&self, id: BlockId) -> Vec<Stream> {
-        self.heap.block(id).stream_uses().to_vec()
+        self.heap.stream_uses(id).to_vec()
     }
 
     /// Like [`free`](Inner::free), but work counts as using the block until it is [completed](Inner::complete).
@@ -290,7 +291,8 @@ impl Inner {
         }
     }
 
-    /// Allocates a block of the memory that the driver returned for a plan: a segment at `address`, or mapped addresses.
+    /// Allocates a block of the memory that the driver returned for a plan: a segment at `address`, or mapped
+    /// addresses.
     pub(super) fn commit_segment(
         &mut self,
         request: &Request,
@@ -357,8 +359,8 @@ impl Inner {
         self.releases.defer_release(events, blocks);
     }
 
-    /// Releases free blocks once their streams have done what is queued there. Blocks whose streams can't record an event
-    /// stay.
+    /// Releases free blocks once their streams have done what is queued there. Blocks whose streams can't record an
+    /// event stay.
     fn release_blocks(&mut self, ctx: &AllocCtx, blocks: Vec<BlockId>) {
         let mut by_stream: BTreeMap<i64, Vec<BlockId>> = BTreeMap::new();
         for id in blocks {
@@ -460,8 +462,8 @@ impl Inner {
         }
     }
 
-    /// Retires the segments of a retired pool, or defers that: while a graph is captured or a request may add a segment,
-    /// or if a stream can't record an event.
+    /// Retires the segments of a retired pool, or defers that: while a graph is captured or a request may add a
+    /// segment, or if a stream can't record an event.
     fn release_pool(&mut self, ctx: &AllocCtx, pool: PoolKey, streams: Vec<Stream>) {
         let segments = if ctx.capturing() { Vec::new() } else { self.heap.active_segments(pool) };
         for segment in segments {

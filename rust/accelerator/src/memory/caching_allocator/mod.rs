@@ -2,9 +2,9 @@
 //!
 //! The driver returns segments, which are split into blocks. A freed block is put into a free list of its stream at
 //! once, although work that is queued on the stream may still use it: what is queued there later runs later. Other
-//! streams that have used it are awaited with events. A request gets the smallest free block of its stream that is large
-//! enough, and free neighbours are merged. What is entirely free is released to the driver when memory is short, and
-//! when the program asks for it.
+//! streams that have used it are awaited with events. A request gets the smallest free block of its stream that is
+//! large enough, and free neighbours are merged. What is entirely free is released to the driver when memory is short,
+//! and when the program asks for it.
 //!
 //! This file is the fast path and the locking. One lock guards [`Inner`], which composes the heap, the event queue, the
 //! releases and the recorder; it is never held while the driver allocates or releases memory, nor during a wait.
@@ -179,8 +179,8 @@ impl CachingAllocator {
         }
     }
 
-    /// Allocates a cached block, or sets `miss` unless the request exceeds the address space. A function of its own, because
-    /// this result is returned in registers.
+    /// Allocates a cached block, or sets `miss` unless the request exceeds the address space. A function of its own,
+    /// because this result is returned in registers.
     fn allocate_cached(
         &self,
         ctx: &AllocCtx,

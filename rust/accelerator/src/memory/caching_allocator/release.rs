@@ -137,18 +137,18 @@ impl Releasable {
         self.block
     }
 
-    /// Has the driver release the memory. It may block, so no lock is held. A lost device refuses, and has nothing to be
-    /// released.
+    /// Has the driver release the memory. It may block, so no lock is held. A lost device refuses, and has nothing to
+    /// be released.
     pub(super) fn release_to_driver(&self, ctx: &AllocCtx) {
         let Some(map_unit) = self.map_unit else {
-            // SAFETY: the driver allocated it for this device and size. The block was detached, so nothing allocates it,
-            // and the events of all streams that have used it have completed.
+            // SAFETY: the driver allocated it for this device and size. The block was detached, so nothing allocates
+            // it, and the events of all streams that have used it have completed.
             let _ = unsafe { ctx.driver().free(ctx.device(), self.address, self.bytes) };
             return;
         };
         for address in (self.address.0..self.address.0 + self.bytes as u64).step_by(map_unit) {
-            // SAFETY: it was mapped unit by unit. The block was detached, so nothing allocates it, and the events of all
-            // streams that have used it have completed.
+            // SAFETY: it was mapped unit by unit. The block was detached, so nothing allocates it, and the events of
+            // all streams that have used it have completed.
             let _ = unsafe { ctx.driver().unmap(ctx.device(), Address(address), map_unit) };
         }
     }

@@ -202,8 +202,8 @@ pub(super) fn release_cached_blocks(
     released
 }
 
-/// Waits, and releases what can be released meanwhile. A function that runs on a stream does not wait: what it would wait
-/// for may be queued behind it.
+/// Waits, and releases what can be released meanwhile. A function that runs on a stream does not wait: what it would
+/// wait for may be queued behind it.
 fn wait_while(
     allocator: &CachingAllocator,
     ctx: &AllocCtx,

@@ -1,5 +1,6 @@
 //! A caching allocator on devices of its own, with policies that can't be configured from outside of it.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, mpsc};
 
 use interlock_host::{Faults, HostDriver, HostOptions};
@@ -251,4 +252,30 @@ fn what_the_driver_lacks_is_refused_without_asking_it() {
     assert!(rig.allocate(120 * MIB).is_err());
     let statistics = rig.allocator().stats();
     assert_eq!((statistics.num_oom_rejections, statistics.num_ooms), (2, 1));
+}
+
+#[test]
+fn a_hit_takes_the_lock_once_and_a_miss_at_most_three_times() {
+    for policy in [SizePolicy::default(), growing()] {
+        let rig = Rig::new(400 * MIB, policy);
+        let locks = || rig.allocator().locks.load(Ordering::Relaxed);
+        // The first request applies the configuration of the process.
+        drop(rig.allocate(512).unwrap());
+        let allocate = |bytes| {
+            let before = locks();
+            let memory = rig.allocate(bytes).unwrap();
+            (memory, locks() - before)
+        };
+        let allocations = || rig.allocator().stats().num_device_alloc;
+        let (hit, on_hit) = allocate(512);
+        assert_eq!((on_hit, allocations()), (1, 1));
+        // A new segment, and then one that grows if segments do.
+        let ((first, on_first), (second, on_second)) = (allocate(30 * MIB), allocate(40 * MIB));
+        assert_eq!(allocations(), 3);
+        assert!(on_first <= 3 && on_second <= 3, "{on_first} {on_second}");
+        let before = locks();
+        drop(hit);
+        assert_eq!(locks() - before, 1);
+        drop((first, second));
+    }
 }

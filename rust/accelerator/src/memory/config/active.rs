@@ -166,8 +166,8 @@ pub fn config_report() -> Result<Vec<ConfigEntry>> {
 pub(crate) struct ConfigWatch(RelaxedU64);
 
 impl ConfigWatch {
-    /// Calls `apply` with the active configuration if it has changed, and with a number that grows with each: if two threads
-    /// call it at once, the greater number is the later configuration.
+    /// Calls `apply` with the active configuration if it has changed, and with a number that grows with each: if two
+    /// threads call it at once, the greater number is the later configuration.
     ///
     /// # Errors
     /// Returns the errors of [`config`].

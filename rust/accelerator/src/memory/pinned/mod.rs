@@ -72,16 +72,16 @@ impl PinnedMemory {
         NonNull::new(address).unwrap_or(NonNull::dangling())
     }
 
-    /// Notes that work on `stream` uses the bytes: they are reused only once the work that is queued there when they are
-    /// freed is done. While the stream is captured they are never reused, because a replay may use them at any time;
-    /// [`prepare_use`](PinnedMemory::prepare_use) avoids that.
+    /// Notes that work on `stream` uses the bytes: they are reused only once the work that is queued there when they
+    /// are freed is done. While the stream is captured they are never reused, because a replay may use them at any
+    /// time; [`prepare_use`](PinnedMemory::prepare_use) avoids that.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         let captures = stream.is_capturing().map_err(|error| error.during("PinnedMemory.record_stream"))?;
         self.0.record(stream, captures)
     }
 
-    /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the stream
-    /// is captured that is the memory itself, because a replay uses it again.
+    /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the
+    /// stream is captured that is the memory itself, because a replay uses it again.
     pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         if stream.is_capturing().map_err(|error| error.during("a copy of pinned memory"))? {
             return Ok(Some(self.0.clone()));
@@ -129,8 +129,8 @@ impl Drop for Pinned {
 
 /// The cache of pinned memory of an accelerator.
 ///
-/// Its lock is never held while the driver allocates or releases memory, nor while a stream is dropped. It is not taken in
-/// a forked child: its callers have checked that the driver belongs to this process.
+/// Its lock is never held while the driver allocates or releases memory, nor while a stream is dropped. It is not taken
+/// in a forked child: its callers have checked that the driver belongs to this process.
 #[derive(Debug, Default)]
 pub(crate) struct PinnedCache {
     config: ConfigWatch,
@@ -236,8 +236,8 @@ impl PinnedCache {
     fn release(&self, driver: &DynDriver, to_free: impl IntoIterator<Item = ToFree>) {
         for ToFree { address, bytes } in to_free {
             let start = Instant::now();
-            // SAFETY: the driver allocated it for this size, nothing uses it and the pool does not contain it any more. A
-            // driver that refuses has nothing to be released.
+            // SAFETY: the driver allocated it for this size, nothing uses it and the pool does not contain it any more.
+            // A driver that refuses has nothing to be released.
             let _ = unsafe { driver.free_pinned(address, bytes) };
             let took = start.elapsed();
             self.lock().pool.stats_mut().host_free_time.add(took);

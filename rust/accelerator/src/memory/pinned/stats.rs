@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::memory::stats::Stat;
 
-/// Statistics of pinned memory, with the names and meanings of PyTorch's `host_memory_stats`. Sizes are those of blocks,
-/// after rounding.
+/// Statistics of pinned memory, with the names and meanings of PyTorch's `host_memory_stats`. Sizes are those of
+/// blocks, after rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PinnedStats {
     /// Blocks, in use or cached.

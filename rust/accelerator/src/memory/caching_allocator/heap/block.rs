@@ -5,12 +5,11 @@ use interlock_driver::{Address, EventHandle};
 use super::super::arena::Key;
 use super::super::free_list::FreeBlock;
 use super::mem_pool::PoolKey;
-use crate::stream::Stream;
 
 pub(crate) type BlockId = Key<Block>;
 pub(in super::super) type SegmentId = Key<Segment>;
 
-/// A part of a segment.
+/// A part of a segment. It owns nothing, so that adding and removing it is a few stores.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(super) segment: SegmentId,
@@ -21,7 +20,8 @@ pub(crate) struct Block {
     /// The neighbours in the segment.
     pub(super) prev: Option<BlockId>,
     pub(super) next: Option<BlockId>,
-    pub(super) stream_uses: Vec<Stream>,
+    /// Streams other than its own have used it, which the heap has a list of.
+    pub(super) has_stream_uses: bool,
     pub(super) last_used_tick: u64,
     pub(super) freed_tick: u64,
     pub(super) is_oversize: bool,
@@ -35,7 +35,7 @@ pub(in super::super) enum BlockState {
     /// By the program.
     Allocated,
     /// The program has freed it; this number of events has to complete first.
-    PendingEvents(usize),
+    PendingEvents(u32),
     /// It is on its way to the driver, or is about to get memory.
     Releasing,
     /// Addresses without memory.
@@ -87,9 +87,10 @@ impl Block {
         self.state == BlockState::Free
     }
 
-    /// The streams other than its own that have used it since it was allocated.
-    pub(in super::super) fn stream_uses(&self) -> &[Stream] {
-        &self.stream_uses
+    /// Returns whether streams other than its own have used it since it was allocated.
+    #[inline]
+    pub(in super::super) fn has_stream_uses(&self) -> bool {
+        self.has_stream_uses
     }
 
     /// When it was allocated or freed last, in allocations on the device.

@@ -99,8 +99,8 @@ impl MemPools {
         self.pools[key].is_retired = true;
     }
 
-    /// Removes a retired pool that has no segments and gets none. Returns its id if no other pool has it: a graph that is
-    /// captured again uses its id again.
+    /// Removes a retired pool that has no segments and gets none. Returns its id if no other pool has it: a graph that
+    /// is captured again uses its id again.
     pub(super) fn remove_if_unused(&mut self, key: PoolKey) -> Option<Removed> {
         let MemPool { is_retired, pending_requests, segments, .. } = self.pools[key];
         if !is_retired || pending_requests > 0 || segments > 0 {

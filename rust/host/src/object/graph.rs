@@ -3,21 +3,21 @@
 use interlock_driver::{DeviceIndex, GraphDump, GraphHandle};
 use interlock_driver::{Error, Result};
 
-use super::command::Task;
-use super::shared::Shared;
+use crate::exec::command::Task;
+use crate::exec::inner::Inner;
 
 /// Work of a graph. Nodes stand in an order in which they could run.
 #[derive(Clone)]
-pub(super) struct Node {
-    pub(super) task: Task,
-    pub(super) device: DeviceIndex,
+pub(crate) struct Node {
+    pub(crate) task: Task,
+    pub(crate) device: DeviceIndex,
     /// Of the stream that recorded it.
-    pub(super) priority: i32,
+    pub(crate) priority: i32,
     /// The nodes right before it, by their places: none of them is before another.
-    pub(super) after: Vec<usize>,
+    pub(crate) after: Vec<usize>,
 }
 
-pub(super) fn unknown(operation: &'static str, number: u64, what: &str) -> Error {
+pub(crate) fn unknown(operation: &'static str, number: u64, what: &str) -> Error {
     Error::Argument {
         name: operation,
         given: format!("the number {number}"),
@@ -25,9 +25,9 @@ pub(super) fn unknown(operation: &'static str, number: u64, what: &str) -> Error
     }
 }
 
-impl Shared {
-    pub(super) fn shape(&self, handle: GraphHandle) -> Result<GraphDump> {
-        let graph = self.lock()?.graphs.get(&handle.0).cloned();
+impl Inner {
+    pub(crate) fn describe_graph(&self, handle: GraphHandle) -> Result<GraphDump> {
+        let graph = self.graphs.get(&handle.0).cloned();
         let graph = graph.ok_or_else(|| unknown("the shape of a Graph", handle.0, "a graph"))?;
         let edges = |(place, node): (usize, &Node)| {
             node.after.iter().map(|before| (*before, place)).collect::<Vec<_>>()
@@ -38,10 +38,9 @@ impl Shared {
         })
     }
 
-    pub(super) fn destroy_graph(&self, handle: GraphHandle) {
-        let Ok(mut state) = self.lock() else { return };
-        if let Some(graph) = state.graphs.remove(&handle.0) {
-            state.waste.add(graph);
+    pub(crate) fn destroy_graph(&mut self, handle: GraphHandle) {
+        if let Some(graph) = self.graphs.remove(&handle.0) {
+            self.deferred_drops.add(graph);
         }
     }
 }

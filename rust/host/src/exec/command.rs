@@ -6,51 +6,51 @@ use interlock_core::device::Device;
 use interlock_driver::{Access, ByteRange};
 use interlock_driver::{Address, Copy, CopyEndpoint, DeviceIndex, Fill, HostFn};
 
-use super::device;
-use super::stream::Mark;
+use crate::object::device;
+use crate::object::stream::TimelinePoint;
 
 /// Work: what takes time, what may fail, and what graphs repeat.
 #[derive(Clone)]
-pub(super) enum Task {
+pub(crate) enum Task {
     Launch(HostFn),
     Copy(Copy),
     Fill(Fill),
 }
 
 /// What happens when it is a command's turn.
-pub(super) enum Step {
-    Do(Task),
-    /// The event of this number is reached.
-    Reach(u64),
+pub(crate) enum Command {
+    Run(Task),
+    /// Completes the record of the event of this number.
+    SignalEvent(u64),
     /// The stream waits for a place in another.
-    Await(Mark),
-    /// Only a place to be waited for.
-    Pass,
+    WaitFor(TimelinePoint),
+    /// Only a point to be waited for.
+    Nop,
 }
 
 /// A place in a stream and what happens there.
-pub(super) struct Command {
-    pub(super) step: Step,
+pub(crate) struct QueuedCommand {
+    pub(crate) command: Command,
     /// Where the work is done. Not always the stream's device: graphs are replayed on any.
-    pub(super) device: DeviceIndex,
+    pub(crate) device: DeviceIndex,
     /// The place in a stream by which failures are told.
-    pub(super) told_by: Mark,
+    pub(crate) reported_at: TimelinePoint,
     /// Why it fails instead of running, if that was asked for.
-    pub(super) fault: Option<String>,
-    pub(super) position: u64,
+    pub(crate) fault: Option<String>,
+    pub(crate) position: u64,
 }
 
 impl Task {
     /// Does it; why it failed, if it did.
-    pub(super) fn run(&self) -> Result<(), String> {
+    pub(crate) fn run(&self) -> Result<(), String> {
         match self {
             Task::Launch(work) => work.call(),
             Task::Copy(copy) => {
                 let (from, to) = (pointer(copy.from.address()), pointer(copy.to.address()));
                 let _access =
                     Access::new(&[ByteRange::written(to, copy.bytes), ByteRange::read(from, copy.bytes)]);
-                // SAFETY: the caller that queued it vouched that both ends are valid for so many bytes as long as the
-                // keeper lives, which `copy` holds. The access excludes other work on the same bytes.
+                // SAFETY: the caller that queued it guaranteed that both ends are valid until the copy has completed, or
+                // as long as its owner lives, which `copy` holds. The access excludes other work on the same bytes.
                 unsafe { ptr::copy(from, to, copy.bytes) };
                 Ok(())
             }
@@ -65,7 +65,7 @@ impl Task {
     }
 
     /// What an error calls it.
-    pub(super) fn operation(&self, on: DeviceIndex) -> String {
+    pub(crate) fn operation(&self, on: DeviceIndex) -> String {
         match self {
             Task::Launch(work) => work.name.to_string(),
             Task::Copy(copy) => format!("copy from {} to {}", name(copy.from), name(copy.to)),
@@ -74,7 +74,7 @@ impl Task {
     }
 
     /// What the shape of a graph calls it.
-    pub(super) fn description(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         match self {
             Task::Launch(work) => format!("launch {}", work.name),
             Task::Copy(Copy { to, from, bytes, .. }) => {
@@ -85,7 +85,7 @@ impl Task {
     }
 
     /// The devices whose memory it reaches, besides the one that does it.
-    pub(super) fn devices(&self) -> impl Iterator<Item = DeviceIndex> + use<> {
+    pub(crate) fn devices(&self) -> impl Iterator<Item = DeviceIndex> + use<> {
         let places = match self {
             Task::Copy(copy) => [copy.from.device(), copy.to.device()],
             _ => [None, None],
@@ -94,11 +94,11 @@ impl Task {
     }
 
     /// Whether it needs one of the device's engines.
-    pub(super) fn moves_data(&self) -> bool {
+    pub(crate) fn moves_data(&self) -> bool {
         !matches!(self, Task::Launch(_))
     }
 
-    pub(super) fn is_copy(&self) -> bool {
+    pub(crate) fn is_copy(&self) -> bool {
         matches!(self, Task::Copy(_))
     }
 }

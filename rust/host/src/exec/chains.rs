@@ -2,21 +2,21 @@
 
 use interlock_driver::DeviceIndex;
 
-use super::graph::Node;
+use crate::object::graph::Node;
 
 /// A graph cut into chains: what is in one lane would run one after the other anyway, and what could run at
 /// the same time is in different ones.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Lanes {
+pub(crate) struct StreamAssignment {
     /// The lane of each node.
-    pub(super) of: Vec<usize>,
+    pub(crate) of: Vec<usize>,
     /// For whose work each lane is: a device and a priority.
-    pub(super) kinds: Vec<(DeviceIndex, i32)>,
+    pub(crate) kinds: Vec<(DeviceIndex, i32)>,
 }
 
-/// Cuts a graph: a node goes into a lane whose last node it comes after, or else into a new one.
-pub(super) fn cut(nodes: &[Node]) -> Lanes {
-    let mut lanes = Lanes::default();
+/// Assigns each node to a chain whose last node it comes after, or else to a new one.
+pub(crate) fn assign(nodes: &[Node]) -> StreamAssignment {
+    let mut lanes = StreamAssignment::default();
     // How long each lane is, and its last node.
     let mut ends: Vec<(usize, usize)> = Vec::new();
     // For each node, how much of each lane is over once it is.
@@ -51,8 +51,8 @@ pub(super) fn cut(nodes: &[Node]) -> Lanes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::command::Task;
     use super::*;
+    use crate::exec::command::Task;
     use interlock_driver::HostFn;
 
     fn node(device: DeviceIndex, after: &[usize]) -> Node {
@@ -62,15 +62,15 @@ mod tests {
 
     #[test]
     fn a_chain_is_one_lane() {
-        let lanes = cut(&[node(0, &[]), node(0, &[0]), node(0, &[1])]);
-        assert_eq!(lanes, Lanes { of: vec![0, 0, 0], kinds: vec![(0, 0)] });
+        let lanes = assign(&[node(0, &[]), node(0, &[0]), node(0, &[1])]);
+        assert_eq!(lanes, StreamAssignment { of: vec![0, 0, 0], kinds: vec![(0, 0)] });
     }
 
     #[test]
     fn branches_are_lanes_of_their_own_and_what_follows_both_reuses_them() {
         let fork_and_join = [node(0, &[]), node(0, &[0]), node(0, &[0]), node(0, &[1, 2])];
         let again = [node(0, &[3]), node(0, &[3])];
-        let lanes = cut(&[&fork_and_join[..], &again[..]].concat());
+        let lanes = assign(&[&fork_and_join[..], &again[..]].concat());
         assert_eq!(lanes.of[1..3], [0, 1]);
         assert_eq!(lanes.kinds.len(), 2);
         assert_ne!(lanes.of[4], lanes.of[5]);
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_lane_has_one_device() {
-        let lanes = cut(&[node(0, &[]), node(1, &[0]), node(0, &[1])]);
-        assert_eq!(lanes, Lanes { of: vec![0, 1, 0], kinds: vec![(0, 0), (1, 0)] });
+        let lanes = assign(&[node(0, &[]), node(1, &[0]), node(0, &[1])]);
+        assert_eq!(lanes, StreamAssignment { of: vec![0, 1, 0], kinds: vec![(0, 0), (1, 0)] });
     }
 }

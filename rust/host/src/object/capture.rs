@@ -6,25 +6,24 @@ use interlock_driver::Result;
 use interlock_driver::capture::{self, CaptureId, Ended, refused};
 use interlock_driver::{CaptureMode, DeviceIndex, GraphHandle, StreamHandle};
 
-use super::command::Task;
-use super::device;
-use super::graph::Node;
-use super::shared::Shared;
-use super::state::State;
-use super::stream::{Kind, StreamId};
+use crate::exec::command::Task;
+use crate::exec::inner::Inner;
+use crate::object::device;
+use crate::object::graph::Node;
+use crate::object::stream::{StreamId, StreamKind};
 
 /// What a capture has recorded.
-pub(super) struct Recording {
+pub(crate) struct Recording {
     nodes: Vec<Node>,
     /// For each stream that takes part, the nodes that its next work comes after.
     tails: BTreeMap<StreamId, Vec<usize>>,
 }
 
 /// Work that a stream records.
-pub(super) struct NewNode {
-    pub(super) task: Task,
-    pub(super) device: DeviceIndex,
-    pub(super) priority: i32,
+struct NewNode {
+    task: Task,
+    device: DeviceIndex,
+    priority: i32,
 }
 
 impl Recording {
@@ -33,7 +32,7 @@ impl Recording {
         Recording { nodes: Vec::new(), tails: BTreeMap::from([(origin, Vec::new())]) }
     }
 
-    pub(super) fn tail_of(&self, stream: StreamId) -> Vec<usize> {
+    pub(crate) fn tail_of(&self, stream: StreamId) -> Vec<usize> {
         self.tails.get(&stream).cloned().unwrap_or_default()
     }
 
@@ -45,7 +44,7 @@ impl Recording {
     }
 
     /// Another graph, once, after what the stream recorded.
-    pub(super) fn add_graph(&mut self, stream: StreamId, graph: &[Node]) {
+    pub(crate) fn add_graph(&mut self, stream: StreamId, graph: &[Node]) {
         let before = self.tail_of(stream);
         let first = self.nodes.len();
         let followed: HashSet<usize> =
@@ -98,28 +97,29 @@ impl Recording {
     }
 }
 
-impl State {
-    pub(super) fn record_task(
+impl Inner {
+    pub(crate) fn record_task(
         &mut self,
         capture: CaptureId,
-        stream: StreamId,
-        new: NewNode,
+        stream: StreamHandle,
+        task: Task,
         operation: &'static str,
     ) -> Result<()> {
+        let priority = self.streams.get(&stream.raw).map_or(0, |stream| stream.priority);
         match self.captures.open(capture, operation) {
             Ok(recording) => {
-                recording.add(stream, new);
+                recording.add(stream.raw, NewNode { task, device: stream.device, priority });
                 Ok(())
             }
             Err(error) => {
-                self.waste.add(new.task);
+                self.deferred_drops.add(task);
                 Err(error)
             }
         }
     }
 
     /// A stream waits for an event of a capture, and so takes part in it from now on.
-    pub(super) fn join_capture(
+    pub(crate) fn join_capture(
         &mut self,
         capture: CaptureId,
         id: StreamId,
@@ -127,7 +127,7 @@ impl State {
         operation: &'static str,
     ) -> Result<()> {
         let Some(stream) = self.streams.get(&id) else { return Ok(()) };
-        let (own, is_default) = (stream.capture, stream.kind == Kind::Default);
+        let (own, is_default) = (stream.capture, stream.kind == StreamKind::Default);
         self.captures.check_wait(own, is_default, Some(capture), operation)?;
         self.captures.open(capture, operation)?.join(id, nodes);
         if let Some(stream) = self.streams.get_mut(&id) {
@@ -137,11 +137,11 @@ impl State {
     }
 
     /// Ends the capture that began on a stream which is destroyed: it can't end any more.
-    pub(super) fn on_stream_destroyed(&mut self, id: CaptureId, stream: StreamHandle) {
+    pub(crate) fn on_stream_destroyed(&mut self, id: CaptureId, stream: StreamHandle) {
         if self.captures.by_origin(stream) == Some(id)
             && let Some(capture) = self.take_capture(id)
         {
-            self.waste.add(capture.content);
+            self.deferred_drops.add(capture.content);
         }
     }
 
@@ -154,37 +154,35 @@ impl State {
     }
 }
 
-impl Shared {
-    pub(super) fn begin_capture(&self, handle: StreamHandle, mode: CaptureMode) -> Result<()> {
+impl Inner {
+    pub(crate) fn begin_capture(&mut self, handle: StreamHandle, mode: CaptureMode) -> Result<()> {
         const OPERATION: &str = "Graph.capture_begin";
-        let mut state = self.lock()?;
-        let id = state.number();
-        let stream = state.stream(handle, OPERATION)?;
-        capture::check_begin(stream.kind == Kind::Default, stream.capture, OPERATION)?;
+        let id = self.number();
+        let stream = self.stream(handle, OPERATION)?;
+        capture::check_begin(stream.kind == StreamKind::Default, stream.capture, OPERATION)?;
         stream.capture = Some(id);
-        state.captures.begin(id, handle, mode, Recording::new(handle.raw));
+        self.captures.begin(id, handle, mode, Recording::new(handle.raw));
         Ok(())
     }
 
-    pub(super) fn capture_id(&self, handle: StreamHandle) -> Result<Option<CaptureId>> {
-        Ok(self.lock_leaving_waste()?.stream(handle, "Stream.is_capturing")?.capture)
+    pub(crate) fn capture_id(&mut self, handle: StreamHandle) -> Result<Option<CaptureId>> {
+        Ok(self.stream(handle, "Stream.is_capturing")?.capture)
     }
 
-    pub(super) fn end_capture(&self, handle: StreamHandle) -> Result<GraphHandle> {
+    pub(crate) fn end_capture(&mut self, handle: StreamHandle) -> Result<GraphHandle> {
         const OPERATION: &str = "Graph.capture_end";
-        let mut state = self.lock()?;
         // Also where the device is lost: the capture must be over.
-        let lost = state.check_not_lost(handle.device, OPERATION);
-        let current = state.streams.get(&handle.raw).and_then(|stream| stream.capture);
+        let lost = self.check_not_lost(handle.device, OPERATION);
+        let current = self.streams.get(&handle.raw).and_then(|stream| stream.capture);
         if current.is_none() {
-            state.stream(handle, OPERATION)?;
+            self.stream(handle, OPERATION)?;
         }
-        let id = state.captures.check_end(handle, || Ok(current), OPERATION)?;
-        let Some(Ended { content, invalidated_by }) = state.take_capture(id) else {
+        let id = self.captures.check_end(handle, || Ok(current), OPERATION)?;
+        let Some(Ended { content, invalidated_by }) = self.take_capture(id) else {
             return Err(refused(OPERATION, "the capture is over"));
         };
         let not_joined = content.not_joined(handle.raw).map(|id| {
-            let device = state.streams.get(&id).map(|stream| format!(" of {}", device::named(stream.device)));
+            let device = self.streams.get(&id).map(|stream| format!(" of {}", device::named(stream.device)));
             format!(
                 "the stream {id}{} was not joined back: no stream waits for its last work",
                 device.unwrap_or_default()
@@ -195,12 +193,12 @@ impl Shared {
             (Ok(()), Some(reason), _) => capture::err_invalidated(OPERATION, &reason),
             (Ok(()), None, Some(reason)) => refused(OPERATION, reason),
             (Ok(()), None, None) => {
-                let raw = state.number();
-                state.graphs.insert(raw, content.nodes.into());
+                let raw = self.number();
+                self.graphs.insert(raw, content.nodes.into());
                 return Ok(GraphHandle(raw));
             }
         };
-        state.waste.add(content);
+        self.deferred_drops.add(content);
         Err(failed)
     }
 }

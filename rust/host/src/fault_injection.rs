@@ -1,4 +1,4 @@
-//! What can be made to go wrong, and what shows that nothing was left behind.
+//! Injected faults, and counts of live objects that show leaks.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,9 +8,9 @@ use interlock_core::base::fork_local::ForkLocal;
 use interlock_driver::DeviceIndex;
 use interlock_driver::{Error, Result};
 
-use super::command::Task;
-use super::shared::{Locked, Shared};
-use super::stream::Kind;
+use crate::exec::command::Task;
+use crate::exec::shared::{Locked, Shared};
+use crate::object::stream::StreamKind;
 
 /// Makes a host driver misbehave. Clones are the same handle; give one to the driver in its
 /// [options](super::HostOptions), and keep another.
@@ -68,7 +68,7 @@ impl Faults {
 
     /// Ties the handle to a driver, for good if that is `started`. Fails with [`Error::Argument`] if another has
     /// it that was started.
-    pub(super) fn bind(&self, shared: &Arc<Shared>, started: bool) -> Result<()> {
+    pub(crate) fn bind(&self, shared: &Arc<Shared>, started: bool) -> Result<()> {
         let mut bound = self.0.get().lock().unwrap_or_else(PoisonError::into_inner);
         let same = bound.shared.ptr_eq(&Arc::downgrade(shared));
         if !same && bound.started && bound.shared.strong_count() > 0 {
@@ -147,11 +147,11 @@ impl Faults {
         let state = shared.lock()?;
         let of_kind = |kind| state.streams.values().filter(|stream| stream.kind == kind).count();
         Ok(LiveObjects {
-            streams: of_kind(Kind::Made),
+            streams: of_kind(StreamKind::Made),
             events: state.events.len(),
             graphs: state.graphs.len(),
             executables: state.executables.len(),
-            lanes: of_kind(Kind::Lane),
+            lanes: of_kind(StreamKind::Replay),
             captures: state.captures.len(),
             threads: state.streams.values().filter(|stream| stream.worker.is_some()).count(),
             commands: state.streams.values().map(|stream| stream.queued - stream.done).sum(),
@@ -180,7 +180,7 @@ impl Hold {
     /// where there is none.
     pub fn step(&self) -> bool {
         let Some(shared) = self.0.upgrade() else { return false };
-        shared.lock().is_ok_and(|mut state| state.begin_held_copy())
+        shared.lock().is_ok_and(|mut state| state.begin_paused_copy())
     }
 
     /// Lets copies begin again, unless something else holds them.
@@ -192,14 +192,14 @@ impl Drop for Hold {
         let Some(shared) = self.0.upgrade() else { return };
         if let Ok(mut state) = shared.lock() {
             state.faults.holds = state.faults.holds.saturating_sub(1);
-            state.settle_all();
+            state.advance_all();
         }
     }
 }
 
 /// What is to go wrong.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(crate) struct FaultPlan {
     /// Which allocation from now on fails.
     allocation: Option<u64>,
     /// Which one of pinned memory.
@@ -210,19 +210,19 @@ pub(super) struct Plan {
     holds: u32,
 }
 
-impl Plan {
+impl FaultPlan {
     /// Counts an allocation; whether it is the one that fails.
-    pub(super) fn allocation_fails(&mut self) -> bool {
+    pub(crate) fn allocation_fails(&mut self) -> bool {
         is_next(&mut self.allocation)
     }
 
     /// The same for pinned memory.
-    pub(super) fn pinned_allocation_fails(&mut self) -> bool {
+    pub(crate) fn pinned_allocation_fails(&mut self) -> bool {
         is_next(&mut self.pinned_allocation)
     }
 
     /// Why this task fails, which is being queued.
-    pub(super) fn next_for(&mut self, task: &Task) -> Option<String> {
+    pub(crate) fn next_for(&mut self, task: &Task) -> Option<String> {
         match task {
             Task::Launch(_) => self.launches.pop_front(),
             Task::Copy(_) => self.copies.pop_front(),
@@ -230,7 +230,7 @@ impl Plan {
         }
     }
 
-    pub(super) fn copies_are_held(&self) -> bool {
+    pub(crate) fn copies_are_paused(&self) -> bool {
         self.holds > 0
     }
 }

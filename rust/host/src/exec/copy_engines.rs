@@ -2,28 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use super::stream::StreamId;
+use crate::object::stream::StreamId;
 
 /// The engines of one device, and who waits for one. The smallest priority goes first, and among equals who
 /// came first.
 #[derive(Debug)]
-pub(super) struct Engines {
+pub(crate) struct CopyEngines {
     free: usize,
     /// By priority and turn.
     waiting: BTreeMap<(i32, u64), StreamId>,
 }
 
-impl Engines {
+impl CopyEngines {
     /// How many a device has.
-    pub(super) const COUNT: usize = 2;
+    pub(crate) const COUNT: usize = 2;
 
-    pub(super) fn new() -> Self {
-        Engines { free: Self::COUNT, waiting: BTreeMap::new() }
+    pub(crate) fn new() -> Self {
+        CopyEngines { free: Self::COUNT, waiting: BTreeMap::new() }
     }
 
-    /// Takes an engine for a stream; false where it has to wait until [`give_back`](Engines::give_back) names
+    /// Takes an engine for a stream; false where it has to wait until [`give_back`](CopyEngines::give_back) names
     /// it. `turn` grows from call to call.
-    pub(super) fn take(&mut self, stream: StreamId, priority: i32, turn: u64) -> bool {
+    pub(crate) fn take(&mut self, stream: StreamId, priority: i32, turn: u64) -> bool {
         if self.free == 0 {
             self.waiting.insert((priority, turn), stream);
             return false;
@@ -33,7 +33,7 @@ impl Engines {
     }
 
     /// Gives an engine to the stream that is returned, if any waits.
-    pub(super) fn give_back(&mut self) -> Option<StreamId> {
+    pub(crate) fn give_back(&mut self) -> Option<StreamId> {
         let next = self.waiting.pop_first().map(|(_, stream)| stream);
         if next.is_none() {
             self.free += 1;
@@ -42,7 +42,7 @@ impl Engines {
     }
 
     /// The stream no longer waits.
-    pub(super) fn leave(&mut self, stream: StreamId) {
+    pub(crate) fn leave(&mut self, stream: StreamId) {
         self.waiting.retain(|_, waiting| *waiting != stream);
     }
 }
@@ -53,8 +53,8 @@ mod tests {
 
     #[test]
     fn a_free_engine_goes_to_the_highest_priority_and_among_equals_to_the_first() {
-        let mut engines = Engines::new();
-        assert!((0..Engines::COUNT as u64).all(|turn| engines.take(100 + turn, 0, turn)));
+        let mut engines = CopyEngines::new();
+        assert!((0..CopyEngines::COUNT as u64).all(|turn| engines.take(100 + turn, 0, turn)));
         for (turn, (stream, priority)) in [(1, 0), (2, -1), (3, -3), (4, -1), (5, 0)].into_iter().enumerate()
         {
             assert!(!engines.take(stream, priority, 10 + turn as u64));
@@ -63,6 +63,6 @@ mod tests {
         let order: Vec<_> = std::iter::from_fn(|| engines.give_back()).collect();
         assert_eq!(order, [3, 2, 1, 5]);
         assert_eq!(engines.give_back(), None);
-        assert_eq!(engines.free, Engines::COUNT);
+        assert_eq!(engines.free, CopyEngines::COUNT);
     }
 }

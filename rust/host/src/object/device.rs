@@ -8,62 +8,67 @@ use interlock_core::device::{Device, DeviceType};
 use interlock_driver::{DeviceIndex, DeviceProperties};
 use interlock_driver::{Error, Result};
 
-use super::engines::Engines;
-use super::failure::Failure;
-use super::memory::Memory;
-use super::state::State;
-use super::stream::Head;
+use crate::exec::async_error::AsyncError;
+use crate::exec::copy_engines::CopyEngines;
+use crate::exec::inner::Inner;
+use crate::memory::heap::Heap;
+use crate::object::stream::HeadState;
 
-pub(super) struct DeviceState {
+pub(crate) struct DeviceState {
     /// Why it is gone for good, if it is.
-    pub(super) lost: Option<String>,
-    pub(super) engines: Engines,
-    pub(super) memory: Memory,
+    pub(crate) lost: Option<String>,
+    pub(crate) engines: CopyEngines,
+    pub(crate) memory: Heap,
     /// What streams failed at that are gone, in the order of their failures.
-    pub(super) orphans: BTreeMap<u64, Failure>,
+    pub(crate) unreported_errors: BTreeMap<u64, AsyncError>,
 }
 
 impl DeviceState {
-    pub(super) fn new(memory: u64) -> Self {
+    pub(crate) fn new(memory: u64) -> Self {
         DeviceState {
             lost: None,
-            engines: Engines::new(),
-            memory: Memory::of(memory),
-            orphans: BTreeMap::new(),
+            engines: CopyEngines::new(),
+            memory: Heap::of(memory),
+            unreported_errors: BTreeMap::new(),
         }
     }
 
-    pub(super) fn properties(&self) -> DeviceProperties {
+    pub(crate) fn properties(&self) -> DeviceProperties {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         DeviceProperties {
             name: "host device".into(),
             total_memory: self.memory.total(),
             multi_processor_count: u32::try_from(processors).unwrap_or(u32::MAX),
-            more: vec![("engines", Engines::COUNT.to_string())],
+            more: vec![("engines", CopyEngines::COUNT.to_string())],
         }
     }
 }
 
 /// A device as messages call it.
-pub(super) fn named(index: DeviceIndex) -> Device {
+pub(crate) fn named(index: DeviceIndex) -> Device {
     Device::with_index(DeviceType::Host, index)
 }
 
-impl State {
+impl Inner {
     /// A device that is there and not lost.
-    pub(super) fn device(&mut self, index: DeviceIndex, operation: &str) -> Result<&mut DeviceState> {
+    pub(crate) fn device(&mut self, index: DeviceIndex, operation: &str) -> Result<&mut DeviceState> {
         self.check_not_lost(index, operation)?;
         self.devices
             .get_mut(usize::from(index))
-            .ok_or_else(|| Error::from(Device::invalid_index(named(index))))
+            .ok_or_else(|| Error::from(interlock_core::device::Device::invalid_index(named(index))))
     }
 
-    pub(super) fn is_lost(&self, index: DeviceIndex) -> bool {
+    /// Returns the heap of a device, whether it is lost or not.
+    pub(crate) fn heap(&mut self, index: DeviceIndex) -> Option<&mut Heap> {
+        self.devices.get_mut(usize::from(index)).map(|device| &mut device.memory)
+    }
+
+    pub(crate) fn is_lost(&self, index: DeviceIndex) -> bool {
         self.devices.get(usize::from(index)).is_some_and(|device| device.lost.is_some())
     }
 
     /// Fails with [`Error::DeviceLost`] if the device is gone.
-    pub(super) fn check_not_lost(&self, index: DeviceIndex, operation: &str) -> Result<()> {
+    pub(crate) fn check_not_lost(&self, index: DeviceIndex, operation: &str) -> Result<()> {
         match self.devices.get(usize::from(index)).and_then(|device| device.lost.clone()) {
             None => Ok(()),
             Some(reason) => {
@@ -74,7 +79,7 @@ impl State {
 
     /// The device is gone for good: nothing of what is queued there runs any more, and whoever waits for it is
     /// woken. A function that runs already goes on.
-    pub(super) fn lose_device(&mut self, index: DeviceIndex, reason: &str) -> Result<()> {
+    pub(crate) fn lose_device(&mut self, index: DeviceIndex, reason: &str) -> Result<()> {
         let Some(device) = self.devices.get_mut(usize::from(index)) else {
             return Err(Error::NoSuchDevice {
                 name: "Faults.lose_device".to_owned(),
@@ -86,11 +91,11 @@ impl State {
         for stream in self.streams.values_mut().filter(|stream| stream.device == index) {
             stream.wake_threads();
         }
-        for stream in self.streams.values_mut().filter(|stream| stream.head == Head::Ready) {
-            stream.head = Head::Fresh;
+        for stream in self.streams.values_mut().filter(|stream| stream.head == HeadState::Runnable) {
+            stream.head = HeadState::Unpolled;
         }
         // All streams: those of other devices may be about to copy from or to this one.
-        self.settle_all();
+        self.advance_all();
         Ok(())
     }
 }

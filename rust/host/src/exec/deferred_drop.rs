@@ -4,15 +4,15 @@ use interlock_core::base::catch::drop_catching_panic;
 
 /// Things to be dropped once the lock is released: what they own may call the driver, or panic.
 #[derive(Default)]
-pub(super) struct Waste(Vec<Box<dyn Send>>);
+pub(crate) struct DeferredDrops(Vec<Box<dyn Send>>);
 
-impl Waste {
-    pub(super) fn add(&mut self, thing: impl Send + 'static) {
+impl DeferredDrops {
+    pub(crate) fn add(&mut self, thing: impl Send + 'static) {
         self.0.push(Box::new(thing));
     }
 }
 
-impl Drop for Waste {
+impl Drop for DeferredDrops {
     fn drop(&mut self) {
         self.0.drain(..).for_each(drop_catching_panic);
     }
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn what_panics_while_it_is_dropped_keeps_nothing_else_alive() {
         let other = std::sync::Arc::new(());
-        let mut waste = Waste::default();
+        let mut waste = DeferredDrops::default();
         waste.add(PanicsWhenDropped);
         waste.add(other.clone());
         drop(waste);
