@@ -55,9 +55,11 @@ def environment() -> dict[str, str]:
     folder.mkdir(exist_ok=True)
     for package, names in NAMES.items():
         for name in names:
-            link = folder / name
-            link.unlink(missing_ok=True)
-            link.symlink_to(library(package))
+            # Replaced in one step: other workers do the same, and programs load the library meanwhile.
+            new = folder / f"{name}.{os.getpid()}"
+            new.unlink(missing_ok=True)
+            new.symlink_to(library(package))
+            new.replace(folder / name)
     searched = [str(folder), os.environ.get("LD_LIBRARY_PATH", "")]
     return SETTINGS | {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, searched))}
 
