@@ -34,6 +34,9 @@ def modules() -> list[str]:
 
 
 def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:
+    # Some names of a module are imported when they are first used.
+    for name in getattr(module, "__all__", ()):
+        getattr(module, name)
     return [each for each in doctest.DocTestFinder().find(module) if each.examples]
 
 
@@ -58,6 +61,8 @@ EXAMPLES = [example for name in modules() for example in examples_of(importlib.i
 RUN_ONE = """
     import doctest, importlib
     module = importlib.import_module({module!r})
+    for name in getattr(module, "__all__", ()):
+        getattr(module, name)
     (example,) = [each for each in doctest.DocTestFinder().find(module) if each.name == {name!r}]
     report = []
     result = doctest.DocTestRunner(verbose=False).run(example, out=report.append)

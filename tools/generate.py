@@ -232,7 +232,7 @@ def between(path: Path, title: str, lines: Iterator[str]) -> str:
 def generated() -> dict[Path, str]:
     """Return the text that each file should have."""
     whole = {
-        PACKAGE / "_flags.py": typed_dict(),
+        PACKAGE / "_flag_types.py": typed_dict(),
         ROOT / "docs" / "flags.md": documentation(),
         ROOT / "docs" / "differences.md": differences(),
     }
@@ -241,7 +241,10 @@ def generated() -> dict[Path, str]:
         STUBS / "backends.pyi": ("classes of flags", class_stubs()),
         ROOT / "docs" / "accelerator.md": ("contracts", contracts()),
         ROOT / "docs" / "memory.md": ("keys", allocator_keys()),
-        PACKAGE.parent / "accelerator" / "_config.py": ("keys of the allocator", allocator_fields()),
+        PACKAGE.parent / "accelerator" / "_allocator_config.py": (
+            "keys of the allocator",
+            allocator_fields(),
+        ),
     }
     for module in sorted({owner(flag) for flag in FLAGS} - {""}):
         path = source_of(module)

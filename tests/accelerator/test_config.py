@@ -277,7 +277,7 @@ def test_a_variable_switches_caching_off_for_good(text: str) -> None:
     code = f"""{ASK}
     answer = [told()]
     memory.set_config(memory.AllocatorConfig(max_split_size_mb=64))
-    answer += [told(), memory.config_report()["max_split_size_mb"].acts]
+    answer += [told(), memory.config_report()["max_split_size_mb"].applies]
     """
     variable = "PYTORCH_NO_CUDA_MEMORY_CACHING"
     first, then, acts = child.value(code, env={variable: text})
@@ -298,12 +298,12 @@ def test_the_report_says_of_each_key_what_holds_and_when_it_acts(before: Allocat
     memory.set_config("garbage_collection_threshold:0.5")
     report = memory.config_report()
     assert report["garbage_collection_threshold"][:4] == (0.5, False, "set by the program", "never")
-    assert report["garbage_collection_threshold"].why == "there is no memory limit"
+    assert report["garbage_collection_threshold"].reason == "there is no memory limit"
     assert report["large_segment_size_mb"] == (20, True, "default", "on new segments", None)
-    assert report["backend"].acts == "never"
-    assert all((entry.acts == "never") == bool(entry.why) for entry in report.values())
+    assert report["backend"].applies == "never"
+    assert all((entry.applies == "never") == bool(entry.reason) for entry in report.values())
     memory.set_config("garbage_collection_threshold:0.5,per_process_memory_fraction:0.5")
-    assert memory.config_report()["garbage_collection_threshold"].acts == "now"
+    assert memory.config_report()["garbage_collection_threshold"].applies == "now"
     lines = repr(report).splitlines()
     assert [line.split()[0] for line in lines] == ["key", *VALUES, "caching"]
 

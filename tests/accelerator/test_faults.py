@@ -12,7 +12,7 @@ SETUP = """
     from interlock import accelerator, errors, testing
     from interlock.accelerator.memory import Buffer, copy_, fill_
 
-    faults = testing.Faults()
+    faults = testing.FaultInjector()
     accelerator.use("host", devices=2, faults=faults)
 
     def raised(call, *args):
@@ -199,7 +199,7 @@ def test_objects_that_have_gone_leave_nothing_behind() -> None:
 def test_a_handle_without_a_driver_says_so() -> None:
     code = """
         from interlock import accelerator, errors, testing
-        faults = testing.Faults()
+        faults = testing.FaultInjector()
         try:
             faults.fail_next_copy("never")
         except errors.NoAcceleratorError as error:

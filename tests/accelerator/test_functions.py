@@ -229,7 +229,7 @@ def test_events_and_streams_that_threads_make_at_once_leave_nothing_behind() -> 
         import interlock
         from interlock import accelerator, testing
 
-        faults = testing.Faults()
+        faults = testing.FaultInjector()
         accelerator.use("host", devices=2, faults=faults)
         stream = interlock.Stream(exclusive=True)
 

@@ -284,7 +284,7 @@ USES_MEMORY = """
     kept += [Buffer(size, stream=side) for size in (700, 2 << 20)] + [Buffer(3 << 20)]
     accelerator.empty_cache()
     report = config_report()
-    acts = {key: (report[key].value, report[key].acts) for key in ("backend", "expandable_segments")}
+    acts = {key: (report[key].value, report[key].applies) for key in ("backend", "expandable_segments")}
     answer = [memory_stats(), acts]
 """
 

@@ -216,7 +216,7 @@ INTERRUPTED = """
 
     # What runs in the background may have been started without it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    faults = testing.Faults()
+    faults = testing.FaultInjector()
     accelerator.use("host", memory=64 << 20, faults=faults)
     empty = faults.live_objects()["bytes"]
     own, other, opened = interlock.Stream(), interlock.Stream(exclusive=True), threading.Event()

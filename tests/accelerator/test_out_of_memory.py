@@ -251,7 +251,7 @@ def test_an_injected_failure_leaves_the_allocator_whole() -> None:
         from interlock import accelerator, testing
         from interlock.accelerator.memory import Buffer
 
-        faults = testing.Faults()
+        faults = testing.FaultInjector()
         accelerator.use("host", memory=256 << 20, faults=faults)
         answer, sizes = [], [100, 3 << 20, 700, 12 << 20, 2 << 20, 40 << 20, 512]
         for failing in range(1, 9):

@@ -80,7 +80,7 @@ def test_a_forked_child_counts_its_own() -> None:
 
 def test_a_pinned_allocation_that_is_to_fail_is_none_of_a_device_and_its_number_is_checked() -> None:
     code = """
-    faults = testing.Faults()
+    faults = testing.FaultInjector()
     accelerator.use("host", faults=faults)
     faults.fail_pinned_allocation(1)
     buffer = memory.Buffer(8)

@@ -11,7 +11,7 @@ from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hin
 
 import pytest
 from interlock import Stream, accelerator, errors
-from interlock.accelerator import Graph, _snapshot, memory
+from interlock.accelerator import Graph, _snapshot_types, memory
 from interlock.accelerator.memory import Buffer, fill_, history, replay, snapshot
 
 from tests import child
@@ -74,7 +74,7 @@ def matches(value: Any, annotation: Any) -> bool:
     return type(value) is (origin or annotation)
 
 
-def trace(device: str) -> list[_snapshot.TraceEntry]:
+def trace(device: str) -> list[_snapshot_types.TraceEntry]:
     return snapshot(device)["device_traces"][int(device[-1])]
 
 
@@ -84,10 +84,10 @@ def actions(device: str) -> list[str]:
 
 def test_the_check_of_the_format_can_fail() -> None:
     frame = {"filename": "a.py", "line": 1, "name": "f"}
-    assert matches(frame, _snapshot.Frame)
-    assert not matches({**frame, "line": "1"}, _snapshot.Frame)
-    assert not matches({**frame, "column": 1}, _snapshot.Frame)
-    assert not matches({"filename": "a.py", "line": 1}, _snapshot.Frame)
+    assert matches(frame, _snapshot_types.Frame)
+    assert not matches({**frame, "line": "1"}, _snapshot_types.Frame)
+    assert not matches({**frame, "column": 1}, _snapshot_types.Frame)
+    assert not matches({"filename": "a.py", "line": 1}, _snapshot_types.Frame)
     assert not matches((0, "1"), tuple[int, int])
 
 
@@ -245,7 +245,7 @@ def test_what_is_no_dict_is_not_replayed(devices: tuple[str, ...], wrong: Any) -
         replay(wrong, devices[0])
 
 
-def layout(entries: list[_snapshot.TraceEntry]) -> list[tuple[Any, ...]]:
+def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
     """What happened where, with segments and streams by their order, not by addresses and numbers."""
     segments: list[tuple[int, int]] = []
     streams: dict[int, int] = {0: 0}

@@ -12,7 +12,7 @@ import interlock
 import pytest
 from interlock import Event, Stream, accelerator
 from interlock.accelerator import Graph, memory
-from interlock.testing import Faults
+from interlock.testing import FaultInjector
 
 pytestmark = pytest.mark.usefixtures("devices", "own_state")
 
@@ -68,7 +68,7 @@ def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
         "event": Event(enable_timing=True),
         "graph": Graph(),
         "buffer": memory.Buffer(4),
-        "faults": Faults(),
+        "faults": FaultInjector(),
         "scope": memory.scope(),
         "registration": registration,
         "device_index": accelerator.device_index(0),

@@ -420,7 +420,7 @@ def test_steps_without_a_coroutine_are_refused_and_finalized_silently() -> None:
     code = """
     import gc
     from interlock import aio
-    for make in (aio._Steps, lambda: object.__new__(aio._Steps)):
+    for make in (aio._StatefulCoroutine, lambda: object.__new__(aio._StatefulCoroutine)):
         try:
             made = make()
         except TypeError as error:

@@ -41,9 +41,10 @@ if sys.version_info >= (3, 14):
 # Modules of interlock that only those pay for who import them.
 NOT_OF_INTERLOCK = (
     "interlock.__main__",
+    "interlock._cli",
     "interlock._console",
-    "interlock._near",
-    "interlock._report",
+    "interlock._launcher",
+    "interlock._suggest",
     "interlock.aio",
     "interlock.backends.xeon",
     "interlock.testing",
@@ -96,6 +97,14 @@ def test_the_list_brings_nothing_that_is_slow_to_load(options: tuple[str, ...]) 
 def test_the_report_and_what_else_is_imported_by_name_stays_out() -> None:
     loaded = modules_after("import interlock", ())
     assert {name for name in loaded if name.startswith(NOT_OF_INTERLOCK)} == set()
+
+
+@pytest.mark.parametrize("name", ["aio", "testing"])
+def test_what_is_imported_on_first_use_needs_no_import_of_its_own(name: str) -> None:
+    loaded = modules_after(f"import interlock; assert interlock.{name}.__all__", ())
+    assert f"interlock.{name}" in loaded
+    listed = child.value(f"import interlock\nanswer = {name!r} in dir(interlock)")
+    assert listed
 
 
 @stand_in.NEEDS_COMPILER

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from interlock._cli import collect, render
+from interlock._console import Cell, Fields, Layout, Row, Section, Table
 from interlock._core import backends as _native
-from interlock._report import flags, pages
-from interlock._report.layout import Cell, Fields, Layout, Row, Section, Table
 
 
 def table(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[str]:
@@ -55,11 +55,11 @@ def test_a_name_that_does_not_fit_stands_above_its_row_and_the_columns_keep_thei
 
 @pytest.mark.parametrize("columns", range(50, 121))
 def test_every_width_shows_the_same_rows_without_empty_lines(columns: int) -> None:
-    printed = Layout(columns, False).text(pages.flags(flags.flags()))
+    printed = Layout(columns, False).text(render.flags(collect.flags()))
     title, names, *lines = printed.splitlines()
     assert (title, names.split()) == ("Flags", ["flag", "value", "level", "set", "by"])
     assert all(line.strip() for line in lines)
-    every = [flag.name for flag in flags.flags()]
+    every = [flag.name for flag in collect.flags()]
     assert [line.split()[0] for line in lines if line.split()[0] in every] == every
 
 
@@ -77,5 +77,5 @@ def test_a_field_that_must_stay_whole_gets_a_line_of_its_own() -> None:
 
 @pytest.mark.parametrize("row", _native.table(), ids=lambda row: row["name"])
 def test_the_explanation_of_each_flag_fits(row: _native.Flag) -> None:
-    lines = Layout(60, False).text(pages.explained(flags.explained(row["name"]))).splitlines()
+    lines = Layout(60, False).text(render.explained(collect.explained(row["name"]))).splitlines()
     assert all(len(line) <= 60 or " " not in line.strip() for line in lines)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from interlock._report import document as _document
-from interlock._report.libraries import Runtime
+from interlock._cli import json_output
+from interlock._cli.collect import Runtime
 
 from tests.report.command import document, sections, text
 
@@ -84,7 +84,7 @@ def test_the_table_of_keys_is_that_of_the_documents() -> None:
     listed = re.findall(r"^\| `([a-z_.\[\]]+)` \|", PAGE.read_text(), re.MULTILINE)
     told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
     # Which runtimes are loaded depends on the machine.
-    told |= json.loads(_document.document(openmp=[Runtime("libgomp", "/libgomp.so.1", None, 2)]))
+    told |= json.loads(json_output.document(openmp=[Runtime("libgomp", "/libgomp.so.1", None, 2)]))
     explained, flag = document("explain", "cudnn.enabled"), told["flags"][0]
     more = {key: value for key, value in explained["flag"].items() if key not in flag}
     assert sorted(listed) == sorted([*keys(told), *keys({"flag": more})])

@@ -6,8 +6,8 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from interlock._cli import collect
 from interlock._core import backends as _native
-from interlock._report import flags
 
 from tests import child
 from tests.backends import stand_in
@@ -83,7 +83,7 @@ def test_what_overrules_a_flag_stands_below_it() -> None:
 def test_under_debug_the_line_that_set_a_flag_is_shown() -> None:
     code = """
         from interlock import backends
-        from interlock._report.command import main
+        from interlock._cli.main import main
         backends.cudnn.enabled = False
         main(["flags", "cudnn.enabled"])
     """
@@ -105,7 +105,7 @@ def test_flags_are_chosen_by_name_and_by_module() -> None:
 def test_the_flags_of_a_module_stand_together_in_the_order_of_the_table() -> None:
     table = [row["name"] for row in _native.table()]
     # Another test of this process may have registered flags, which the table lacks.
-    every = [flag.name for flag in flags.flags() if flag.name in table]
+    every = [flag.name for flag in collect.flags() if flag.name in table]
     modules = [module for module, _ in groupby(every, key=lambda name: name.rpartition(".")[0])]
     assert len(modules) == len({*modules})
     # Those of no module come first, then each module with the modules in it.
@@ -224,7 +224,7 @@ def test_a_terminal_without_letters_for_a_path_does_not_end_it(tmp_path: Path) -
 def test_the_report_loads_no_library_of_a_vendor(tmp_path: Path) -> None:
     stand_in.build(tmp_path, "libcudnn.so.9", stand_in.CUDNN % 92_800)
     code = """
-        from interlock._report.command import main
+        from interlock._cli.main import main
         main([])
         assert "libcudnn" not in open("/proc/self/maps").read()
         main(["--load"])

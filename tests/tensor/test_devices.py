@@ -172,7 +172,7 @@ def test_what_a_device_does_not_do_is_told_and_changes_nothing() -> None:
     import interlock
     from interlock import accelerator, errors, testing
 
-    faults = testing.Faults()
+    faults = testing.FaultInjector()
     accelerator.use("host", devices=2, faults=faults)
     x = interlock.ones(2, device="host:0")
     here, told = interlock.ones(2), []

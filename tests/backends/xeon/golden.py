@@ -11,8 +11,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from interlock.backends.xeon import _arguments, _plan, _report
-from interlock.backends.xeon._found import Found
+from interlock._launcher import args, plan as _plan, render
+from interlock._launcher.discovery import Discovered
 
 from tests.backends.xeon import machines
 
@@ -79,11 +79,11 @@ ONLY = {
 }
 
 
-def found(environment: dict[str, str]) -> Found:
+def found(environment: dict[str, str]) -> Discovered:
     """What is installed on every machine here."""
     names = ("iomp5", "tcmalloc", "jemalloc")
     missing = tuple(path for path in environment.get("LD_PRELOAD", "").split(":") if "gone" in path)
-    return Found(
+    return Discovered(
         libraries={name: f"/opt/lib/lib{name}.so" for name in names},
         numactl="/usr/bin/numactl",
         missing_preloads=missing,
@@ -101,7 +101,7 @@ def document(machine: str, line: str) -> dict[str, Any]:
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
         environment[name] = value
-    options = _arguments.parse(words)
+    options = args.parse(words)
     topology = machines.topology(machine)
     try:
         plan = _plan.make(
@@ -109,7 +109,7 @@ def document(machine: str, line: str) -> dict[str, Any]:
         )
     except _plan.PlanError as error:
         return {"error": str(error)}
-    return _report.as_document(plan)
+    return render.as_document(plan)
 
 
 def text(machine: str) -> str:

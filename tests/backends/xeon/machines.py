@@ -10,8 +10,8 @@ import json
 import tempfile
 from pathlib import Path
 
-from interlock.backends.xeon import _topology
-from interlock.backends.xeon._topology import Topology
+from interlock._launcher import topology as _topology
+from interlock._launcher.topology import Topology
 
 FOLDER = Path(__file__).parent / "topologies"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.json")))

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from interlock.backends.xeon import _arguments, run_cpu
+from interlock._launcher import args
+from interlock.backends.xeon import run_cpu
 
 from tests import child
 from tests.backends.xeon import machines
@@ -130,7 +131,7 @@ def test_options_that_contradict_each_other_or_the_machine_are_named(
 def is_taken(*options: str) -> bool:
     words = [word for option in options for word in (option, *VALUES.get(option, ()))]
     try:
-        _arguments.parse([*words, "a.py"])
+        args.parse([*words, "a.py"])
     except SystemExit:
         return False
     return True
@@ -164,13 +165,13 @@ def test_an_option_may_be_written_with_underscores(option: str) -> None:
     name = option.removeprefix("--")
     rest = [*beside.get(name, "").split(), "a.py"]
     given = VALUES.get(option, ())
-    hyphens = _arguments.parse([option, *given, *rest])
-    assert hyphens == _arguments.parse(["--" + name.replace("-", "_"), *given, *rest])
-    assert hyphens != _arguments.parse(rest) if name != "core-list" else hyphens.core_list == (0,)
+    hyphens = args.parse([option, *given, *rest])
+    assert hyphens == args.parse(["--" + name.replace("-", "_"), *given, *rest])
+    assert hyphens != args.parse(rest) if name != "core-list" else hyphens.core_list == (0,)
 
 
 def test_what_looks_like_an_option_after_the_program_is_the_programs() -> None:
-    options = _arguments.parse(["--ninstances", "2", "a.py", "--ninstances", "3", "-m", "--", "--json"])
+    options = args.parse(["--ninstances", "2", "a.py", "--ninstances", "3", "-m", "--", "--json"])
     assert options.ninstances == 2
     assert options.arguments == ("--ninstances", "3", "-m", "--", "--json")
 
@@ -180,7 +181,7 @@ def test_what_looks_like_an_option_after_the_program_is_the_programs() -> None:
 def test_two_hyphens_before_the_program_are_the_launchers_and_after_it_the_programs(
     before: list[str], arguments: tuple[str, ...]
 ) -> None:
-    options = _arguments.parse([*before, "a.py", *arguments])
+    options = args.parse([*before, "a.py", *arguments])
     assert (options.program, options.arguments) == ("a.py", arguments)
     assert options.ninstances == (2 if "--ninstances" in before else None)
 
@@ -198,4 +199,4 @@ def test_minus_one_and_the_empty_folder_leave_open_as_in_pytorch() -> None:
         "",
         "a.py",
     ]
-    assert _arguments.parse(line) == _arguments.parse(["a.py"])
+    assert args.parse(line) == args.parse(["a.py"])

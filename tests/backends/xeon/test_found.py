@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from interlock.backends.xeon import _found
+from interlock._launcher import discovery
 
 
-def look(root: Path, environment: dict[str, str], nodes: tuple[int, ...] = (0,)) -> _found.Found:
-    return _found.look(
+def look(root: Path, environment: dict[str, str], nodes: tuple[int, ...] = (0,)) -> discovery.Discovered:
+    return discovery.discover(
         environment, root=root, prefix=root / "prefix", multiarch="x86_64-linux-gnu", memory_nodes=nodes
     )
 
@@ -51,7 +51,7 @@ def test_a_place_that_can_not_be_looked_at_has_no_library(tmp_path: Path) -> Non
     # Longer than a path may be. A folder without permission answers otherwise, but not to root.
     nowhere = "/home" * 2000
     environment = {"HOME": nowhere, "LD_PRELOAD": f"{nowhere}/a.so"}
-    assert look(tmp_path, environment) == _found.Found(missing_preloads=(f"{nowhere}/a.so",))
+    assert look(tmp_path, environment) == discovery.Discovered(missing_preloads=(f"{nowhere}/a.so",))
 
 
 def test_a_library_with_a_number_is_found_where_there_is_no_plain_name(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_numactl_is_used_where_it_can_bind(tmp_path: Path) -> None:
     environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
     assert look(tmp_path, environment, (0, 1)).numactl == path
     assert look(tmp_path, environment, (0,)).numactl is None
-    assert look(tmp_path, {"PATH": "/nowhere"}, (0, 1)) == _found.Found()
+    assert look(tmp_path, {"PATH": "/nowhere"}, (0, 1)) == discovery.Discovered()
 
 
 @pytest.mark.parametrize(

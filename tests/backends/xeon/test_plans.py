@@ -6,10 +6,10 @@ import json
 
 import pytest
 from hypothesis import assume, given, settings, strategies
-from interlock.backends.xeon import _options, _plan
-from interlock.backends.xeon._found import Found
-from interlock.backends.xeon._options import LATENCY_CORES, Options
-from interlock.backends.xeon._topology import LogicalCore, Topology
+from interlock._launcher import plan as _plan
+from interlock._launcher.args import LATENCY_CORES, Options, validate
+from interlock._launcher.discovery import Discovered
+from interlock._launcher.topology import LogicalCore, Topology
 
 from tests.backends.xeon import golden, machines
 
@@ -68,12 +68,12 @@ def options(draw: strategies.DrawFn) -> Options:
         throughput_mode=draw(switch),
         disable_numactl=draw(switch),
     )
-    assume(_options.conflict(drawn) is None)
+    assume(validate(drawn) is None)
     return drawn
 
 
 def planned(topology: Topology, wanted: Options, environment: dict[str, str]) -> _plan.Plan:
-    found = Found(numactl="numactl")
+    found = Discovered(numactl="numactl")
     return _plan.make(topology, wanted, environment, found, python="python", stamp="now")
 
 
@@ -221,21 +221,21 @@ def test_a_rank_of_ones_own_beats_that_of_an_outer_launcher_even_a_wrong_one() -
 def test_what_is_not_installed_is_said_and_left_out() -> None:
     wanted = Options("train.py", enable_jemalloc=True)
     topology = machines.topology("two_sockets")
-    plan = _plan.make(topology, wanted, {}, Found(), python="python", stamp="now")
+    plan = _plan.make(topology, wanted, {}, Discovered(), python="python", stamp="now")
     assert plan.instances[0].command == ("python", "-u", "train.py")
     assert set(plan.instances[0].environment) == {"OMP_NUM_THREADS"}
-    notes = "\n".join(plan.notes)
+    notes = "\n".join(plan.warnings)
     for name in ("numactl is not installed", "libjemalloc.so is not found"):
         assert name in notes
-    assert [aside.partition(":")[0] for aside in plan.asides] == ["libiomp5.so is not found"]
+    assert [aside.partition(":")[0] for aside in plan.verbose_notes] == ["libiomp5.so is not found"]
 
 
 def test_what_is_where_ld_preload_can_not_name_it_is_not_called_missing() -> None:
-    found = Found(not_preloadable={name: f"/a folder/lib{name}.so" for name in ("iomp5", "tcmalloc")})
+    found = Discovered(not_preloadable={name: f"/a folder/lib{name}.so" for name in ("iomp5", "tcmalloc")})
     topology = machines.topology("one_socket")
     wanted = Options("train.py", enable_tcmalloc=True)
     plan = _plan.make(topology, wanted, {}, found, python="python", stamp="now")
-    for (text,), name in ((plan.asides, "iomp5"), (plan.notes, "tcmalloc")):
+    for (text,), name in ((plan.verbose_notes, "iomp5"), (plan.warnings, "tcmalloc")):
         assert f"'/a folder/lib{name}.so' can't be preloaded" in text
         assert "not found" not in text
 
@@ -252,11 +252,11 @@ def test_threads_are_bound_to_cores_only_where_instances_are() -> None:
 
 
 def test_a_numactl_that_fails_is_not_used_and_says_why() -> None:
-    found = Found(numactl_refuses="set_mempolicy: Operation not permitted")
+    found = Discovered(numactl_refuses="set_mempolicy: Operation not permitted")
     topology = machines.topology("two_sockets")
     plan = _plan.make(topology, Options("train.py"), {}, found, python="python", stamp="now")
     assert plan.instances[0].memory_nodes == ()
-    assert any("Operation not permitted" in note for note in plan.notes)
+    assert any("Operation not permitted" in note for note in plan.warnings)
 
 
 def test_a_log_of_many_scattered_cores_has_a_name_that_a_folder_can_hold() -> None:

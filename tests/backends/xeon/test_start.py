@@ -67,19 +67,19 @@ def test_all_that_keeps_a_plan_from_running_is_said(tmp_path: Path) -> None:
 # Runs a plan of two instances, of which the second can't be started; {kind} says why.
 HALF = """
     import json, os, sys
-    from interlock.backends.xeon import _arguments, _launch, _plan, _topology
-    from interlock.backends.xeon._found import Found
+    from interlock._launcher import args, plan as _plan, supervisor, topology as _topology
+    from interlock._launcher.discovery import Discovered
     from pathlib import Path
     import dataclasses
     before = os.sched_getaffinity(0)
     core = min(before)
     topology = _topology.read(Path("/"), {{core}})
-    options = _arguments.parse(["--no-python", sys.executable, "-c", "import signal; signal.pause()"])
-    plan = _plan.make(topology, options, {{}}, Found(), python="", stamp="")
+    options = args.parse(["--no-python", sys.executable, "-c", "import signal; signal.pause()"])
+    plan = _plan.make(topology, options, {{}}, Discovered(), python="", stamp="")
     (first,) = plan.instances
     second = dataclasses.replace(first, index=1, {change})
     plan = dataclasses.replace(plan, instances=(first, second))
-    code = _launch.run(plan, dict(os.environ))
+    code = supervisor.run(plan, dict(os.environ))
     try:
         os.waitpid(-1, os.WNOHANG)
         left = True

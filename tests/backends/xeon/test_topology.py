@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies
-from interlock.backends.xeon import _numbers, _topology
+from interlock._launcher import topology as _topology
+from interlock._launcher.topology import format_cpulist, parse_cpulist, parse_int
 
 from tests.backends.xeon import machines
 
@@ -98,10 +99,33 @@ def test_this_machine_allows_what_this_thread_may_use() -> None:
 
 @given(strategies.sets(strategies.integers(0, 300)))
 def test_a_list_that_was_written_is_read_as_the_same_numbers(numbers: set[int]) -> None:
-    assert _numbers.parse(_numbers.write(numbers)) == tuple(sorted(numbers))
+    assert parse_cpulist(format_cpulist(numbers)) == tuple(sorted(numbers))
 
 
 @pytest.mark.parametrize("text", ["1,,2", "3-1", "a", "1-", "-1", "0-99999999999", "1.5", "²"])
 def test_a_list_with_something_else_in_it_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"neither|before it begins|too large"):
-        _numbers.parse(text)
+        parse_cpulist(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("012", 12),
+        ("999999999", 999_999_999),
+        ("-1", None),
+        ("+1", None),
+        (" 1", None),
+        ("1_0", None),
+        ("\u0661", None),
+        ("1" * 10, None),
+        ("", None),
+    ],
+)
+def test_an_integer_is_at_most_nine_decimal_digits(text: str, number: int | None) -> None:
+    assert parse_int(text) == number
+
+
+def test_an_integer_below_the_minimum_is_none() -> None:
+    assert [parse_int(text, minimum=-1) for text in ("-2", "-1", "0")] == [None, -1, 0]
