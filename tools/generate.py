@@ -164,9 +164,9 @@ def differences() -> Iterator[str]:
     yield ""
     yield "## Recorded cases"
     yield ""
-    yield "Cases of `tests/conformance`, made from `tests/conformance/differences.json`."
+    yield "Cases of `tests/conformance`, made from `tests/conformance/intentional_differences.json`."
     yield ""
-    entries = json.loads((ROOT / "tests" / "conformance" / "differences.json").read_text())
+    entries = json.loads((ROOT / "tests" / "conformance" / "intentional_differences.json").read_text())
     if not entries:
         yield "None."
     for entry in entries:
@@ -176,7 +176,7 @@ def differences() -> Iterator[str]:
 def contracts() -> Iterator[str]:
     """Yield a table for each driver of what functions answer in each state of a process."""
     states = ("no driver", "no device", "not initialised", "ready")
-    table = (ROOT / "tests" / "accelerator" / "contracts.json").read_text()
+    table = (ROOT / "tests" / "unit" / "accelerator" / "contracts.json").read_text()
     for driver, other in (("host", "cuda"), ("cuda", "host")):
         yield ""
         yield f"### The {driver} driver"

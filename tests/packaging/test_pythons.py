@@ -7,7 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from tests import child
+from tests.helpers.subprocess import eval_python, run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "tools"
@@ -16,7 +16,7 @@ TOOLS = ROOT / "tools"
 def answer(code: str, **variables: str) -> object:
     """Return what `code` leaves in `answer`, with the tool imported as `pythons`."""
     program = f"import sys\nsys.path.insert(0, {str(TOOLS)!r})\nimport pythons\n{code}"
-    return child.value(program, env=variables)
+    return eval_python(program, env=variables)
 
 
 def interpreter(folder: Path, minor: str, printed: str) -> None:
@@ -62,7 +62,7 @@ def test_the_versions_of_the_tool_are_those_of_the_classifiers_from_the_oldest_o
 
 
 def test_a_version_that_is_not_supported_is_refused() -> None:
-    done = child.command([sys.executable, str(TOOLS / "pythons.py"), "3.9"])
+    done = run_command([sys.executable, str(TOOLS / "pythons.py"), "3.9"])
     assert done.code == 1
     assert done.stderr.startswith("not supported: 3.9; supported: 3.11, ")
 
