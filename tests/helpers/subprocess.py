@@ -1,4 +1,4 @@
-"""Run Python code in a process of its own, for state that can't be put back and for the environment."""
+"""Run Python code and programs in child processes, for state that can't be restored and for variables."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 TIMEOUT_SECONDS = 60.0
 # How long what a killed process has printed may take to read.
 SECONDS_TO_READ = 5.0
@@ -93,8 +94,38 @@ def eval_python(
     options: Sequence[str] = (),
     seconds: float = TIMEOUT_SECONDS,
 ) -> Any:
-    """What `code` leaves in the name `answer`, which travels as JSON; the child must end well."""
-    ending = "\nimport json as _json\nprint('\\n' + _json.dumps(answer))\n"
-    done = run_python(textwrap.dedent(code) + ending, env=env, options=options, seconds=seconds)
+    """Return the value of the name `result` after `code`, as JSON. The code must end with status 0."""
+    ending = "\nimport json as _json\nprint('\\n' + _json.dumps(result))\n"
+    return _last_line(run_python(textwrap.dedent(code) + ending, env=env, options=options, seconds=seconds))
+
+
+def run_program(
+    name: str,
+    *arguments: object,
+    env: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    seconds: float = TIMEOUT_SECONDS,
+) -> Result:
+    """Run a file of `tests/programs` in a new interpreter; it gets each argument as JSON.
+
+    The program sees the installed package and the other files of its folder, not the source tree.
+    """
+    texts = [json.dumps(argument) for argument in arguments]
+    command = [sys.executable, *options, str(PROGRAMS / name), *texts]
+    return run_command(command, env=env, seconds=seconds)
+
+
+def eval_program(
+    name: str,
+    *arguments: object,
+    env: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    seconds: float = TIMEOUT_SECONDS,
+) -> Any:
+    """Return the JSON in the last line that a program prints; see `run_program`. It must end with 0."""
+    return _last_line(run_program(name, *arguments, env=env, options=options, seconds=seconds))
+
+
+def _last_line(done: Result) -> Any:
     assert done.code == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

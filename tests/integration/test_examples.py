@@ -12,7 +12,7 @@ from pathlib import Path
 import interlock
 import pytest
 
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_program, run_python
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -58,16 +58,6 @@ def test_an_example_of_a_page_runs(block: str, tmp_path: Path) -> None:
 EXAMPLES = [example for name in modules() for example in examples_of(importlib.import_module(name))]
 
 # In a process of its own: an example may choose a driver, which is fixed when it is used.
-RUN_ONE = """
-    import doctest, importlib
-    module = importlib.import_module({module!r})
-    for name in getattr(module, "__all__", ()):
-        getattr(module, name)
-    (example,) = [each for each in doctest.DocTestFinder().find(module) if each.name == {name!r}]
-    report = []
-    result = doctest.DocTestRunner(verbose=False).run(example, out=report.append)
-    answer = [result.attempted, result.failed, "".join(report)]
-"""
 
 
 def test_some_docstrings_have_examples() -> None:
@@ -77,6 +67,6 @@ def test_some_docstrings_have_examples() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_an_example_of_a_docstring_shows_what_happens(example: doctest.DocTest) -> None:
     module = example.globs["__name__"]
-    attempted, failed, report = eval_python(RUN_ONE.format(module=module, name=example.name))
+    attempted, failed, report = eval_program("integration/examples_run_one.py", module, example.name)
     assert attempted > 0
     assert failed == 0, report

@@ -103,7 +103,7 @@ def test_the_report_and_what_else_is_imported_by_name_stays_out() -> None:
 def test_what_is_imported_on_first_use_needs_no_import_of_its_own(name: str) -> None:
     loaded = modules_after(f"import interlock; assert interlock.{name}.__all__", ())
     assert f"interlock.{name}" in loaded
-    listed = eval_python(f"import interlock\nanswer = {name!r} in dir(interlock)")
+    listed = eval_python(f"import interlock\nresult = {name!r} in dir(interlock)")
     assert listed
 
 
@@ -116,7 +116,7 @@ def test_no_library_of_a_vendor_is_mapped_although_all_are_in_reach(tmp_path: Pa
         import interlock
         maps = open("/proc/self/maps").read()
         from interlock.backends import libraries
-        answer = [maps, {name: libraries.find(name).path for name in libraries.NAMES}]
+        result = [maps, {name: libraries.find(name).path for name in libraries.NAMES}]
     """
     maps, found = eval_python(code, env=fake_libraries.environment(tmp_path, **given))
     assert found == {name: str(tmp_path / row.soname) for name, row in LIBRARIES.items()}

@@ -31,7 +31,7 @@ def test_questions_make_no_context() -> None:
 accelerator.device_properties(), accelerator.device_name(), accelerator.current_stream()
 accelerator.current_device_index(), accelerator.memory_stats(), accelerator.synchronize()
 library = Library()
-answer = contexts()
+result = contexts()
 """
     assert not any(processes.value_without_kernels(CONTEXTS + code))
 
@@ -49,7 +49,7 @@ with accelerator.device_index(1):
     accelerator.empty_cache()
 accelerator.device_properties(0), accelerator.synchronize(0), accelerator.memory_stats(0)
 library = Library()
-answer = contexts()
+result = contexts()
 """
     first, second, *_ = processes.value_without_kernels(CONTEXTS + code)
     assert (first, second) == (False, True)

@@ -37,16 +37,16 @@ def taken():
 
 before = library.memory_info()[0]
 buffers = [Buffer(large), Buffer(large)]
-answer = [(accelerator.memory_reserved(), taken())]
+result = [(accelerator.memory_reserved(), taken())]
 buffers.pop().close()
-answer.append((accelerator.memory_reserved(), taken()))
+result.append((accelerator.memory_reserved(), taken()))
 accelerator.empty_cache()
-answer.append((accelerator.memory_reserved(), taken()))
+result.append((accelerator.memory_reserved(), taken()))
 buffers.clear()
 accelerator.empty_cache()
-answer.append((accelerator.memory_reserved(), taken()))
+result.append((accelerator.memory_reserved(), taken()))
 more = accelerator.device_properties().extra
-answer.append(more["virtual_memory"])
+result.append(more["virtual_memory"])
 """
 
 
@@ -75,7 +75,7 @@ def test_a_segment_that_grows_keeps_what_is_in_it() -> None:
         right = [back == bytes([number]) * len(back) for number, back in enumerate(backs, 1)]
         segments = [each for each in accelerator.memory.snapshot()["segments"] if each["is_expandable"]]
         large = [each for each in segments if each["segment_type"] == "large"]
-        answer = [right, len(large), accelerator.device_properties().extra["virtual_memory"]]
+        result = [right, len(large), accelerator.device_properties().extra["virtual_memory"]]
     """
     settings = {"INTERLOCK_ALLOC_CONF": "expandable_segments:True"}
     right, segments, virtual = processes.value(code, more=settings)

@@ -29,7 +29,7 @@ def test_a_forked_child_uses_a_device_that_its_parent_has_only_counted() -> None
         os.wait()
         # The parent can, too, afterwards.
         accelerator.synchronize()
-        answer = [counted[0], counted[1] > 0, counted[2], told]
+        result = [counted[0], counted[1] > 0, counted[2], told]
     """
     assert processes.value_without_kernels(code) == [True, True, None, [7] * 4]
 
@@ -54,7 +54,7 @@ def test_a_child_of_a_process_that_used_a_device_is_told_so() -> None:
             os._exit(0)
         os.close(writing)
         with open(reading) as pipe:
-            answer = json.loads(pipe.read())
+            result = json.loads(pipe.read())
         os.wait()
         cell.fill_(1)
         accelerator.synchronize()

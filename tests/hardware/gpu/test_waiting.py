@@ -27,7 +27,7 @@ with stream:
     waited = time.monotonic() - begun
 ended.set()
 heart.join()
-answer = [len(beats), max(later - earlier for earlier, later in zip(beats, beats[1:])), waited]
+result = [len(beats), max(later - earlier for earlier, later in zip(beats, beats[1:])), waited]
 """
 
 
@@ -59,7 +59,7 @@ except KeyboardInterrupt:
     took = time.monotonic() - sent[0]
 was_running = not stream.query()
 stream.synchronize()
-answer = [took, was_running]
+result = [took, was_running]
 """
 
 

@@ -20,7 +20,7 @@ def test_a_library_is_found_in_its_package(name: str, packed: Packed) -> None:
     code = f"""
         from interlock.backends import libraries
         found = libraries.find({name!r})
-        answer = [found.path, str(found.source), found.is_loaded, found.version]
+        result = [found.path, str(found.source), found.is_loaded, found.version]
     """
     assert packed.file.is_file()
     assert answer(code) == [str(packed.file), "packages", False, None]
@@ -29,10 +29,10 @@ def test_a_library_is_found_in_its_package(name: str, packed: Packed) -> None:
 def test_importing_interlock_and_all_its_modules_loads_none() -> None:
     code = """
         import interlock
-        answer = [vendors()]
+        result = [vendors()]
         from interlock import accelerator, autograd, backends
         from interlock.backends import cudnn, cusparselt, libraries, mkl, mkldnn, openmp
-        answer.append(vendors())
+        result.append(vendors())
     """
     assert answer(code) == [[], []]
 
@@ -45,7 +45,7 @@ def test_looking_for_everything_loads_none() -> None:
         available = [module.is_available() for module in modules]
         found = [libraries.find(name).name for name in libraries.NAMES]
         runtimes = backends.openmp.runtimes()
-        answer = [available, found == list(libraries.NAMES), runtimes, vendors()]
+        result = [available, found == list(libraries.NAMES), runtimes, vendors()]
     """
     assert answer(code) == [[True] * 5, True, [], []]
 
@@ -55,6 +55,6 @@ def test_loading_brings_along_only_what_the_library_needs(name: str, packed: Pac
     code = f"""
         from interlock.backends import libraries
         libraries.load({name!r})
-        answer = [os.path.basename(file).partition(".so")[0] for file in vendors()]
+        result = [os.path.basename(file).partition(".so")[0] for file in vendors()]
     """
     assert sorted(answer(code)) == sorted(packed.brings)

@@ -61,7 +61,7 @@ def test_loading_what_a_variable_gives_names_path_and_variable(given: Given, tmp
     code = """
         from interlock import backends
         from interlock.backends import libraries
-        answer = [
+        result = [
             [refused(libraries.load, "onednn"), refused(backends.mkldnn.verbose(1).__enter__)],
             [file for file in vendors() if "libdnnl" in file],
         ]
@@ -80,7 +80,7 @@ def test_loading_what_an_argument_gives_names_the_path(given: Given, tmp_path: P
     code = f"""
         from interlock.backends import libraries
         error, message = refused(libraries.load, "onednn", {str(path)!r})
-        answer = [error, message, [file for file in vendors() if "libdnnl" in file]]
+        result = [error, message, [file for file in vendors() if "libdnnl" in file]]
         # It is not remembered.
         assert libraries.load("onednn").source == "packages"
     """
@@ -98,7 +98,7 @@ def test_looking_for_what_is_not_where_a_variable_says_names_path_and_variable(
     code = """
         from interlock import backends
         from interlock.backends import libraries
-        answer = [[refused(libraries.find, "onednn"), refused(backends.mkldnn.is_available)], vendors()]
+        result = [[refused(libraries.find, "onednn"), refused(backends.mkldnn.is_available)], vendors()]
     """
     refusals, loaded = answer(code, {"INTERLOCK_ONEDNN_PATH": str(path)})
     for error, message in refusals:
@@ -115,7 +115,7 @@ def test_the_version_of_what_a_variable_gives_is_refused_too(given: Given, tmp_p
     code = """
         from interlock.backends import cusparselt
         refusals = [refused(cusparselt.version), refused(cusparselt.get_max_alg_id)]
-        answer = [refusals, [file for file in vendors() if "libcusparseLt" in file]]
+        result = [refusals, [file for file in vendors() if "libcusparseLt" in file]]
     """
     refusals, loaded = answer(code, env)
     for error, message in refusals:
@@ -131,7 +131,7 @@ def test_another_path_than_that_of_the_loaded_library_is_refused_and_the_library
         from interlock.backends import libraries
         before = libraries.load("onednn")
         error, message = refused(libraries.load, "onednn", {str(other)!r})
-        answer = [error, message, libraries.find("onednn") == before]
+        result = [error, message, libraries.find("onednn") == before]
     """
     error, message, stays = answer(code)
     assert error == "LibraryPathError"

@@ -19,7 +19,7 @@ before = files()
 runtimes = sorted(openmp.runtimes())
 assert files() == before
 assert all(isinstance(runtime, openmp.Runtime) for runtime in runtimes)
-answer = [[runtime.name, os.path.realpath(runtime.path), runtime.threads] for runtime in runtimes]
+result = [[runtime.name, os.path.realpath(runtime.path), runtime.threads] for runtime in runtimes]
 """
 
 
@@ -66,11 +66,11 @@ def limit():
     return runtime.threads
 def other():
     gomp.omp_set_num_threads(5)
-    answer.append(limit())
-answer = []
+    result.append(limit())
+result = []
 thread = threading.Thread(target=other)
 thread.start()
 thread.join()
-answer.append(limit())
+result.append(limit())
 """
     assert answer(code, {"OMP_NUM_THREADS": "2"}) == [5, 2]

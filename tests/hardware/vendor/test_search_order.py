@@ -18,7 +18,7 @@ FOUND_AND_LOADED = """
 from interlock.backends import libraries
 found, loaded = libraries.find("onednn"), libraries.load("onednn")
 copies = [file for file in vendors() if "libdnnl" in file]
-answer = [[found.path, found.source], [loaded.path, loaded.source], loaded.version, copies]
+result = [[found.path, found.source], [loaded.path, loaded.source], loaded.version, copies]
 """
 
 
@@ -43,7 +43,7 @@ def test_what_an_argument_gives_comes_before_what_is_loaded_and_a_variable(varia
         from interlock.backends import libraries
         loaded = libraries.load("onednn", {str(OTHER_ONEDNN)!r})
         assert loaded == libraries.load("onednn", {str(OTHER_ONEDNN)!r}) == libraries.find("onednn")
-        answer = [loaded.path, loaded.source, loaded.is_loaded, loaded.version]
+        result = [loaded.path, loaded.source, loaded.is_loaded, loaded.version]
     """
     expected = [str(OTHER_ONEDNN), "given", True, LIBRARIES["onednn"].version()]
     assert answer(code, {"INTERLOCK_ONEDNN_PATH": variable}) == expected
@@ -80,7 +80,7 @@ def test_an_installation_of_cuda_is_found_where_there_are_no_packages(variable: 
         packaged = libraries.find("cusparse")
         only_here("/nowhere")
         loaded = libraries.load("cusparse")
-        answer = [packaged.source, loaded.source, loaded.path, loaded.version]
+        result = [packaged.source, loaded.source, loaded.path, loaded.version]
     """
     path = str(tmp_path / "lib64" / "libcusparse.so.12")
     expected = ["packages", "environment", path, LIBRARIES["cusparse"].version()]
@@ -93,7 +93,7 @@ def test_a_library_of_the_system_is_found_where_there_are_no_packages() -> None:
         packaged = libraries.find("openmp").source
         only_here("/nowhere")
         found, loaded = libraries.find("openmp"), libraries.load("openmp")
-        answer = [packaged, found.source, loaded.source, loaded.is_loaded, os.path.basename(loaded.path)]
+        result = [packaged, found.source, loaded.source, loaded.is_loaded, os.path.basename(loaded.path)]
     """
     # oneDNN needs it, and its package does not bring it along.
     assert answer(code) == ["packages", "system", "system", True, "libgomp.so.1"]
@@ -107,7 +107,7 @@ def test_a_package_of_cuda_12_is_found_in_a_folder_of_its_own(tmp_path: Path) ->
         newest = libraries.find("nvrtc")
         only_here({str(tmp_path)!r})
         loaded = libraries.load("nvrtc")
-        answer = [newest.path, loaded.source, loaded.path, loaded.version]
+        result = [newest.path, loaded.source, loaded.path, loaded.version]
     """
     *paths, version = answer(code)
     path = tmp_path / "nvidia" / "cuda_nvrtc" / "lib" / "libnvrtc.so.12"

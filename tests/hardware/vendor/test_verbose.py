@@ -132,7 +132,7 @@ def test_a_level_that_a_library_lacks_is_refused_before_anything_is_loaded() -> 
         from interlock.backends import mkl, mkldnn
         refusals = [refused(mkl.verbose, level) for level in (-1, 2, 7, 1 << 40)]
         refusals += [refused(mkldnn.verbose, level) for level in (-1, 3, 7, 1 << 40)]
-        answer = [[error for error, _ in refusals], vendors()]
+        result = [[error for error, _ in refusals], vendors()]
     """
     assert answer(code) == [["FlagValueError"] * 8, []]
 
@@ -141,6 +141,6 @@ def test_off_loads_nothing() -> None:
     code = """
         from interlock.backends import mkl, mkldnn
         with mkl.verbose(mkl.VERBOSE_OFF), mkldnn.verbose(mkldnn.VERBOSE_OFF):
-            answer = vendors()
+            result = vendors()
     """
     assert answer(code) == []

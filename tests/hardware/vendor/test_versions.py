@@ -19,7 +19,7 @@ def test_the_version_is_that_of_the_package(name: str, packed: Packed) -> None:
         from interlock.backends import libraries
         loaded = libraries.load({name!r})
         assert loaded == libraries.find({name!r}) == libraries.load({name!r})
-        answer = [loaded.path, str(loaded.source), loaded.is_loaded, loaded.version]
+        result = [loaded.path, str(loaded.source), loaded.is_loaded, loaded.version]
     """
     assert answer(code) == [str(packed.file), "packages", True, packed.version()]
 
@@ -28,7 +28,7 @@ def test_all_are_loaded_into_one_process() -> None:
     code = """
         from interlock.backends import libraries
         names = [name for name in libraries.NAMES if libraries.find(name).path is not None]
-        answer = {name: libraries.load(name).version for name in names}
+        result = {name: libraries.load(name).version for name in names}
     """
     versions = answer(code)
     assert {name: versions[name] for name in LIBRARIES} == {
@@ -44,17 +44,17 @@ def counted(version: str | None, major: int) -> int:
 
 
 def test_cudnn_counts_as_its_header_does() -> None:
-    code = "from interlock.backends import cudnn; answer = [cudnn.version(), cudnn.version()]"
+    code = "from interlock.backends import cudnn; result = [cudnn.version(), cudnn.version()]"
     assert answer(code) == [counted(LIBRARIES["cudnn"].version(), 10_000)] * 2
 
 
 def test_cusparselt_counts_as_its_header_does() -> None:
-    code = "from interlock.backends import cusparselt; answer = cusparselt.version()"
+    code = "from interlock.backends import cusparselt; result = cusparselt.version()"
     assert answer(code) == counted(LIBRARIES["cusparselt"].version(), 1000)
 
 
 def test_the_algorithms_of_this_cusparselt_are_not_known() -> None:
-    code = "from interlock.backends import cusparselt; answer = cusparselt.get_max_alg_id()"
+    code = "from interlock.backends import cusparselt; result = cusparselt.get_max_alg_id()"
     assert answer(code) is None
 
 

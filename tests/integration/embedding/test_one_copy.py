@@ -6,24 +6,11 @@ import sys
 
 import pytest
 
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program, run_python
 
 
 def test_a_second_copy_of_the_extension_module_is_refused() -> None:
-    done = run_python(
-        """
-        import importlib.util, pathlib, shutil, tempfile
-        import interlock._core
-
-        with tempfile.TemporaryDirectory() as folder:
-            copy = shutil.copy(interlock._core.__file__, folder)
-            spec = importlib.util.spec_from_file_location("elsewhere._core", copy)
-            try:
-                spec.loader.exec_module(importlib.util.module_from_spec(spec))
-            except ImportError as error:
-                print(error)
-        """
-    )
+    done = run_program("embedding/a_second_copy_of_the_extension_module_is_refused.py")
     assert done.code == 0, done.stderr
     assert "second copy of interlock" in done.stdout
 
@@ -80,34 +67,10 @@ def test_import_in_concurrent_interpreters_is_refused_with_our_own_sentence() ->
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="InterpreterPoolExecutor came with Python 3.14")
 def test_import_in_an_interpreter_pool_is_refused_with_our_own_sentence() -> None:
-    done = run_python(
-        """
-        import importlib
-        from concurrent.futures import InterpreterPoolExecutor
-
-        if __name__ == "__main__":
-            with InterpreterPoolExecutor(1) as pool:
-                error = pool.submit(importlib.import_module, "interlock").exception()
-            assert isinstance(error, ImportError), error
-            print(error)
-        """
-    )
+    done = run_program("embedding/import_in_an_interpreter_pool_is_refused_with_our_own.py")
     assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
 
 
 def test_importing_again_gives_the_same_state() -> None:
-    done = run_python(
-        """
-        import sys
-        import interlock
-
-        interlock.backends.cudnn.enabled = False
-        for name in [name for name in sys.modules if name.split(".")[0] == "interlock"]:
-            if not name.startswith("interlock._core"):
-                del sys.modules[name]
-        import interlock as again
-
-        print(again is interlock, again.backends.cudnn.enabled)
-        """
-    )
+    done = run_program("embedding/importing_again_gives_the_same_state.py")
     assert (done.code, done.stdout) == (0, "False False\n"), done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program
 
 # Each runs in a destructor that the interpreter calls after it has begun to end.
 LAST_WORDS = {
@@ -32,46 +32,13 @@ LAST_WORDS = {
 
 @pytest.mark.parametrize("words", LAST_WORDS.values(), ids=LAST_WORDS.keys())
 def test_a_destructor_at_exit_does_not_crash_the_process(words: str) -> None:
-    done = run_python(
-        f"""
-        import builtins
-        import interlock
-        from interlock import backends
-
-        class Last:
-            def __del__(self, interlock=interlock, backends=backends):
-                try:
-                    {words}
-                except Exception:
-                    pass
-
-        builtins.last = Last()
-        """
-    )
+    done = run_program("processes/a_destructor_at_exit_does_not_crash_the_process.py", words)
     assert (done.code, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("code", [0, 3])
 def test_a_process_that_leaves_in_the_middle_of_scopes_keeps_its_exit_code(code: int) -> None:
-    done = run_python(
-        f"""
-        import os, threading
-        import interlock
-        from interlock import backends
-
-        def stay() -> None:
-            with interlock.no_grad(), backends.cudnn.flags():
-                entered.set()
-                threading.Event().wait()
-
-        entered = threading.Event()
-        threading.Thread(target=stay, daemon=True).start()
-        entered.wait()
-        interlock.inference_mode().__enter__()
-        backends.frozen().__enter__()
-        raise SystemExit({code})
-        """
-    )
+    done = run_program("processes/a_process_that_leaves_in_the_middle_of_scopes_keeps_its_exit.py", code)
     assert (done.code, done.stderr) == (code, "")
 
 
@@ -86,24 +53,5 @@ AT_WORK = {
 
 @pytest.mark.parametrize("at_work", AT_WORK.values(), ids=AT_WORK.keys())
 def test_a_daemon_thread_is_ended_in_the_middle_of_its_work(at_work: str) -> None:
-    done = run_python(
-        f"""
-        import threading, time
-        import interlock
-        from interlock import aio
-
-        def work() -> None:
-            entered.set()
-            while True:
-                time.sleep(0.001)
-
-        async def task() -> None:
-            work()
-
-        entered = threading.Event()
-        threading.Thread(target=lambda: {at_work}, daemon=True).start()
-        entered.wait()
-        time.sleep(0.05)
-        """
-    )
+    done = run_program("processes/a_daemon_thread_is_ended_in_the_middle_of_its_work.py", at_work)
     assert (done.code, done.stderr) == (0, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Mapping, Sequence
 
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program
 
 # The statement that it ends with, its status, and whether its handlers are called.
 LEAVES: dict[str, tuple[str, int, bool]] = {
@@ -31,10 +31,11 @@ def check(
 ) -> None:
     """Run a program in five processes that leave so, each with its own status and nothing on stderr.
 
-    The program writes "not flushed " before `{leave}`, and its handlers of exits write `handlers`.
+    The program gets a number and the statement with which it leaves. It writes "not flushed " before that,
+    and its exit handlers write `handlers`.
     """
     statement, status, ends_well = LEAVES[leave]
     for number in range(5 * group, 5 * group + 5):
-        done = run_python(program.format(number=number, leave=statement), env=env, options=options)
+        done = run_program(program, number, statement, env=env, options=options)
         assert (done.code, done.stderr) == (status, ""), f"program {number}: {done}"
         assert done.stdout == f"not flushed {handlers if ends_well else ''}"

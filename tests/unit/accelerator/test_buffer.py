@@ -14,7 +14,7 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
 from tests.helpers.gate import Gate
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program
 from tests.unit.accelerator.buffers import Pinned, content
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
@@ -348,16 +348,7 @@ def test_threads_that_close_one_buffer_give_its_memory_back_once() -> None:
 
 @pytest.mark.usefixtures("numpy")
 def test_views_and_capsules_that_are_left_at_the_end_are_no_crash() -> None:
-    code = """
-        import interlock, numpy
-        from interlock import accelerator
-        from interlock.accelerator.memory import Buffer
-        accelerator.use("host")
-        buffer = Buffer(8).fill_(1)
-        kept = [memoryview(buffer), buffer.__dlpack__(), buffer.__dlpack__(max_version=(1, 0))]
-        kept += [numpy.from_dlpack(buffer), kept]
-    """
-    done = run_python(code)
+    done = run_program("accelerator/views_and_capsules_that_are_left_at_the_end_are_no_crash.py")
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -14,7 +14,7 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import AllocatorConfig
 from interlock.errors import ArgumentError
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program, eval_python
 
 VARIABLES = ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
 
@@ -58,22 +58,6 @@ WRONG_TEXTS = {
     "max_splt_size_mb:32": "did you mean max_split_size_mb?",
     "caching:False": "the keys backend, max_split_size_mb",
 }
-
-ASK = """
-    import dataclasses
-    from interlock import errors
-    from interlock.accelerator import memory
-
-    def told():
-        try:
-            config = memory.get_config()
-        except errors.ArgumentError as error:
-            return str(error)
-        report = memory.config_report()
-        assert {name: entry.value for name, entry in report.items()} == dataclasses.asdict(config)
-        sources = {name: entry.source for name, entry in report.items() if not entry.is_default}
-        return [str(config), config.caching, sources]
-"""
 
 
 @pytest.fixture
@@ -210,7 +194,9 @@ def test_the_values_of_one_call_do_not_last_into_the_next(before: AllocatorConfi
 
 @pytest.mark.parametrize("variable", VARIABLES)
 def test_a_variable_sets_every_key(variable: str) -> None:
-    text, caching, sources = eval_python(f"{ASK}\n    answer = told()", env={variable: EVERYTHING})
+    text, caching, sources = eval_program(
+        "accelerator/a_variable_sets_every_key.py", env={variable: EVERYTHING}
+    )
     assert (text, caching) == (EVERYTHING, True)
     assert sources == dict.fromkeys(VALUES, variable)
 
@@ -218,7 +204,7 @@ def test_a_variable_sets_every_key(variable: str) -> None:
 @pytest.mark.parametrize("key", VALUES)
 def test_a_variable_sets_a_key_alone(key: str) -> None:
     text = f"{key}:{VALUES[key][0]}"
-    assert eval_python(f"{ASK}\n    answer = told()", env={"PYTORCH_ALLOC_CONF": text}) == [
+    assert eval_program("accelerator/a_variable_sets_every_key.py", env={"PYTORCH_ALLOC_CONF": text}) == [
         text,
         True,
         {key: "PYTORCH_ALLOC_CONF"},
@@ -229,10 +215,13 @@ def test_a_variable_sets_a_key_alone(key: str) -> None:
 def test_of_two_variables_the_stronger_is_taken_whole(first: int, second: int) -> None:
     env = {VARIABLES[first]: "max_split_size_mb:32", VARIABLES[second]: "max_split_size_mb:64,backend:none"}
     expected = ["max_split_size_mb:32", True, {"max_split_size_mb": VARIABLES[first]}]
-    assert eval_python(f"{ASK}\n    answer = told()", env=env) == expected
-    assert eval_python(f"{ASK}\n    answer = told()", env=env | {VARIABLES[second]: ""}) == expected
-    text, _, sources = eval_python(
-        f"{ASK}\n    answer = told()",
+    assert eval_program("accelerator/a_variable_sets_every_key.py", env=env) == expected
+    assert (
+        eval_program("accelerator/a_variable_sets_every_key.py", env=env | {VARIABLES[second]: ""})
+        == expected
+    )
+    text, _, sources = eval_program(
+        "accelerator/a_variable_sets_every_key.py",
         env={**env, VARIABLES[first]: "", VARIABLES[second]: "max_split_size_mb:64"},
     )
     assert (text, sources) == ("max_split_size_mb:64", {"max_split_size_mb": VARIABLES[second]})
@@ -242,17 +231,10 @@ def test_of_two_variables_the_stronger_is_taken_whole(first: int, second: int) -
 def test_a_variable_that_is_not_understood_is_told_each_time_until_the_program_sets_something(
     variable: str,
 ) -> None:
-    code = f"""{ASK}
-    answer = [told(), told()]
-    try:
-        memory.set_config("backend:none")
-    except errors.ArgumentError:
-        answer.append(told())
-    memory.set_config("max_split_size_mb:64")
-    answer.append(told())
-    """
     text = "expandable_segments:True,max_splt_size_mb:1"
-    *refused, last = eval_python(code, env={variable: text})
+    *refused, last = eval_program(
+        "accelerator/a_variable_that_is_not_understood_is_told_each_time_until.py", env={variable: text}
+    )
     assert refused == [refused[0]] * 3
     assert refused[0].endswith(f'got "max_splt_size_mb" in {variable}')
     assert "did you mean max_split_size_mb?" in refused[0]
@@ -260,27 +242,15 @@ def test_a_variable_that_is_not_understood_is_told_each_time_until_the_program_s
 
 
 def test_a_variable_that_is_no_text_is_told() -> None:
-    code = f"""{ASK}
-    import os, subprocess, sys
-    if sys.argv[1:]:
-        print(told())
-        raise SystemExit
-    env = os.environb | {{b"PYTORCH_ALLOC_CONF": b"backend:\\xff"}}
-    command = [sys.executable, "-P", __file__, "-"]
-    answer = subprocess.run(command, env=env, capture_output=True, text=True).stdout
-    """
-    assert "in PYTORCH_ALLOC_CONF" in eval_python(code)
+    assert "in PYTORCH_ALLOC_CONF" in eval_program("accelerator/a_variable_that_is_no_text_is_told.py")
 
 
 @pytest.mark.parametrize("text", ["", "0", "1"])
 def test_a_variable_switches_caching_off_for_good(text: str) -> None:
-    code = f"""{ASK}
-    answer = [told()]
-    memory.set_config(memory.AllocatorConfig(max_split_size_mb=64))
-    answer += [told(), memory.config_report()["max_split_size_mb"].applies]
-    """
     variable = "PYTORCH_NO_CUDA_MEMORY_CACHING"
-    first, then, acts = eval_python(code, env={variable: text})
+    first, then, acts = eval_program(
+        "accelerator/a_variable_switches_caching_off_for_good.py", env={variable: text}
+    )
     assert first == ["", False, {"caching": variable}]
     assert then[1:] == [False, {"max_split_size_mb": "set by the program", "caching": variable}]
     assert acts == "never"
@@ -313,32 +283,22 @@ def test_a_report_fixes_no_driver() -> None:
         from interlock import accelerator
         accelerator.memory.config_report(), accelerator.memory.get_config()
         accelerator.use("host", devices=3)
-        answer = accelerator.device_count()
+        result = accelerator.device_count()
     """
     assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host:2"}) == 3
 
 
 def test_a_forked_child_has_the_configuration_and_changes_its_own() -> None:
-    code = """
-        import os
-        from interlock.accelerator import memory
-        memory.set_config("max_split_size_mb:64")
-        reading, writing = os.pipe()
-        if os.fork() == 0:
-            inherited = str(memory.get_config())
-            memory.set_config("max_split_size_mb:32")
-            os.write(writing, f"{inherited} {memory.get_config()}".encode())
-            os._exit(0)
-        os.wait()
-        answer = [os.read(reading, 200).decode(), str(memory.get_config())]
-    """
-    assert eval_python(code) == ["max_split_size_mb:64 max_split_size_mb:32", "max_split_size_mb:64"]
+    assert eval_program("accelerator/a_forked_child_has_the_configuration_and_changes_its_own.py") == [
+        "max_split_size_mb:64 max_split_size_mb:32",
+        "max_split_size_mb:64",
+    ]
 
 
 def test_importing_the_accelerator_does_not_import_dataclasses() -> None:
     code = """
         import sys
         from interlock.accelerator import memory
-        answer = ["dataclasses" in sys.modules, memory.AllocatorConfig() == memory.get_config()]
+        result = ["dataclasses" in sys.modules, memory.AllocatorConfig() == memory.get_config()]
     """
     assert eval_python(code) == [False, True]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import fake_cuda
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 
 TABLE = (Path(__file__).parent / "contracts.json").read_text()
 # A device that the driver does not have is of the other.
@@ -26,67 +26,6 @@ def contracts(driver: str) -> list[dict[str, Any]]:
 
 CONTRACTS = [(driver, contract) for driver in DRIVERS for contract in contracts(driver)]
 
-ASK_EACH = """
-    import json, os, sys, warnings
-    from collections import OrderedDict
-
-    import interlock
-    from interlock import accelerator, errors
-    from interlock.accelerator import DeviceProperties, Graph
-    from interlock.accelerator.memory import Buffer
-
-    warnings.simplefilter("ignore", FutureWarning)
-
-    def shown(result):
-        if isinstance(result, interlock.Stream):
-            kind = "the default" if result.stream_id == 0 else "a"
-            return f"{kind} stream of {result.device}"
-        if isinstance(result, interlock.Event):
-            return f"an event of {result.device}"
-        if isinstance(result, Buffer):
-            return f"{result.nbytes} bytes on {result.device}"
-        if isinstance(result, (DeviceProperties, Graph)):
-            return type(result).__name__
-        if isinstance(result, OrderedDict):
-            return f"{len(result)} numbers"
-        if isinstance(result, dict):
-            return "a dict"
-        if isinstance(result, tuple) and result[1] > 1000:
-            return "(free, total)"
-        if isinstance(result, str):
-            return "a sentence" if result.count(" ") > 2 else "a name"
-        return str(result)
-
-    def outcome(call):
-        try:
-            return shown(eval(call))
-        except Exception as error:
-            return type(error).__name__
-
-    def fixed():
-        try:
-            accelerator.use("host", devices=2)
-        except errors.DriverInUseError:
-            return True
-        return False
-
-    answer = []
-    for call in json.loads(sys.stdin.read() or os.environ["CALLS"]):
-        reading, writing = os.pipe()
-        process = os.fork()
-        if process == 0:
-            if os.environ["STATE"] == "ready":
-                interlock.Stream(1).synchronize()
-                accelerator.set_device_index(1)
-            told = [outcome(call), fixed()]
-            os.write(writing, json.dumps(told).encode())
-            os._exit(0)
-        os.close(writing)
-        with open(reading) as pipe:
-            answer.append(json.loads(pipe.read()))
-        os.waitpid(process, 0)
-"""
-
 
 def with_devices(driver: str, count: int) -> dict[str, str]:
     """The environment of a process whose driver has so many devices."""
@@ -101,7 +40,9 @@ def outcomes(driver: str, state: str, no_driver: tuple[tuple[str, str], ...]) ->
     count = {"no device": 0}.get(state, 2)
     variables = dict(no_driver) if state == "no driver" else with_devices(driver, count)
     calls = [contract["call"] for contract in contracts(driver)]
-    answers = eval_python(ASK_EACH, env={**variables, "STATE": state, "CALLS": json.dumps(calls)})
+    answers = eval_program(
+        "accelerator/contracts_ask_each.py", env={**variables, "STATE": state, "CALLS": json.dumps(calls)}
+    )
     return {call: (told, fixed) for call, (told, fixed) in zip(calls, answers, strict=True)}
 
 

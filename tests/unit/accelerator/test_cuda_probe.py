@@ -12,24 +12,15 @@ import pytest
 
 from tests.conftest import a_driver_is_installed
 from tests.helpers import fake_driver
-from tests.helpers.subprocess import eval_python, run_command, run_python
+from tests.helpers.subprocess import eval_program, eval_python, run_command, run_program
 
 pytestmark = fake_driver.NEEDS_COMPILER
 
 Environment = dict[str, str]
 
-ASK = """
-    import json
-    from interlock import accelerator
-    counts = [accelerator.device_count() for _ in range(2)]
-    current = accelerator.current_accelerator()
-    current = current and str(current)
-    print(json.dumps([accelerator.is_available(), counts, accelerator.why_unavailable(), current]))
-"""
-
 
 def ask(env: Environment) -> list[Any]:
-    done = run_python(ASK, env=env)
+    done = run_program("accelerator/cuda_probe_ask.py", env=env)
     assert (done.code, done.stderr) == (0, "")
     answer: list[Any] = json.loads(done.stdout)
     return answer
@@ -135,24 +126,15 @@ def test_another_name_of_the_driver_is_the_driver(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nvml", [False, True])
 def test_importing_does_not_touch_the_libraries_of_the_driver(nvml: bool, tmp_path: Path) -> None:
-    code = """
-        import interlock
-        from pathlib import Path
-
-        def loaded():
-            mapped = Path("/proc/self/maps").read_text()
-            return [name in mapped for name in ("libcuda.so.1", "libnvidia-ml.so.1")]
-
-        answer = [loaded()]
-        interlock.accelerator.is_available()
-        answer.append(loaded()[0])
-    """
-    assert eval_python(code, env=fake_driver.build(tmp_path, nvml=nvml)) == [[False, False], True]
+    assert eval_program(
+        "accelerator/importing_does_not_touch_the_libraries_of_the_driver.py",
+        env=fake_driver.build(tmp_path, nvml=nvml),
+    ) == [[False, False], True]
 
 
 def test_a_bare_index_is_a_device_of_the_accelerator(tmp_path: Path) -> None:
     code = """
         import interlock
-        answer = [str(interlock.device(0)), str(interlock.device(1))]
+        result = [str(interlock.device(0)), str(interlock.device(1))]
     """
     assert eval_python(code, env=fake_driver.build(tmp_path, count=2)) == ["cuda:0", "cuda:1"]

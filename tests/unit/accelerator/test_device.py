@@ -11,7 +11,7 @@ import pytest
 from interlock import device, errors
 
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 
 DEVICES: list[tuple[tuple[Any, ...], str, int | None]] = [
     (("cpu",), "cpu", None),
@@ -139,28 +139,12 @@ def test_a_device_can_not_be_changed_or_ordered() -> None:
     assert str(made) == "cuda:1"
 
 
-WITHOUT_A_DRIVER = """
-    import interlock
-    from interlock import accelerator, errors
-    answer = [
-        accelerator.is_available(),
-        accelerator.device_count(),
-        accelerator.current_accelerator(),
-        accelerator.current_accelerator(check_available=True),
-        accelerator.why_unavailable(),
-    ]
-    try:
-        interlock.device(0)
-    except errors.NoAcceleratorError as error:
-        answer.append(str(error))
-    answer.append(str(interlock.device("cuda:0")))
-"""
-
-
 def test_without_a_driver_counting_answers_zero_and_a_bare_index_says_what_is_missing(
     no_driver: dict[str, str],
 ) -> None:
-    available, count, current, checked, why, error, named = eval_python(WITHOUT_A_DRIVER, env=no_driver)
+    available, count, current, checked, why, error, named = eval_program(
+        "accelerator/device_without_a_driver.py", env=no_driver
+    )
     assert (available, count, current, checked) == (False, 0, None, None)
     assert why
     assert why in error

@@ -56,14 +56,14 @@ def uuid(gpu: int, part: int | None = None) -> str:
 
 COUNT = """
     import json
-    answer = []
+    result = []
     for variable in json.loads(os.environ["VARIABLES"]):
         if variable is None:
             os.environ.pop("CUDA_VISIBLE_DEVICES", None)
         else:
             os.environ["CUDA_VISIBLE_DEVICES"] = variable
-        answer.append(accelerator.device_count())
-    answer.append(driver.fake_starts())
+        result.append(accelerator.device_count())
+    result.append(driver.fake_starts())
 """
 
 
@@ -89,16 +89,16 @@ def test_the_count_is_of_what_the_variable_shows_and_the_driver_is_not_started(
 
 
 def test_gpus_that_the_process_may_not_open_are_not_counted(tmp_path: Path) -> None:
-    code = "answer = [accelerator.device_count(), driver.fake_starts()]"
+    code = "result = [accelerator.device_count(), driver.fake_starts()]"
     assert run(tmp_path, code, {"FAKE_NVML_FAILS": "0:4"}) == [1, 0]
 
 
 def test_devices_that_come_and_go_are_counted_afresh(tmp_path: Path) -> None:
     code = """
-        answer = []
+        result = []
         for number in ("2", "5", "1"):
             os.environ["FAKE_CUDA_DEVICES"] = number
-            answer.append(accelerator.device_count())
+            result.append(accelerator.device_count())
     """
     assert run(tmp_path, code) == [2, 5, 1]
 
@@ -118,7 +118,7 @@ GOOD = [True, 2, None, "cuda", "cuda"]
 
 def test_after_every_question_a_forked_child_can_start_the_driver(tmp_path: Path) -> None:
     code = f"""{QUESTIONS}
-    answer = [ask(), driver.fake_starts(), in_child(ask), in_child(lambda: driver.cuInit(0))]
+    result = [ask(), driver.fake_starts(), in_child(ask), in_child(lambda: driver.cuInit(0))]
     """
     assert run(tmp_path, code) == [GOOD, 0, str(GOOD), "0"]
 
@@ -130,7 +130,7 @@ def test_a_forked_child_uses_devices_that_its_parent_has_only_counted() -> None:
     def use():
         return interlock.Stream(1).native_handle is not None
 
-    answer = [ask(), in_child(use), in_child(ask), use(), in_child(ask)]
+    result = [ask(), in_child(use), in_child(ask), use(), in_child(ask)]
     """
     *answer, after_use = run_with(fake_cuda.environment(), code)
     assert answer == [GOOD, "True", str(GOOD), True]
@@ -143,8 +143,8 @@ def test_where_nvml_fails_the_driver_is_started_to_count_and_a_forked_child_is_t
     init: str, tmp_path: Path
 ) -> None:
     code = f"""{QUESTIONS}
-    answer = [ask(), driver.fake_starts(), in_child(lambda: [ask()[:2], accelerator.why_unavailable()])]
-    answer += [in_child(driver.fake_starts), ask()]
+    result = [ask(), driver.fake_starts(), in_child(lambda: [ask()[:2], accelerator.why_unavailable()])]
+    result += [in_child(driver.fake_starts), ask()]
     """
     answer = run(tmp_path, code, {"FAKE_NVML_INIT": init})
     assert answer[:2] == [GOOD, 1]
@@ -156,14 +156,14 @@ def test_where_nvml_fails_the_driver_is_started_to_count_and_a_forked_child_is_t
 @pytest.mark.parametrize("missing", ["lacks its functions", "lists nothing", "lost a device"])
 def test_where_nvml_does_not_know_the_devices_the_driver_counts_them(missing: str, tmp_path: Path) -> None:
     variables = {"lists nothing": {"FAKE_CUDA_DEVICES": "0"}, "lost a device": {"FAKE_NVML_FAILS": "1:15"}}
-    code = "answer = [accelerator.device_count(), driver.fake_starts()]"
+    code = "result = [accelerator.device_count(), driver.fake_starts()]"
     nvml = missing != "lacks its functions"
     assert run(tmp_path, code, variables.get(missing), nvml=nvml) == [2, 1]
 
 
 def test_a_child_that_counts_by_starting_the_driver_leaves_its_parent_alone(tmp_path: Path) -> None:
     code = f"""{QUESTIONS}
-    answer = [in_child(ask), driver.fake_starts(), ask(), in_child(accelerator.is_available)]
+    result = [in_child(ask), driver.fake_starts(), ask(), in_child(accelerator.is_available)]
     """
     assert run(tmp_path, code, nvml=False) == [str(GOOD), 0, GOOD, "False"]
 
@@ -186,9 +186,9 @@ WARNED = """
 def test_the_variable_is_read_afresh_until_a_device_is_used_and_then_warns() -> None:
     code = f"""{WARNED}
     import interlock
-    answer = [count(variable) for variable in ("0", "0,1", "1,0")]
+    result = [count(variable) for variable in ("0", "0,1", "1,0")]
     interlock.Stream(1)
-    answer += [count(variable) for variable in ("", "", "1,0", None)]
+    result += [count(variable) for variable in ("", "", "1,0", None)]
     """
     told = run_with(fake_cuda.environment(), code)
     assert [number for number, _ in told] == [1, 2, 2, 2, 2, 2, 2]
@@ -201,9 +201,9 @@ def test_the_variable_is_read_afresh_until_the_driver_counts_and_then_warns_once
     tmp_path: Path,
 ) -> None:
     code = f"""{WARNED}
-    answer = [count(variable) for variable in ("0", "", None, "1,0")]
+    result = [count(variable) for variable in ("0", "", None, "1,0")]
     os.environ["FAKE_NVML_INIT"] = "999"  # Now only the driver can tell.
-    answer += [count(variable) for variable in ("1", "0", "0", None, "1", "0")]
+    result += [count(variable) for variable in ("1", "0", "0", None, "1", "0")]
     """
     told = run(tmp_path, code)
     assert [number for number, _ in told] == [1, 0, 2, 2, 2, 2, 2, 2, 2, 2]
@@ -216,7 +216,7 @@ def test_the_variable_is_read_afresh_until_the_driver_counts_and_then_warns_once
 
 def test_a_path_of_nvml_that_is_of_no_use_is_told_and_nothing_else_is_counted(tmp_path: Path) -> None:
     code = """
-        answer = [accelerator.device_count(), accelerator.is_available(), accelerator.why_unavailable()]
+        result = [accelerator.device_count(), accelerator.is_available(), accelerator.why_unavailable()]
     """
     count, available, why = run(tmp_path, code, {"INTERLOCK_NVML_PATH": "/nowhere/libnvidia-ml.so.1"})
     assert (count, available) == (0, False)
@@ -228,7 +228,7 @@ def test_a_given_nvml_that_lacks_a_function_is_told_and_nothing_else_is_counted(
     lacking = tmp_path / "lacking"
     lacking.mkdir()
     fake_driver.build(lacking)  # Beside it lies a library that can only be initialised.
-    code = "answer = [accelerator.device_count(), accelerator.why_unavailable()]"
+    code = "result = [accelerator.device_count(), accelerator.why_unavailable()]"
     count, why = run(tmp_path, code, {"INTERLOCK_NVML_PATH": str(lacking)})
     assert count == 0
     for part in ("INTERLOCK_NVML_PATH", str(lacking), "nvmlDeviceGetCount_v2"):
@@ -241,7 +241,7 @@ def test_nvml_is_taken_from_the_path_that_is_given(tmp_path: Path) -> None:
     folder = str(tmp_path / "given")
     code = """
         from interlock.backends import libraries
-        answer = [accelerator.device_count(), libraries.find("nvml")[2:5]]
+        result = [accelerator.device_count(), libraries.find("nvml")[2:5]]
     """
     count, found = run(tmp_path, code, {"INTERLOCK_NVML_PATH": folder}, nvml=False)
     assert count > 0

@@ -2,115 +2,41 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import pytest
 
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_python, run_program, run_python
 from tests.unit.accelerator.exit_scenarios import LEAVES, check
 
 HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
-
-BUSY = """
-    import atexit, os, random, signal, sys, threading, time
-    atexit.register(lambda: print("registered before", flush=True))
-    import interlock
-    from interlock import accelerator
-    from interlock.accelerator.memory import Buffer, copy_, fill_
-    atexit.register(lambda: print("registered after"))
-
-    chance = random.Random({number})
-    never = threading.Event()
-    streams = [interlock.Stream(index % 2, exclusive=chance.random() < 0.5) for index in range(4)]
-    buffers = [Buffer(1 << 16, index) for index in range(2)]
-    kept = []
-
-    def spin():
-        while True:
-            pass
-
-    for step in range(chance.randrange(5, 40)):
-        stream, what = chance.choice(streams), chance.randrange(7)
-        if what == 0:
-            kept.append(stream.record_event(interlock.Event(enable_timing=True)))
-        elif what == 1 and kept:
-            stream.wait_event(chance.choice(kept))
-        elif what == 2:
-            copy_(buffers[stream.device_index], os.urandom(1 << 16), non_blocking=True, stream=stream)
-        elif what == 3:
-            copy_(bytearray(1 << 16), buffers[stream.device_index], non_blocking=True, stream=stream)
-        elif what == 4:
-            accelerator.launch(stream, chance.choice((never.wait, spin, os.getpid, os.getpid, os.getpid)))
-        elif what == 5:
-            buffer = chance.choice(buffers)
-            fill_(buffer, 1, stream=interlock.accelerator.current_stream(buffer.device))
-        else:
-            threading.Thread(target=chance.choice(streams).synchronize, daemon=True).start()
-    sys.stdout.write("not flushed ")
-    {leave}
-"""
 
 
 @pytest.mark.parametrize("leave", LEAVES)
 @pytest.mark.parametrize("group", range(5))
 def test_a_process_leaves_in_the_middle_of_work_with_its_own_status(leave: str, group: int) -> None:
-    check(BUSY, leave, group, env=HOST, handlers="registered after\nregistered before\n")
+    check(
+        "accelerator/leave_in_the_middle_of_work_on_host.py",
+        leave,
+        group,
+        env=HOST,
+        handlers="registered after\nregistered before\n",
+    )
 
 
 def test_a_thread_in_synchronize_does_not_end_the_process() -> None:
-    code = """
-        import threading, time
-        import interlock
-        from interlock import accelerator
-
-        stream, never = interlock.Stream(), threading.Event()
-        accelerator.launch(stream, never.wait)
-        for _ in range(8):
-            threading.Thread(target=stream.synchronize, daemon=True).start()
-        time.sleep(0.1)
-        print("end")
-    """
-    done = run_python(code, env=HOST)
+    done = run_program("accelerator/a_thread_in_synchronize_does_not_end_the_process.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
 
 
 def test_work_ends_well_that_an_exit_handler_waits_for() -> None:
-    code = """
-        import atexit
-        import interlock
-        from interlock import accelerator
-
-        stream, seen = interlock.Stream(), []
-
-        def finish():
-            accelerator.launch(stream, seen.append, 1)
-            stream.synchronize()
-            print(seen)
-
-        atexit.register(finish)
-        # Python 3.12 starts no more threads by then, so one must be there to call the function.
-        accelerator.launch(stream, seen.append, 0)
-        stream.synchronize()
-    """
-    done = run_python(code, env=HOST)
+    done = run_program("accelerator/work_ends_well_that_an_exit_handler_waits_for.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "[0, 1]\n", "")
 
 
 def test_a_function_that_waits_for_a_stream_is_let_go_before_the_interpreter_ends() -> None:
-    code = """
-        import threading
-        import interlock
-        from interlock import accelerator
-
-        class Told:
-            def __call__(self): pass
-            def __del__(self): print("gone")
-
-        stream = interlock.Stream()
-        accelerator.launch(stream, threading.Event().wait)
-        accelerator.launch(stream, Told())
-    """
-    done = run_python(code, env=HOST)
+    done = run_program("accelerator/a_function_that_waits_for_a_stream_is_let_go_before_the.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
@@ -145,35 +71,17 @@ BEFORE = {
 
 @pytest.mark.parametrize("handler", BEFORE)
 def test_handlers_that_were_registered_before_are_not_held_up(handler: str) -> None:
-    code = f"""
-        import os, threading, time
-        {BEFORE[handler].strip()}
-
-        worker = threading.Thread(target=work, daemon=True)
-        worker.start()
-        time.sleep(0.1)
-        print("end")
-    """
-    done = run_python(code, env=HOST, seconds=30)
+    done = run_program(
+        "accelerator/handlers_that_were_registered_before_are_not_held_up.py",
+        textwrap.dedent(BEFORE[handler]),
+        env=HOST,
+        seconds=30,
+    )
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
 
 
 def test_handlers_that_were_only_called_end_nothing() -> None:
-    code = """
-        import atexit, threading
-        import interlock
-        from interlock import accelerator
-
-        atexit._run_exitfuncs()
-        stream, seen = interlock.Stream(), []
-        thread = threading.Thread(target=lambda: seen.append(accelerator.device_count()))
-        thread.start()
-        thread.join()
-        accelerator.launch(stream, seen.append, 1)
-        stream.synchronize()
-        print(seen)
-    """
-    done = run_python(code, env=HOST, seconds=30)
+    done = run_program("accelerator/handlers_that_were_only_called_end_nothing.py", env=HOST, seconds=30)
     assert (done.code, done.stdout, done.stderr) == (0, "[2, 1]\n", "")
 
 
@@ -192,39 +100,12 @@ def test_nothing_is_left_open_by_a_module_that_is_never_asked_for_a_device() -> 
     code = """
         import threading
         import interlock
-        answer: object = threading.active_count()
+        result: object = threading.active_count()
     """
     answer: Any = eval_python(code, env=HOST)
     assert answer == 1
 
 
-LATE = """
-    import atexit, builtins, os, sys, threading
-    {before}
-    import interlock
-    from interlock import accelerator
-    from interlock.accelerator import memory
-
-    stream, event, buffer = interlock.Stream(), interlock.Event(), memory.Buffer(64)
-    other, graph, never = interlock.Stream(), accelerator.Graph(), threading.Event()
-    with other, graph:
-        accelerator.launch(other, len, "z")
-
-    class Late:
-        def __del__(self, accelerator=accelerator, memory=memory, never=never, write=os.write):
-            try:
-                {action}
-            except RuntimeError as error:
-                write(2, str(error).encode())
-            else:
-                write(2, b"done")
-
-        state = stream, event, buffer, other, graph
-
-    {setup}
-    builtins.late = Late()
-    sys.stdout.write("end")
-"""
 REFUSED = "accelerator.launch: a Python function cannot be queued while the interpreter is finalized"
 STOPPED = "the interpreter is about to end"
 BUSY_STREAM = "accelerator.launch(stream, never.wait)"
@@ -237,7 +118,7 @@ HANDLERS_ON_A_THREAD = (
 @pytest.mark.parametrize("setup", ["", BUSY_STREAM, HANDLERS_ON_A_THREAD, "atexit._clear()"])
 def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str) -> None:
     action = "accelerator.launch(self.state[0], len, 'x')"
-    done = run_python(LATE.format(before="", setup=setup, action=action), env=HOST, seconds=20)
+    done = run_program("accelerator/exit_late.py", "", action, setup, env=HOST, seconds=20)
     assert (done.code, done.stdout, done.stderr) == (0, "end", REFUSED)
 
 
@@ -256,7 +137,7 @@ def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str
 )
 @pytest.mark.parametrize("setup", [BUSY_STREAM, "atexit._clear(); " + BUSY_STREAM])
 def test_waits_end_while_the_interpreter_is_finalized(setup: str, action: str, ending: str) -> None:
-    done = run_python(LATE.format(before="", setup=setup, action=action), env=HOST, seconds=20)
+    done = run_program("accelerator/exit_late.py", "", action, setup, env=HOST, seconds=20)
     assert (done.code, done.stdout) == (0, "end")
     assert done.stderr.endswith(ending)
 
@@ -272,13 +153,25 @@ def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None
 
     atexit.register(late_handler)
     """
-    code = LATE.format(before=before.strip(), setup="", action="self.state[0].synchronize()")
-    done = run_python(code, env=HOST, seconds=20)
+    done = run_program(
+        "accelerator/exit_late.py",
+        textwrap.dedent(before),
+        "self.state[0].synchronize()",
+        "",
+        env=HOST,
+        seconds=20,
+    )
     assert (done.code, done.stdout) == (0, "end")
     assert done.stderr == "done" or done.stderr.endswith(STOPPED)
 
 
 def test_waits_after_exit_handlers_ran_on_another_thread_do_not_stop_the_exit() -> None:
-    code = LATE.format(before="", setup=HANDLERS_ON_A_THREAD, action="accelerator.synchronize()")
-    done = run_python(code, env=HOST, seconds=20)
+    done = run_program(
+        "accelerator/exit_late.py",
+        "",
+        "accelerator.synchronize()",
+        HANDLERS_ON_A_THREAD,
+        env=HOST,
+        seconds=20,
+    )
     assert (done.code, done.stdout, done.stderr) == (0, "end", "done")

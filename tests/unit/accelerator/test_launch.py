@@ -12,7 +12,7 @@ import pytest
 from interlock import Stream, accelerator, errors
 
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_program, run_program
 
 pytestmark = pytest.mark.usefixtures("devices")
 HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
@@ -142,113 +142,27 @@ def test_many_launches_are_served_by_few_threads() -> None:
     assert len(threads) < 20
 
 
-WITHOUT_END = """
-    import threading
-    import interlock
-    from interlock import accelerator
-
-    stream, event, ended = interlock.Stream(exclusive=True), interlock.Event(), []
-
-    def again():
-        if not ended:
-            accelerator.launch(stream, again)
-            event.record(stream)
-
-    for _ in range(20):
-        accelerator.launch(stream, again)
-    event.record(stream)
-    {wait}
-    ended.append(1)
-    stream.synchronize()
-"""
-
-
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
 def test_a_wait_is_for_what_was_queued_when_it_began(wait: str) -> None:
-    done = run_python(WITHOUT_END.format(wait=wait), env=HOST, seconds=30)
+    done = run_program("accelerator/launch_without_end.py", wait, env=HOST, seconds=30)
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_child_that_is_forked_by_a_function_ends() -> None:
-    code = """
-        import os
-        import interlock
-        from interlock import accelerator
-
-        children, stream = [], interlock.Stream()
-
-        def fork():
-            process = os.fork()
-            if process != 0:
-                children.append(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
-
-        accelerator.launch(stream, fork)
-        stream.synchronize()
-        answer = children
-    """
-    assert eval_python(code, env=HOST, seconds=30) == [0]
+    assert eval_program("accelerator/a_child_that_is_forked_by_a_function_ends.py", env=HOST, seconds=30) == [
+        0
+    ]
 
 
 def test_children_are_forked_while_streams_let_python_objects_go() -> None:
-    code = """
-        import os, threading
-        import interlock
-        from interlock import accelerator
-        from interlock.accelerator.memory import Buffer, copy_
-
-        ended = threading.Event()
-
-        def work():
-            stream, buffer = interlock.Stream(exclusive=True), Buffer(64)
-            while not ended.is_set():
-                for _ in range(50):
-                    copy_(buffer, bytes(64), non_blocking=True, stream=stream)
-                    accelerator.launch(stream, lambda: None)
-                stream.synchronize()
-
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        answer = []
-        for _ in range(150):
-            process = os.fork()
-            if process == 0:
-                bytes(accelerator.device_count())
-                os._exit(0)
-            answer.append(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
-        ended.set()
-        for thread in threads:
-            thread.join()
-    """
-    assert eval_python(code, env=HOST) == [0] * 150
+    assert (
+        eval_program("accelerator/children_are_forked_while_streams_let_python_objects_go.py", env=HOST)
+        == [0] * 150
+    )
 
 
 def test_events_and_streams_that_threads_make_at_once_leave_nothing_behind() -> None:
-    code = """
-        import gc, threading
-        import interlock
-        from interlock import accelerator, testing
-
-        faults = testing.FaultInjector()
-        accelerator.use("host", devices=2, faults=faults)
-        stream = interlock.Stream(exclusive=True)
-
-        def record(event, barrier):
-            barrier.wait()
-            event.record(stream)
-
-        for _ in range(50):
-            event, barrier = interlock.Event(), threading.Barrier(8)
-            threads = [threading.Thread(target=record, args=(event, barrier)) for _ in range(8)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            del event
-        gc.collect()
-        answer = faults.live_objects()["events"]
-    """
-    assert eval_python(code) == 0
+    assert eval_program("accelerator/events_and_streams_that_threads_make_at_once_leave_nothing.py") == 0
 
 
 def test_a_stream_is_looked_up_while_others_come_and_go(devices: tuple[str, ...]) -> None:

@@ -12,7 +12,7 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 
 MIB = 1 << 20
 
@@ -137,14 +137,6 @@ def test_no_more_is_kept_than_the_cache_limit() -> None:
 
 
 def test_asking_for_a_limit_starts_no_driver() -> None:
-    code = """
-        from interlock import accelerator, errors
-        from interlock.accelerator import memory
-        answer = [memory.get_limit(), memory.get_cache_limit()]
-        accelerator.use("host", devices=2)
-        try:
-            memory.set_limit(1, 7)
-        except errors.DeviceError:
-            answer.append("DeviceError")
-    """
-    assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host"}) == [None, None, "DeviceError"]
+    assert eval_program(
+        "accelerator/asking_for_a_limit_starts_no_driver.py", env={"INTERLOCK_ACCELERATOR": "host"}
+    ) == [None, None, "DeviceError"]

@@ -12,7 +12,7 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 from tests.helpers.thread_worker import Worker
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
@@ -128,16 +128,9 @@ def test_what_is_no_device_is_refused_before_anything_is_counted(wrong: Any) -> 
 
 
 def test_without_an_accelerator_nothing_is_counted() -> None:
-    code = """
-        from interlock import errors
-        from interlock.accelerator import memory
-        with memory.scope(0) as scope:
-            answer = [scope.current, scope.peak]
-        answer += [scope.total, scope.allocations]
-        for wrong in (99, "cpu"):
-            try:
-                memory.scope(wrong).__enter__()
-            except errors.DeviceError as error:
-                answer.append(type(error).__name__)
-    """
-    assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "none"}) == [0] * 4 + ["DeviceError"] * 2
+    assert (
+        eval_program(
+            "accelerator/without_an_accelerator_nothing_is_counted.py", env={"INTERLOCK_ACCELERATOR": "none"}
+        )
+        == [0] * 4 + ["DeviceError"] * 2
+    )

@@ -12,7 +12,7 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
 from tests.helpers.gate import Gate
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 from tests.unit.accelerator.buffers import Pinned
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
@@ -207,54 +207,9 @@ def test_a_stream_that_goes_takes_its_pieces_along() -> None:
     assert accelerator.memory_reserved() == 0
 
 
-INTERRUPTED = """
-    import os, signal, threading
-    import interlock
-    from interlock import accelerator, testing
-    from interlock.accelerator import memory
-    from interlock.accelerator.memory import Buffer
-
-    # What runs in the background may have been started without it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    faults = testing.FaultInjector()
-    accelerator.use("host", memory=64 << 20, faults=faults)
-    empty = faults.live_objects()["bytes"]
-    own, other, opened = interlock.Stream(), interlock.Stream(exclusive=True), threading.Event()
-    buffer = Buffer(40 << 20, stream=own)
-    begun = threading.Event()
-    accelerator.launch(other, lambda: (begun.set(), opened.wait()))
-    begun.wait()
-    buffer.record_stream(other)
-    buffer.close()
-
-    def press():
-        # It waits for the other stream once everything is to be given back.
-        while accelerator.memory_stats()["num_sync_all_streams"] == 0:
-            opened.wait(0.001)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    finger = threading.Thread(target=press)
-    answer = []
-    try:
-        finger.start()
-        {call}
-    except KeyboardInterrupt as error:
-        answer.append([str(error), type(error.__context__).__name__])
-    finger.join()
-    answer.append([accelerator.memory_allocated(), accelerator.memory_reserved()])
-    opened.set()
-    other.synchronize()
-    again = Buffer(40 << 20)
-    answer.append([accelerator.memory_allocated(), accelerator.memory_reserved()])
-    again.close()
-    accelerator.empty_cache()
-    answer.append([accelerator.memory_reserved(), faults.live_objects()["bytes"] - empty])
-"""
-
-
 @pytest.mark.parametrize("call", ["Buffer(40 << 20)", "accelerator.empty_cache()"])
 def test_ctrl_c_ends_a_wait_for_memory(call: str) -> None:
-    raised, before, after, emptied = eval_python(INTERRUPTED.format(call=call))
+    raised, before, after, emptied = eval_program("accelerator/memory_stats_interrupted.py", call)
     assert raised == ["", "NoneType"]
     assert before == [0, 40 * MIB]
     assert after == [40 * MIB, 40 * MIB]
@@ -262,40 +217,11 @@ def test_ctrl_c_ends_a_wait_for_memory(call: str) -> None:
 
 
 def test_a_child_of_a_fork_has_an_allocator_of_its_own() -> None:
-    code = """
-        import json, os
-        import interlock
-        from interlock import accelerator, errors
-        from interlock.accelerator import memory
-        from interlock.accelerator.memory import Buffer
-
-        kept, freed = Buffer(3 << 20), Buffer(100)
-        freed.close()
-        with memory.scope() as scope:
-            Buffer(1000)
-            reading, writing = os.pipe()
-            if os.fork() == 0:
-                told = [accelerator.memory_allocated(), accelerator.memory_reserved()]
-                for use in (lambda: kept.fill_(1), lambda: memoryview(kept), lambda: kept.stream,
-                            lambda: scope.total, kept.__dlpack__):
-                    try:
-                        use()
-                        told.append("nothing")
-                    except Exception as error:
-                        told.append(type(error).__name__)
-                del kept
-                buffer = Buffer(1)
-                told += [accelerator.memory_allocated(), accelerator.memory_reserved()]
-                told.append(bytes(buffer.fill_(1))[0])
-                scope.__exit__(None, None, None)
-                os.write(writing, json.dumps(told).encode())
-                os._exit(0)
-            os.close(writing)
-            with open(reading) as pipe:
-                answer = json.loads(pipe.read())
-        answer.append([accelerator.memory_allocated(), scope.total])
-    """
     options = ("-W", "ignore:This process:DeprecationWarning")
-    *told, parent = eval_python(code, env={"INTERLOCK_ACCELERATOR": "host"}, options=options)
+    *told, parent = eval_program(
+        "accelerator/a_child_of_a_fork_has_an_allocator_of_its_own.py",
+        env={"INTERLOCK_ACCELERATOR": "host"},
+        options=options,
+    )
     assert told == [0, 0, *["ForkedProcessError"] * 5, 512, 2 * MIB, 1]
     assert parent == [3 * MIB, 1024]

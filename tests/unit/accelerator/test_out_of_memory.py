@@ -13,7 +13,7 @@ from interlock.accelerator.memory import Buffer
 
 from tests.helpers.gate import Gate
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_program, run_program
 from tests.helpers.thread_worker import Worker
 
 pytestmark = pytest.mark.usefixtures("small_devices", "nothing_kept")
@@ -247,109 +247,24 @@ def test_what_can_not_be_called_is_refused(wrong: Any) -> None:
 
 
 def test_an_injected_failure_leaves_the_allocator_whole() -> None:
-    code = """
-        from interlock import accelerator, testing
-        from interlock.accelerator.memory import Buffer
-
-        faults = testing.FaultInjector()
-        accelerator.use("host", memory=256 << 20, faults=faults)
-        answer, sizes = [], [100, 3 << 20, 700, 12 << 20, 2 << 20, 40 << 20, 512]
-        for failing in range(1, 9):
-            faults.fail_allocation(failing)
-            kept = [Buffer(size) for size in sizes]
-            allocated = sum(-(-size // 512) * 512 for size in sizes)
-            told = [accelerator.memory_allocated() - allocated, accelerator.memory_reserved() - (62 << 20)]
-            faults.fail_allocation(None)
-            kept.clear()
-            accelerator.empty_cache()
-            told += [accelerator.memory_allocated(), accelerator.memory_reserved()]
-            told.append(faults.live_objects()["bytes"])
-            answer.append(told)
-        answer.append(accelerator.memory_stats()["num_ooms"])
-    """
-    *told, ooms = eval_python(code)
+    *told, ooms = eval_program("accelerator/an_injected_failure_leaves_the_allocator_whole.py")
     assert told == [[0] * 5] * 8, "a failure is overcome by giving back what is kept"
     assert ooms == 0
 
 
-LEAVING = """
-    import os, sys, threading, time
-    import interlock
-    from interlock import accelerator, errors
-    from interlock.accelerator import memory
-    from interlock.accelerator.memory import Buffer
-
-    accelerator.use("host", memory=8 << 20)
-
-    def allocate():
-        while True:
-            try:
-                Buffer(1 << 30)
-            except errors.OutOfMemoryError:
-                pass
-
-    class Told:
-        def __call__(self, error):
-            sum(range(1000))
-            return False
-        def __del__(self):
-            print("gone", flush=True)
-
-    memory.on_oom(Told())
-    for _ in range(3):
-        threading.Thread(target=allocate, daemon=True).start()
-    {leave}
-"""
+OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
 
 
 @pytest.mark.parametrize("leave", ["pass", "sys.exit(0)", "allocate_once()", "fork()"], ids=stable_repr)
 def test_a_process_ends_while_callbacks_run(leave: str) -> None:
-    code = LEAVING.replace(
-        "    {leave}",
-        """
-    def allocate_once():
-        try:
-            Buffer(1 << 30)
-        except errors.OutOfMemoryError:
-            pass
-
-    def fork():
-        child = os.fork()
-        if child == 0:
-            allocate_once()
-            os._exit(7)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-"""
-        + f"    {leave}",
-    )
     for _ in range(2):
-        done = run_python(code, options=("-W", "ignore:This process:DeprecationWarning"))
+        done = run_program("accelerator/leave_while_oom_callbacks_run.py", leave, options=OPTIONS)
         assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
 @pytest.mark.parametrize("never", ["spin()", "threading.Event().wait()"])
 def test_a_process_ends_while_a_callback_never_does(never: str) -> None:
-    code = f"""
-        import threading
-        from interlock import accelerator
-        from interlock.accelerator import memory
-
-        accelerator.use("host", memory=8 << 20)
-        begun = threading.Event()
-
-        def spin():
-            while True:
-                pass
-
-        def callback(error):
-            begun.set()
-            {never}
-
-        memory.on_oom(callback)
-        threading.Thread(target=memory.Buffer, args=(1 << 30,), daemon=True).start()
-        begun.wait()
-    """
-    done = run_python(code)
+    done = run_program("accelerator/a_process_ends_while_a_callback_never_does.py", never)
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -17,7 +17,7 @@ from interlock.accelerator import Graph
 
 from tests.helpers import fake_cuda, fake_driver
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_program, eval_python, run_program, run_python
 from tests.helpers.thread_worker import Worker
 
 
@@ -39,19 +39,6 @@ def test_a_stream_as_a_context_manager_keeps_nothing_on_the_stream(
         assert accelerator.current_stream() == shared, "what was set is current"
 
 
-USE_A_DEVICE = """
-    import interlock
-    from interlock import accelerator, errors
-    told = set()
-    for use in (interlock.Stream, accelerator.synchronize, accelerator.current_device_index):
-        try:
-            use()
-        except errors.NoAcceleratorError as error:
-            told.add(str(error).split("there is none: ")[1])
-    print(*told, sep="\\n")
-"""
-
-
 @fake_driver.NEEDS_COMPILER
 @pytest.mark.parametrize("is_stub", [True, False])
 def test_what_is_no_driver_is_a_typed_error_that_names_the_file_and_never_a_panic(
@@ -61,7 +48,7 @@ def test_what_is_no_driver_is_a_typed_error_that_names_the_file_and_never_a_pani
     library = tmp_path / fake_driver.DRIVER
     if not is_stub:
         library.write_text("no library at all")
-    done = run_python(USE_A_DEVICE, env=env)
+    done = run_program("accelerator/pytorch_issues_use_a_device.py", env=env)
     assert (done.code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
     assert str(library) in done.stdout
 
@@ -74,24 +61,21 @@ def test_what_is_no_driver_is_a_typed_error_that_names_the_file_and_never_a_pani
 def test_a_driver_that_is_too_old_is_a_typed_error_and_never_a_panic(
     lacks: str, version: int, words: str, tmp_path: Path
 ) -> None:
-    done = run_python(USE_A_DEVICE, env=fake_driver.build(tmp_path, version=version, lacks=[lacks]))
+    done = run_program(
+        "accelerator/pytorch_issues_use_a_device.py",
+        env=fake_driver.build(tmp_path, version=version, lacks=[lacks]),
+    )
     assert (done.code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
     assert words in done.stdout
 
 
 def test_a_process_ends_while_a_thread_waits_for_a_device() -> None:
-    code = """
-        import threading, time, interlock
-        from interlock import accelerator
-        stream = interlock.Stream()
-        accelerator.launch(stream, threading.Event().wait)
-        waits = (stream.synchronize, accelerator.synchronize, stream.record_event().synchronize)
-        for wait in waits:
-            threading.Thread(target=wait, daemon=True).start()
-        time.sleep({pause})
-    """
     for pause in (0, 0.001, 0.01, 0.02, 0.03):
-        done = run_python(code.format(pause=pause), env={"INTERLOCK_ACCELERATOR": "host"})
+        done = run_program(
+            "accelerator/a_process_ends_while_a_thread_waits_for_a_device.py",
+            pause,
+            env={"INTERLOCK_ACCELERATOR": "host"},
+        )
         assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -111,26 +95,9 @@ def test_events_and_streams_end_and_wait_without_holding_up_other_threads() -> N
 
 
 def test_a_variable_that_chooses_devices_counts_until_one_is_used_and_then_warns() -> None:
-    code = """
-        import os, warnings
-        import interlock
-        from interlock import accelerator
-
-        def count():
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                number = accelerator.device_count()
-            return [number, [f"{warning.category.__name__}: {warning.message}" for warning in caught]]
-
-        answer = []
-        for text in ("host:2", "host:3"):
-            os.environ["INTERLOCK_ACCELERATOR"] = text
-            answer.append(count())
-        interlock.Stream(2)
-        os.environ["INTERLOCK_ACCELERATOR"] = "host:5"
-        answer += [count(), count()]
-    """
-    first, second, changed, again = eval_python(code)
+    first, second, changed, again = eval_program(
+        "accelerator/a_variable_that_chooses_devices_counts_until_one_is_used_and.py"
+    )
     assert (first, second, again) == ([2, []], [3, []], [3, []])
     number, (warning,) = changed
     assert number == 3
@@ -141,26 +108,10 @@ def test_a_variable_that_chooses_devices_counts_until_one_is_used_and_then_warns
 def test_statistics_are_complete_before_and_after_first_use_and_refuse_what_is_no_device(
     no_driver: dict[str, str],
 ) -> None:
-    code = """
-        from interlock import accelerator
-        from interlock.accelerator import memory
-
-        def refusals():
-            told = []
-            for wrong in (99, -2, True, "cpu", 1.5):
-                for ask in (accelerator.memory_reserved, accelerator.memory_stats, memory.fragmentation):
-                    try:
-                        told.append(str(ask(wrong)))
-                    except Exception as error:
-                        told.append(type(error).__name__)
-            return told
-
-        answer = [dict(accelerator.memory_stats(0)), refusals()]
-        if accelerator.is_available():
-            buffer = memory.Buffer(1)
-            answer += [dict(accelerator.memory_stats(0)), refusals()]
-    """
-    unused, refused, used, refused_later = eval_python(code, env={"INTERLOCK_ACCELERATOR": "host"})
+    unused, refused, used, refused_later = eval_program(
+        "accelerator/statistics_are_complete_before_and_after_first_use_and.py",
+        env={"INTERLOCK_ACCELERATOR": "host"},
+    )
     assert list(unused) == list(used)
     assert len(unused) == 123
     assert all(number == (-1 if name == "max_split_size" else 0) for name, number in unused.items())
@@ -168,34 +119,27 @@ def test_statistics_are_complete_before_and_after_first_use_and_refuse_what_is_n
     assert refused == refused_later
     assert set(refused) == {"DeviceError", "TypeError"}
     for without in (no_driver, {"INTERLOCK_ACCELERATOR": "host:0"}, {"INTERLOCK_ACCELERATOR": "none"}):
-        assert eval_python(code, env=without) == [unused, refused]
+        assert eval_program(
+            "accelerator/statistics_are_complete_before_and_after_first_use_and.py", env=without
+        ) == [unused, refused]
 
 
 def test_functions_that_are_documented_to_do_nothing_do_nothing() -> None:
-    code = """
-        from interlock import accelerator
-        with accelerator.device_index(None):
-            pass
-        accelerator.empty_cache()
-        accelerator.reset_peak_memory_stats()
-        accelerator.reset_accumulated_memory_stats()
-        answer = accelerator.device_count()
-    """
-    assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "none"}) == 0
+    assert (
+        eval_program(
+            "accelerator/functions_that_are_documented_to_do_nothing_do_nothing.py",
+            env={"INTERLOCK_ACCELERATOR": "none"},
+        )
+        == 0
+    )
 
 
 def test_an_accelerator_that_is_not_there_is_none_and_the_error_says_what_was_looked_for(
     no_driver: dict[str, str],
 ) -> None:
-    code = """
-        import interlock
-        from interlock import accelerator, errors
-        try:
-            interlock.Stream()
-        except errors.NoAcceleratorError as error:
-            answer = [accelerator.current_accelerator(), accelerator.why_unavailable(), str(error)]
-    """
-    current, why, message = eval_python(code, env=no_driver)
+    current, why, message = eval_program(
+        "accelerator/an_accelerator_that_is_not_there_is_none_and_the_error_says.py", env=no_driver
+    )
     assert current is None
     assert why in message
     assert "Stream needs an accelerator" in message
@@ -282,7 +226,7 @@ USES_MEMORY = """
     accelerator.empty_cache()
     report = config_report()
     acts = {key: (report[key].value, report[key].applies) for key in ("backend", "expandable_segments")}
-    answer = [memory_stats(), acts]
+    result = [memory_stats(), acts]
 """
 
 

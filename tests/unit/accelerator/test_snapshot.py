@@ -15,33 +15,11 @@ from interlock.accelerator import Graph, _snapshot_types, memory
 from interlock.accelerator.memory import Buffer, fill_, history, replay, snapshot
 
 from tests.helpers.gate import Gate
-from tests.helpers.subprocess import eval_python, run_command, run_python
+from tests.helpers.subprocess import eval_program, run_command, run_program
 
 MIB = 1 << 20
 
 # Allocates and frees on several streams, some memory while another stream uses it, until there is too little.
-HEAVY = """
-    import random
-
-    import interlock
-    from interlock import accelerator, errors
-    from interlock.accelerator import memory
-
-    accelerator.use("host", memory=64 << 20)
-    memory.history(None)
-    draw, kept = random.Random(5), []
-    streams = [interlock.Stream() for _ in range(3)] + [accelerator.current_stream()]
-    for step in range(400):
-        with draw.choice(streams):
-            try:
-                kept.append(memory.Buffer(draw.randrange(1, draw.choice([3000, 1 << 20, 3 << 20, 14 << 20]))))
-            except errors.OutOfMemoryError:
-                del kept[: len(kept) // 2]
-            if kept and (len(kept) > 24 or draw.random() < 0.3):
-                buffer = kept.pop(draw.randrange(len(kept)))
-                memory.fill_(buffer, 1, stream=draw.choice(streams))
-                del buffer
-"""
 
 
 @pytest.fixture
@@ -265,20 +243,11 @@ def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
 
 def test_a_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
     recorded, repeated = tmp_path / "recorded.pickle", tmp_path / "repeated.pickle"
-    done = run_python(HEAVY + f"\n    memory.dump_snapshot({str(recorded)!r})")
+    done = run_program("accelerator/a_heavy_program_is_replayed_in_a_new_process_2.py", str(recorded))
     assert done.code == 0, done.stderr
-    counted = eval_python(f"""
-        import pickle
-        from interlock import accelerator
-        from interlock.accelerator import memory
-
-        accelerator.use("host", memory=64 << 20)
-        with open({str(recorded)!r}, "rb") as file:
-            taken = pickle.load(file)
-        memory.history(None)
-        answer = memory.replay(taken)
-        memory.dump_snapshot({str(repeated)!r})
-    """)
+    counted = eval_program(
+        "accelerator/a_heavy_program_is_replayed_in_a_new_process.py", str(recorded), str(repeated)
+    )
     before = pickle.loads(recorded.read_bytes())
     after = pickle.loads(repeated.read_bytes())
     [told], [again] = before["device_traces"], after["device_traces"]
@@ -313,76 +282,24 @@ def test_a_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
 
 
 def test_a_history_waits_for_the_first_device_and_starts_none(no_driver: dict[str, str]) -> None:
-    code = """
-        from interlock import accelerator
-        from interlock.accelerator import memory
-
-        asked = [memory.history(), memory.history(device="host:0"), memory.history(0)]
-        recording = memory.history(stacks=None, device="host:0")
-        empty = memory.snapshot()
-        settings = empty.pop("allocator_settings")
-        accelerator.use("host", devices=2)
-        kept = [memory.Buffer(8, "host:0"), memory.Buffer(8, "host:1")]
-        traces = memory.snapshot()["device_traces"]
-        answer = [empty, [[entry["action"] for entry in trace] for trace in traces], settings["backend"]]
-    """
     nothing: dict[str, Any] = {
         "segments": [],
         "device_traces": [],
         "external_annotations": [],
     }
-    seen = eval_python(code, env={**no_driver})
+    seen = eval_program(
+        "accelerator/a_history_waits_for_the_first_device_and_starts_none.py", env={**no_driver}
+    )
     assert seen == [nothing, [["segment_alloc", "alloc", "snapshot"], []], "native"]
 
 
 def test_a_child_begins_its_own_history() -> None:
-    answer = eval_python("""
-        import os
-        from interlock import accelerator
-        from interlock.accelerator import memory
-
-        accelerator.use("host")
-        recording = memory.history()
-        kept = memory.Buffer(8)
-        reading, writing = os.pipe()
-        if os.fork() == 0:
-            own = memory.Buffer(8)
-            told = [entry["action"] for entry in memory.snapshot()["device_traces"][0]]
-            recording.stop()
-            os.write(writing, " ".join(told).encode())
-            os._exit(0)
-        os.wait()
-        answer = os.read(reading, 1000).decode()
-    """)
+    answer = eval_program("accelerator/a_child_begins_its_own_history.py")
     assert answer == "segment_alloc alloc snapshot"
 
 
 def test_threads_know_what_asked_for_their_memory_while_histories_come_and_go() -> None:
-    answer = eval_python("""
-        import threading
-        from interlock import accelerator
-        from interlock.accelerator import memory
-
-        accelerator.use("host")
-
-        def allocates():
-            for _ in range(300):
-                memory.Buffer(600)
-
-        def looks():
-            for _ in range(30):
-                with memory.history(50):
-                    memory.snapshot()
-
-        threads = [threading.Thread(target=work) for work in (allocates, allocates, looks)]
-        [thread.start() for thread in threads]
-        [thread.join() for thread in threads]
-        with memory.history(50):
-            allocates()
-            [trace] = memory.snapshot()["device_traces"]
-        names = {entry["frames"][0]["name"] for entry in trace if entry["action"] == "alloc"}
-        answer = [len(trace), sorted(names)]
-    """)
+    answer = eval_program("accelerator/threads_know_what_asked_for_their_memory_while_histories.py")
     assert answer == [50, ["allocates"]]
 
 
@@ -398,7 +315,7 @@ def viewer() -> str:
 @pytest.mark.parametrize("kind", ["trace_plot", "segment_plot", "segments", "memory", "stats", "trace"])
 def test_pytorchs_viewer_opens_a_snapshot(tmp_path: Path, viewer: str, kind: str) -> None:
     dumped, shown = tmp_path / "snapshot.pickle", tmp_path / "shown"
-    done = run_python(HEAVY + f"\n    memory.dump_snapshot({str(dumped)!r})")
+    done = run_program("accelerator/pytorchs_viewer_opens_a_snapshot.py", str(dumped))
     assert done.code == 0, done.stderr
     # Stands in for the script that the viewer would download to draw flame graphs.
     script = tmp_path / ".cache" / "flamegraph.pl"

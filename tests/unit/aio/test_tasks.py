@@ -16,7 +16,7 @@ import pytest
 from interlock import aio, backends, inference_mode, is_grad_enabled, no_grad
 from interlock.backends import cudnn
 
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program
 
 Main = Callable[[], Coroutine[Any, Any, Any]]
 
@@ -417,18 +417,6 @@ def test_a_task_state_dropped_in_its_step_leaves_the_thread_its_state() -> None:
 
 
 def test_steps_without_a_coroutine_are_refused_and_finalized_silently() -> None:
-    code = """
-    import gc
-    from interlock import aio
-    for make in (aio._StatefulCoroutine, lambda: object.__new__(aio._StatefulCoroutine)):
-        try:
-            made = make()
-        except TypeError as error:
-            print(error)
-        else:
-            del made
-        gc.collect()
-    """
-    done = run_python(code)
+    done = run_program("aio/steps_without_a_coroutine_are_refused_and_finalized_silently.py")
     assert (done.code, done.stderr) == (0, "")
     assert "coroutine" in done.stdout

@@ -12,7 +12,7 @@ import interlock
 import pytest
 from interlock import backends
 
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_program, run_python
 from tests.helpers.thread_worker import Worker
 from tests.unit.autograd.mode_cases import HIDDEN, MODES, START, State, all_modes, public_modes
 from tests.unit.autograd.test_decorator_matrix import DECORATORS
@@ -199,68 +199,13 @@ def test_under_debug_the_error_names_the_line_that_made_the_view() -> None:
 # A backward pass starts threads though it was told not to. That each node goes back on the calling
 # thread is a test of rust/tensor.
 
-THREADS_OF_A_BACKWARD_PASS = """
-    import os, subprocess, threading
-    import interlock
-
-    def threads():
-        if os.path.isdir("/proc/self/task"):
-            return sorted(os.listdir("/proc/self/task"))
-        listed = subprocess.run(["ps", "-M", str(os.getpid())], capture_output=True, text=True, check=True)
-        return len(listed.stdout.splitlines())
-
-    def differentiate():
-        weight = interlock.ones(64, 64, requires_grad=True)
-        total = sum(((weight @ weight).relu() * number).sum() for number in range(20))
-        before = threads()
-        total.backward()
-        answer.append(threads() == before)
-
-    answer = []
-    with interlock.set_multithreading_enabled(False):
-        differentiate()
-    differentiate()
-    other = threading.Thread(target=differentiate)
-    other.start()
-    other.join()
-    answer.append(threading.active_count())
-"""
-
 
 def test_a_backward_pass_starts_no_thread() -> None:
-    assert eval_python(THREADS_OF_A_BACKWARD_PASS) == [True, True, True, 1]
+    assert eval_program("autograd/pytorch_issues_threads_of_a_backward_pass.py") == [True, True, True, 1]
 
 
 # What a new thread inherits depends on the build of CPython, and writes inside a scope get lost.
 
-INHERITANCE = """
-    import contextvars, threading
-    import interlock
-    from interlock import backends
-
-    def look():
-        return [interlock.is_grad_enabled(), interlock.is_inference_mode_enabled(), backends.cudnn.enabled]
-
-    def on_a_thread(function):
-        seen = []
-        thread = threading.Thread(target=lambda: seen.append(function()))
-        thread.start()
-        thread.join()
-        return seen[0]
-
-    def write():
-        interlock.set_grad_enabled(True)
-        backends.cudnn.enabled = True
-        return look()
-
-    backends.cudnn.benchmark = True
-    answer = []
-    with interlock.no_grad(), interlock.inference_mode(), backends.cudnn.flags(enabled=False):
-        copied = contextvars.copy_context()
-        answer += [look(), on_a_thread(look), on_a_thread(lambda: copied.run(look)), copied.run(look)]
-        answer += [copied.run(write), look()]
-    answer += [look(), copied.run(look), on_a_thread(lambda: copied.run(look)), backends.cudnn.benchmark]
-"""
 INSIDE, WRITTEN, DEFAULTS = [False, True, False], [True, True, True], [True, False, True]
 
 
@@ -270,7 +215,7 @@ def test_threads_start_from_the_defaults_and_writes_last_as_long_as_their_scope(
 ) -> None:
     # Pythons before 3.14 don't know the option, and then it changes nothing.
     options = [] if inherit is None else ["-X", f"thread_inherit_context={inherit}"]
-    seen = eval_python(INHERITANCE, options=options)
+    seen = eval_program("autograd/pytorch_issues_inheritance.py", options=options)
     assert seen[:4] == [INSIDE, DEFAULTS, DEFAULTS, INSIDE], "a context carries no mode"
     assert seen[4:6] == [WRITTEN, WRITTEN], "a write lands in the scope that decides it"
     assert seen[6:] == [DEFAULTS, DEFAULTS, DEFAULTS, True], "and ends with it"

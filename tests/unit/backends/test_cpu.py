@@ -24,7 +24,7 @@ ASK = """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         seen = [backends.cpu.get_cpu_capability() for _ in range(3)]
-    answer = [seen, [[each.category.__name__, str(each.message)] for each in caught]]
+    result = [seen, [[each.category.__name__, str(each.message)] for each in caught]]
 """
 
 

@@ -17,31 +17,17 @@ from interlock.backends import cuda
 from interlock.backends.cuda import cuFFTPlanCache, cuFFTPlanCacheAttrContextProp, cuFFTPlanCacheManager
 
 from tests.helpers import fake_driver
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 
 needs_a_driver = pytest.mark.skipif(
     sys.platform != "linux" or fake_driver.COMPILER is None,
     reason="a driver is built with the C compiler, and that of Linux is looked for",
 )
 
-REPORT = """
-    from interlock import accelerator, backends, device
-    from interlock.backends import cuda
 
-    caches = cuda.cufft_plan_cache
-
-    def error(action, *classes):
-        try:
-            action()
-        except classes as caught:
-            return [type(caught).__name__, str(caught)]
-        raise AssertionError("nothing was raised")
-"""
-
-
-def answer(code: str, env: dict[str, str]) -> Any:
-    """What `code` leaves in the name `answer`."""
-    return eval_python(REPORT + code, env=env)
+def answer(program: str, env: dict[str, str]) -> Any:
+    """Return the result of a program."""
+    return eval_program(program, env=env)
 
 
 @pytest.fixture
@@ -56,45 +42,31 @@ def no_device(tmp_path: Path) -> dict[str, str]:
 
 @needs_a_driver
 def test_every_device_has_a_cache_of_its_own(two_devices: dict[str, str]) -> None:
-    code = """
-    answer = [[caches[key].max_size for key in (0, 1, "cuda:1", device("cuda", 1))]]
-    caches["cuda:1"].max_size = 7
-    caches[0].max_size = 0
-    answer.append([caches[key].max_size for key in (0, 1, "cuda:1", device("cuda", 1))])
-    answer.append([cuda.cuFFTPlanCache(index).max_size for index in (0, 1)])
-    caches[1].clear()
-    answer.append([caches[1].max_size, caches[1].size, caches[1].device_index])
-    """
-    assert answer(code, two_devices) == [[4096] * 4, [0, 7, 7, 7], [0, 7], [7, 0, 1]]
+    assert answer("backends/every_device_has_a_cache_of_its_own.py", two_devices) == [
+        [4096] * 4,
+        [0, 7, 7, 7],
+        [0, 7],
+        [7, 0, 1],
+    ]
 
 
 @needs_a_driver
 def test_the_manager_has_the_attributes_of_the_current_device(two_devices: dict[str, str]) -> None:
-    code = """
-    caches.max_size = 2 ** 63 - 1
-    caches.clear()
-    answer = [caches.max_size, caches.size, caches.device_index]
-    answer += [caches[0].max_size, caches[1].max_size, cuda.cuFFTPlanCacheManager().max_size]
-    """
-    assert answer(code, two_devices) == [2**63 - 1, 0, 0, 2**63 - 1, 4096, 2**63 - 1]
+    assert answer("backends/the_manager_has_the_attributes_of_the_current_device.py", two_devices) == [
+        2**63 - 1,
+        0,
+        0,
+        2**63 - 1,
+        4096,
+        2**63 - 1,
+    ]
 
 
 @needs_a_driver
 def test_what_is_no_cuda_device_that_is_there_is_refused_with_those_that_are(
     two_devices: dict[str, str],
 ) -> None:
-    code = """
-    def wrong(key):
-        raised = error(lambda: caches[key], ValueError)
-        assert raised == error(lambda: caches[key], RuntimeError)
-        return raised
-
-    answer = [wrong(key) for key in (2, -1, 128, "cuda:2", device("cuda:2"))]
-    answer += [wrong(key) for key in ("cpu", "cuda", device("cpu", 0), "nope", None, 1.5, True, 10 ** 30)]
-    answer.append(error(lambda: cuda.cuFFTPlanCache(5).max_size, RuntimeError))
-    answer.append(error(cuda.cuFFTPlanCache(5).clear, RuntimeError))
-    """
-    told = answer(code, two_devices)
+    told = answer("backends/what_is_no_cuda_device_that_is_there_is_refused_with_those.py", two_devices)
     assert {name for name, _ in told} == {"DeviceError"}
     texts = [text for _, text in told]
     outside, mistaken = texts[:5] + texts[-2:], texts[5:-2]
@@ -115,18 +87,7 @@ def test_what_is_no_cuda_device_that_is_there_is_refused_with_those_that_are(
 
 @needs_a_driver
 def test_a_number_of_plans_is_checked_and_named_and_can_be_frozen(two_devices: dict[str, str]) -> None:
-    code = """
-    wrong = (-1, 2 ** 63, True, "7", 1.5, None)
-    answer = []
-    for given in wrong:
-        answer.append(error(lambda: setattr(caches[1], "max_size", given), ValueError, TypeError))
-        assert answer[-1] == error(lambda: setattr(caches[1], "max_size", given), RuntimeError)
-    with backends.frozen():
-        answer.append(error(lambda: setattr(caches[1], "max_size", 3), RuntimeError))
-        caches[1].clear()
-    assert caches[1].max_size == 4096
-    """
-    told = answer(code, two_devices)
+    told = answer("backends/a_number_of_plans_is_checked_and_named_and_can_be_frozen.py", two_devices)
     assert [name for name, _ in told] == ["FlagValueError"] * 2 + ["FlagTypeError"] * 4 + ["FlagsFrozenError"]
     assert all("backends.cuda.cufft_plan_cache[1].max_size" in text for _, text in told)
     assert all("an int from 0 to 9223372036854775807" in text for _, text in told[:-1])
@@ -134,13 +95,7 @@ def test_a_number_of_plans_is_checked_and_named_and_can_be_frozen(two_devices: d
 
 @needs_a_driver
 def test_without_a_device_everything_says_so(no_device: dict[str, str]) -> None:
-    code = """
-    actions = [lambda key=key: caches[key] for key in (0, 5, -1, "cuda:0", device("cuda:0"))]
-    actions += [lambda: caches.size, lambda: caches.max_size, lambda: setattr(caches, "max_size", 3)]
-    actions += [caches.clear, lambda: cuda.cuFFTPlanCache(0).max_size, cuda.cuFFTPlanCache(0).clear]
-    answer = [error(action, RuntimeError) for action in actions]
-    """
-    told = answer(code, no_device)
+    told = answer("backends/without_a_device_everything_says_so.py", no_device)
     assert {name for name, _ in told} == {"NoAcceleratorError"}
     (text,) = {text for _, text in told}
     assert text.startswith("backends.cuda.cufft_plan_cache needs an accelerator and there is none: ")

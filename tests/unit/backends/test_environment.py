@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_program, eval_python, run_python
 
 
 @pytest.mark.parametrize(("text", "value"), [("0", False), ("1", True), ("false", False), ("true", True)])
@@ -14,8 +14,8 @@ def test_the_spellings_of_a_bool(text: str, value: bool) -> None:
     env = {"INTERLOCK_CUDNN_ENABLED": text, "INTERLOCK_MKLDNN_DETERMINISTIC": text}
     code = """
         from interlock import backends
-        answer = [backends.cudnn.enabled, backends.mkldnn.deterministic]
-        answer.append(backends.explain("cudnn.enabled").level)
+        result = [backends.cudnn.enabled, backends.mkldnn.deterministic]
+        result.append(backends.explain("cudnn.enabled").level)
     """
     assert eval_python(code, env=env) == [value, value, "environment"]
 
@@ -33,24 +33,10 @@ def test_a_bad_variable_does_not_disturb_the_good_ones() -> None:
 
 
 def test_the_environment_is_below_what_is_assigned_and_comes_back_when_that_is_dropped() -> None:
-    code = """
-        from interlock import backends
-        level = lambda: [backends.cudnn.enabled, str(backends.explain("cudnn.enabled").level)]
-        answer = [level()]
-        backends.cudnn.enabled = True
-        answer.append(level())
-        with backends.override(**{"cudnn.enabled": False}):
-            answer.append(level())
-            del backends.cudnn.enabled
-            answer.append(backends.cudnn.enabled)
-        answer.append(level())
-        del backends.cudnn.enabled
-        answer.append(level())
-        backends.cudnn.enabled = True
-        backends.reset()
-        answer.append(level())
-    """
-    assert eval_python(code, env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [
+    assert eval_program(
+        "backends/the_environment_is_below_what_is_assigned_and_comes_back.py",
+        env={"INTERLOCK_CUDNN_ENABLED": "0"},
+    ) == [
         [False, "environment"],
         [True, "process"],
         [False, "scope"],
@@ -62,31 +48,20 @@ def test_the_environment_is_below_what_is_assigned_and_comes_back_when_that_is_d
 
 
 def test_the_environment_is_read_once() -> None:
-    code = """
-        import os
-        import interlock
-        from interlock import backends
-        before = backends.cudnn.enabled
-        os.environ["INTERLOCK_CUDNN_ENABLED"] = "1"
-        os.environ["INTERLOCK_CUDNN_BENCHMARK"] = "1"
-        answer = [before, backends.cudnn.enabled, backends.cudnn.benchmark]
-        backends.reset()
-        answer += [backends.cudnn.enabled, backends.cudnn.benchmark]
-    """
-    assert eval_python(code, env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [False, False, False, False, False]
+    assert eval_program("backends/the_environment_is_read_once.py", env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [
+        False,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_the_precision_walk_starts_from_what_each_node_holds_with_its_environment() -> None:
-    code = """
-        import interlock
-        from interlock import backends
-        answer = [backends.cudnn.conv.fp32_precision, backends.cudnn.rnn.fp32_precision,
-                  backends.mkldnn.matmul.fp32_precision, backends.cudnn.allow_tf32]
-        backends.cudnn.fp32_precision = "tf32"
-        answer += [backends.cudnn.conv.fp32_precision, backends.cudnn.rnn.fp32_precision]
-    """
     env = {"INTERLOCK_FP32_PRECISION": "ieee", "INTERLOCK_CUDNN_RNN_FP32_PRECISION": "tf32"}
-    assert eval_python(code, env=env) == ["ieee", "tf32", "ieee", False, "tf32", "tf32"]
+    assert eval_program(
+        "backends/the_precision_walk_starts_from_what_each_node_holds_with_its.py", env=env
+    ) == ["ieee", "tf32", "ieee", False, "tf32", "tf32"]
 
 
 def test_a_variable_shows_in_the_snapshot_as_its_level_and_is_not_assigned_by_restore() -> None:
@@ -95,7 +70,7 @@ def test_a_variable_shows_in_the_snapshot_as_its_level_and_is_not_assigned_by_re
         taken = backends.snapshot()
         backends.cudnn.enabled = True
         backends.restore(taken)
-        answer = list(backends.explain("cudnn.enabled")[1:3])
+        result = list(backends.explain("cudnn.enabled")[1:3])
     """
     assert eval_python(code, env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [False, "environment"]
 
@@ -103,20 +78,10 @@ def test_a_variable_shows_in_the_snapshot_as_its_level_and_is_not_assigned_by_re
 def test_a_node_may_be_told_to_hold_none() -> None:
     code = """
         from interlock import backends
-        answer = [backends.cudnn.conv.fp32_precision, backends.explain("cudnn.conv.fp32_precision").level]
+        result = [backends.cudnn.conv.fp32_precision, backends.explain("cudnn.conv.fp32_precision").level]
     """
     env = {"INTERLOCK_CUDNN_CONV_FP32_PRECISION": "none"}
     assert eval_python(code, env=env) == ["none", "environment"]
-
-
-WARNED = """
-    import warnings
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        from interlock import errors
-    assert issubclass(errors.FlagEnvironmentWarning, UserWarning)
-    answer = [[each.category.__name__, str(each.message)] for each in caught]
-"""
 
 
 @pytest.mark.parametrize(
@@ -131,7 +96,7 @@ WARNED = """
 def test_an_unknown_variable_is_warned_of_with_the_near_one_and_what_that_takes(
     variable: str, near: str, allowed: tuple[str, ...]
 ) -> None:
-    ((category, message),) = eval_python(WARNED, env={variable: "1"})
+    ((category, message),) = eval_program("backends/environment_warned.py", env={variable: "1"})
     assert category == "FlagEnvironmentWarning"
     assert re.search(rf"\b{variable}\b", message)
     assert re.search(rf"\b{near}\b", message)
@@ -139,7 +104,7 @@ def test_an_unknown_variable_is_warned_of_with_the_near_one_and_what_that_takes(
 
 
 def test_an_unknown_variable_that_is_like_none_is_warned_of_too() -> None:
-    ((category, message),) = eval_python(WARNED, env={"INTERLOCK_ZZZYZX": "1"})
+    ((category, message),) = eval_program("backends/environment_warned.py", env={"INTERLOCK_ZZZYZX": "1"})
     assert category == "FlagEnvironmentWarning"
     assert "INTERLOCK_ZZZYZX" in message
 
@@ -148,4 +113,4 @@ def test_an_unknown_variable_that_is_like_none_is_warned_of_too() -> None:
     "variable", ["CUDNN_ENABLED", "XINTERLOCK_CUDNN_ENABLED", "INTERLOCK", "interlock_x"]
 )
 def test_a_name_that_does_not_begin_like_ours_is_nobodys_business(variable: str) -> None:
-    assert eval_python(WARNED, env={variable: "1"}) == []
+    assert eval_program("backends/environment_warned.py", env={variable: "1"}) == []

@@ -34,14 +34,14 @@ def test_explain_suggests_the_near_name_of_one_it_does_not_know() -> None:
 
 SET_BY = """
     from interlock import backends
-    answer = [backends.explain("cudnn.enabled").set_by]
+    result = [backends.explain("cudnn.enabled").set_by]
     backends.cudnn.enabled = False
-    answer.append(backends.explain("cudnn.enabled").set_by)
+    result.append(backends.explain("cudnn.enabled").set_by)
     with backends.override(**{"cudnn.enabled": True}):
-        answer.append(backends.explain("cudnn.enabled").set_by)
-    answer.append(backends.explain("cudnn.enabled").set_by)
+        result.append(backends.explain("cudnn.enabled").set_by)
+    result.append(backends.explain("cudnn.enabled").set_by)
     del backends.cudnn.enabled
-    answer.append(backends.explain("cudnn.enabled").set_by)
+    result.append(backends.explain("cudnn.enabled").set_by)
 """
 
 
@@ -110,7 +110,7 @@ OTHER_PROCESS = """
     import pickle
     from interlock import backends
     backends.restore(pickle.loads(bytes.fromhex({data!r})))
-    answer = [backends.cudnn.benchmark_limit, backends.fp32_precision, backends.cudnn.enabled]
+    result = [backends.cudnn.benchmark_limit, backends.fp32_precision, backends.cudnn.enabled]
 """
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from interlock import backends
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program, eval_python
 from tests.unit.backends.flag_specs import BY_NAME, FLAGS
 
 pytestmark = pytest.mark.usefixtures("restored")
@@ -25,7 +25,7 @@ VENDORS: dict[str, tuple[str, str, object]] = {
 }
 EXPLAIN = """
     from interlock import backends
-    answer = [list(backends.explain(name)[1:6]) for name in {names!r}]
+    result = [list(backends.explain(name)[1:6]) for name in {names!r}]
 """
 
 
@@ -64,24 +64,9 @@ def test_the_variable_that_forbids_tf32_is_named_as_what_overrules() -> None:
 
 # Libraries set flags when they are imported, and one flag beats another without a word.
 
-CARELESS = """
-    import pathlib, sys
-    from interlock import backends
-    pathlib.Path("careless.py").write_text(
-        "import interlock\\n\\n"
-        "interlock.backends.cudnn.deterministic = True\\n"
-        "interlock.backends.cudnn.set_flags(_benchmark=True)\\n"
-        "interlock.set_float32_matmul_precision('high')\\n"
-    )
-    sys.path.insert(0, ".")
-    import careless
-    names = ("cudnn.deterministic", "cudnn.benchmark", "cuda.matmul.fp32_precision", "cuda.matmul.allow_tf32")
-    answer = [backends.explain(name).set_by for name in names]
-"""
-
 
 def test_the_module_that_wrote_a_flag_when_it_was_imported_is_named() -> None:
-    lines = eval_python(CARELESS, env={"INTERLOCK_DEBUG": "1"})
+    lines = eval_program("backends/explain_sources_careless.py", env={"INTERLOCK_DEBUG": "1"})
     assert [line.rpartition("/")[2] for line in lines] == [f"careless.py:{line}" for line in (3, 4, 5, 5)]
 
 

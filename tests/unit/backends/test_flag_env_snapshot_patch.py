@@ -39,7 +39,7 @@ READ_ALL = """
         setattr(owner, attribute, value)
         delattr(owner, attribute)
         assert backends.explain(name)[1:4] == first[name], name
-    answer = [first, [str(each.message) for each in caught]]
+    result = [first, [str(each.message) for each in caught]]
 """
 """Reads every flag, and again after it was assigned and deleted: then it is what the environment says."""
 NOT_UNDERSTOOD = ("maybe", "", "-1", "1,0,1")

@@ -9,7 +9,7 @@ import interlock
 import pytest
 from interlock import backends, errors
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 from tests.unit.backends.flag_setters import FUNCTIONS, MODULES, module_named, own_flags
 from tests.unit.backends.flag_specs import BY_NAME, read_all
 
@@ -84,28 +84,5 @@ def test_the_modes_are_not_flags_and_stay_free() -> None:
         assert interlock.is_grad_enabled() is True
 
 
-ONE_WAY = """
-    from interlock import backends, errors
-    backends.cudnn.benchmark = True
-    assert backends.flags_frozen() is False
-    assert backends.disable_global_flags() is None
-    with backends.frozen():
-        pass
-    answer = [backends.flags_frozen()]
-    for write in (
-        lambda: setattr(backends.cudnn, "benchmark", False),
-        lambda: backends.cudnn.set_flags(_enabled=False),
-        lambda: backends.reset(),
-    ):
-        try:
-            write()
-        except errors.FlagsFrozenError as error:
-            answer.append("child_script.py:5" in str(error))
-    with backends.cudnn.flags(enabled=False):
-        answer.append(backends.cudnn.enabled)
-    answer += [backends.cudnn.benchmark, backends.cudnn.enabled, backends.flags_frozen()]
-"""
-
-
 def test_disable_global_flags_is_for_good_and_names_its_caller() -> None:
-    assert eval_python(ONE_WAY) == [True, True, True, True, False, True, True, True]
+    assert eval_program("backends/freeze_one_way.py") == [True, True, True, True, False, True, True, True]

@@ -11,7 +11,7 @@ import pytest
 from interlock import backends
 
 from tests.helpers import fake_libraries
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program, eval_python
 
 LOADED = """
     import sys
@@ -41,17 +41,7 @@ def test_what_interlock_never_has_is_not_available() -> None:
 
 
 def test_importing_and_asking_whether_it_is_there_load_nothing() -> None:
-    code = """
-        import sys
-        from interlock import backends
-        before = open("/proc/self/maps").read() if sys.platform == "linux" else ""
-        for module in (backends.cudnn, backends.cusparselt, backends.mkl, backends.mkldnn):
-            module.is_available()
-        after = open("/proc/self/maps").read() if sys.platform == "linux" else ""
-        names = ("libcudnn", "libcusparseLt", "libmkl", "libdnnl", "libcublas")
-        answer = [name for name in names if name in before or name in after]
-    """
-    assert eval_python(code) == []
+    assert eval_program("backends/importing_and_asking_whether_it_is_there_load_nothing.py") == []
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -62,7 +52,7 @@ def test_a_library_on_the_library_path_is_found_and_not_loaded(
     fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
     code = f"""{LOADED}
     from interlock import backends
-    answer = [backends.{module}.is_available(), is_loaded({str(tmp_path)!r})]
+    result = [backends.{module}.is_available(), is_loaded({str(tmp_path)!r})]
     """
     assert eval_python(code, env=fake_libraries.environment(tmp_path)) == [True, False]
 
@@ -80,7 +70,7 @@ def test_a_library_on_the_library_path_is_found_and_not_loaded(
 )
 def test_a_library_of_an_installation_is_found(variable: str, below: str, tmp_path: Path) -> None:
     fake_libraries.build(tmp_path / below, "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
-    code = "from interlock import backends\nanswer = backends.cudnn.is_available(), backends.cudnn.version()"
+    code = "from interlock import backends\nresult = backends.cudnn.is_available(), backends.cudnn.version()"
     env = fake_libraries.environment(**{variable: str(tmp_path)})
     assert eval_python(code, env=env) == [True, 90_200]
 
@@ -91,7 +81,7 @@ def test_the_library_path_comes_before_an_installation_and_what_is_loaded_before
         below = tmp_path / name / "lib" if name == "second" else tmp_path / name
         fake_libraries.build(below, "libcudnn.so.9", fake_libraries.CUDNN % number)
     env = fake_libraries.environment(tmp_path / "first", CUDA_HOME=str(tmp_path / "second"))
-    ask = "from interlock import backends\nanswer = backends.cudnn.version()"
+    ask = "from interlock import backends\nresult = backends.cudnn.version()"
     assert eval_python(ask, env=env) == 1
     load = f"import ctypes\nctypes.CDLL({str(tmp_path / 'third' / 'libcudnn.so.9')!r})\n"
     assert eval_python(load + ask, env=env) == 3
@@ -104,19 +94,18 @@ def test_what_can_not_be_loaded_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "a folder" / "libcudnn.so.9").mkdir(parents=True)
     fake_libraries.build(tmp_path / "good", "libcudnn.so.8", fake_libraries.CUDNN % 8_906)
     folders = [tmp_path / name for name in ("broken", "a folder", "good")]
-    ask = "from interlock import backends\nanswer = backends.cudnn.version()"
+    ask = "from interlock import backends\nresult = backends.cudnn.version()"
     assert eval_python(ask, env=fake_libraries.environment(*folders)) == 8_906
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_the_version_is_asked_of_the_library_which_stays_loaded(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
-    code = f"""{LOADED}
-    from interlock import backends
-    before = is_loaded({str(tmp_path)!r})
-    answer = [before, backends.cudnn.version(), backends.cudnn.version(), is_loaded({str(tmp_path)!r})]
-    """
-    assert eval_python(code, env=fake_libraries.environment(tmp_path)) == [False, 91_002, 91_002, True]
+    assert eval_program(
+        "backends/the_version_is_asked_of_the_library_which_stays_loaded.py",
+        str(tmp_path),
+        env=fake_libraries.environment(tmp_path),
+    ) == [False, 91_002, 91_002, True]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -130,7 +119,7 @@ def test_cusparselt_knows_its_version_and_the_algorithms_of_some(
     fake_libraries.build(tmp_path, "libcusparseLt.so.0", fake_libraries.CUSPARSELT % parts)
     code = """
         from interlock.backends import cusparselt
-        answer = [cusparselt.is_available(), cusparselt.version(), cusparselt.get_max_alg_id()]
+        result = [cusparselt.is_available(), cusparselt.version(), cusparselt.get_max_alg_id()]
     """
     assert eval_python(code, env=fake_libraries.environment(tmp_path)) == [True, version, largest]
 
@@ -142,7 +131,7 @@ def test_a_library_without_the_question_has_no_version(tmp_path: Path) -> None:
     code = """
         from interlock import backends
         cusparselt = backends.cusparselt
-        answer = [backends.cudnn.version(), cusparselt.version(), cusparselt.get_max_alg_id()]
+        result = [backends.cudnn.version(), cusparselt.version(), cusparselt.get_max_alg_id()]
     """
     assert eval_python(code, env=fake_libraries.environment(tmp_path)) == [None, None, None]
 
@@ -158,18 +147,13 @@ def test_an_absent_library_has_no_version() -> None:
 @fake_libraries.NEEDS_COMPILER
 def test_threads_that_ask_at_once_get_the_same_answer(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
-    code = """
-        from concurrent.futures import ThreadPoolExecutor
-        from threading import Barrier
-        from interlock.backends import cudnn
-        barrier = Barrier(8)
-        def ask(_):
-            barrier.wait()
-            return cudnn.version()
-        with ThreadPoolExecutor(8) as pool:
-            answer = list(pool.map(ask, range(8)))
-    """
-    assert eval_python(code, env=fake_libraries.environment(tmp_path)) == [91_002] * 8
+    assert (
+        eval_program(
+            "backends/threads_that_ask_at_once_get_the_same_answer.py",
+            env=fake_libraries.environment(tmp_path),
+        )
+        == [91_002] * 8
+    )
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -177,52 +161,27 @@ def test_the_explanation_of_a_flag_tells_whether_what_obeys_it_is_there(tmp_path
     fake_libraries.build(
         tmp_path / "packages" / "nvidia" / "cudnn" / "lib", "libcudnn.so.9", fake_libraries.CUDNN % 92_800
     )
-    code = f"""
-        import sys
-        from interlock import backends
-        def effect():
-            return backends.explain("cudnn.enabled").acts_on.partition("on cuda")[2]
-        answer = [effect()]
-        sys.path.append({str(tmp_path / "packages")!r})
-        answer.append(effect())
-        backends.libraries.load("cudnn")
-        answer.append(effect())
-    """
-    absent, found, loaded = eval_python(code, env=fake_libraries.environment())
+    absent, found, loaded = eval_program(
+        "backends/the_explanation_of_a_flag_tells_whether_what_obeys_it_is.py",
+        str(tmp_path / "packages"),
+        env=fake_libraries.environment(),
+    )
     assert absent in (": no effect here, cuDNN not found", ": no effect here, cuDNN not loaded")
     assert found == ": no effect here, cuDNN not loaded"
     assert loaded == " through cuDNN"
 
 
-PRESENCE = """
-    import ctypes, os, time
-    from interlock import backends
-    def effect():
-        said = backends.explain("cudnn.enabled").acts_on.partition("on cuda")[2]
-        return said.removeprefix(": no effect here")
-"""
-
-
 @fake_libraries.NEEDS_COMPILER
 def test_explain_notices_at_once_what_the_environment_names(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path / "there", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
-    code = f"""{PRESENCE}
-    answer = [effect()]
-    for name, value in (
-        ("LD_LIBRARY_PATH", {str(tmp_path / "there")!r}),
-        ("LD_LIBRARY_PATH", {str(tmp_path / "nowhere")!r}),
-        ("INTERLOCK_CUDNN_PATH", {str(library)!r}),
-        ("INTERLOCK_CUDNN_PATH", {str(tmp_path / "nowhere")!r}),
-    ):
-        os.environ[name] = value
-        answer += [effect(), effect()]
-    os.environ["INTERLOCK_CUDNN_PATH"] = "there"
-    os.chdir({str(tmp_path)!r})
-    answer.append(effect())
-    os.chdir("/")
-    answer.append(effect())
-    """
-    absent, *told = eval_python(code, env=fake_libraries.environment())
+    absent, *told = eval_program(
+        "backends/explain_notices_at_once_what_the_environment_names.py",
+        str(tmp_path / "there"),
+        str(tmp_path / "nowhere"),
+        str(library),
+        str(tmp_path),
+        env=fake_libraries.environment(),
+    )
     found, not_found = ", cuDNN not loaded", ", cuDNN not found"
     if absent == not_found:
         assert told[:4] == [found, found, not_found, not_found]
@@ -232,29 +191,23 @@ def test_explain_notices_at_once_what_the_environment_names(tmp_path: Path) -> N
 @fake_libraries.NEEDS_COMPILER
 def test_explain_notices_at_once_what_other_code_loads(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
-    code = f"""{PRESENCE}
-    before = effect()
-    loaded = ctypes.CDLL({str(library)!r})
-    answer = [before != effect(), effect()]
-    """
-    assert eval_python(code, env=fake_libraries.environment()) == [True, " through cuDNN"]
+    assert eval_program(
+        "backends/explain_notices_at_once_what_other_code_loads.py",
+        str(library),
+        env=fake_libraries.environment(),
+    ) == [True, " through cuDNN"]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_explain_notices_a_file_that_appears(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     hidden = library.rename(tmp_path / "hidden")
-    code = f"""{PRESENCE}
-    answer = [effect()]
-    os.rename({str(hidden)!r}, {str(library)!r})
-    # The watchdog of the test ends this.
-    while effect() != ", cuDNN not loaded":
-        time.sleep(0.02)
-    os.remove({str(library)!r})
-    while effect() != answer[0]:
-        time.sleep(0.02)
-    """
-    (before,) = eval_python(code, env=fake_libraries.environment(tmp_path))
+    (before,) = eval_program(
+        "backends/explain_notices_a_file_that_appears.py",
+        str(hidden),
+        str(library),
+        env=fake_libraries.environment(tmp_path),
+    )
     if before != ", cuDNN not found":
         pytest.skip("a cuDNN is installed here, so none can appear")
 
@@ -268,34 +221,17 @@ def test_a_tensor_on_the_cpu_is_not_for_cudnn() -> None:
     assert backends.cudnn.is_acceptable(interlock.ones(2)) is False
 
 
-ACCEPTABLE = """
-    import warnings
-    import interlock
-    from interlock.backends import cudnn
-    class Stand:
-        def __init__(self, device, dtype):
-            self.device, self.dtype = interlock.device(device), dtype
-    def ask(device, dtype):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            return [cudnn.is_acceptable(Stand(device, dtype)), [each.category.__name__ for each in caught]]
-    answer = [ask("cuda:0", interlock.float32), ask("cuda", interlock.int64), ask("cpu", interlock.float32)]
-    with cudnn.flags(enabled=False):
-        answer.append(ask("cuda", interlock.float32))
-"""
-
-
 @fake_libraries.NEEDS_COMPILER
 def test_a_tensor_on_cuda_is_for_cudnn_where_that_is_enabled_and_there(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
-    answer = eval_python(ACCEPTABLE, env=fake_libraries.environment(tmp_path))
+    answer = eval_program("backends/libraries_acceptable.py", env=fake_libraries.environment(tmp_path))
     assert answer == [[True, []], [False, []], [False, []], [False, []]]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_a_tensor_that_lacks_only_cudnn_is_refused_with_a_warning(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.NOTHING)
-    answer = eval_python(ACCEPTABLE, env=fake_libraries.environment(tmp_path))
+    answer = eval_program("backends/libraries_acceptable.py", env=fake_libraries.environment(tmp_path))
     assert answer == [[False, ["UserWarning"]], [False, []], [False, []], [False, []]]
 
 

@@ -35,7 +35,7 @@ ASK = """
 
 
 def asked(code: str, env: dict[str, str]) -> Any:
-    """What the code puts into `answer`, after what the other lines print."""
+    """What the code puts into `result`, after what the other lines print."""
     return eval_python(ASK + code, env=env)
 
 
@@ -77,7 +77,7 @@ def test_a_library_is_found_then_loaded_and_then_tells_its_version(
     code = f"""
     found, mapped = told(libraries.find({name!r})), is_mapped({path!r})
     loaded, again = told(libraries.load({name!r})), told(libraries.find({name!r}))
-    answer = [found, mapped, loaded, again, is_mapped({path!r})]
+    result = [found, mapped, loaded, again, is_mapped({path!r})]
     """
     found, was_mapped, loaded, again, is_mapped = asked(code, fake_libraries.environment(tmp_path))
     assert (found, was_mapped) == ([path, "environment", False, None], False)
@@ -94,7 +94,7 @@ IN_WHEELS = [(name, row, folder) for name, row in LIBRARIES.items() for folder i
 )
 def test_a_library_is_found_among_packages(name: str, row: Row, folder: str, tmp_path: Path) -> None:
     path = str(fake_libraries.build(tmp_path / folder, row.soname, row.source))
-    code = f"sys.path.insert(0, {str(tmp_path)!r})\n    answer = told(libraries.load({name!r}))"
+    code = f"sys.path.insert(0, {str(tmp_path)!r})\n    result = told(libraries.load({name!r}))"
     assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True, row.version]
 
 
@@ -106,7 +106,7 @@ def test_what_its_package_puts_into_the_installation_is_found(name: str, where: 
     path = str(fake_libraries.build(tmp_path / "lib", row.soname, row.source))
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
     tell = f"sys.prefix = {str(tmp_path)!r}" if where == "prefix" else f"sys.path.append({str(packages)!r})"
-    code = f"{tell}\n    answer = told(libraries.load({name!r}))[:3]"
+    code = f"{tell}\n    result = told(libraries.load({name!r}))[:3]"
     assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True]
 
 
@@ -123,7 +123,7 @@ def test_a_path_comes_before_what_is_loaded_that_before_packages_and_those_befor
     }
     packages = f"sys.path.append({str(tmp_path / 'packages')!r})\n"
     load = f"ctypes.CDLL({str(files['loaded'])!r})\n"
-    ask = "answer = told(libraries.find('cudnn'))[:2], told(libraries.load('cudnn'))"
+    ask = "result = told(libraries.find('cudnn'))[:2], told(libraries.load('cudnn'))"
     env = fake_libraries.environment(tmp_path / "environment")
     given = env | {"INTERLOCK_CUDNN_PATH": str(files["given"])}
     for number, (place, before, variables) in enumerate(
@@ -157,7 +157,7 @@ def test_a_path_names_a_file_or_a_folder_with_it(kind: str, tmp_path: Path) -> N
     import os
     os.chdir({str(tmp_path)!r})
     from interlock.backends import cudnn
-    answer = [cudnn.is_available(), told(libraries.find("cudnn"))[1:3], cudnn.version()]
+    result = [cudnn.is_available(), told(libraries.find("cudnn"))[1:3], cudnn.version()]
     """
     env = fake_libraries.environment(INTERLOCK_CUDNN_PATH=paths[kind])
     assert asked(code, env) == [True, ["given", False], 92_800]
@@ -188,7 +188,7 @@ def test_a_path_that_can_not_be_used_is_an_error_and_no_other_library_is_taken(
     code = f"""
     from interlock.backends import cudnn
     calls = [(cudnn.version,), (libraries.load, "cudnn"), (cudnn.is_available,), (libraries.find, "cudnn")]
-    answer = [[refused(*call) for call in calls], is_mapped({str(good)!r})]
+    result = [[refused(*call) for call in calls], is_mapped({str(good)!r})]
     """
     env = fake_libraries.environment(good.parent, INTERLOCK_CUDNN_PATH=wrong_paths[wrong])
     refusals, is_mapped = asked(code, env)
@@ -210,7 +210,7 @@ def test_a_path_given_by_argument_that_can_not_be_used_is_an_error_and_leaves_al
     good = fake_libraries.build(tmp_path / "good", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     code = f"""
     refusal = refused(libraries.load, "cudnn", {wrong_paths[wrong]!r})
-    answer = [refusal, is_mapped({str(good)!r}), told(libraries.load("cudnn"))[1:]]
+    result = [refusal, is_mapped({str(good)!r}), told(libraries.load("cudnn"))[1:]]
     """
     (kind, message), is_mapped, after = asked(code, fake_libraries.environment(good.parent))
     assert kind == "LibraryPathError"
@@ -228,7 +228,7 @@ def test_a_wrong_path_is_an_error_of_a_scope_that_needs_the_library(
     variable = f"INTERLOCK_{row.upper()}_PATH"
     code = f"""
     from interlock.backends import {module} as m
-    answer = [refused(m.verbose(1).__enter__), refused(m.is_available)]
+    result = [refused(m.verbose(1).__enter__), refused(m.is_available)]
     """
     for kind, message in asked(code, fake_libraries.environment(tmp_path, **{variable: "/nowhere/at/all"})):
         assert kind == "LibraryPathError"
@@ -242,10 +242,10 @@ def test_an_argument_is_stronger_than_the_variable_and_an_empty_variable_gives_n
 ) -> None:
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", fake_libraries.CUDNN % 90_100)
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
-    load = f"    answer = told(libraries.load('cudnn', {str(two)!r}))[1:]"
+    load = f"    result = told(libraries.load('cudnn', {str(two)!r}))[1:]"
     env = fake_libraries.environment(one.parent)
     assert asked(load, env | {"INTERLOCK_CUDNN_PATH": str(one)}) == ["given", True, "9.2.0"]
-    find = "    answer = told(libraries.find('cudnn'))[:2]"
+    find = "    result = told(libraries.find('cudnn'))[:2]"
     assert asked(find, env | {"INTERLOCK_CUDNN_PATH": ""}) == [str(one), "environment"]
 
 
@@ -256,7 +256,7 @@ def test_what_is_loaded_stays_and_another_path_is_refused(tmp_path: Path) -> Non
     (tmp_path / "link").symlink_to(one)
     code = f"""
     first = told(libraries.load("cudnn", {str(one)!r}))
-    answer = [
+    result = [
         told(libraries.load("cudnn")) == first,
         told(libraries.load("cudnn", {str(tmp_path / "link")!r})) == first,
         refused(libraries.load, "cudnn", {str(two)!r}),
@@ -275,7 +275,7 @@ def test_the_variables_of_paths_are_known_and_a_misspelt_one_is_told() -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             import interlock
-        answer = [str(each.message) for each in caught]
+        result = [str(each.message) for each in caught]
     """
     variables = {f"INTERLOCK_{name.upper()}_PATH": "/nowhere" for name in libraries.NAMES}
     assert eval_python(code, env=variables) == []
@@ -314,7 +314,7 @@ def test_a_path_may_be_no_text(tmp_path: Path) -> None:
     code = """
     import os
     found = libraries.find("cudnn")
-    answer = [os.fsencode(found.path).endswith(b"/\\xff/libcudnn.so.9"), found.source]
+    result = [os.fsencode(found.path).endswith(b"/\\xff/libcudnn.so.9"), found.source]
     """
     assert asked(code, fake_libraries.environment(INTERLOCK_CUDNN_PATH=folder)) == [True, "given"]
 
@@ -356,7 +356,7 @@ def test_a_given_path_is_not_loaded_because_another_file_of_the_name_is(tmp_path
     code = """
     before = told(libraries.find("openmp"))
     ctypes.CDLL({!r})
-    answer = [before, told(libraries.find("openmp"))]
+    result = [before, told(libraries.find("openmp"))]
     """
     env = fake_libraries.environment(INTERLOCK_OPENMP_PATH=str(given))
     not_loaded = [str(given), "given", False, None]
@@ -383,6 +383,6 @@ def test_the_environment_is_read_while_no_other_thread_of_python_changes_it(tmp_
     sources = {libraries.find("cudnn").source for _ in range(2000)}
     running = False
     thread.join()
-    answer = list(sources)
+    result = list(sources)
     """
     assert asked(code, fake_libraries.environment(tmp_path)) == ["environment"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import fake_libraries
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_python, run_program
 
 #: A MKL as threadpoolctl knows one, which tells that it is called.
 MKL = (
@@ -25,7 +25,7 @@ HIDE = "import sys\nsys.modules['threadpoolctl'] = None\n"
 @pytest.mark.parametrize("before", ["", HIDE], ids=["with threadpoolctl", "without"])
 def test_a_runtime_that_is_in_reach_is_available_and_asking_loads_none(before: str, tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libiomp5.so", fake_libraries.OPENMP % 7)
-    ask = "from interlock.backends import openmp\nanswer = [openmp.is_available(), openmp.runtimes()]"
+    ask = "from interlock.backends import openmp\nresult = [openmp.is_available(), openmp.runtimes()]"
     assert eval_python(before + ask, env=fake_libraries.environment(tmp_path)) == [True, []]
 
 
@@ -34,16 +34,12 @@ def test_a_mkl_that_nobody_has_called_is_not_called(tmp_path: Path) -> None:
     """Its first function decides which runtime it uses; threadpoolctl would call some."""
     mkl = fake_libraries.build(tmp_path, "libmkl_rt.so.3", MKL)
     gnu = fake_libraries.build(tmp_path, "libgomp.so.1", fake_libraries.OPENMP % 7)
-    code = f"""
-import ctypes
-import threadpoolctl
-from interlock.backends import openmp
-for path in ({str(mkl)!r}, {str(gnu)!r}):
-    ctypes.CDLL(path)
-print(openmp.runtimes() == [("libgomp", {str(gnu)!r}, None, 7)], flush=True)
-threadpoolctl.threadpool_info()
-"""
-    done = run_python(code, env=fake_libraries.environment())
+    done = run_program(
+        "backends/a_mkl_that_nobody_has_called_is_not_called.py",
+        str(mkl),
+        str(gnu),
+        env=fake_libraries.environment(),
+    )
     assert done.stdout.splitlines()[:2] == ["True", "asked for its version"]
 
 
@@ -58,7 +54,7 @@ from interlock.backends import openmp
 before = openmp.runtimes()
 for path in ({str(gnu)!r}, {str(intel)!r}):
     ctypes.CDLL(path)
-answer = [before, sorted(openmp.runtimes())]
+result = [before, sorted(openmp.runtimes())]
 """
     before, after = eval_python((HIDE if hidden else "") + code, env=fake_libraries.environment())
     assert before == []

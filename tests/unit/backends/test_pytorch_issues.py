@@ -16,7 +16,7 @@ import interlock
 import pytest
 from interlock import backends, errors
 
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_program, run_program
 from tests.helpers.thread_worker import Worker
 from tests.unit.backends.flag_setters import FUNCTIONS, MODULES, module_named, own_flags, refused_by
 from tests.unit.backends.flag_specs import BY_NAME, CHANGEABLE, FLAGS, Flag, ids, read_all
@@ -96,46 +96,16 @@ def test_a_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
 
 # `flags()` lifts the freeze while it opens and closes, so writes of other threads get through.
 
-LOOPS = """
-    import threading, time
-    from interlock import backends, errors
-
-    {freeze}
-    done = threading.Event()
-    scopes = [0, 0]
-    refused = through = 0
-
-    def loop(number):
-        while not done.is_set():
-            with backends.cudnn.flags(enabled=False), backends.override({{"cudnn.benchmark": True}}):
-                scopes[number] += 1
-
-    def write():
-        global refused, through
-        while not done.is_set():
-            for value in (True, False):
-                try:
-                    backends.cudnn.deterministic = value
-                    through += 1
-                except errors.FlagsFrozenError:
-                    refused += 1
-
-    threads = [threading.Thread(target=loop, args=(number,)) for number in range(2)]
-    threads.append(threading.Thread(target=write))
-    for thread in threads:
-        thread.start()
-    time.sleep(2)
-    done.set()
-    for thread in threads:
-        thread.join()
-    flags = [backends.cudnn.enabled, backends.cudnn.benchmark, backends.cudnn.deterministic]
-    answer = [through, refused > 100, min(scopes) > 100, backends.flags_frozen(), flags]
-"""
-
 
 @pytest.mark.parametrize("freeze", ["backends.disable_global_flags()", "backends.frozen().__enter__()"])
 def test_loops_of_scopes_on_two_threads_let_no_assignment_of_a_third_through(freeze: str) -> None:
-    assert eval_python(LOOPS.format(freeze=freeze), seconds=30) == [0, True, True, True, [True, False, False]]
+    assert eval_program("backends/pytorch_issues_loops.py", freeze, seconds=30) == [
+        0,
+        True,
+        True,
+        True,
+        [True, False, False],
+    ]
 
 
 # What is not given to `flags()` is reset to fixed values; one of them switches the library off.
@@ -180,40 +150,10 @@ def test_an_engine_that_is_not_there_is_refused_with_those_that_are() -> None:
 
 # Warnings for what the documentation recommends, and from inside the library.
 
-ROUND_TRIP = """
-    import interlock
-    from interlock import backends
-
-    def owner_of(name):
-        owner = backends
-        for part in name.split(".")[:-1]:
-            owner = getattr(owner, part)
-        return owner, name.split(".")[-1]
-
-    for name, values in {table!r}.items():
-        owner, attribute = owner_of(name)
-        for value in values:
-            before = getattr(owner, attribute)
-            setattr(owner, attribute, value)
-            delattr(owner, attribute)
-            with backends.override({{name: value}}):
-                getattr(owner, attribute)
-            backends.explain(name)
-            assert getattr(owner, attribute) == before
-    for module in {modules!r}:
-        module = getattr(backends, module) if module else backends
-        with module.flags():
-            pass
-    interlock.set_float32_matmul_precision("high")
-    interlock.use_deterministic_algorithms(True, warn_only=True)
-    backends.restore(backends.snapshot())
-    backends.reset()
-"""
-
 
 def test_neither_the_import_nor_a_round_trip_of_every_flag_warns() -> None:
     table = {flag.name: [value for value, _ in flag.accepted] for flag in FLAGS}
-    done = run_python(ROUND_TRIP.format(table=table, modules=MODULES), options=["-W", "error"])
+    done = run_program("backends/pytorch_issues_round_trip.py", table, MODULES, options=["-W", "error"])
     assert done == (0, "", "")
 
 

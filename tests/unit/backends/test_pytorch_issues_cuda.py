@@ -14,7 +14,7 @@ from interlock.backends import cuda
 from interlock.backends.cuda import SDPBackend
 
 from tests.helpers import fake_driver
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 from tests.helpers.thread_worker import Worker
 from tests.unit.backends.flag_specs import read_all
 
@@ -107,61 +107,19 @@ def test_a_switch_that_is_a_function_has_a_scoped_form(
     assert read() == inside
 
 
-EVERYTHING = """
-    import interlock
-    from interlock import backends
-    from interlock.backends import cuda
-
-    tensor = interlock.ones(2, 2)
-    params = cuda.SDPAParams(tensor, tensor, tensor, None, 0.0, False, False)
-    used = {"SDPAParams", "SDPBackend", "cuBLASModule", "matmul", "cufft_plan_cache"}
-    used |= {"cuFFTPlanCache", "cuFFTPlanCacheManager", "cuFFTPlanCacheAttrContextProp"}
-
-    def call(name, *arguments):
-        used.add(name)
-        return getattr(cuda, name)(*arguments)
-
-    before = backends.snapshot()
-    for name in ("flash", "mem_efficient", "math", "cudnn"):
-        call(f"enable_{name}_sdp", not call(f"{name}_sdp_enabled"))
-    call("allow_fp16_bf16_reduction_math_sdp", not call("fp16_bf16_reduction_math_sdp_allowed"))
-    for name, library in (("linalg", "magma"), ("blas", "cublaslt"), ("rocm_fa", "ck")):
-        assert call(f"preferred_{name}_library", library) is call(f"preferred_{name}_library")
-        call(f"preferred_{name}_library", "default")
-    for name in ("cublas", "cublaslt", "blas"):
-        call(f"{name}_workspace_size", 2 * call(f"{name}_workspace_size"))
-    for name in ("flash", "efficient", "cudnn"):
-        call(f"can_use_{name}_attention", params)
-    for name in ("is_built", "is_flash_attention_available", "is_ck_sdpa_available"):
-        call(name)
-    with call("sdpa_kernel", list(cuda.SDPBackend)[1:], True):
-        pass
-    assert cuda.cuBLASModule().fp32_precision == cuda.matmul.fp32_precision
-    backends.restore(before)
-    assert backends.snapshot() == before
-    answer = sorted(name for name in cuda.__all__ if name not in used and not name.startswith("_"))
-"""
-
-
 def test_nothing_warns_but_what_is_deprecated() -> None:
-    assert eval_python(EVERYTHING, options=["-W", "error"]) == ["sdp_kernel"]
+    assert eval_program("backends/pytorch_issues_cuda_everything.py", options=["-W", "error"]) == [
+        "sdp_kernel"
+    ]
 
 
 @pytest.mark.skipif(
     sys.platform != "linux" or fake_driver.COMPILER is None, reason="a driver is built with the C compiler"
 )
 def test_without_a_driver_the_plan_caches_give_one_clear_error(tmp_path: Path) -> None:
-    program = """
-        from interlock import errors
-        from interlock.backends import cuda
-
-        caches, told = cuda.cufft_plan_cache, set()
-        for action in (lambda: caches[0], lambda: caches.max_size, caches.clear):
-            try:
-                action()
-            except errors.NoAcceleratorError as error:
-                told.add(str(error))
-        answer = list(told)
-    """
-    (told,) = eval_python(program, env=fake_driver.build(tmp_path, init=100), options=["-W", "error"])
+    (told,) = eval_program(
+        "backends/without_a_driver_the_plan_caches_give_one_clear_error.py",
+        env=fake_driver.build(tmp_path, init=100),
+        options=["-W", "error"],
+    )
     assert "backends.cuda.cufft_plan_cache needs an accelerator" in told

@@ -12,7 +12,7 @@ import pytest
 from interlock import backends, capture, errors
 from interlock.backends import Flag, Level, register
 
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program, run_python
 
 REFUSED = errors.FlagRegistrationError
 
@@ -153,18 +153,8 @@ def test_what_can_not_be_registered_is_refused(
 
 
 def test_the_environment_sets_it_under_the_name_of_its_library() -> None:
-    done = run_python(
-        """
-        import warnings
-        from interlock import backends
-
-        good = backends.register("mylib.good", 1, doc="x")
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            bad = backends.register("mylib.bad", 1, doc="x")
-        print(good.value, *backends.explain("mylib.good")[2:4], bad.value)
-        print([str(warning.message) for warning in caught], caught[0].filename == __file__)
-        """,
+    done = run_program(
+        "backends/the_environment_sets_it_under_the_name_of_its_library.py",
         env={"MYLIB_GOOD": "7", "MYLIB_BAD": "many"},
     )
     assert done.code == 0, done.stderr

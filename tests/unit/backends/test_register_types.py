@@ -18,7 +18,7 @@ import pytest
 from interlock import backends, capture, errors
 from interlock.backends import Flag, Level, register
 
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program, run_python
 
 pytestmark = pytest.mark.usefixtures("restored")
 
@@ -326,22 +326,6 @@ def test_a_flag_reads_the_variable_that_it_was_registered_with() -> None:
     assert (done.code, done.stdout) == (0, "7 MYLIB_LOG_LEVEL\n"), done.stderr
 
 
-MISSPELT = """
-import warnings
-from interlock import backends
-
-warnings.simplefilter("always")
-with warnings.catch_warnings(record=True) as caught:
-    level_b = backends.register("mylib.level_b", 1, doc="x")
-    level_a = backends.register("mylib.level_a", 1, doc="x")
-    verbose = backends.register("mylib.verbose", False, doc="x")
-    with verbose.override(True), backends.override({{verbose: True}}):
-        verbose.value, backends.snapshot()
-    backends.register("other.verbose", False, doc="x")
-    assert not caught, "the library may not have registered all its flags yet"
-    {use}
-print(*[warning.message for warning in caught], sep="\\n")
-"""
 USES = {
     "check_variables": "backends.check_variables('mylib')",
     "explain": "backends.explain('mylib.verbose')",
@@ -352,7 +336,7 @@ USES = {
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_a_misspelt_variable_of_a_library_is_warned_of_once_when_asked(use: str) -> None:
     env = {"MYLIB_VERBOS": "1", "MYLIB_LEVEL_A": "2", "MYLIB_HOME": "/x", "OTHER_X": "1"}
-    done = run_python(MISSPELT.format(use=f"{use}; {use}"), env=env)
+    done = run_program("backends/register_types_misspelt.py", f"{use}; {use}", env=env)
     assert done.code == 0, done.stderr
     (line,) = done.stdout.splitlines()
     assert line.startswith("MYLIB_VERBOS is ignored: ")
@@ -361,17 +345,8 @@ def test_a_misspelt_variable_of_a_library_is_warned_of_once_when_asked(use: str)
 
 
 def test_register_after_a_use_reads_its_variable_and_warns_of_nothing() -> None:
-    done = run_python(
-        """
-        from interlock import backends
-        x = backends.register("q.x", 1.0, doc="x", optional=True)
-        assert x.value == 1.0
-        y = backends.register("q.y", None, type=float, doc="x")
-        z = backends.register("q.z", None, type=float, doc="x")
-        w = backends.register("q.w", 1.0, doc="x")
-        backends.check_variables("q")
-        print(y.value, z.value, w.value, backends.explain(w).set_by)
-        """,
+    done = run_program(
+        "backends/register_after_a_use_reads_its_variable_and_warns_of_nothing.py",
         env={"QY": "none", "Q_Z": "NONE", "Q_W": "2.5"},
     )
     assert (done.code, done.stdout, done.stderr) == (0, "None None 2.5 Q_W\n", "")
@@ -412,24 +387,7 @@ def test_explain_takes_a_flag_as_override_does() -> None:
     ],
 )
 def test_a_full_table_of_values_is_named_by_the_error(default: str, value: str, table: str) -> None:
-    done = run_python(
-        f"""
-        from interlock import backends, errors
-        flag = backends.register("mylib.flag", {default}, doc="x")
-        last = None
-        try:
-            for n in range(70_000):
-                flag.value = {value}
-                last = flag.value
-        except errors.FlagValueError as error:
-            print(error)
-        assert flag.value == last
-        try:
-            backends.register("mylib.other", {value}, doc="x")
-        except errors.FlagRegistrationError as error:
-            print(error)
-        """
-    )
+    done = run_program("backends/a_full_table_of_values_is_named_by_the_error.py", default, value)
     assert done.code == 0, done.stderr
     assigned, registered = done.stdout.splitlines()
     assert assigned.startswith("mylib.flag cannot hold ")
@@ -439,20 +397,7 @@ def test_a_full_table_of_values_is_named_by_the_error(default: str, value: str, 
 
 
 def test_a_float_out_of_range_of_its_flag_takes_no_place_in_the_table() -> None:
-    done = run_python(
-        """
-        from interlock import backends, errors
-        small = backends.register("mylib.small", 0.5, doc="x", maximum=1.0)
-        large = backends.register("mylib.large", 0.5, doc="x")
-        for n in range(5_000):
-            try:
-                small.value = 1e200 + n * 1e190
-            except errors.FlagValueError:
-                pass
-        large.value = 1e300
-        print(large.value)
-        """
-    )
+    done = run_program("backends/a_float_out_of_range_of_its_flag_takes_no_place_in_the_table.py")
     assert (done.code, done.stdout) == (0, "1e+300\n"), done.stderr
 
 
@@ -474,5 +419,9 @@ def test_a_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
 
 
 def test_a_library_without_misspelt_variables_warns_of_nothing() -> None:
-    done = run_python(MISSPELT.format(use="verbose.value"), env={"MYLIB_VERBOSE": "1", "MYLIB_PATH": os.sep})
+    done = run_program(
+        "backends/register_types_misspelt.py",
+        "verbose.value",
+        env={"MYLIB_VERBOSE": "1", "MYLIB_PATH": os.sep},
+    )
     assert (done.code, done.stdout.strip(), done.stderr) == (0, "", "")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from interlock import backends
 
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program
 from tests.unit.backends.flag_specs import FLAGS
 
 pytestmark = pytest.mark.usefixtures("restored")
@@ -98,25 +98,7 @@ def test_a_namespace_or_function_is_not_assigned_or_deleted(owner: Any, name: st
 
 
 def test_a_module_that_is_imported_again_replaces_the_one_before() -> None:
-    done = run_python(
-        """
-        import importlib, pickle, sys
-        from unittest import mock
-        from interlock import backends
-
-        assert importlib.reload(backends.mha) is backends.mha
-        assert importlib.reload(backends) is backends
-        first = sys.modules.pop("interlock.backends.nnpack")
-        second = importlib.import_module("interlock.backends.nnpack")
-        assert backends.nnpack is second is not first
-        assert pickle.loads(pickle.dumps(backends.explain("cudnn.enabled"))).value is True
-        with mock.patch("interlock.backends.cuda.enable_flash_sdp") as patched:
-            backends.cuda.enable_flash_sdp(False)
-            patched.assert_called_once_with(False)
-        backends.cuda.enable_flash_sdp(False)
-        print(backends.cuda.flash_sdp_enabled())
-        """
-    )
+    done = run_program("backends/a_module_that_is_imported_again_replaces_the_one_before.py")
     assert (done.code, done.stdout) == (0, "False\n"), done.stderr
 
 

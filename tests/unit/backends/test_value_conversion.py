@@ -10,7 +10,7 @@ import pytest
 from interlock import backends, errors
 from interlock.backends import cuda, cudnn, nnpack, opt_einsum
 
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program, run_python
 
 
 def test_a_whole_number_of_numpy_is_one(restored: None) -> None:
@@ -59,19 +59,8 @@ def test_a_package_that_is_kept_from_being_imported_is_not_available(monkeypatch
 
 
 def test_flags_of_a_module_hold_no_precision_whatever_the_environment_says() -> None:
-    done = run_python(
-        """
-        import pickle
-        from interlock.backends import cudnn
-        cudnn.allow_tf32 = True
-        scope = cudnn.flags(enabled=True, allow_tf32=True)
-        with scope:
-            assert cudnn.allow_tf32
-        with pickle.loads(pickle.dumps(scope)):
-            assert cudnn.allow_tf32
-        del cudnn.allow_tf32
-        assert not cudnn.allow_tf32
-        """,
+    done = run_program(
+        "backends/flags_of_a_module_hold_no_precision_whatever_the_environment.py",
         env={"INTERLOCK_CUDNN_ALLOW_TF32": "0"},
     )
     assert done.code == 0, done.stderr

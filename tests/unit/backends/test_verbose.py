@@ -197,13 +197,13 @@ def test_a_library_that_lacks_the_function_is_none(
     code = f"""
         from interlock import errors
         from interlock.backends import {module} as m
-        answer = []
+        result = []
         for _ in range(2):
             try:
                 with m.verbose(m.VERBOSE_ON):
-                    answer.append("entered")
+                    result.append("entered")
             except AssertionError as error:
-                answer.append([type(error).__name__, isinstance(error, RuntimeError), str(error)])
+                result.append([type(error).__name__, isinstance(error, RuntimeError), str(error)])
     """
     once, again = eval_python(code, env=fake_libraries.environment(tmp_path))
     assert once == again

@@ -4,31 +4,11 @@ from __future__ import annotations
 
 from interlock import backends
 
-from tests.helpers.subprocess import run_python
-
-PROGRAM = """
-    import pathlib, sys
-    sys.path.insert(0, ".")
-    library = "import interlock\\ninterlock.backends.cudnn.deterministic = True\\n"
-    pathlib.Path("careless.py").write_text(library)
-
-    from interlock import backends
-    import careless
-    backends.cuda.matmul.allow_tf32 = True
-    del backends.cudnn.deterministic
-    with backends.override({"cudnn.enabled": False}):
-        backends.cudnn.enabled = True
-    taken = backends.snapshot()
-    backends.cudnn.benchmark = True
-    backends.restore(taken)
-    backends.reset()
-    for write in backends.writes():
-        print(write.name, "dropped" if write.dropped else write.value, pathlib.Path(write.set_by).name)
-"""
+from tests.helpers.subprocess import run_program, run_python
 
 
 def test_writes_are_told_with_the_module_that_made_them() -> None:
-    done = run_python(PROGRAM, env={"INTERLOCK_DEBUG": "1"})
+    done = run_program("backends/write_log_program.py", env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0, done.stderr
     names = [line.rpartition(" ")[0] for line in done.stdout.splitlines()]
     assert names == [

@@ -183,5 +183,5 @@ def test_a_dry_run_reads_the_machine_below_the_root(
 
 
 def test_importing_interlock_imports_no_launcher() -> None:
-    code = "import sys, interlock\nanswer = list(sys.modules)"
+    code = "import sys, interlock\nresult = list(sys.modules)"
     assert [name for name in eval_python(code) if "xeon" in name or "_launcher" in name] == []

@@ -11,36 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 from tests.unit.launcher.run_launcher import NEUTRAL
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
 )
 
-# Starts a launcher and sends it signals, each after so many lines that its program said into a named pipe
-# and so many that the launcher told. The pipe ends with the last process that holds it: then nobody is left.
-DRIVE = """
-    import subprocess, sys
-    code = '''
-    import sys
-    from interlock.backends.xeon import run_cpu
-    sys.exit(run_cpu.main(["--ninstances", "1", *sys.argv[2:]], grace=float(sys.argv[1])))
-    '''
-    launcher = subprocess.Popen(
-        [sys.executable, "-P", "-c", __import__("textwrap").dedent(code), {grace!r}, {program!r}, {pipe!r}],
-        start_new_session=True, stderr=subprocess.PIPE, text=True,
-    )
-    lines, told = [], []
-    with open({pipe!r}) as said:
-        for number, count, count_told in {signals!r}:
-            lines += [said.readline().strip() for _ in range(count)]
-            told += [launcher.stderr.readline().strip() for _ in range(count_told)]
-            launcher.send_signal(number)
-        lines += said.read().split()
-    told += launcher.stderr.read().splitlines()
-    answer = [launcher.wait(), lines, told]
-"""
 SAY = """
 import os, signal, subprocess, sys
 pipe = os.open(sys.argv[1], os.O_WRONLY)
@@ -63,8 +40,9 @@ def drive_and_listen(
     path, pipe = folder / "program.py", folder / "pipe"
     path.write_text(SAY + textwrap.dedent(program))
     os.mkfifo(pipe)
-    code = DRIVE.format(program=str(path), pipe=str(pipe), signals=signals, grace=grace)
-    answer: list[Any] = eval_python(code, env=NEUTRAL)
+    answer: list[Any] = eval_program(
+        "launcher/signals_drive.py", grace, str(path), str(pipe), signals, env=NEUTRAL
+    )
     return answer
 
 

@@ -85,7 +85,7 @@ HALF = """
         left = True
     except ChildProcessError:
         left = False
-    answer = [code, left, os.sched_getaffinity(0) == before]
+    result = [code, left, os.sched_getaffinity(0) == before]
 """
 
 

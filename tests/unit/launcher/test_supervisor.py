@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.subprocess import eval_python, run_command, run_python
+from tests.helpers.subprocess import eval_program, eval_python, run_command, run_program, run_python
 from tests.unit.launcher import machines
 from tests.unit.launcher.run_launcher import LAUNCHER, NEUTRAL, TELL, allowed, launch, script, told
 
@@ -55,7 +55,7 @@ def test_a_program_may_lie_in_a_folder_with_spaces_and_be_a_module(tmp_path: Pat
     done = launch(path, str(tmp_path))
     assert done.code == 0, done.stderr
     script(tmp_path, TELL, "telling/__main__.py")
-    code = "from interlock.backends.xeon import run_cpu\nanswer = run_cpu.main(['-m', 'telling', {!r}])"
+    code = "from interlock.backends.xeon import run_cpu\nresult = run_cpu.main(['-m', 'telling', {!r}])"
     assert eval_python(code.format(str(tmp_path)), env={**NEUTRAL, "PYTHONPATH": str(tmp_path)}) == 0
     assert len(told(tmp_path)) == 2
 
@@ -149,17 +149,13 @@ def test_what_an_instance_that_ended_well_left_behind_is_left_alone(tmp_path: Pa
         open(os.path.join(folder, "fifo"), "w").write(str(os.getpid()))
     """
     os.mkfifo(tmp_path / "fifo")
-    code = f"""
-        import os, signal
-        from interlock.backends.xeon import run_cpu
-        arguments = ["--use-logical-core", "--ninstances", "2", {script(tmp_path, program)!r}]
-        code = run_cpu.main([*arguments, {str(tmp_path)!r}])
-        # The launcher adopted it, so that this process is told of its end.
-        left = int(open({str(tmp_path / "left")!r}).read())
-        answer = [code, os.waitpid(left, os.WNOHANG)]
-        os.kill(left, signal.SIGKILL)
-    """
-    assert eval_python(code, env=NEUTRAL) == [5, [0, 0]]
+    assert eval_program(
+        "launcher/what_an_instance_that_ended_well_left_behind_is_left_alone.py",
+        script(tmp_path, program),
+        str(tmp_path),
+        str(tmp_path / "left"),
+        env=NEUTRAL,
+    ) == [5, [0, 0]]
 
 
 def test_what_was_started_by_what_has_gone_is_reaped_while_an_instance_runs(tmp_path: Path) -> None:
@@ -195,15 +191,12 @@ def test_a_launcher_in_an_instance_divides_no_cores_for_the_same_rank_again(tmp_
 
 
 def test_a_log_that_exists_stays_and_the_next_gets_a_number(tmp_path: Path) -> None:
-    code = f"""
-        import time
-        from interlock.backends.xeon import run_cpu
-        time.strftime = lambda form: "now"
-        arguments = ["--ninstances", "1", "--log-path", {str(tmp_path / "logs")!r}]
-        for word in ("first", "second", "third"):
-            run_cpu.main([*arguments, {script(tmp_path, "import sys; print(sys.argv[1])")!r}, word])
-    """
-    done = run_python(code, env=NEUTRAL)
+    done = run_program(
+        "launcher/a_log_that_exists_stays_and_the_next_gets_a_number.py",
+        str(tmp_path / "logs"),
+        script(tmp_path, "import sys; print(sys.argv[1])"),
+        env=NEUTRAL,
+    )
     assert done.code == 0, done.stderr
     names = {path.read_text(): path.stem for path in (tmp_path / "logs").iterdir()}
     first = names["first\n"]

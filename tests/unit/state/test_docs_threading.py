@@ -12,7 +12,7 @@ import interlock
 from interlock import aio, backends, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from interlock.backends import cudnn
 
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program
 from tests.helpers.thread_worker import Worker
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "threads.md"
@@ -156,27 +156,7 @@ def test_line_09_tasks_of_a_plain_loop_share_the_state_of_their_thread() -> None
     assert seen() == DEFAULTS
 
 
-PROCESSES = """
-    import multiprocessing, os
-    import interlock
-    from interlock import backends
-
-    def seen():
-        return interlock.is_grad_enabled(), backends.cudnn.enabled, backends.cudnn.deterministic
-
-    if __name__ == "__main__":
-        backends.cudnn.deterministic = True
-        with interlock.no_grad(), backends.override({"cudnn.enabled": False}):
-            with multiprocessing.get_context("fork").Pool(1) as pool:
-                forked = pool.apply(seen)
-            spawn = multiprocessing.get_context("spawn")
-            with spawn.Pool(1, initializer=backends.snapshot().install) as pool:
-                spawned = pool.apply(seen)
-        print([forked, spawned])
-"""
-
-
 def test_line_10_children_go_on_when_forked_and_take_the_flags_over_when_not() -> None:
-    done = run_python(PROCESSES)
+    done = run_program("state/docs_threading_processes.py")
     assert done.code == 0, done.stderr
     assert done.stdout.strip() == "[(False, False, True), (True, True, True)]"

@@ -27,7 +27,7 @@ PREAMBLE = textwrap.dedent("""\
     """)
 ENDING = """
 caught.__exit__()
-answer = [[each.category.__name__, str(each.message), f"{each.filename}:{each.lineno}"] for each in told]
+result = [[each.category.__name__, str(each.message), f"{each.filename}:{each.lineno}"] for each in told]
 """
 
 
@@ -220,9 +220,9 @@ def test_a_warning_that_is_an_error_leaves_the_state_right() -> None:
         try:
             scope.__enter__()
         except interlock.errors.ScopeWarning:
-            answer = [interlock.is_grad_enabled()]
+            result = [interlock.is_grad_enabled()]
         generator.close()
-        answer.append(interlock.is_grad_enabled())
+        result.append(interlock.is_grad_enabled())
         """)
         + "caught.__exit__()\n",
         env=TRACED,
@@ -234,6 +234,6 @@ def test_without_the_variable_nothing_is_kept() -> None:
     with interlock.no_grad():
         assert interlock.state.open_scopes() == []
     where = eval_python(
-        "import interlock\nwith interlock.no_grad():\n    answer = interlock.state.open_scopes()", env=TRACED
+        "import interlock\nwith interlock.no_grad():\n    result = interlock.state.open_scopes()", env=TRACED
     )
     assert [each.rpartition("/")[2] for each in where] == ["child_script.py:2"]

@@ -11,7 +11,7 @@ import interlock
 import numpy as np
 import pytest
 
-from tests.helpers.subprocess import Result, run_python
+from tests.helpers.subprocess import Result, run_program
 
 SIMPLE, WRITABLE, FORMAT, ND, STRIDES, INDIRECT = 0, 0x1, 0x4, 0x8, 0x18, 0x118
 C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS = 0x38, 0x58, 0x98
@@ -107,23 +107,7 @@ def test_buffer_method_answers_every_request() -> None:
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="objects have __buffer__ since Python 3.12")
 def test_buffer_method_of_accelerator_memory_answers_every_request() -> None:
-    code = """
-    from interlock import accelerator
-    from interlock.accelerator.memory import Buffer
-    accelerator.use("host")
-    buffer = Buffer(12)
-    answers = 0
-    for flags in range(0x200):
-        try:
-            view = buffer.__buffer__(flags)
-        except (BufferError, SystemError, ValueError):
-            continue
-        assert (view.nbytes, len(view.tobytes())) == (12, 12)
-        answers += 1
-        view.release()
-    assert answers > 0
-    """
-    assert run_python(code).code == 0
+    assert run_program("tensor/buffer_method_of_accelerator_memory_answers_every_request.py").code == 0
 
 
 class Lying(np.ndarray[Any, Any]):
@@ -204,14 +188,4 @@ def test_array_of_a_type_without_a_buffer_format_is_refused() -> None:
 
 
 def test_accelerator_copy_takes_an_array_without_dimensions() -> None:
-    code = """
-    import numpy as np
-    from interlock import accelerator
-    from interlock.accelerator.memory import Buffer, copy_
-    accelerator.use("host")
-    buffer, array = Buffer(8), np.array(0.0)
-    copy_(buffer, np.array(1.5))
-    copy_(array, buffer)
-    assert array == 1.5
-    """
-    assert run_python(code) == Result(0, "", "")
+    assert run_program("tensor/accelerator_copy_takes_an_array_without_dimensions.py") == Result(0, "", "")

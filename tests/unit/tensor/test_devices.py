@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from interlock import Tensor, accelerator, errors
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 
 MAKERS: list[Callable[..., Tensor]] = [
     lambda **options: interlock.tensor([[1.0, 2.0]], **options),
@@ -168,91 +168,35 @@ def test_a_late_error_is_told_by_what_waits(devices: tuple[str, ...]) -> None:
 
 
 def test_what_a_device_does_not_do_is_told_and_changes_nothing() -> None:
-    code = """
-    import interlock
-    from interlock import accelerator, errors, testing
-
-    faults = testing.FaultInjector()
-    accelerator.use("host", devices=2, faults=faults)
-    x = interlock.ones(2, device="host:0")
-    here, told = interlock.ones(2), []
-
-    def tried(use):
-        try:
-            told.append(str(use()))
-        except Exception as error:
-            told.append(type(error).__name__)
-
-    faults.fail_next_copy("broken")
-    tried(lambda: here.to("host:0"))
-    faults.fail_next_copy("broken")
-    tried(lambda: here.copy_(x))
-    faults.fail_next_launch("broken")
-    y = x * 2
-    tried(y.tolist)
-    large = interlock.ones(2_000_000, dtype=interlock.float64, device="host:0")
-    accelerator.memory.set_limit(0)
-    tried(lambda: large + 1)
-    tried(lambda: large.add_(interlock.ones(2_000_000, dtype=interlock.float64, device="host:0")))
-    told.append([x.tolist(), x._version, here._version + large._version])
-    faults.lose_device(0, "gone")
-    tried(lambda: x + 1)
-    tried(x.tolist)
-    answer = told
-    """
     failed, lost = "AcceleratorError", "DeviceLostError"
     no_room = "OutOfMemoryError"
-    assert eval_python(code) == [failed, failed, failed, no_room, no_room, [[1.0, 1.0], 0, 0], lost, lost]
+    assert eval_program("tensor/what_a_device_does_not_do_is_told_and_changes_nothing.py") == [
+        failed,
+        failed,
+        failed,
+        no_room,
+        no_room,
+        [[1.0, 1.0], 0, 0],
+        lost,
+        lost,
+    ]
 
 
 def test_tensors_of_a_device_stay_with_their_process() -> None:
-    code = """
-    import os
-    import interlock
-    from interlock import errors
-
-    x = interlock.ones(2, device="host", requires_grad=True)
-    y = (x * 2).sum()
-    y.item()
-    uses = [x.tolist, lambda: x + 1, lambda: x.to("cpu"), lambda: repr(x), lambda: x.detach().zero_(),
-            lambda: x.detach().copy_(interlock.ones(2)), lambda: y.backward(),
-            lambda: interlock.ones_like(x) * x.detach()]
-    reading, writing = os.pipe()
-    process = os.fork()
-    if process == 0:
-        told = []
-        for use in uses:
-            try:
-                use()
-                told.append("nothing")
-            except Exception as error:
-                told.append(type(error).__name__)
-        fresh = (interlock.ones(2, device="host") * 3).tolist()
-        shape = (x.shape, str(x.device), x.t().shape)
-        os.write(writing, repr((told, fresh, shape)).encode())
-        os._exit(0)
-    os.waitpid(process, 0)
-    told, fresh, shape = eval(os.read(reading, 1000))
-    answer = [sorted(set(told)), fresh, str(shape), x.tolist()]
-    """
     options = ("-W", "ignore:This process:DeprecationWarning")
-    told = eval_python(code, env={"INTERLOCK_ACCELERATOR": "host"}, options=options)
+    told = eval_program(
+        "tensor/tensors_of_a_device_stay_with_their_process.py",
+        env={"INTERLOCK_ACCELERATOR": "host"},
+        options=options,
+    )
     assert told == [["ForkedProcessError"], [3.0, 3.0], "((2,), 'host:0', (2,))", [1.0, 1.0]]
 
 
 def test_without_an_accelerator_a_device_is_named_in_the_error(no_driver: dict[str, str]) -> None:
-    code = """
-    import interlock
-    from interlock import errors
-    told = []
-    for use in (lambda: interlock.ones(1, device="cuda"), lambda: interlock.ones(1).to("cuda:0"),
-                lambda: interlock.ones(1).pin_memory(), lambda: interlock.device("cuda").__enter__().type and
-                interlock.zeros(1)):
-        try:
-            use()
-        except errors.NoAcceleratorError as error:
-            told.append(str(error).partition(" needs")[0])
-    answer = told
-    """
     there = "a tensor on a device"
-    assert eval_python(code, env=no_driver) == [there, there, "pinned memory", there]
+    assert eval_program("tensor/without_an_accelerator_a_device_is_named_in_the_error.py", env=no_driver) == [
+        there,
+        there,
+        "pinned memory",
+        there,
+    ]

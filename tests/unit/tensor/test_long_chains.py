@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 
 LINKS = {
     "gradients": "n = interlock.ones(2); n.grad = t; t = n",
@@ -18,14 +18,4 @@ LINKS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
 def test_a_long_chain_is_dropped(link: str) -> None:
-    code = f"""
-    import interlock, numpy
-    leaf = interlock.ones((), requires_grad=True)
-    t = interlock.ones(2)
-    for _ in range(200_000):
-        {link}
-    del t
-    n = None
-    answer = True
-    """
-    assert eval_python(code)
+    assert eval_program("tensor/a_long_chain_is_dropped.py", link)

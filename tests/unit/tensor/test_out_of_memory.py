@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.helpers import sanitizer
-from tests.helpers.subprocess import Result, run_python
+from tests.helpers.subprocess import Result, run_program
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS limits memory on Linux"),
@@ -16,35 +16,6 @@ pytestmark = [
 
 # Memory that an operation may use beyond what the process has: less than any of the operations below needs.
 ROOM = 24 << 20
-
-SETUP = """
-import io, pickle, resource, sys
-import numpy as np
-import interlock
-from interlock import arange, as_tensor, cat, full, ones, stack, tensor, zeros
-from interlock.errors import OutOfMemoryError
-
-def limit():
-    with open("/proc/self/statm") as statm:
-        used = int(statm.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, resource.RLIM_INFINITY))
-
-class Endless(list):
-    def __iter__(self):
-        return self
-    def __next__(self):
-        return 1
-    def __len__(self):
-        return 1 << 40
-
-def endless(value):
-    while True:
-        yield value
-
-huge = ones(1).expand(2**40)
-one, zero = ones(1, 1), zeros(1, 1).long()
-truths = (ones(1) == 1).expand(2**40)
-"""
 
 # What raises OutOfMemoryError: the elements that an operation needs are more than there is room for.
 OPERATIONS = {
@@ -110,20 +81,9 @@ OPERATIONS = {
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operation_without_room_raises_out_of_memory_error(name: str) -> None:
-    code = f"""
-ROOM = {ROOM}
-{SETUP}
-limit()
-try:
-    {OPERATIONS[name]}
-except OutOfMemoryError as error:
-    assert isinstance(error, RuntimeError) and error.requested > 0, error
-else:
-    raise AssertionError("there was room")
-resource.setrlimit(resource.RLIMIT_AS, 2 * (resource.RLIM_INFINITY,))
-assert ones(3).sum().item() == 3
-"""
-    assert run_python(code) == Result(0, "", "")
+    assert run_program(
+        "tensor/operation_without_room_raises_out_of_memory_error.py", ROOM, OPERATIONS[name]
+    ) == Result(0, "", "")
 
 
 # Python's own objects: the interpreter says that it has no room for them.
@@ -136,33 +96,13 @@ OBJECTS = {
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_python_objects_without_room_raise_memory_error(name: str) -> None:
-    code = f"""
-ROOM = {ROOM}
-{SETUP}
-limit()
-try:
-    {OBJECTS[name]}
-except MemoryError:
-    pass
-else:
-    raise AssertionError("there was room")
-resource.setrlimit(resource.RLIMIT_AS, 2 * (resource.RLIM_INFINITY,))
-assert ones(2).tolist() == [1, 1]
-"""
-    assert run_python(code) == Result(0, "", "")
+    assert run_program(
+        "tensor/python_objects_without_room_raise_memory_error.py", ROOM, OBJECTS[name]
+    ) == Result(0, "", "")
 
 
 def test_iteration_makes_rows_only_as_they_are_asked_for() -> None:
-    code = f"""
-ROOM = {ROOM}
-{SETUP}
-from itertools import islice
-limit()
-rows = iter(huge)
-assert [row.item() for row in islice(rows, 3)] == [1, 1, 1]
-assert rows.__length_hint__() == 2**40 - 3
-"""
-    assert run_python(code) == Result(0, "", "")
+    assert run_program("tensor/iteration_makes_rows_only_as_they_are_asked_for.py", ROOM) == Result(0, "", "")
 
 
 # What a program prepares, and an operation whose number of objects or arguments depends on data.
@@ -230,31 +170,9 @@ MEBIBYTES = (0, 1, 2, 4, 8, 12, 20, 30)
 @pytest.mark.parametrize("name", COUNTED)
 def test_operation_on_many_objects_never_ends_the_process_without_room(name: str) -> None:
     prepare, operation = COUNTED[name]
-    code = f"""
-ROOM = 0
-{SETUP}
-import os, warnings
-warnings.simplefilter("ignore")
-scope = dict(globals())
-exec({prepare!r}, scope)
-operation = compile({operation!r}, "operation", "exec")
-for mebibytes in {MEBIBYTES}:
-    child = os.fork()
-    if child == 0:
-        ROOM = mebibytes << 20
-        limit()
-        try:
-            exec(operation, scope)
-        except (MemoryError, OutOfMemoryError):
-            pass
-        except RuntimeError as error:
-            assert "dim" in str(error), error
-        for made in ("y", "kept", "parts"):
-            scope.pop(made, None)
-        resource.setrlimit(resource.RLIMIT_AS, 2 * (resource.RLIM_INFINITY,))
-        assert ones(3).sum().item() == 3
-        os._exit(0)
-    status = os.waitpid(child, 0)[1]
-    assert status == 0, (mebibytes, os.waitstatus_to_exitcode(status))
-"""
-    assert run_python(code) == Result(0, "", "")
+    assert run_program(
+        "tensor/operation_on_many_objects_never_ends_the_process_without.py",
+        prepare,
+        operation,
+        MEBIBYTES,
+    ) == Result(0, "", "")

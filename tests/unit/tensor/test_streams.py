@@ -13,7 +13,7 @@ from interlock import Stream, accelerator, errors
 from interlock.accelerator import Graph
 
 from tests.helpers.gate import Gate
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 
 
 def test_an_operation_behind_a_latch_runs_later(devices: tuple[str, ...], gate: Gate) -> None:
@@ -172,50 +172,19 @@ def test_many_threads_share_streams_and_tensors(devices: tuple[str, ...]) -> Non
     assert shared.tolist() == [400.0] * 16
 
 
-WAITS = """
-    import os, signal, threading, time
-    import interlock
-    from interlock import accelerator
-
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    x = interlock.ones(2, device="host:0")
-    stream = accelerator.current_stream("host:0")
-    open_it, beats, done = threading.Event(), [], threading.Event()
-    accelerator.launch(stream, open_it.wait)
-"""
-
-
 @pytest.mark.parametrize(
     "wait", ["x.item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()", "x.to('host:1')"]
 )
 def test_other_threads_run_while_a_tensor_is_waited_for(wait: str) -> None:
-    code = f"""{WAITS}
-    x = x[:1]
-
-    def go_on():
-        time.sleep(0.05)
-        open_it.set()
-
-    threading.Thread(target=go_on).start()
-    {wait}
-    answer = x.tolist()
-    """
-    assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host:2"}) == [1.0]
+    assert eval_program(
+        "tensor/other_threads_run_while_a_tensor_is_waited_for.py",
+        wait,
+        env={"INTERLOCK_ACCELERATOR": "host:2"},
+    ) == [1.0]
 
 
 @pytest.mark.parametrize("wait", ["x.sum().item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()"])
 def test_an_interrupt_ends_the_wait_for_a_tensor(wait: str) -> None:
-    code = f"""{WAITS}
-    def interrupt():
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=interrupt).start()
-    try:
-        {wait}
-        answer = "it did not wait"
-    except KeyboardInterrupt:
-        open_it.set()
-        answer = x.tolist()
-    """
-    assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host:2"}) == [1.0, 1.0]
+    assert eval_program(
+        "tensor/an_interrupt_ends_the_wait_for_a_tensor.py", wait, env={"INTERLOCK_ACCELERATOR": "host:2"}
+    ) == [1.0, 1.0]
