@@ -1,6 +1,6 @@
 """Output of the commands of interlock: streams, colours, and the layout of text, fields and tables.
 
-`Layout` breaks lines to the width of a terminal. A cell that is `whole` (a path, a name, a value) is never
+`Layout` breaks lines to the width of a terminal. A cell that is `no_wrap` (a path, a name, a value) is never
 broken, so that it can be copied: if it does not fit, it gets a line of its own. Other text is wrapped between
 words. In a table, a first cell that does not fit is put above its row and any other cell below it, so that
 one long cell moves no other column.
@@ -145,11 +145,11 @@ _IN_LISTS = re.compile(r"(?<=,)(?=[0-9])")
 
 @dataclass(frozen=True)
 class Cell:
-    """A piece of text with its style, which may be `whole`: never broken."""
+    """A piece of text with its style, which may be `no_wrap`: never broken."""
 
     text: str
     style: Style = Style.PLAIN
-    whole: bool = False
+    no_wrap: bool = False
 
 
 EMPTY = Cell("")
@@ -304,7 +304,7 @@ class Layout:
 
     def _pieces(self, cell: Cell, room: int | None) -> list[str]:
         """Return the text of a cell in lines of this length."""
-        return [cell.text] if cell.whole else _broken(cell.text, room)
+        return [cell.text] if cell.no_wrap else _broken(cell.text, room)
 
     def _room(self, indent: int) -> int | None:
         return None if self.width is None else max(_MIN_ROOM, self.width - indent)

@@ -289,3 +289,12 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+async def one() -> int:
+    return 1
+
+
+# Modules that are imported when they are first used.
+assert interlock.aio.run(one()) == 1
+interlock.testing.FaultInjector()

@@ -41,9 +41,9 @@ def explained(flag: ExplainedFlag) -> tuple[Section, ...]:
         (
             ("value", _value(flag)),
             ("level", Cell(flag.level)),
-            ("set by", _whole(flag.set_by)),
+            ("set by", _no_wrap(flag.set_by)),
             ("effective", Cell(repr(flag.effective))),
-            ("overruled by", _whole(flag.overruled_by)),
+            ("overruled by", _no_wrap(flag.overruled_by)),
             ("acts on", Cell(flag.acts_on)),
             ("type", Cell(flag.type)),
             ("takes", Cell("nothing: it can only be read" if flag.allowed is None else flag.allowed)),
@@ -65,9 +65,9 @@ NOTHING = Cell("-", Style.DIM)
 EMPTY_TEXT = Cell("(empty)", Style.DIM)
 
 
-def _whole(text: str | None) -> Cell:
+def _no_wrap(text: str | None) -> Cell:
     """Return a path, or another text that is copied in one piece."""
-    return NOTHING if text is None else Cell(_printable(text), whole=True)
+    return NOTHING if text is None else Cell(_printable(text), no_wrap=True)
 
 
 def _text(text: str | None) -> Cell:
@@ -103,9 +103,9 @@ def _versions(versions: Versions) -> Block:
     return Fields(
         (
             ("interlock", Cell(versions.interlock)),
-            ("extension", _whole(versions.extension)),
+            ("extension", _no_wrap(versions.extension)),
             ("Python", Cell(versions.python)),
-            ("executable", _whole(versions.executable)),
+            ("executable", _no_wrap(versions.executable)),
             ("ABI", _text(versions.abi)),
             ("platform", _text(versions.platform)),
             ("libc", _text(versions.libc)),
@@ -127,7 +127,7 @@ def _accelerators(accelerators: Accelerators) -> tuple[Block, ...]:
     rows = (
         Row(
             (
-                Cell(device.device, whole=True),
+                Cell(device.device, no_wrap=True),
                 _text(device.name),
                 Cell(_size(device.total_memory)),
                 _number(device.multi_processor_count),
@@ -174,11 +174,11 @@ def _libraries(libraries: tuple[Library, ...]) -> Block:
     rows = (
         Row(
             (
-                Cell(library.name, whole=True),
+                Cell(library.name, no_wrap=True),
                 _state(library),
                 _text(library.version) if library.path is not None else EMPTY,
                 Cell(library.source or ""),
-                EMPTY if library.path is None else _whole(library.path),
+                EMPTY if library.path is None else _no_wrap(library.path),
             ),
             () if library.problem is None else (_problem(library.problem),),
         )
@@ -201,10 +201,10 @@ def _runtimes(runtimes: tuple[Runtime, ...]) -> Block:
     rows = (
         Row(
             (
-                Cell(runtime.name, whole=True),
+                Cell(runtime.name, no_wrap=True),
                 _text(runtime.version),
                 _number(runtime.threads),
-                _whole(runtime.path),
+                _no_wrap(runtime.path),
             )
         )
         for runtime in runtimes
@@ -221,7 +221,7 @@ def _flags(flags: tuple[Flag, ...]) -> Block:
         return Cell("none", Style.DIM)
     rows = (
         Row(
-            (Cell(flag.name, whole=True), _value(flag), Cell(flag.level), _set_by(flag)),
+            (Cell(flag.name, no_wrap=True), _value(flag), Cell(flag.level), _set_by(flag)),
             _overruled(flag),
         )
         for flag in flags
@@ -230,7 +230,7 @@ def _flags(flags: tuple[Flag, ...]) -> Block:
 
 
 def _set_by(flag: Flag) -> Cell:
-    return Cell("" if flag.set_by is None else _printable(flag.set_by), whole=True)
+    return Cell("" if flag.set_by is None else _printable(flag.set_by), no_wrap=True)
 
 
 def _overruled(flag: Flag) -> tuple[Cell, ...]:
@@ -244,7 +244,7 @@ def _environment(variables: tuple[Variable, ...]) -> Block:
         return Cell("none of the variables that interlock reads is set", Style.DIM)
     rows = (
         Row(
-            (Cell(variable.name, whole=True), _whole(variable.value) if variable.value else EMPTY_TEXT),
+            (Cell(variable.name, no_wrap=True), _no_wrap(variable.value) if variable.value else EMPTY_TEXT),
             () if variable.problem is None else (_problem(f"ignored: {variable.problem}"),),
         )
         for variable in variables

@@ -10,34 +10,12 @@ from typing import Any
 import pytest
 
 from tests.helpers import fake_cuda, fake_driver
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import PROGRAMS, eval_python
 
 pytestmark = fake_driver.NEEDS_COMPILER
 
 # Python 3.12 warns of a fork in a process with threads, of which interlock has none yet.
 OPTIONS = ("-W", "error")
-
-START = """
-    import ctypes, os
-    from interlock import accelerator
-
-    os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-    driver = ctypes.CDLL("libcuda.so.1")
-
-    def in_child(work):
-        reading, writing = os.pipe()
-        process = os.fork()
-        if process == 0:
-            try:
-                os.write(writing, repr(work()).encode())
-            finally:
-                os._exit(0)
-        os.close(writing)
-        with open(reading) as answer:
-            told = answer.read()
-        os.waitpid(process, 0)
-        return told
-"""
 
 
 def run(folder: Path, code: str, variables: dict[str, str] | None = None, *, nvml: bool = True) -> Any:
@@ -46,25 +24,14 @@ def run(folder: Path, code: str, variables: dict[str, str] | None = None, *, nvm
 
 
 def run_with(env: dict[str, str], code: str) -> Any:
-    return eval_python(textwrap.dedent(START) + textwrap.dedent(code), env=env, options=OPTIONS)
+    setup = {"PYTHONPATH": str(PROGRAMS / "accelerator")}
+    code = f"from device_count_setup import *\n{textwrap.dedent(code)}"
+    return eval_python(code, env=env | setup, options=OPTIONS)
 
 
 def uuid(gpu: int, part: int | None = None) -> str:
     first = "GPU-00000000-0000-0000-0000" if part is None else f"MIG-00000000-0000-0000-{part:04x}"
     return f"{first}-{gpu:012x}"
-
-
-COUNT = """
-    import json
-    result = []
-    for variable in json.loads(os.environ["VARIABLES"]):
-        if variable is None:
-            os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-        else:
-            os.environ["CUDA_VISIBLE_DEVICES"] = variable
-        result.append(accelerator.device_count())
-    result.append(driver.fake_starts())
-"""
 
 
 @pytest.mark.parametrize(
@@ -85,7 +52,10 @@ def test_the_count_is_of_what_the_variable_shows_and_the_driver_is_not_started(
     variables = {"FAKE_CUDA_DEVICES": str(devices), "VARIABLES": json.dumps(list(expected))}
     if divided is not None:
         variables["FAKE_NVML_MIG"] = divided
-    assert run(tmp_path, COUNT, variables) == [*expected.values(), 0]
+    code = (
+        "result = [count(each)[0] for each in json.loads(os.environ['VARIABLES'])] + [driver.fake_starts()]"
+    )
+    assert run(tmp_path, code, variables) == [*expected.values(), 0]
 
 
 def test_gpus_that_the_process_may_not_open_are_not_counted(tmp_path: Path) -> None:
@@ -103,28 +73,18 @@ def test_devices_that_come_and_go_are_counted_afresh(tmp_path: Path) -> None:
     assert run(tmp_path, code) == [2, 5, 1]
 
 
-QUESTIONS = """
-    def ask():
-        return [
-            accelerator.is_available(),
-            accelerator.device_count(),
-            accelerator.why_unavailable(),
-            str(accelerator.current_accelerator()),
-            str(accelerator.current_accelerator(check_available=True)),
-        ]
-"""
 GOOD = [True, 2, None, "cuda", "cuda"]
 
 
 def test_after_every_question_a_forked_child_can_start_the_driver(tmp_path: Path) -> None:
-    code = f"""{QUESTIONS}
+    code = """
     result = [ask(), driver.fake_starts(), in_child(ask), in_child(lambda: driver.cuInit(0))]
     """
     assert run(tmp_path, code) == [GOOD, 0, str(GOOD), "0"]
 
 
 def test_a_forked_child_uses_devices_that_its_parent_has_only_counted() -> None:
-    code = f"""{QUESTIONS}
+    code = """
     import interlock
 
     def use():
@@ -142,7 +102,7 @@ def test_a_forked_child_uses_devices_that_its_parent_has_only_counted() -> None:
 def test_where_nvml_fails_the_driver_is_started_to_count_and_a_forked_child_is_told_so(
     init: str, tmp_path: Path
 ) -> None:
-    code = f"""{QUESTIONS}
+    code = """
     result = [ask(), driver.fake_starts(), in_child(lambda: [ask()[:2], accelerator.why_unavailable()])]
     result += [in_child(driver.fake_starts), ask()]
     """
@@ -162,29 +122,14 @@ def test_where_nvml_does_not_know_the_devices_the_driver_counts_them(missing: st
 
 
 def test_a_child_that_counts_by_starting_the_driver_leaves_its_parent_alone(tmp_path: Path) -> None:
-    code = f"""{QUESTIONS}
+    code = """
     result = [in_child(ask), driver.fake_starts(), ask(), in_child(accelerator.is_available)]
     """
     assert run(tmp_path, code, nvml=False) == [str(GOOD), 0, GOOD, "False"]
 
 
-WARNED = """
-    import warnings
-
-    def count(variable):
-        if variable is None:
-            os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-        else:
-            os.environ["CUDA_VISIBLE_DEVICES"] = variable
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            number = accelerator.device_count()
-        return [number, [f"{warning.category.__name__}: {warning.message}" for warning in caught]]
-"""
-
-
 def test_the_variable_is_read_afresh_until_a_device_is_used_and_then_warns() -> None:
-    code = f"""{WARNED}
+    code = """
     import interlock
     result = [count(variable) for variable in ("0", "0,1", "1,0")]
     interlock.Stream(1)
@@ -200,7 +145,7 @@ def test_the_variable_is_read_afresh_until_a_device_is_used_and_then_warns() -> 
 def test_the_variable_is_read_afresh_until_the_driver_counts_and_then_warns_once_for_each_change(
     tmp_path: Path,
 ) -> None:
-    code = f"""{WARNED}
+    code = """
     result = [count(variable) for variable in ("0", "", None, "1,0")]
     os.environ["FAKE_NVML_INIT"] = "999"  # Now only the driver can tell.
     result += [count(variable) for variable in ("1", "0", "0", None, "1", "0")]

@@ -10,7 +10,7 @@ from interlock._core import backends as _native
 
 def table(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[str]:
     """The lines of a table in 40 columns; what has a space in it may be wrapped."""
-    cells = (Row(tuple(Cell(text, whole=" " not in text) for text in row)) for row in rows)
+    cells = (Row(tuple(Cell(text, no_wrap=" " not in text) for text in row)) for row in rows)
     title, *lines = Layout(40, False).text([Section("Title", (Table(columns, tuple(cells)),))]).splitlines()
     assert title == "Title"
     return lines
@@ -64,7 +64,7 @@ def test_every_width_shows_the_same_rows_without_empty_lines(columns: int) -> No
 
 
 def test_a_field_that_must_stay_whole_gets_a_line_of_its_own() -> None:
-    fields = Fields((("path", Cell("/a " * 20 + "b", whole=True)), ("text", Cell("one two " * 6))))
+    fields = Fields((("path", Cell("/a " * 20 + "b", no_wrap=True)), ("text", Cell("one two " * 6))))
     printed = Layout(40, False).text([Section("Title", (fields,))])
     assert printed.splitlines() == [
         "Title",

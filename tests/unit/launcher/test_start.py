@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_program, run_python
 from tests.unit.launcher.run_launcher import NEUTRAL, TELL, launch, script, told
 
 pytestmark = pytest.mark.skipif(
@@ -64,38 +64,19 @@ def test_all_that_keeps_a_plan_from_running_is_said(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 2
 
 
-# Runs a plan of two instances, of which the second can't be started; {kind} says why.
-HALF = """
-    import json, os, sys
-    from interlock._launcher import args, plan as _plan, supervisor, topology as _topology
-    from interlock._launcher.discovery import Discovered
-    from pathlib import Path
-    import dataclasses
-    before = os.sched_getaffinity(0)
-    core = min(before)
-    topology = _topology.read(Path("/"), {{core}})
-    options = args.parse(["--no-python", sys.executable, "-c", "import signal; signal.pause()"])
-    plan = _plan.make(topology, options, {{}}, Discovered(), python="", stamp="")
-    (first,) = plan.instances
-    second = dataclasses.replace(first, index=1, {change})
-    plan = dataclasses.replace(plan, instances=(first, second))
-    code = supervisor.run(plan, dict(os.environ))
-    try:
-        os.waitpid(-1, os.WNOHANG)
-        left = True
-    except ChildProcessError:
-        left = False
-    result = [code, left, os.sched_getaffinity(0) == before]
-"""
-
-
 @pytest.mark.parametrize(
     ("change", "code"),
-    [("command=('/nowhere/program',)", 127), ("log='/tmp/' + 300 * 'x'", 126), ("cores=(65535,)", 126)],
+    [
+        ({"command": ["/nowhere/program"]}, 127),
+        ({"log": "/tmp/" + 300 * "x"}, 126),
+        ({"cores": [65535]}, 126),
+    ],
 )
-def test_where_one_instance_can_not_be_started_the_others_are_ended(change: str, code: int) -> None:
+def test_where_one_instance_can_not_be_started_the_others_are_ended(
+    change: dict[str, object], code: int
+) -> None:
     # No child is left over, not even one to be reaped, and this thread may run where it might before.
-    assert eval_python(HALF.format(change=change)) == [code, False, True]
+    assert eval_program("launcher/run_a_plan_of_which_half_cannot_start.py", change) == [code, False, True]
 
 
 def test_a_system_without_the_files_of_the_kernel_is_one_clear_error(tmp_path: Path) -> None:
