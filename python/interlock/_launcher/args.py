@@ -126,7 +126,7 @@ def to_option(name: str) -> str:
 
 # The number that means "not given" to PyTorch.
 _NOT_GIVEN = -1
-_MIN_INT = -(10**9)
+_MIN_INT = -(10**18)
 
 
 def parse(arguments: Sequence[str] | None = None) -> Options:

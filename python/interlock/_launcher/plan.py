@@ -27,6 +27,9 @@ _NESTING_VARIABLE = "RUN_CPU_DIVIDED"
 
 _Cores = tuple[LogicalCore, ...]
 
+# The most digits of a rank.
+_RANK_DIGITS = 9
+
 # A file's name has at most 255 bytes.
 _LONGEST_LIST = 100
 
@@ -257,11 +260,11 @@ def _count(environment: Mapping[str, str], name: str, *, least: int) -> int | No
     text = environment.get(name, "")
     if not text:
         return None
-    number = parse_int(text, minimum=least)
+    number = parse_int(text, minimum=least, digits=_RANK_DIGITS)
     if number is None:
         raise PlanError(
             f"{name} is {reprlib.repr(text)}; it must be a whole number of at least {least}, "
-            "with at most 9 digits"
+            f"with at most {_RANK_DIGITS} digits"
         )
     return number
 

@@ -245,10 +245,12 @@ def format_cpulist(numbers: Iterable[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
 
 
-_INT = re.compile(r"-?[0-9]{1,9}")
+_INT = re.compile(r"-?[0-9]+")
 
 
-def parse_int(text: str, *, minimum: int = 0) -> int | None:
-    """Return a decimal integer of at most nine digits, or None for other text or a smaller number."""
-    number = int(text) if _INT.fullmatch(text) else None
-    return number if number is not None and number >= minimum else None
+def parse_int(text: str, *, minimum: int = 0, digits: int = 18) -> int | None:
+    """Return a decimal integer of at least `minimum` with at most so many digits, or None for other text."""
+    if not _INT.fullmatch(text) or len(text.lstrip("-")) > digits:
+        return None
+    number = int(text)
+    return number if number >= minimum else None
