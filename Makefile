@@ -31,7 +31,7 @@ test-long: test-environment ## run both with many more random examples
 	@LONG_TESTS=1 $(VENV_PYTHON) tools/check.py --all
 
 test-gpu: $(if $(GPU_PYTHON),,install) ## run what needs a GPU; GPU_PYTHON=/path/to/python with the wheel and pytest needs no Rust
-	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m pytest tests/accelerator tests/gpu --driver=cuda
+	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m pytest tests/unit/accelerator tests/hardware/gpu --driver=cuda
 
 test-sanitized: test-environment ## run the Rust tests, Python tests and fuzzers under AddressSanitizer (Linux)
 	@$(VENV_PYTHON) tools/sanitized.py
@@ -40,7 +40,7 @@ test-sanitized: test-environment ## run the Rust tests, Python tests and fuzzers
 test-vendor: test-environment ## install the real vendor libraries (4 GB) beside interlock and prove what it says of them
 	@$(PYTHON) tools/environment.py vendor
 	@$(VENV_PYTHON) tools/package.py install release .venv-vendor/bin/python
-	@.venv-vendor/bin/python -m pytest tests/vendor --vendor
+	@.venv-vendor/bin/python -m pytest tests/hardware/vendor --vendor
 
 # Several times as long as `make test`, with interpreters that a machine may lack, and so no part of it.
 test-pythons: test-environment ## run every test on each CPython from 3.11 to 3.15 found on PATH, in pyenv or in PYTHONS=folder:folder
@@ -52,10 +52,10 @@ fuzz: test-environment ## run the fuzzers for minutes with random seeds; BENCH_P
 
 bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
 	@$(VENV_PYTHON) tools/package.py install release
-	@$(VENV_PYTHON) -m tests.benchmarks.run
+	@$(VENV_PYTHON) -m benchmarks.run
 
 bench-gpu: $(if $(GPU_PYTHON),,install) ## measure a GPU's driver beside PyTorch; GPU_PYTHON=/path/to/python with the wheel and PyTorch
-	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m tests.benchmarks.gpu
+	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m benchmarks.gpu
 
 install: test-environment ## build the wheel and install it into .venv, for .venv/bin/python -m pytest
 	@$(VENV_PYTHON) tools/package.py install

@@ -6,17 +6,18 @@ import ctypes
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import interlock
 import pytest
 from interlock import accelerator
 
-from tests.accelerator import fake_cuda, fake_driver
-from tests.accelerator.latch import Latch
-from tests.leaks import no_leak
-from tests.state import machine
-from tests.worker import Worker
+from tests.helpers import fake_cuda, fake_driver, subprocess
+from tests.helpers.gate import Gate
+from tests.helpers.state_guard import no_leak
+from tests.helpers.thread_worker import Worker
+from tests.unit.state import state_machine_base
 
 __all__ = ["no_leak", "restored", "workers"]
 
@@ -53,13 +54,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what starts processes, select from products, and skip all tests if the driver has no device."""
     for item in items:
-        if isinstance(item, pytest.Function) and hasattr(item.module, "child"):
+        if isinstance(item, pytest.Function) and _starts_processes(item.module):
             item.add_marker("subprocess")
     if not config.getoption("--full"):
         kept = representatives(items)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = [item for item in items if item in kept]
     _skip_without_device(config, items)
+
+
+def _starts_processes(module: ModuleType) -> bool:
+    return any(getattr(each, "__module__", None) == subprocess.__name__ for each in vars(module).values())
 
 
 def representatives(items: list[pytest.Item]) -> set[pytest.Item]:
@@ -98,7 +103,7 @@ def _driver_named(config: pytest.Config) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    machine.FULL = config.getoption("--full")
+    state_machine_base.FULL = config.getoption("--full")
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_in_reach():
         fake_cuda.start_again(config)
 
@@ -183,11 +188,11 @@ def _give_everything_back(devices: tuple[str, ...]) -> None:
 
 
 @pytest.fixture
-def latch(devices: tuple[str, ...]) -> Iterator[Latch]:
+def gate(devices: tuple[str, ...]) -> Iterator[Gate]:
     """A latch that is open when the test ends, however it ends."""
-    latch = Latch()
-    yield latch
-    latch.open()
+    gate = Gate()
+    yield gate
+    gate.open()
 
 
 def a_driver_is_installed() -> bool:

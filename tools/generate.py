@@ -164,9 +164,9 @@ def differences() -> Iterator[str]:
     yield ""
     yield "## Recorded cases"
     yield ""
-    yield "Cases of `tests/conformance`, made from `tests/conformance/differences.json`."
+    yield "Cases of `tests/conformance`, made from `tests/conformance/intentional_differences.json`."
     yield ""
-    entries = json.loads((ROOT / "tests" / "conformance" / "differences.json").read_text())
+    entries = json.loads((ROOT / "tests" / "conformance" / "intentional_differences.json").read_text())
     if not entries:
         yield "None."
     for entry in entries:
@@ -176,7 +176,7 @@ def differences() -> Iterator[str]:
 def contracts() -> Iterator[str]:
     """Yield a table for each driver of what functions answer in each state of a process."""
     states = ("no driver", "no device", "not initialised", "ready")
-    table = (ROOT / "tests" / "accelerator" / "contracts.json").read_text()
+    table = (ROOT / "tests" / "unit" / "accelerator" / "contracts.json").read_text()
     for driver, other in (("host", "cuda"), ("cuda", "host")):
         yield ""
         yield f"### The {driver} driver"
@@ -232,7 +232,7 @@ def between(path: Path, title: str, lines: Iterator[str]) -> str:
 def generated() -> dict[Path, str]:
     """Return the text that each file should have."""
     whole = {
-        PACKAGE / "_flags.py": typed_dict(),
+        PACKAGE / "_flag_types.py": typed_dict(),
         ROOT / "docs" / "flags.md": documentation(),
         ROOT / "docs" / "differences.md": differences(),
     }
@@ -241,7 +241,10 @@ def generated() -> dict[Path, str]:
         STUBS / "backends.pyi": ("classes of flags", class_stubs()),
         ROOT / "docs" / "accelerator.md": ("contracts", contracts()),
         ROOT / "docs" / "memory.md": ("keys", allocator_keys()),
-        PACKAGE.parent / "accelerator" / "_config.py": ("keys of the allocator", allocator_fields()),
+        PACKAGE.parent / "accelerator" / "_allocator_config.py": (
+            "keys of the allocator",
+            allocator_fields(),
+        ),
     }
     for module in sorted({owner(flag) for flag in FLAGS} - {""}):
         path = source_of(module)

@@ -41,8 +41,8 @@ COMPILER = {
 PRELOADED = {"LD_PRELOAD": str(RUNTIME), "ASAN_OPTIONS": OPTIONS, "PYTHONMALLOC": "malloc"}
 FUZZ = ["-m", "tests.fuzz", "--seconds", "60"]
 # The other folders test text, types and packages. The launcher is pure Python, and decides what is preloaded.
-FOLDERS = ("accelerator", "autograd", "backends", "processes", "state", "tensor")
-TESTS = [*(f"tests/{folder}" for folder in FOLDERS), "--ignore=tests/backends/xeon"]
+FOLDERS = ("accelerator", "autograd", "backends", "state", "tensor")
+TESTS = [*(f"tests/unit/{folder}" for folder in FOLDERS), "tests/integration/processes"]
 
 
 def ask(*command: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 # The binding has no Rust tests, and to link it as a plain library takes a libpython that many systems lack.
-# tests/embedding builds the host where there is one.
+# tests/integration/embedding builds the host where there is one.
 RUST_PACKAGES = ["--workspace", "--exclude", "interlock-python", "--exclude", "embed_host"]
 # Has no tests, and criterion is expensive to compile.
 BENCHMARKS = "interlock-program-benchmarks"
@@ -16,7 +16,7 @@ FACADE_FEATURES = ["accelerator"]
 LINTS = ["--all-targets", "--", "-D", "warnings"]
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
-TYPED_TESTS = ["tests/api", "tests/benchmarks", "tests/fuzz", "tests/gpu", "tests/vendor"]
+TYPED_TESTS = ["benchmarks", "tests/conformance/api", "tests/fuzz", "tests/hardware"]
 STUBTEST_ALLOWLIST = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
 
 
@@ -108,7 +108,7 @@ def quick_steps(empty: Path) -> list[Step]:
         Step("generated files", [[PYTHON, "tools/generate.py", "--check"]], needs=("wheel",)),
         # The programs of tests/typing are checked by both type checkers in tests/typing/test_typing.py.
         Step("mypy tests", [[PYTHON, "-m", "mypy", "--strict", *TYPED_TESTS]], needs=("wheel",)),
-        Step("basedpyright", [[PYTHON, "-m", "basedpyright", "tests/gpu"]], needs=("wheel",)),
+        Step("basedpyright", [[PYTHON, "-m", "basedpyright", "tests/hardware/gpu"]], needs=("wheel",)),
         Step("stubtest", [stubtest()], folder=empty, needs=("wheel",)),
         Step("clippy", [["cargo", "clippy", "--workspace", "--exclude", BENCHMARKS, *LINTS], *facade()]),
         Step("rust tests", [rust_tests()]),
@@ -131,7 +131,7 @@ def remaining_steps() -> list[Step]:
         ),
         Step(
             "pytest fake-cuda",
-            [pytest("tests/accelerator", "--full", "--driver=fake-cuda")],
+            [pytest("tests/unit/accelerator", "--full", "--driver=fake-cuda")],
             needs=("release wheel",),
         ),
     ]

@@ -5,6 +5,8 @@ The state lives in Rust: a program that embeds Python reads and writes the same 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 try:
     from interlock._core import __version__
 except ImportError as _refusal:
@@ -23,7 +25,7 @@ from interlock import accelerator, autograd, backends, errors, state
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
 from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
 from interlock._core.backends import get_float32_matmul_precision, set_float32_matmul_precision
-from interlock._tensor import (
+from interlock._core.tensor import (
     Tensor,
     arange,
     argmax,
@@ -58,7 +60,6 @@ from interlock._tensor import (
     zeros,
     zeros_like,
 )
-from interlock._typename import typename
 from interlock.autograd.grad_mode import (
     _enter_inference_mode as _enter_inference_mode,
     _exit_inference_mode as _exit_inference_mode,
@@ -71,7 +72,7 @@ from interlock.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from interlock.backends._deterministic import (
+from interlock.backends._determinism import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
     is_deterministic_algorithms_warn_only_enabled,
@@ -80,6 +81,11 @@ from interlock.backends._deterministic import (
 )
 from interlock.errors import AcceleratorError, OutOfMemoryError
 from interlock.state import ThreadState, capture
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from interlock import aio, testing
 
 __all__ = [
     "AcceleratorError",
@@ -90,6 +96,7 @@ __all__ = [
     "ThreadState",
     "__version__",
     "accelerator",
+    "aio",
     "arange",
     "are_deterministic_algorithms_enabled",
     "argmax",
@@ -142,8 +149,41 @@ __all__ = [
     "state",
     "sum",
     "tensor",
+    "testing",
     "typename",
     "use_deterministic_algorithms",
     "zeros",
     "zeros_like",
 ]
+
+_TYPE_NAMES = {float32: "FloatTensor", float64: "DoubleTensor", int64: "LongTensor", bool: "BoolTensor"}
+
+
+def typename(obj: object, /) -> str:
+    """Return the name of a class or function with its module, or of another object's class.
+
+    Of a tensor it is the name for its type of elements. The module `builtins` is left out.
+
+    >>> import interlock
+    >>> interlock.typename(interlock.ones(1)), interlock.typename(3), interlock.typename(interlock.no_grad)
+    ('interlock.FloatTensor', 'int', 'interlock.autograd.grad_mode.no_grad')
+    """
+    if isinstance(obj, Tensor):
+        return f"interlock.{_TYPE_NAMES[obj.dtype]}"
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module: str | None = getattr(named, "__module__", None)
+    prefix = "" if module in (None, "builtins") else f"{module}."
+    return f"{prefix}{named.__qualname__}"
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import `aio`, which needs asyncio, or `testing` when it is first used."""
+    if name not in ("aio", "testing"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "aio", "testing"})

@@ -1,4 +1,4 @@
-"""`python -m interlock`: what this process has and what it is set to, as a report."""
+"""`python -m interlock`: prints a report of the devices, libraries and flags of this process."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import signal
 import sys
 
 if __name__ == "__main__":
-    # Whoever stops reading or presses Ctrl-C ends it as other commands end: at once, without a traceback.
+    # A closed pipe or Ctrl-C ends this process as it ends other commands: at once, without a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
-    from interlock._report.command import main
+    from interlock._cli.main import main
 
     sys.exit(main(sys.argv[1:]))

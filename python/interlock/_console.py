@@ -1,55 +1,83 @@
-"""Standard output and error, as the commands of interlock use them."""
+"""Output of the commands of interlock: streams, colours, and the layout of text, fields and tables.
+
+`Layout` breaks lines to the width of a terminal. A cell that is `no_wrap` (a path, a name, a value) is never
+broken, so that it can be copied: if it does not fit, it gets a line of its own. Other text is wrapped between
+words. In a table, a first cell that does not fit is put above its row and any other cell below it, so that
+one long cell moves no other column.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import enum
 import io
 import os
+import re
 import shutil
 import signal
 import sys
-from typing import TextIO
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TextIO, TypeAlias
 
-__all__ = ["OutputError", "standard_output", "tell", "width", "write"]
+__all__ = [
+    "EMPTY",
+    "Block",
+    "Cell",
+    "Color",
+    "Fields",
+    "Layout",
+    "OutputError",
+    "Row",
+    "Section",
+    "Style",
+    "Table",
+    "print_error",
+    "print_output",
+    "stdout",
+    "styled",
+    "use_color",
+    "width",
+]
 
 # The columns that tables need; a narrower terminal breaks their lines itself.
-_NARROWEST = 50
+_MIN_WIDTH = 50
 
 
 class OutputError(Exception):
     """Standard output can't be written to."""
 
 
-def standard_output() -> TextIO:
-    """Return where to write to. Raises `OutputError` where that is closed."""
+def stdout() -> TextIO:
+    """Return standard output. Raises `OutputError` if it is closed."""
     if sys.stdout is None:
         raise OutputError("there is no standard output to write to")
     return sys.stdout
 
 
 def width() -> int | None:
-    """Return the columns of the terminal, or what `COLUMNS` says; None where neither tells."""
+    """Return the columns of the terminal, or the value of `COLUMNS`; None if neither is known."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     if not is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
         return None
-    return max(_NARROWEST, shutil.get_terminal_size().columns)
+    return max(_MIN_WIDTH, shutil.get_terminal_size().columns)
 
 
-def write(text: str) -> None:
-    """Write a text to standard output. Whoever stops reading ends this process, as it ends other commands.
+def print_output(text: str) -> None:
+    """Write a text to standard output. A closed pipe ends this process with SIGPIPE.
 
     Raises `OutputError`.
     """
-    output = standard_output()
+    output = stdout()
     if isinstance(output, io.TextIOWrapper):
-        # A path may hold what the terminal has no letter for.
+        # A path may contain characters that the terminal's encoding lacks.
         output.reconfigure(errors="backslashreplace")
     before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         output.write(text)
         output.flush()
     except OSError as error:
-        # Python tries again when it ends, and would complain of it once more.
+        # Python flushes again at exit, and would report the error a second time.
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), output.fileno())
         raise OutputError(f"the output can't be written: {error.strerror}") from error
@@ -58,11 +86,244 @@ def write(text: str) -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL if before is None else before)
 
 
-def tell(message: str) -> None:
-    """Write a line to standard error, where there is somebody to read it."""
+def print_error(message: str) -> None:
+    """Write a line to standard error, unless it is closed."""
     if sys.stderr is None:
         return
     line = f"{message}\n".encode(sys.stderr.encoding, "backslashreplace")
-    # Past Python's buffer, which it would try to write once more when it ends.
+    # Past Python's buffer, which Python would flush again at exit.
     with contextlib.suppress(OSError):
         os.write(sys.stderr.fileno(), line)
+
+
+class Color(enum.StrEnum):
+    """When output is coloured: the choices of `--color`."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Style(enum.StrEnum):
+    """The style of a piece of text; the values are the terminal's codes."""
+
+    PLAIN = ""
+    TITLE = "1"
+    DIM = "2"
+    PROBLEM = "31"
+    SET = "36"
+
+
+def use_color(choice: Color, stream: TextIO) -> bool:
+    """Return whether output to a stream is coloured."""
+    if choice is not Color.AUTO:
+        return choice is Color.ALWAYS
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def styled(text: str, style: Style) -> str:
+    """Return a piece of text between the codes with which a terminal shows it in a style."""
+    return f"\x1b[{style}m{text}\x1b[0m" if text and style else text
+
+
+_INDENT = 2
+# The indentation of what is put below a row or a field.
+_INDENT_BELOW = 4
+_GAP = 2
+# The fewest columns that text is wrapped to.
+_MIN_ROOM = 12
+
+# A quoted text is one word: it may be a path with spaces in it.
+_WORDS = re.compile(r"""\S*"[^"]*"\S*|(?<!\S)'[^']*'\S*|\S+""")
+# The places at which a list of numbers such as `0-3,8` may be broken.
+_IN_LISTS = re.compile(r"(?<=,)(?=[0-9])")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of text with its style, which may be `no_wrap`: never broken."""
+
+    text: str
+    style: Style = Style.PLAIN
+    no_wrap: bool = False
+
+
+EMPTY = Cell("")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table, with sentences that are put below it."""
+
+    cells: tuple[Cell, ...]
+    notes: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows below the names of their columns."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    indent: int = _INDENT
+    right_aligned: bool = False
+    wraps_last: bool = False
+    """Whether the last column takes the rest of the width, and wraps there, also in lists of numbers."""
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Names with their values."""
+
+    rows: tuple[tuple[str, Cell], ...]
+
+
+Block: TypeAlias = Table | Fields | Cell
+
+
+@dataclass(frozen=True)
+class Section:
+    """Blocks below a title."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Turns sections into lines of at most `width` columns, or of any length if that is None."""
+
+    width: int | None = None
+    colored: bool = False
+
+    def text(self, sections: Iterable[Section]) -> str:
+        """Return the lines of the sections, separated by empty lines."""
+        return "\n".join("".join(f"{line}\n" for line in self._section(section)) for section in sections)
+
+    def table(self, table: Table) -> Iterator[str]:
+        """Yield the lines of a table."""
+        widths = self._widths(table)
+        yield from self._row(table, tuple(Cell(name, Style.DIM) for name in table.columns), widths)
+        for row in table.rows:
+            if table.wraps_last:
+                yield from self._row(table, row.cells, widths)
+                below = []
+            else:
+                placed = list(zip(row.cells, widths, strict=True))
+                below = [cell for cell, width in placed if len(cell.text) > width]
+                if below and below[0] is row.cells[0]:
+                    name = below.pop(0)
+                    yield " " * table.indent + self._styled(name.text, name.style)
+                beside = tuple(cell if len(cell.text) <= width else EMPTY for cell, width in placed)
+                yield from self._row(table, beside, widths)
+            for cell in (*below, *row.notes):
+                yield from self._sentence(cell, _INDENT_BELOW)
+
+    def wrapped(self, text: str, first: str, style: Style = Style.PLAIN) -> Iterator[str]:
+        """Yield a text in lines, the first of which begins with `first` and the others with spaces.
+
+        Lists of numbers may be broken, too.
+        """
+        margin = first
+        for piece in _broken(text, self._room(len(first)), in_lists=True):
+            yield (margin + self._styled(piece, style)).rstrip()
+            margin = " " * len(first)
+
+    def _section(self, section: Section) -> Iterator[str]:
+        yield self._styled(section.title, Style.TITLE)
+        for number, block in enumerate(section.blocks):
+            if number > 0:
+                yield ""
+            match block:
+                case Table():
+                    yield from self.table(block)
+                case Fields():
+                    yield from self._fields(block)
+                case Cell():
+                    yield from self._sentence(block, _INDENT)
+
+    def _sentence(self, cell: Cell, indent: int) -> Iterator[str]:
+        for piece in self._pieces(cell, self._room(indent)):
+            yield " " * indent + self._styled(piece, cell.style)
+
+    def _fields(self, fields: Fields) -> Iterator[str]:
+        indent = _INDENT + max(len(name) for name, _ in fields.rows) + _GAP
+        room = self._room(indent)
+        for name, cell in fields.rows:
+            first, *others = self._pieces(cell, room)
+            if room is not None and len(first) > room:
+                yield " " * _INDENT + name
+                yield from self._sentence(cell, _INDENT_BELOW)
+                continue
+            yield f"{' ' * _INDENT}{name}".ljust(indent) + self._styled(first, cell.style)
+            for piece in others:
+                yield " " * indent + self._styled(piece, cell.style)
+
+    def _widths(self, table: Table) -> list[int]:
+        """Return the width of each column. A cell that is wider gets lines of its own.
+
+        The widest cells are moved there until the others fit beside each other. The names of the columns
+        stay, and a last column that wraps has the width of its name.
+        """
+        least = [len(name) for name in table.columns]
+        # The widest is the last and moved first; of two that are equally wide, the one further to the right.
+        cells = sorted(
+            (len(cell.text), place)
+            for row in table.rows
+            for place, cell in enumerate(row.cells[:-1] if table.wraps_last else row.cells)
+            if len(cell.text) > least[place]
+        )
+        widths = least.copy()
+        for length, place in cells:
+            widths[place] = length
+        while cells and not table.wraps_last and not self._fits(table, widths):
+            _, place = cells.pop()
+            widths[place] = max((length for length, other in cells if other == place), default=least[place])
+        return widths
+
+    def _fits(self, table: Table, widths: list[int]) -> bool:
+        return self.width is None or table.indent + sum(widths) + _GAP * (len(widths) - 1) <= self.width
+
+    def _row(self, table: Table, cells: tuple[Cell, ...], widths: list[int]) -> Iterator[str]:
+        """Yield the line of cells beside each other, and the lines of a last cell that wraps.
+
+        Nothing is yielded if all are empty.
+        """
+        line = " " * table.indent
+        for cell, width in zip(cells[:-1], widths, strict=False):
+            text, padding = self._styled(cell.text, cell.style), " " * (width - len(cell.text))
+            line += (padding + text if table.right_aligned else text + padding) + " " * _GAP
+        if table.wraps_last:
+            yield from self.wrapped(cells[-1].text, line, cells[-1].style)
+        elif line := (line + self._styled(cells[-1].text, cells[-1].style)).rstrip():
+            yield line
+
+    def _pieces(self, cell: Cell, room: int | None) -> list[str]:
+        """Return the text of a cell in lines of this length."""
+        return [cell.text] if cell.no_wrap else _broken(cell.text, room)
+
+    def _room(self, indent: int) -> int | None:
+        return None if self.width is None else max(_MIN_ROOM, self.width - indent)
+
+    def _styled(self, text: str, style: Style) -> str:
+        return styled(text, style) if self.colored else text
+
+
+def _broken(text: str, room: int | None, *, in_lists: bool = False) -> list[str]:
+    """Return a text in lines of at most `room` columns; only words that are longer exceed that."""
+    if room is None or len(text) <= room:
+        return [text]
+    lines = [""]
+    for word in _WORDS.findall(text):
+        gap = " "
+        for part in _IN_LISTS.split(word) if in_lists else [word]:
+            if lines[-1] and len(lines[-1]) + len(gap) + len(part) > room:
+                lines.append(part)
+            else:
+                lines[-1] = f"{lines[-1]}{gap}{part}".lstrip()
+            gap = ""
+    return lines

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Never, Self, TypeVar
 
 from interlock._core.state import TaskState
-from interlock._decorate import resuming
+from interlock._scope_decorator import wrap_resumable
 
 __all__ = ["Runner", "run", "task_factory"]
 
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 _Factory = Callable[..., "asyncio.Future[Any]"]
 
 
-class _Steps(Coroutine[Any, Any, _T]):
+class _StatefulCoroutine(Coroutine[Any, Any, _T]):
     """A coroutine whose every step runs in the state of its task."""
 
     __slots__ = ("__weakref__", "_coroutine", "_state")
@@ -60,12 +60,12 @@ class _Steps(Coroutine[Any, Any, _T]):
 
     def __await__(self) -> Generator[Any, Any, _T]:
         # For a factory that wraps what it is given in a coroutine of its own.
-        result: _T = yield from resuming(contextlib.nullcontext, lambda: self)()
+        result: _T = yield from wrap_resumable(contextlib.nullcontext, lambda: self)()
         return result
 
     def __getattr__(self, name: str) -> Any:
         # `cr_frame` and its like, by which debuggers and asyncio itself tell where a task is.
-        if name in _Steps.__slots__:
+        if name in _StatefulCoroutine.__slots__:
             raise AttributeError(name)
         return getattr(self._coroutine, name)
 
@@ -81,7 +81,7 @@ class _TaskFactory:
     ) -> asyncio.Future[_T]:
         if not asyncio.iscoroutine(coroutine):
             raise TypeError(f"a task takes a coroutine, got a value of type {type(coroutine).__name__}")
-        return self._inner(loop, _Steps(coroutine), **options)
+        return self._inner(loop, _StatefulCoroutine(coroutine), **options)
 
 
 def _task(

@@ -58,7 +58,7 @@ def capture(*, pin: bool = False) -> ThreadState:
     return ThreadState(pin=pin)
 
 
-def _tell_what_was_never_left() -> None:
+def _warn_unclosed_scopes() -> None:
     errors = []
     ended, still_open = _native.never_left()
     for places, end in ((ended, "its thread or task"), (still_open, "the process")):
@@ -75,4 +75,4 @@ def _tell_what_was_never_left() -> None:
 
 
 if TRACED:
-    atexit.register(_tell_what_was_never_left)
+    atexit.register(_warn_unclosed_scopes)

@@ -1,11 +1,11 @@
 """Tools for tests of programs that use devices.
 
-`Faults` makes allocations, work, copies and whole devices of the host driver fail, which needs no GPU:
-`accelerator.use("host", faults=faults)`.
+`FaultInjector` makes allocations, work, copies and whole devices of the host driver fail. It needs no GPU:
+`accelerator.use("host", faults=injector)`.
 """
 
 from __future__ import annotations
 
-from interlock._core.accelerator import CopyHold, Faults
+from interlock._core.accelerator import FaultInjector, PausedCopies
 
-__all__ = ["CopyHold", "Faults"]
+__all__ = ["FaultInjector", "PausedCopies"]

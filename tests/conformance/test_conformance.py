@@ -1,8 +1,8 @@
 """What was recorded from PyTorch holds for interlock, case by case.
 
-`uncovered.json` lists the cases whose names interlock does not have yet; it only gets shorter.
-`differences.json` lists the cases where interlock is meant to differ: `id`, `row` (of the design page or the
-list of known defects), `want` (the outcomes that must hold instead) and `reason`.
+`not_implemented.json` lists the cases whose names interlock does not have yet; it only gets shorter.
+`intentional_differences.json` lists the cases where interlock is meant to differ: `id`, `row` (of the design
+page or the list of known defects), `want` (the outcomes that must hold instead) and `reason`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests import child
 from tests.conformance.conform import same
+from tests.helpers.subprocess import run_command
 
 HERE = Path(__file__).parent
 FILES = ("precision.json", "modes.json", "accelerator.json", "flags.json")
@@ -28,15 +28,17 @@ def load(name: str) -> Any:
 
 
 CASES: dict[str, dict[str, Any]] = {case["id"]: case for name in FILES for case in load(name)}
-UNCOVERED: list[str] = load("uncovered.json")
-DIFFERENCES: dict[str, dict[str, Any]] = {entry["id"]: entry for entry in load("differences.json")}
+NOT_IMPLEMENTED: list[str] = load("not_implemented.json")
+DIFFERENCES: dict[str, dict[str, Any]] = {
+    entry["id"]: entry for entry in load("intentional_differences.json")
+}
 
 
 @functools.cache
 def outcomes() -> dict[str, list[dict[str, Any]]]:
     """The outcomes of every case, from one process that forks for each of them."""
     driver = [sys.executable, "-P", str(HERE / "driver.py"), "interlock"]
-    done = child.command([*driver, *(str(HERE / name) for name in FILES)], seconds=SECONDS)
+    done = run_command([*driver, *(str(HERE / name) for name in FILES)], seconds=SECONDS)
     assert done.code == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return {line["id"]: line["outcomes"] for line in lines}
@@ -56,10 +58,10 @@ def first_mismatch(case: dict[str, Any], want: list[dict[str, Any]]) -> str | No
 def test_recorded_case(name: str) -> None:
     case = CASES[name]
     mismatch = first_mismatch(case, case.get("want", case["outcomes"]))
-    if name in UNCOVERED:
-        assert mismatch is not None, "it passes now: take it out of uncovered.json"
+    if name in NOT_IMPLEMENTED:
+        assert mismatch is not None, "it passes now: take it out of not_implemented.json"
     elif name in DIFFERENCES:
-        assert mismatch is not None, "it passes as recorded: take it out of differences.json"
+        assert mismatch is not None, "it passes as recorded: take it out of intentional_differences.json"
         assert first_mismatch(case, DIFFERENCES[name]["want"]) is None
     else:
         assert mismatch is None, mismatch
@@ -71,14 +73,14 @@ def test_every_case_was_run() -> None:
 
 
 def test_uncovered_names_only_cases_and_none_twice() -> None:
-    assert set(UNCOVERED) <= set(CASES)
-    assert len(UNCOVERED) == len(set(UNCOVERED))
+    assert set(NOT_IMPLEMENTED) <= set(CASES)
+    assert len(NOT_IMPLEMENTED) == len(set(NOT_IMPLEMENTED))
 
 
 def test_differences_name_only_cases_with_their_row_and_reason() -> None:
     assert set(DIFFERENCES) <= set(CASES)
-    assert not set(DIFFERENCES) & set(UNCOVERED)
-    assert len(DIFFERENCES) == len(load("differences.json"))
+    assert not set(DIFFERENCES) & set(NOT_IMPLEMENTED)
+    assert len(DIFFERENCES) == len(load("intentional_differences.json"))
     for entry in DIFFERENCES.values():
         assert entry.keys() == {"id", "row", "want", "reason"}
         assert entry["row"]

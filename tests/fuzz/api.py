@@ -22,11 +22,11 @@ import interlock
 import numpy as np
 from interlock import accelerator, backends
 
-from tests import sanitizer
 from tests.fuzz.actions import Actions
 from tests.fuzz.names import Target, targets
 from tests.fuzz.pool import OwnBaseError, OwnError, Pool
 from tests.fuzz.values import Values
+from tests.helpers import sanitizer
 
 EPISODE = 40
 MEMORY = 64 << 20

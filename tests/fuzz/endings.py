@@ -18,9 +18,9 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-from tests import child
 from tests.fuzz.actions import Actions
 from tests.fuzz.harness import PANIC
+from tests.helpers.subprocess import child_environment
 
 SECONDS = 40.0
 SECONDS_OF_A_PLANTED_HANG = 3.0
@@ -347,7 +347,7 @@ class Program:
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-W", "ignore", str(script)],
                     cwd=folder,
-                    env=child.environment({"INTERLOCK_ACCELERATOR": "host:2", "PYTHONFAULTHANDLER": "1"}),
+                    env=child_environment({"INTERLOCK_ACCELERATOR": "host:2", "PYTHONFAULTHANDLER": "1"}),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=stderr,

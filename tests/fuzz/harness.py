@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from tests import child
 from tests.fuzz.actions import Note, create_notes, read_notes
+from tests.helpers.subprocess import child_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 # A child that has done no action is importing and building what its actions use.
@@ -136,7 +136,7 @@ class Child:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.work", *arguments],
             cwd=ROOT,
-            env=child.environment(kind.variables),
+            env=child_environment(kind.variables),
             stdin=subprocess.DEVNULL,
             stdout=self._stdout,
             stderr=self._stderr,

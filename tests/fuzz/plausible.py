@@ -496,7 +496,7 @@ class Plausible:
             ("history()", accelerator.memory.history),
             ("on_oom(...)", lambda: accelerator.memory.on_oom(lambda _: False)),
             ("device_index(1)", lambda: accelerator.device_index(1)),
-            ("Faults()", testing.Faults),
+            ("FaultInjector()", testing.FaultInjector),
         )
         text, maker = self.random.choice(ways)
         return text, maker()

@@ -23,7 +23,7 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
 from tests.fuzz.actions import Actions
-from tests.state import modes_model
+from tests.unit.state import modes_model
 
 THREADS = 4
 DEVICES = 2

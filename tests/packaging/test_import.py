@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import child
-from tests.backends import stand_in
-from tests.backends.libraries_table import LIBRARIES
-from tests.benchmarks import startup
+from benchmarks import startup
+from tests.helpers import fake_libraries
+from tests.helpers.subprocess import child_environment, eval_python, run_command
+from tests.unit.backends.library_cases import LIBRARIES
 
 # What interlock imports, and no more than what these import themselves.
 ALLOWED = """
@@ -41,9 +41,10 @@ if sys.version_info >= (3, 14):
 # Modules of interlock that only those pay for who import them.
 NOT_OF_INTERLOCK = (
     "interlock.__main__",
+    "interlock._cli",
     "interlock._console",
-    "interlock._near",
-    "interlock._report",
+    "interlock._launcher",
+    "interlock._suggest",
     "interlock.aio",
     "interlock.backends.xeon",
     "interlock.testing",
@@ -57,7 +58,7 @@ INTERPRETERS = {"bare": ("-I", "-S"), "isolated": ("-I",), "plain": ()}
 def modules_after(statements: str, options: tuple[str, ...]) -> set[str]:
     """The modules of an interpreter that has run these statements."""
     code = f"import sys; sys.path.append({INSTALLED!r})\n{statements}\n{PRINT_MODULES}"
-    done = child.command([sys.executable, *options, "-c", code])
+    done = run_command([sys.executable, *options, "-c", code])
     assert done.code == 0, done.stderr
     return set(done.stdout.split())
 
@@ -98,18 +99,26 @@ def test_the_report_and_what_else_is_imported_by_name_stays_out() -> None:
     assert {name for name in loaded if name.startswith(NOT_OF_INTERLOCK)} == set()
 
 
-@stand_in.NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["aio", "testing"])
+def test_what_is_imported_on_first_use_needs_no_import_of_its_own(name: str) -> None:
+    loaded = modules_after(f"import interlock; assert interlock.{name}.__all__", ())
+    assert f"interlock.{name}" in loaded
+    listed = eval_python(f"import interlock\nresult = {name!r} in dir(interlock)")
+    assert listed
+
+
+@fake_libraries.NEEDS_COMPILER
 def test_no_library_of_a_vendor_is_mapped_although_all_are_in_reach(tmp_path: Path) -> None:
     for soname in (*(row.soname for row in LIBRARIES.values()), "libcuda.so.1"):
-        stand_in.build(tmp_path, soname, stand_in.NOTHING)
+        fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
     given = {f"INTERLOCK_{name.upper()}_PATH": str(tmp_path) for name in LIBRARIES}
     code = """
         import interlock
         maps = open("/proc/self/maps").read()
         from interlock.backends import libraries
-        answer = [maps, {name: libraries.find(name).path for name in libraries.NAMES}]
+        result = [maps, {name: libraries.find(name).path for name in libraries.NAMES}]
     """
-    maps, found = child.value(code, env=stand_in.environment(tmp_path, **given))
+    maps, found = eval_python(code, env=fake_libraries.environment(tmp_path, **given))
     assert found == {name: str(tmp_path / row.soname) for name, row in LIBRARIES.items()}
     assert "interlock/_core" in maps
     assert str(tmp_path) not in maps
@@ -157,7 +166,7 @@ def test_the_import_stays_within_its_budget_of_time() -> None:
 
 def milliseconds(code: str) -> float:
     """The time that a process needs of the processor for this code, from its start to its end."""
-    process = subprocess.Popen([sys.executable, "-I", "-c", code], env=child.environment())
+    process = subprocess.Popen([sys.executable, "-I", "-c", code], env=child_environment())
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0

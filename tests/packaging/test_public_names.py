@@ -51,8 +51,24 @@ def test_a_public_module_says_what_it_is_for(module: ModuleType) -> None:
     assert module.__doc__.strip().partition("\n")[0].endswith(".")
 
 
+@EACH
+def test_a_public_type_is_named_after_the_module_that_offers_it(module: ModuleType) -> None:
+    for name in module.__all__:
+        offered = getattr(module, name)
+        if isinstance(offered, type):
+            home = importlib.import_module(offered.__module__)
+            assert not any(part.startswith("_") for part in home.__name__.split(".")), name
+            assert getattr(home, offered.__qualname__) is offered
+
+
+def test_the_extension_module_lists_no_private_names() -> None:
+    for stub in ("accelerator", "autograd", "backends", "state", "tensor"):
+        module = importlib.import_module(f"interlock._core.{stub}")
+        assert [name for name in module.__all__ if name.startswith("_")] == []
+
+
 def test_testing_has_the_tools_that_make_devices_fail() -> None:
-    assert testing.__all__ == ["CopyHold", "Faults"]
+    assert testing.__all__ == ["FaultInjector", "PausedCopies"]
     for name in testing.__all__:
         assert getattr(testing, name).__module__ == "interlock.testing"
         assert not hasattr(accelerator, name)

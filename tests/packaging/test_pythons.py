@@ -7,16 +7,16 @@ import sys
 import tomllib
 from pathlib import Path
 
-from tests import child
+from tests.helpers.subprocess import eval_python, run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "tools"
 
 
 def answer(code: str, **variables: str) -> object:
-    """Return what `code` leaves in `answer`, with the tool imported as `pythons`."""
+    """Return what `code` leaves in `result`, with the tool imported as `pythons`."""
     program = f"import sys\nsys.path.insert(0, {str(TOOLS)!r})\nimport pythons\n{code}"
-    return child.value(program, env=variables)
+    return eval_python(program, env=variables)
 
 
 def interpreter(folder: Path, minor: str, printed: str) -> None:
@@ -42,7 +42,7 @@ def test_the_newest_release_that_can_load_the_wheel_is_taken_of_each_version(tmp
     interpreter(second, "3.13", "pyenv: python3.13: command not found")
     found = answer(
         "found = pythons.find(['3.13', '3.14', '3.15'])\n"
-        "answer = {minor: [each.release, str(each.path)] for minor, each in found.items()}",
+        "result = {minor: [each.release, str(each.path)] for minor, each in found.items()}",
         PYTHONS=f"{first}:{second}",
         PYENV_ROOT=str(pyenv),
         PATH=str(tmp_path / "empty"),
@@ -55,14 +55,14 @@ def test_the_newest_release_that_can_load_the_wheel_is_taken_of_each_version(tmp
 
 def test_the_versions_of_the_tool_are_those_of_the_classifiers_from_the_oldest_on() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    supported = answer("answer = pythons.supported()")
+    supported = answer("result = pythons.supported()")
     assert isinstance(supported, list)
     assert project["requires-python"] == f">={supported[0]}"
     assert "3.14" in supported
 
 
 def test_a_version_that_is_not_supported_is_refused() -> None:
-    done = child.command([sys.executable, str(TOOLS / "pythons.py"), "3.9"])
+    done = run_command([sys.executable, str(TOOLS / "pythons.py"), "3.9"])
     assert done.code == 1
     assert done.stderr.startswith("not supported: 3.9; supported: 3.11, ")
 
@@ -75,7 +75,7 @@ pythons.SECONDS_OF_SILENCE = 0.0
 with tempfile.NamedTemporaryFile() as log:
     sleeping = [sys.executable, "-c", "import signal; signal.pause()"]
     process = subprocess.Popen(sleeping, start_new_session=True)
-    answer = [pythons.watch(process, pathlib.Path(log.name)), process.returncode]
+    result = [pythons.watch(process, pathlib.Path(log.name)), process.returncode]
 """
     )
     assert killed == [False, -6]
@@ -87,7 +87,7 @@ def test_a_suite_that_ends_is_not_killed() -> None:
 import pathlib, subprocess, tempfile
 with tempfile.NamedTemporaryFile() as log:
     process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"], start_new_session=True)
-    answer = [pythons.watch(process, pathlib.Path(log.name)), process.returncode]
+    result = [pythons.watch(process, pathlib.Path(log.name)), process.returncode]
 """
     )
     assert ended == [True, 3]

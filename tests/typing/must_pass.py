@@ -209,7 +209,7 @@ def on_threads() -> list[bool]:
     return seen
 
 
-def use_devices(faults: testing.Faults, numbers: array.array[float]) -> float:
+def use_devices(faults: testing.FaultInjector, numbers: array.array[float]) -> float:
     """Use streams, events, graphs and memory of devices."""
     accelerator.use("host", devices=2, memory=64 << 20, faults=faults)
     buffer, back = accelerator.memory.Buffer(16, "host:1"), bytearray(16)
@@ -258,7 +258,7 @@ def configure_memory(limit: float) -> str:
     memory.set_config(dataclasses.replace(config, expandable_segments=True))
     memory.set_config(str(memory.AllocatorConfig.parse("max_split_size_mb:32")))
     in_force: int | None = memory.get_config().max_split_size_mb
-    acting = [key for key, entry in memory.config_report().items() if entry.acts == "now"]
+    acting = [key for key, entry in memory.config_report().items() if entry.applies == "now"]
     memory.set_config("")
     return f"{in_force} {acting}"
 
@@ -281,7 +281,7 @@ def main() -> None:
     print(next(sums), sums.send(2.5))
     print(asyncio.run(all_pauses()), aio.run(all_pauses()), on_threads(), scopes(), devices())
     print(configure_memory(0.5))
-    print(use_devices(testing.Faults(), array.array("f", [1.0, 2.0, 3.0, 4.0])) > 0)
+    print(use_devices(testing.FaultInjector(), array.array("f", [1.0, 2.0, 3.0, 4.0])) > 0)
     changed = backends.snapshot() != before
     backends.restore(pickle.loads(pickle.dumps(before)))
     print(changed, backends.snapshot() == before)
@@ -289,3 +289,12 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+async def one() -> int:
+    return 1
+
+
+# Modules that are imported when they are first used.
+assert interlock.aio.run(one()) == 1
+interlock.testing.FaultInjector()

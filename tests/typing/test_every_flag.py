@@ -1,4 +1,4 @@
-"""Row 50 of the list of PyTorch's known defects: type checkers refuse flags that exist, and take others."""
+"""Type checkers accept every right use of every flag and refuse the wrong ones (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.flag_table import FLAGS, READ_ONLY, Flag
 from tests.typing.test_typing import mypy
+from tests.unit.backends.flag_specs import FLAGS, READ_ONLY, Flag
 
 HEAD = "from interlock import backends\n"
 
@@ -32,7 +32,7 @@ def wrong_lines(flag: Flag) -> Iterator[str]:
     yield f"backends.override({{{flag.name + 'x'!r}: {right!r}}})"
 
 
-def test_row_50_every_right_use_of_every_flag_passes_and_every_wrong_one_fails(tmp_path: Path) -> None:
+def test_every_right_use_of_every_flag_passes_and_every_wrong_one_fails(tmp_path: Path) -> None:
     right = [line for flag in FLAGS for line in right_lines(flag)]
     right += [f"print(backends.{name})" for name in READ_ONLY]
     wrong = [line for flag in FLAGS for line in wrong_lines(flag)]

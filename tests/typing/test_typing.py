@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import child
+from tests.helpers.subprocess import Result, run_command, run_python
 
 HERE = Path(__file__).parent
 SECONDS = 300.0
@@ -21,18 +21,18 @@ def copies(names: Sequence[str], folder: Path) -> list[str]:
     return [shutil.copy(HERE / name, folder / name) for name in names]
 
 
-def mypy(files: Sequence[str], folder: Path) -> child.Result:
+def mypy(files: Sequence[str], folder: Path) -> Result:
     options = ["--strict", "--no-error-summary", "--show-error-codes", "--no-pretty", "--config-file", ""]
     cache = ["--cache-dir", str(folder / "cache")]
-    return child.command([sys.executable, "-m", "mypy", *options, *cache, *files], seconds=SECONDS)
+    return run_command([sys.executable, "-m", "mypy", *options, *cache, *files], seconds=SECONDS)
 
 
-def basedpyright(files: Sequence[str], folder: Path) -> child.Result:
+def basedpyright(files: Sequence[str], folder: Path) -> Result:
     # Its own rules beyond those of pyright are matters of taste, so the checks are pyright's strict ones.
     settings = folder / "pyrightconfig.json"
     settings.write_text('{"typeCheckingMode": "strict", "reportUnusedExpression": false}')
     command = [sys.executable, "-m", "basedpyright", "--project", str(settings)]
-    return child.command([*command, "--pythonpath", sys.executable], seconds=SECONDS)
+    return run_command([*command, "--pythonpath", sys.executable], seconds=SECONDS)
 
 
 def test_a_realistic_program_and_revealed_types_satisfy_mypy(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_every_mistake_is_found_by_mypy_and_nothing_else(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["must_pass.py", "reveal.py"])
 def test_what_is_checked_also_runs(name: str) -> None:
-    done = child.run((HERE / name).read_text(), options=["-W", "error"])
+    done = run_python((HERE / name).read_text(), options=["-W", "error"])
     assert done.code == 0, done.stderr
     assert done.stderr == ""
     if name == "must_pass.py":

@@ -34,11 +34,16 @@ from interlock._core.accelerator import (
     why_unavailable,
 )
 from interlock.accelerator import memory
-from interlock.accelerator._deprecated import current_device_idx, set_device_idx
-from interlock.accelerator._functions import launch
-from interlock.accelerator._properties import DeviceProperties, device_properties, get_device_capability
-from interlock.accelerator._statistics import memory_stats
+from interlock.accelerator._device import (
+    DeviceProperties,
+    current_device_idx,
+    device_properties,
+    get_device_capability,
+    launch,
+    set_device_idx,
+)
 from interlock.accelerator.graphs import Graph
+from interlock.accelerator.memory import memory_stats
 from interlock.errors import AcceleratorError, NoAcceleratorError
 
 __all__ = [
@@ -78,3 +83,5 @@ __all__ = [
     "use",
     "why_unavailable",
 ]
+
+DeviceProperties.__module__ = __name__

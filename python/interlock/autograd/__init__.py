@@ -8,7 +8,7 @@ from interlock._core.autograd import (
     is_multithreading_enabled,
     is_view_replay_enabled,
 )
-from interlock._core.tensor import backward, grad
+from interlock._core.tensor import Node, backward, grad
 from interlock.autograd import grad_mode
 from interlock.autograd.grad_mode import (
     _enter_inference_mode as _enter_inference_mode,
@@ -24,6 +24,7 @@ from interlock.autograd.grad_mode import (
 )
 
 __all__ = [
+    "Node",
     "backward",
     "enable_grad",
     "enforce_grad_layout_policy",

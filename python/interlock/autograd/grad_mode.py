@@ -19,7 +19,7 @@ from interlock._core.autograd import (
     set_multithreading_enabled,
 )
 from interlock._core.tensor import Tensor
-from interlock._decorate import decorate
+from interlock._scope_decorator import decorate
 
 __all__ = [
     "enable_grad",

@@ -32,13 +32,25 @@ from interlock.backends import (
     quantized,
     xnnpack,
 )
-from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
-from interlock.backends._explain import Explanation, Level, explain
-from interlock.backends._flags import Flags
-from interlock.backends._precision import _FP32Precision as _FP32Precision
+from interlock.backends._flag_types import Flags
+from interlock.backends._introspection import (
+    Explanation,
+    Level,
+    Snapshot,
+    SnapshotEntry,
+    Write,
+    explain,
+    reset,
+    restore,
+    snapshot,
+    writes,
+)
+from interlock.backends._module import (
+    UNCHANGED,
+    _FP32Precision as _FP32Precision,
+    set_flags as _set_flags,
+)
 from interlock.backends._register import Flag, check_variables, register
-from interlock.backends._snapshot import Snapshot, SnapshotEntry, reset, restore, snapshot
-from interlock.backends._writes import Write, writes
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 
 __all__ = [
@@ -156,6 +168,9 @@ def frozen() -> _native.FreezeScope:
 
 for _variable, _problem in _native.environment_problems():
     warnings.warn(f"{_variable} is ignored: {_problem}", FlagEnvironmentWarning, stacklevel=2)
+
+for _type in (Explanation, Flag, Flags, Level, Snapshot, SnapshotEntry, Write):
+    _type.__module__ = __name__
 
 GenericModule = _native.BackendsModule
 sys.modules[__name__].__class__ = GenericModule

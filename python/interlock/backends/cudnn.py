@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from interlock._core import backends as _native
 from interlock._core.tensor import float32 as _float32, float64 as _float64
-from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
-from interlock.backends._precision import _FP32Precision as _FP32Precision
+from interlock.backends._module import (
+    UNCHANGED,
+    _FP32Precision as _FP32Precision,
+    set_flags as _set_flags,
+)
 
 if TYPE_CHECKING:
     from interlock._core.tensor import Tensor, dtype

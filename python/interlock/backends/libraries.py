@@ -62,7 +62,7 @@ def find(name: str) -> Library:
     >>> libraries.find("cudnn").title
     'cuDNN'
     """
-    return _described(_native.find_library(name))
+    return _to_library(_native.find_library(name))
 
 
 def load(name: str, path: str | PathLike[str] | None = None) -> Library:
@@ -78,10 +78,10 @@ def load(name: str, path: str | PathLike[str] | None = None) -> Library:
     Loading a file runs its constructors, and its functions are called as the vendor declares them. So `path`
     must name a release of this library; another file can crash the process.
     """
-    return _described(_native.load_library(name, path))
+    return _to_library(_native.load_library(name, path))
 
 
-def _described(told: tuple[str, str, str | None, str | None, bool, str | None]) -> Library:
+def _to_library(told: tuple[str, str, str | None, str | None, bool, str | None]) -> Library:
     name, title, path, source, is_loaded, version = told
     return Library(name, title, path, None if source is None else Source(source), is_loaded, version)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from interlock._core import backends as _native
-from interlock.backends._arguments import set_flags as _set_flags
+from interlock.backends._module import set_flags as _set_flags
 
 __all__ = ["MiopenModule", "flags", "set_flags"]
 

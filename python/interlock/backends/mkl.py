@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from interlock._core import backends as _native
-from interlock.backends._verbose import VERBOSE_OFF, VERBOSE_ON, VerboseScope
+from interlock.backends._module import VERBOSE_OFF, VERBOSE_ON, VerboseScope
 
 __all__ = ["VERBOSE_OFF", "VERBOSE_ON", "is_available", "verbose"]
 

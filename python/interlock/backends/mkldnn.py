@@ -6,9 +6,15 @@ import sys
 from typing import Any, Literal
 
 from interlock._core import backends as _native
-from interlock.backends._arguments import UNCHANGED, set_flags as _set_flags
-from interlock.backends._precision import _FP32Precision as _FP32Precision
-from interlock.backends._verbose import VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION, VerboseScope
+from interlock.backends._module import (
+    UNCHANGED,
+    VERBOSE_OFF,
+    VERBOSE_ON,
+    VERBOSE_ON_CREATION,
+    VerboseScope,
+    _FP32Precision as _FP32Precision,
+    set_flags as _set_flags,
+)
 
 __all__ = [
     "VERBOSE_OFF",

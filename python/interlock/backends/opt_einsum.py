@@ -11,7 +11,7 @@ import sys
 from typing import Any, Literal
 
 from interlock._core import backends as _native
-from interlock.backends._arguments import set_flags as _set_flags
+from interlock.backends._module import set_flags as _set_flags
 
 __all__ = ["OptEinsumModule", "flags", "get_opt_einsum", "is_available", "set_flags"]
 

@@ -257,7 +257,7 @@ impl CudaRuntime {
         if !device.is_used() {
             return Ok(Vec::new());
         }
-        if self.captures().len() == 0 {
+        if self.captures().count() == 0 {
             return Ok(vec![(DEVICE_TICKET, sync.begin(device.context(SYNC_DEVICE)?))]);
         }
         // The driver refuses to wait for a device while any of its streams captures. Work of other libraries is not

@@ -109,7 +109,7 @@ impl<T> Captures<T> {
     }
 
     /// Returns the number of captures that are underway.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 

@@ -152,7 +152,7 @@ impl Faults {
             graphs: state.graphs.len(),
             executables: state.executables.len(),
             lanes: of_kind(StreamKind::Replay),
-            captures: state.captures.len(),
+            captures: state.captures.count(),
             threads: state.streams.values().filter(|stream| stream.worker.is_some()).count(),
             commands: state.streams.values().map(|stream| stream.queued - stream.done).sum(),
             bytes: state.devices.iter().map(|device| device.memory.used()).sum(),

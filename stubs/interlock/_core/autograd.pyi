@@ -5,7 +5,6 @@ from typing import Any, Self, SupportsIndex, TypeVar, overload, type_check_only
 from typing_extensions import disjoint_base
 
 __all__ = [
-    "_force_original_view_tracking",
     "enable_grad",
     "enforce_grad_layout_policy",
     "inference_mode",

@@ -20,7 +20,6 @@ from interlock._core.accelerator import device as _DeviceObject
 __all__ = [
     "Node",
     "Tensor",
-    "_rebuild",
     "arange",
     "argmax",
     "as_tensor",

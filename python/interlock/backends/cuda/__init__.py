@@ -13,17 +13,32 @@ from typing import Literal
 from interlock._core import backends as _native
 from interlock.backends.cuda._attention import (
     SDPAParams,
+    SDPBackend,
+    allow_fp16_bf16_reduction_math_sdp,
     can_use_cudnn_attention,
     can_use_efficient_attention,
     can_use_flash_attention,
+    cudnn_sdp_enabled,
+    enable_cudnn_sdp,
+    enable_flash_sdp,
+    enable_math_sdp,
+    enable_mem_efficient_sdp,
+    flash_sdp_enabled,
+    fp16_bf16_reduction_math_sdp_allowed,
     is_ck_sdpa_available,
     is_flash_attention_available,
+    math_sdp_enabled,
+    mem_efficient_sdp_enabled,
+    sdp_kernel,
+    sdpa_kernel,
 )
-from interlock.backends.cuda._kernels import SDPBackend, sdp_kernel, sdpa_kernel
-from interlock.backends.cuda._libraries import (
+from interlock.backends.cuda._blas import (
     _BlasBackend as _BlasBackend,
     _LinalgBackend as _LinalgBackend,
     _ROCmFABackend as _ROCmFABackend,
+    blas_workspace_size,
+    cublas_workspace_size,
+    cublaslt_workspace_size,
     preferred_blas_library,
     preferred_linalg_library,
     preferred_rocm_fa_library,
@@ -32,23 +47,6 @@ from interlock.backends.cuda._plan_cache import (
     cuFFTPlanCache,
     cuFFTPlanCacheAttrContextProp,
     cuFFTPlanCacheManager,
-)
-from interlock.backends.cuda._switches import (
-    allow_fp16_bf16_reduction_math_sdp,
-    cudnn_sdp_enabled,
-    enable_cudnn_sdp,
-    enable_flash_sdp,
-    enable_math_sdp,
-    enable_mem_efficient_sdp,
-    flash_sdp_enabled,
-    fp16_bf16_reduction_math_sdp_allowed,
-    math_sdp_enabled,
-    mem_efficient_sdp_enabled,
-)
-from interlock.backends.cuda._workspaces import (
-    blas_workspace_size,
-    cublas_workspace_size,
-    cublaslt_workspace_size,
 )
 
 __all__ = [
@@ -101,6 +99,18 @@ rocm_fa_library: Literal["default", "aotriton", "ck"]
 cublas_workspace: int
 cublaslt_workspace: int
 # </flags of cuda>
+
+for _type in (
+    SDPAParams,
+    SDPBackend,
+    _BlasBackend,
+    _LinalgBackend,
+    _ROCmFABackend,
+    cuFFTPlanCache,
+    cuFFTPlanCacheAttrContextProp,
+    cuFFTPlanCacheManager,
+):
+    _type.__module__ = __name__
 
 cuBLASModule = _native.CudaMatmulFlags
 

@@ -47,10 +47,10 @@ class cuFFTPlanCacheAttrContextProp(Generic[_Value]):
 
 def _unknown(kind: type, name: str) -> UnknownFlagError:
     # Imported for a message only: it takes long.
-    from difflib import get_close_matches
+    from interlock._suggest import closest_match
 
-    near = get_close_matches(name, [known for known in dir(kind) if not known.startswith("_")], n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    suggestion = closest_match(name, (known for known in dir(kind) if not known.startswith("_")))
+    hint = f"; did you mean {suggestion}?" if suggestion else ""
     return UnknownFlagError(f"a {kind.__name__} has no attribute {name}{hint}")
 
 

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::device::{self, Device};
-use super::faults::Faults;
+use super::faults::FaultInjector;
 use super::integer;
 use super::stream::{self, Stream};
 use crate::detached::{detached, detached_with_environment, wait};
@@ -51,7 +51,7 @@ fn use_driver(
     name: &str,
     devices: Option<&Bound<'_, PyAny>>,
     memory: Option<&Bound<'_, PyAny>>,
-    faults: Option<&Bound<'_, Faults>>,
+    faults: Option<&Bound<'_, FaultInjector>>,
 ) -> PyResult<()> {
     if name != "host" && (devices.is_some() || memory.is_some() || faults.is_some()) {
         let message = "devices, memory and faults may be given for the driver \"host\" alone";
@@ -203,7 +203,7 @@ fn properties<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyRes
     told.set_item("multi_processor_count", found.multi_processor_count)?;
     let more = PyDict::new(py);
     found.more.into_iter().try_for_each(|(name, value)| more.set_item(name, value))?;
-    told.set_item("more", more)?;
+    told.set_item("extra", more)?;
     Ok(told)
 }
 

@@ -11,8 +11,8 @@ use crate::detached::detached;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Faults>()?;
-    module.add_class::<CopyHold>()
+    module.add_class::<FaultInjector>()?;
+    module.add_class::<PausedCopies>()
 }
 
 /// Makes devices of the host driver misbehave, to test how a program takes it: `accelerator.use("host",
@@ -20,14 +20,14 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///
 /// Methods raise `NoAcceleratorError` where no host driver was made with it in this process. A forked child's driver
 /// is another one, which is made when a device is used there and begins without faults.
-#[pyclass(frozen, module = "interlock.testing", name = "Faults")]
-pub(super) struct Faults(pub(super) host::Faults);
+#[pyclass(frozen, module = "interlock.testing", name = "FaultInjector")]
+pub(super) struct FaultInjector(pub(super) host::Faults);
 
 #[pymethods]
-impl Faults {
+impl FaultInjector {
     #[new]
     fn new() -> Self {
-        Faults(host::Faults::new())
+        FaultInjector(host::Faults::new())
     }
 
     /// The `number`th time from now on that the driver is asked for memory it has none; 1 is the next. What is kept
@@ -68,13 +68,13 @@ impl Faults {
     #[pyo3(signature = (device, reason))]
     fn lose_device(&self, device: &Bound<'_, PyAny>, reason: &str) -> PyResult<()> {
         let py = device.py();
-        let index = device::with_index(device, "Faults.lose_device")?.index().unwrap_or(0);
+        let index = device::with_index(device, "FaultInjector.lose_device")?.index().unwrap_or(0);
         detached(py, || self.0.lose_device(index, reason)).into_py_result(py)
     }
 
     /// No copy begins until the object that this returns is released, or the `with` block is left.
-    fn hold_copies(&self, py: Python<'_>) -> PyResult<CopyHold> {
-        self.0.hold_copies().into_py_result(py).map(|hold| CopyHold(Mutex::new(Some(hold))))
+    fn hold_copies(&self, py: Python<'_>) -> PyResult<PausedCopies> {
+        self.0.hold_copies().into_py_result(py).map(|hold| PausedCopies(Mutex::new(Some(hold))))
     }
 
     /// How many objects of the driver there are, by what they are: for tests of leaks.
@@ -111,10 +111,10 @@ impl Faults {
 }
 
 /// Copies that have not begun do not begin until it is released.
-#[pyclass(frozen, module = "interlock.testing", name = "CopyHold")]
-struct CopyHold(Mutex<Option<host::Hold>>);
+#[pyclass(frozen, module = "interlock.testing", name = "PausedCopies")]
+struct PausedCopies(Mutex<Option<host::Hold>>);
 
-impl CopyHold {
+impl PausedCopies {
     /// What is done with the hold takes no time, and never waits for Python.
     fn with<R>(&self, action: impl FnOnce(&mut Option<host::Hold>) -> R) -> R {
         action(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
@@ -122,7 +122,7 @@ impl CopyHold {
 }
 
 #[pymethods]
-impl CopyHold {
+impl PausedCopies {
     /// Lets one copy begin, of those that wait for nothing else; False where there is none. What a copy waits for
     /// may not have been done yet: synchronize an event that was recorded before it first.
     fn step(&self, py: Python<'_>) -> bool {

@@ -34,7 +34,7 @@ macro_rules! classes {
         )+
 
         pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $(module.add($class::NAME, class::<$class>(module.py())?)?;)+
+            $(add(module, $class::NAME, class::<$class>(module.py())?)?;)+
             Ok(())
         }
     };
@@ -104,6 +104,11 @@ classes! {
             A function, a context manager and a decorator. `enable` is a bool.";
         const ARGUMENT: (&'static str, Option<bool>) = ("enable", Some(true));
     }
+}
+
+/// Adds a class to the module, and to its `__all__` unless the name is private.
+fn add(module: &Bound<'_, PyModule>, name: &str, class: Bound<'_, PyType>) -> PyResult<()> {
+    if name.starts_with('_') { module.setattr(name, class) } else { module.add(name, class) }
 }
 
 fn class<C: Class>(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {

@@ -23,7 +23,7 @@ pub(crate) fn decorated<'py>(
     scope: &Bound<'py, PyAny>,
     function: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    scope.py().import("interlock._decorate")?.getattr("decorate")?.call1((scope, function))
+    scope.py().import("interlock._scope_decorator")?.getattr("decorate")?.call1((scope, function))
 }
 
 /// Whether operations of this thread record what a backward pass needs.

@@ -18,8 +18,24 @@ use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 
 /// The flags of one owner.
 struct Namespace {
+    owner: &'static str,
     attributes: Vec<&'static Attribute>,
 }
+
+/// The address of each class with its flags.
+static NAMESPACES: OnceLock<Vec<(usize, &'static Namespace)>> = OnceLock::new();
+
+/// The classes that Python shows under a name of a module's own: the owner, the module below `interlock` and the name.
+const PUBLIC_CLASSES: [(&str, &str, &str); 8] = [
+    ("", "backends", "GenericModule"),
+    ("cuda.matmul", "backends.cuda", "cuBLASModule"),
+    ("cudnn", "backends.cudnn", "CudnnModule"),
+    ("miopen", "backends.miopen", "MiopenModule"),
+    ("mkldnn", "backends.mkldnn", "MkldnnModule"),
+    ("opt_einsum", "backends.opt_einsum", "OptEinsumModule"),
+    ("quantized", "backends.quantized", "QuantizedEngine"),
+    ("xnnpack", "backends.xnnpack", "XNNPACKEngine"),
+];
 
 /// Makes the class of every module and of every owner in the table, and adds them to `module`.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -27,14 +43,17 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let mut owners: Vec<&str> = in_table.chain(MODULES).collect();
     owners.sort_unstable();
     owners.dedup();
-    let mut names = Vec::new();
+    let (mut names, mut namespaces) = (Vec::new(), Vec::new());
     for owner in owners {
-        let class = class_of(module, owner)?;
+        let (class, namespace) = class_of(module, owner)?;
+        namespaces.push((class.as_ptr() as usize, namespace));
         let flags = backends::own_attributes().map(|attribute| attribute.owner_and_leaf());
         names.extend(flags.filter(|(of, _)| *of == owner).map(|(_, leaf)| (class.clone(), leaf)));
         module.add(class_name(owner).as_str(), class)?;
     }
     Names::of(module.py(), names).publish();
+    // A process has one interpreter, so the first classes are the only ones.
+    let _ = NAMESPACES.set(namespaces);
     Ok(())
 }
 
@@ -52,43 +71,86 @@ fn class_name(owner: &str) -> String {
     format!("{words}{}", if MODULES.contains(&owner) { "Module" } else { "Flags" })
 }
 
-fn class_of<'py>(module: &Bound<'py, PyModule>, owner: &str) -> PyResult<Bound<'py, PyType>> {
+/// The name with its module under which Python shows the class of an owner.
+fn full_class_name(module: &Bound<'_, PyModule>, owner: &str) -> PyResult<String> {
+    match PUBLIC_CLASSES.iter().find(|(of, _, _)| *of == owner) {
+        Some((_, home, name)) => Ok(format!("interlock.{home}.{name}")),
+        None => Ok(format!("{}.{}", module.name()?, class_name(owner))),
+    }
+}
+
+fn class_of<'py>(
+    module: &Bound<'py, PyModule>,
+    owner: &'static str,
+) -> PyResult<(Bound<'py, PyType>, &'static Namespace)> {
     let py = module.py();
     let attributes: Vec<_> =
         backends::own_attributes().filter(|attribute| attribute.owner_and_leaf().0 == owner).collect();
-    let mut class = HeapType::new(&format!("{}.{}", module.name()?, class_name(owner)), 0)?;
+    let name = full_class_name(module, owner)?;
+    let mut class = HeapType::new(&name, 0)?;
     for attribute in &attributes {
         let closure = std::ptr::from_ref::<Attribute>(attribute).cast_mut().cast();
         let (name, doc) = (zero_ended(attribute.owner_and_leaf().1)?, zero_ended(attribute.doc().trim())?);
         class = class.attribute(&name, &doc, read, Some(write), closure);
     }
-    let namespace: *const Namespace = Box::leak(Box::new(Namespace { attributes }));
+    let namespace: &'static Namespace = Box::leak(Box::new(Namespace { owner, attributes }));
     class = class.attribute(
         c"__dict__",
         c"The names here, and the flags that hold a value.",
         dict,
         None,
-        namespace.cast_mut().cast(),
+        std::ptr::from_ref(namespace).cast_mut().cast(),
     );
     class = class.method(c"__dir__", c"Every name here, flags included.", Method::Plain(names));
     // SAFETY: `strict_set` is a setattrofunc.
     class = unsafe { class.slot(ffi::Py_tp_setattro, strict_set as ffi::setattrofunc as *mut c_void) };
+    // SAFETY: `repr` is a `reprfunc`.
+    class = unsafe { class.slot(ffi::Py_tp_repr, repr as ffi::reprfunc as *mut c_void) };
     if !MODULES.contains(&owner) {
-        return class.build(py, &py.get_type::<PyAny>());
+        return Ok((class.build(py, &py.get_type::<PyAny>())?, namespace));
     }
     let reduce = c"A module travels as its name.";
     let signature = format!(
         "{}(m, name)\n--\n\nA module called `name` that has what the module `m` has, and these flags.",
-        class_name(owner)
+        name.rsplit('.').next().unwrap_or_default()
     );
     // SAFETY: `init_module` is an initproc.
     class = unsafe { class.slot(ffi::Py_tp_init, init_module as ffi::initproc as *mut c_void) };
     // SAFETY: `read_name` is a `getattrofunc`.
     class = unsafe { class.slot(ffi::Py_tp_getattro, read_name as ffi::getattrofunc as *mut c_void) };
-    class
-        .doc(&zero_ended(&signature)?)
-        .method(c"__reduce__", reduce, Method::Plain(imported))
-        .build(py, &py.get_type::<PyModule>())
+    let class = class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::Plain(imported));
+    Ok((class.build(py, &py.get_type::<PyModule>())?, namespace))
+}
+
+/// The flags of an object whose class is one of the classes here, or derives from one.
+fn namespace_of(owner: &Bound<'_, PyAny>) -> Option<&'static Namespace> {
+    let class = owner.get_type();
+    let known = NAMESPACES.get()?.iter().find(|(address, _)| {
+        // SAFETY: the classes live as long as the process, and `class` is borrowed for the call.
+        unsafe { ffi::PyType_IsSubtype(class.as_type_ptr(), *address as *mut ffi::PyTypeObject) != 0 }
+    });
+    known.map(|(_, namespace)| *namespace)
+}
+
+/// `repr()`: the name of the owner with its flags and their values; a module without flags looks like any module.
+unsafe extern "C" fn repr(owner: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    or_null(|py| {
+        // SAFETY: the interpreter lends the owner for the call.
+        let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
+        let is_module = owner.is_instance_of::<PyModule>();
+        let attributes = namespace_of(&owner).map_or(&[][..], |namespace| &namespace.attributes);
+        if is_module && attributes.is_empty() {
+            return Ok(py.get_type::<PyModule>().getattr("__repr__")?.call1((owner,))?.into_ptr());
+        }
+        let mut flags = Vec::new();
+        for attribute in attributes {
+            let leaf = attribute.owner_and_leaf().1;
+            flags.push(format!("{leaf}={}", owner.getattr(leaf)?.repr()?));
+        }
+        let kind = if is_module { "module" } else { "flags" };
+        let text = format!("<{kind} '{}': {}>", place(&owner)?, flags.join(", "));
+        Ok(PyString::new(py, &text).into_any().into_ptr())
+    })
 }
 
 /// The `tp_getattro` of `ModuleType`.
@@ -353,10 +415,10 @@ fn place(owner: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(module) = owner.cast::<PyModule>() {
         return Ok(module.name()?.to_string());
     }
-    let class = owner.get_type().name()?.to_string();
-    let mut owners = backends::own_attributes().map(|attribute| attribute.owner_and_leaf().0);
-    let found = owners.find(|owner| class_name(owner) == class);
-    Ok(found.map_or(class, |owner| format!("interlock.backends.{owner}")))
+    match namespace_of(owner) {
+        Some(namespace) => Ok(format!("interlock.backends.{}", namespace.owner)),
+        None => Ok(owner.get_type().name()?.to_string()),
+    }
 }
 
 /// The flag of this very name that another owner has.

@@ -14,7 +14,7 @@ use crate::{site, trace};
 type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
 /// Flags that hold for this thread while the scope is open; also a decorator.
-#[pyclass(frozen, module = "interlock._core.backends")]
+#[pyclass(frozen, module = "interlock.backends")]
 pub(super) struct FlagScope(pub(super) backends::FlagScope);
 
 #[pymethods]
@@ -99,7 +99,7 @@ impl FlagArguments {
 }
 
 /// No flag is written while the scope is open, by any thread; also a decorator.
-#[pyclass(frozen, module = "interlock._core.backends")]
+#[pyclass(frozen, module = "interlock.backends")]
 #[derive(Default)]
 pub(super) struct FreezeScope(backends::FreezeScope);
 

@@ -30,7 +30,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rand, module)?)?;
     module.add_function(wrap_pyfunction!(randn, module)?)?;
     module.add_function(wrap_pyfunction!(manual_seed, module)?)?;
-    module.add_function(wrap_pyfunction!(_rebuild, module)?)
+    // Not with `add_function`, which would put the private name into `__all__`.
+    module.setattr("_rebuild", wrap_pyfunction!(_rebuild, module)?)
 }
 
 /// Makes a tensor where other threads may run, and marks it.

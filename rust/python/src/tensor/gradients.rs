@@ -27,7 +27,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// An operation in the graph, or the accumulation of gradients into a leaf.
-#[pyclass(frozen, module = "interlock.autograd.graph", name = "Node")]
+#[pyclass(frozen, module = "interlock.autograd", name = "Node")]
 pub(super) struct Node(core::Next);
 
 impl Node {

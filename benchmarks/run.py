@@ -1,0 +1,249 @@
+"""Measure every row of the table of speeds in one run, each beside its floor, and beside PyTorch where it is.
+
+`BENCH_PYTHON` names an interpreter that has PyTorch. The exit status is 1 when a target was missed.
+"""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks import native, startup
+from benchmarks.baselines import CannotMeasureError, extension
+from benchmarks.report import PyTorch, Row, table
+
+HERE = Path(__file__).parent
+PROCESSES = 5
+PYTORCH_STARTUPS = 3
+# What a row says that was measured with a flag scope and a mode open in another thread.
+SCOPES_ELSEWHERE = ", scopes in another thread"
+
+Times = list[dict[str, float]]
+
+
+def measure(python: str, *arguments: str, program: str = "measure.py") -> dict[str, float]:
+    """Run a program of this folder in a fresh process."""
+    command = [python, "-I", str(HERE / program), *arguments]
+    result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    times: dict[str, float] = json.loads(result.stdout)
+    return times
+
+
+def python_times(bench_python: str | None) -> tuple[Times, Times]:
+    """Return the times of ours (with the floors) and of PyTorch, which take turns in fresh processes."""
+    floors = str(extension())
+    ours: Times = []
+    theirs: Times = []
+    for _ in range(PROCESSES):
+        ours.append(measure(sys.executable, "interlock", floors))
+        if bench_python:
+            theirs.append(measure(bench_python, "torch"))
+    return ours, theirs
+
+
+def middle(times: Times, name: str) -> float:
+    """Return the median over the processes."""
+    return statistics.median(process[name] for process in times)
+
+
+def overhead(times: Times) -> float:
+    """Return what decorating a function adds to a call of it."""
+    return statistics.median(process["decorated call"] - process["bare call"] for process in times)
+
+
+def python_rows(ours: Times, theirs: Times) -> list[Row]:
+    """Return the rows of what is done from Python."""
+
+    def slower(name: str, least: float | None) -> PyTorch:
+        measured = theirs and all(name in process for process in theirs)
+        return PyTorch(middle(theirs, name) / middle(ours, name) if measured else None, least)
+
+    def row(what: str, name: str, floor: str, times: float | None, least: float) -> Row:
+        return Row(what, middle(ours, name), middle(ours, floor), times=times, pytorch=slower(name, least))
+
+    def rows_that_scopes_elsewhere_leave_alone(note: str, key: str) -> list[Row]:
+        c_read, c_manager = f"C getset{key}", f"C context manager{key}"
+        return [
+            row(f"backends.cudnn.enabled, from Python{note}", f"flag{key}", c_read, 1.5, 6),
+            row(f"with no_grad(): pass{note}", f"mode{key}", c_manager, 1.8, 8),
+            row(f"with cudnn.flags(enabled=False): pass{note}", f"flag scope{key}", c_manager, None, 10),
+        ]
+
+    def question(what: str, name: str, least: float = 5) -> Row:
+        times = (middle(ours, name), middle(ours, "C getset"))
+        return Row(f"accelerator.{what}", *times, most=200, pytorch=slower(name, least))
+
+    def beside(what: str, name: str, other: str) -> Row:
+        return Row(what, middle(ours, name), middle(ours, other), times=1.5)
+
+    calls = PyTorch(overhead(theirs) / overhead(ours) if theirs else None, 7)
+    return [
+        *rows_that_scopes_elsewhere_leave_alone("", ""),
+        *rows_that_scopes_elsewhere_leave_alone(SCOPES_ELSEWHERE, " with scopes elsewhere"),
+        row("backends.cuda.matmul.allow_tf32, from Python", "view", "C getset", None, 15),
+        Row(
+            "overhead of a decorated call (floor: a bare call)",
+            overhead(ours),
+            middle(ours, "bare call"),
+            pytorch=calls,
+        ),
+        row("backends.cudnn.benchmark = True, from Python", "flag write", "C getset", None, 1),
+        Row(
+            "with inference_mode(): pass (floor: no_grad)",
+            middle(ours, "inference mode"),
+            middle(ours, "mode"),
+            times=1.5,
+            pytorch=slower("inference mode", None),
+        ),
+        beside("value of a registered flag, from Python (floor: cudnn.enabled)", "registered flag", "flag"),
+        beside(
+            "scope of a registered flag, from Python (floor: cudnn.flags)",
+            "registered flag scope",
+            "flag scope",
+        ),
+        Row(
+            'backends.explain("cudnn.benchmark")',
+            middle(ours, "explain"),
+            middle(ours, "C getset"),
+            most=20_000,
+        ),
+        question("is_available(), no driver", "is_available"),
+        question("device_count(), no driver", "device_count"),
+        question("current_accelerator(check_available=True), no driver", "available accelerator"),
+        # PyTorch only returns what its build says, which takes it about as long as two calls of Python.
+        question("current_accelerator(), no driver", "current_accelerator", 1),
+        question("is_available(), host driver in use", "is_available in use"),
+        question("device_count(), host driver in use", "device_count in use"),
+        question("current_accelerator(), host driver in use", "current_accelerator in use", 1),
+        question("current_device_index(), host driver in use", "current_device_index in use"),
+    ]
+
+
+def rust_rows() -> list[Row]:
+    """Return the rows of what is done in Rust."""
+    program = native.in_a_program()
+    library = native.in_a_cdylib()
+    load, cell, shared = program["flag/floor"], program["mode/floor"], library["bare_read"]
+    return [
+        Row("flag read, Rust, no scope alive", program["flag/read"], load, more=1.5),
+        Row(
+            f"flag read, Rust{SCOPES_ELSEWHERE}",
+            program["flag/read_with_scopes_elsewhere"],
+            load,
+        ),
+        Row("flag read, Rust, beside a scope of another flag", program["flag/read_beside_a_scope"], load),
+        Row("flag read, Rust, in a scope of this flag", program["flag/read_in_a_scope"], load),
+        Row(
+            "registered flag read, Rust (floor: an own flag)",
+            program["flag/read_registered"],
+            program["flag/read"],
+            times=1.5,
+        ),
+        Row(
+            "scope of a registered flag, Rust (floor: of an own flag)",
+            program["flag/scope_registered"],
+            program["flag/scope"],
+            times=1.5,
+        ),
+        Row("mode read, Rust program", program["mode/read"], cell, more=1.5),
+        Row("guard enter + exit, Rust program", program["mode/guard"], cell, more=4),
+        Row(
+            f"mode read, Rust program{SCOPES_ELSEWHERE}",
+            program["mode/read_with_scopes_elsewhere"],
+            cell,
+            more=1.5,
+        ),
+        Row(
+            f"guard enter + exit, Rust program{SCOPES_ELSEWHERE}",
+            program["mode/guard_with_scopes_elsewhere"],
+            cell,
+            more=4,
+        ),
+        *memory_rows(program, cell),
+        Row("mode read, cdylib", library["mode_read"], shared, more=3.5),
+        Row("guard enter + exit, cdylib", library["guard"], shared, more=6),
+    ]
+
+
+def memory_rows(program: dict[str, float], cell: float) -> list[Row]:
+    """Return the rows of memory that is allocated from what is kept and freed again, on the host driver."""
+    hot = "cached allocate + free of 4096 bytes, Rust"
+    few, some, many = (program[f"memory/hot_{live}"] for live in (10, 1000, 100_000))
+    mixed = (
+        "replace one of 1,000 live blocks at random, Rust; sizes log-uniform from 512 B to 32 MiB "
+        "(floor: 4096 bytes)"
+    )
+    return [
+        Row(f"{hot}, 10 live blocks", few, cell, more=150),
+        Row(f"{hot}, 1,000 live blocks", some, cell, more=150),
+        Row(f"{hot}, 100,000 live blocks", many, cell, more=150),
+        Row(f"{hot}, 100,000 live blocks (floor: with 10)", many, few, times=1.5),
+        Row(mixed, program["memory/mixed"], some),
+    ]
+
+
+def task_rows() -> list[Row]:
+    """Return the row of what a state of its own costs a task."""
+    times = [measure(sys.executable, program="task_step.py") for _ in range(PROCESSES)]
+    return [
+        Row(
+            "step of a task with a state of its own (floor: asyncio's)",
+            middle(times, "aio"),
+            middle(times, "asyncio"),
+        )
+    ]
+
+
+def startup_rows(bench_python: str | None) -> list[Row]:
+    """Return the rows of importing."""
+    ours = startup.of(sys.executable, "interlock")
+    time, memory = PyTorch(None, 25), PyTorch()
+    if bench_python:
+        theirs = startup.of(bench_python, "torch", PYTORCH_STARTUPS)
+        time = PyTorch(theirs.extra_milliseconds / ours.extra_milliseconds, 25)
+        memory = PyTorch(theirs.extra_megabytes / ours.extra_megabytes)
+    return [
+        Row(
+            "import (floor: bare Python)",
+            ours.milliseconds,
+            ours.bare_milliseconds,
+            "ms",
+            more=30,
+            pytorch=time,
+        ),
+        Row("import, peak memory", ours.megabytes, ours.bare_megabytes, "MB", more=15, pytorch=memory),
+    ]
+
+
+def python_with_pytorch() -> str | None:
+    """Return what BENCH_PYTHON names, after making sure that it is of use."""
+    named = os.environ.get("BENCH_PYTHON") or None
+    try:
+        if named:
+            subprocess.run([named, "-I", "-c", "import torch"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise CannotMeasureError(f"BENCH_PYTHON={named} can't import torch: {error}") from None
+    return named
+
+
+def main() -> int:
+    """Measure, print the table, and say whether every target was met."""
+    try:
+        bench_python = python_with_pytorch()
+        rows = rust_rows() + python_rows(*python_times(bench_python)) + task_rows()
+        rows += startup_rows(bench_python)
+    except CannotMeasureError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}\n")
+    print(table(rows))
+    missed = sum(row.missed() for row in rows)
+    print(f"\n{len(rows)} rows, {missed} missed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,252 @@
+"""Selects what a reader sees of the collected values, as sections of text."""
+
+from __future__ import annotations
+
+from interlock._cli.collect import (
+    Accelerators,
+    Device,
+    ExplainedFlag,
+    Flag,
+    Library,
+    Processor,
+    Report,
+    Runtime,
+    Variable,
+    Versions,
+)
+from interlock._console import EMPTY, Block, Cell, Fields, Row, Section, Style, Table
+
+
+def report(collected: Report) -> tuple[Section, ...]:
+    """Return the report."""
+    return (
+        Section("Versions", (_versions(collected.versions),)),
+        Section("Processor", (_processor(collected.processor),)),
+        Section("Accelerators", _accelerators(collected.accelerators)),
+        Section("Vendor libraries", (_libraries(collected.libraries),)),
+        Section("OpenMP runtimes", (_runtimes(collected.openmp),)),
+        Section("Flags that differ from their default", (_flags(collected.flags),)),
+        Section("Environment", (_environment(collected.environment),)),
+    )
+
+
+def flags(shown: tuple[Flag, ...]) -> tuple[Section, ...]:
+    """Return a table of flags."""
+    return (Section("Flags", (_flags(shown),)),)
+
+
+def explained(flag: ExplainedFlag) -> tuple[Section, ...]:
+    """Return all that is known of one flag."""
+    fields = Fields(
+        (
+            ("value", _value(flag)),
+            ("level", Cell(flag.level)),
+            ("set by", _no_wrap(flag.set_by)),
+            ("effective", Cell(repr(flag.effective))),
+            ("overruled by", _no_wrap(flag.overruled_by)),
+            ("acts on", Cell(flag.acts_on)),
+            ("type", Cell(flag.type)),
+            ("takes", Cell("nothing: it can only be read" if flag.allowed is None else flag.allowed)),
+            ("default", Cell(repr(flag.default))),
+            ("variables", Cell(", ".join(flag.variables)) if flag.variables else NOTHING),
+        )
+    )
+    name = flag.name if flag.is_registered else f"backends.{flag.name}"
+    return (Section(name, (Cell(flag.documentation), fields)),)
+
+
+def accelerators(collected: Accelerators) -> tuple[Section, ...]:
+    """Return the devices with all that they tell, or why there are none."""
+    devices = (Section(device.device, (_device(device),)) for device in collected.devices)
+    return (Section("Accelerators", (_choice(collected),)), *devices)
+
+
+NOTHING = Cell("-", Style.DIM)
+EMPTY_TEXT = Cell("(empty)", Style.DIM)
+
+
+def _no_wrap(text: str | None) -> Cell:
+    """Return a path, or another text that is copied in one piece."""
+    return NOTHING if text is None else Cell(_printable(text), no_wrap=True)
+
+
+def _text(text: str | None) -> Cell:
+    return NOTHING if text is None else Cell(_printable(text))
+
+
+def _number(number: int | None) -> Cell:
+    return NOTHING if number is None else Cell(str(number))
+
+
+def _printable(text: str) -> str:
+    """Return a text of others without what a terminal would obey."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+def _problem(text: str) -> Cell:
+    return Cell(_printable(text), Style.PROBLEM)
+
+
+def _size(bytes_: int | None) -> str:
+    """Return a number of bytes in the unit that makes it short."""
+    if bytes_ is None:
+        return "-"
+    size = float(bytes_)
+    units = iter(("bytes", "KiB", "MiB", "GiB", "TiB"))
+    unit = next(units)
+    while size >= 1024 and (larger := next(units, None)) is not None:
+        size, unit = size / 1024, larger
+    return f"{size:.4g} {unit}"
+
+
+def _versions(versions: Versions) -> Block:
+    return Fields(
+        (
+            ("interlock", Cell(versions.interlock)),
+            ("extension", _no_wrap(versions.extension)),
+            ("Python", Cell(versions.python)),
+            ("executable", _no_wrap(versions.executable)),
+            ("ABI", _text(versions.abi)),
+            ("platform", _text(versions.platform)),
+            ("libc", _text(versions.libc)),
+        )
+    )
+
+
+def _processor(processor: Processor) -> Block:
+    return Fields(
+        (
+            ("model", _text(processor.model)),
+            ("cores", Cell(f"{processor.allowed_cores} of {processor.cores} allowed")),
+            ("capability", Cell(processor.capability)),
+        )
+    )
+
+
+def _accelerators(accelerators: Accelerators) -> tuple[Block, ...]:
+    rows = (
+        Row(
+            (
+                Cell(device.device, no_wrap=True),
+                _text(device.name),
+                Cell(_size(device.total_memory)),
+                _number(device.multi_processor_count),
+            ),
+            _notes(device),
+        )
+        for device in accelerators.devices
+    )
+    table = Table(("device", "name", "memory", "multiprocessors"), tuple(rows))
+    return (_choice(accelerators), table) if accelerators.devices else (_choice(accelerators),)
+
+
+def _choice(accelerators: Accelerators) -> Block:
+    """Return which driver there is, and how many devices it has or why none."""
+    driver = Cell("none") if accelerators.driver is None else Cell(accelerators.driver)
+    fields = [("driver", driver), ("devices", Cell(str(len(accelerators.devices))))]
+    if accelerators.why_unavailable is not None:
+        fields.append(("why none", _text(accelerators.why_unavailable)))
+    return Fields(tuple(fields))
+
+
+def _notes(device: Device) -> tuple[Cell, ...]:
+    if device.problem is not None:
+        return (_problem(device.problem),)
+    more = ", ".join(f"{name} {value}" for name, value in device.more.items())
+    return (Cell(_printable(more), Style.DIM),) if more else ()
+
+
+def _device(device: Device) -> Block:
+    if device.problem is not None:
+        return _problem(device.problem)
+    return Fields(
+        (
+            ("name", _text(device.name)),
+            ("memory", Cell(_size(device.total_memory))),
+            ("free memory", Cell(_size(device.free_memory))),
+            ("multiprocessors", _number(device.multi_processor_count)),
+            *((name.replace("_", " "), _text(value)) for name, value in device.more.items()),
+        )
+    )
+
+
+def _libraries(libraries: tuple[Library, ...]) -> Block:
+    rows = (
+        Row(
+            (
+                Cell(library.name, no_wrap=True),
+                _state(library),
+                _text(library.version) if library.path is not None else EMPTY,
+                Cell(library.source or ""),
+                EMPTY if library.path is None else _no_wrap(library.path),
+            ),
+            () if library.problem is None else (_problem(library.problem),),
+        )
+        for library in libraries
+    )
+    return Table(("library", "state", "version", "found by", "path"), tuple(rows))
+
+
+def _state(library: Library) -> Cell:
+    if library.problem is not None:
+        return Cell("failed", Style.PROBLEM)
+    if library.path is None:
+        return Cell("not found", Style.DIM)
+    return Cell("loaded" if library.is_loaded else "not loaded")
+
+
+def _runtimes(runtimes: tuple[Runtime, ...]) -> Block:
+    if not runtimes:
+        return Cell("none is loaded", Style.DIM)
+    rows = (
+        Row(
+            (
+                Cell(runtime.name, no_wrap=True),
+                _text(runtime.version),
+                _number(runtime.threads),
+                _no_wrap(runtime.path),
+            )
+        )
+        for runtime in runtimes
+    )
+    return Table(("runtime", "version", "threads", "path"), tuple(rows))
+
+
+def _value(flag: Flag) -> Cell:
+    return Cell(repr(flag.value), Style.SET if flag.differs else Style.PLAIN)
+
+
+def _flags(flags: tuple[Flag, ...]) -> Block:
+    if not flags:
+        return Cell("none", Style.DIM)
+    rows = (
+        Row(
+            (Cell(flag.name, no_wrap=True), _value(flag), Cell(flag.level), _set_by(flag)),
+            _overruled(flag),
+        )
+        for flag in flags
+    )
+    return Table(("flag", "value", "level", "set by"), tuple(rows))
+
+
+def _set_by(flag: Flag) -> Cell:
+    return Cell("" if flag.set_by is None else _printable(flag.set_by), no_wrap=True)
+
+
+def _overruled(flag: Flag) -> tuple[Cell, ...]:
+    if flag.overruled_by is None:
+        return ()
+    return (Cell(f"in effect {flag.effective!r}, because of {flag.overruled_by}"),)
+
+
+def _environment(variables: tuple[Variable, ...]) -> Block:
+    if not variables:
+        return Cell("none of the variables that interlock reads is set", Style.DIM)
+    rows = (
+        Row(
+            (Cell(variable.name, no_wrap=True), _no_wrap(variable.value) if variable.value else EMPTY_TEXT),
+            () if variable.problem is None else (_problem(f"ignored: {variable.problem}"),),
+        )
+        for variable in variables
+    )
+    return Table(("variable", "value"), tuple(rows))

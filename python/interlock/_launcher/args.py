@@ -1,0 +1,307 @@
+"""The command line of the launcher: its options, and which of them contradict one another."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from interlock._launcher.render import show
+from interlock._launcher.topology import parse_cpulist, parse_int
+from interlock._suggest import closest_match
+
+__all__ = ["LATENCY_CORES", "Options", "fail", "parse", "to_option", "validate"]
+
+# How many cores an instance has in latency mode.
+LATENCY_CORES = 4
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for; None is what it leaves open."""
+
+    program: str
+    arguments: tuple[str, ...] = ()
+    multi_instance: bool = False
+    module: bool = False
+    no_python: bool = False
+    enable_tcmalloc: bool = False
+    enable_jemalloc: bool = False
+    use_default_allocator: bool = False
+    disable_iomp: bool = False
+    ninstances: int | None = None
+    ncores_per_instance: int | None = None
+    node_id: int | None = None
+    rank: int | None = None
+    core_list: tuple[int, ...] | None = None
+    use_logical_core: bool = False
+    skip_cross_node_cores: bool = False
+    latency_mode: bool = False
+    throughput_mode: bool = False
+    disable_numactl: bool = False
+    disable_taskset: bool = False
+    log_path: str | None = None
+    log_file_prefix: str | None = None
+    dry_run: bool = False
+    json: bool = False
+
+    @property
+    def has_number(self) -> bool:
+        """Whether numbers say which instances there are."""
+        return self.ninstances is not None or self.ncores_per_instance is not None
+
+    @property
+    def an_instance_per_node(self) -> bool:
+        """Whether nodes, and no numbers, say which instances there are."""
+        return self.throughput_mode or (self.multi_instance and not self.has_number and not self.latency_mode)
+
+
+# Options of which at most one may be given.
+_EXCLUSIVE = (
+    ("latency_mode", "throughput_mode"),
+    ("latency_mode", "ninstances"),
+    ("latency_mode", "ncores_per_instance"),
+    ("latency_mode", "node_id"),
+    ("latency_mode", "core_list"),
+    ("latency_mode", "use_logical_core"),
+    ("throughput_mode", "ninstances"),
+    ("throughput_mode", "ncores_per_instance"),
+    ("throughput_mode", "node_id"),
+    ("throughput_mode", "core_list"),
+    ("throughput_mode", "use_logical_core"),
+    ("enable_tcmalloc", "enable_jemalloc"),
+    ("enable_tcmalloc", "use_default_allocator"),
+    ("enable_jemalloc", "use_default_allocator"),
+    ("node_id", "core_list"),
+    ("module", "no_python"),
+)
+
+
+def validate(options: Options) -> str | None:
+    """Return why these options are invalid on every machine, or None."""
+    for one, other in _EXCLUSIVE:
+        if _is_given(options, one) and _is_given(options, other):
+            return f"{to_option(one)} and {to_option(other)} contradict each other; give one of them"
+    if options.json and not options.dry_run:
+        return "--json is a form of the plan that --dry-run prints; give both"
+    if options.log_file_prefix is not None and options.log_path is None:
+        return "--log-file-prefix names files in the folder of --log-path; give both"
+    if options.core_list is not None and not options.has_number:
+        return "--core-list needs --ninstances or --ncores-per-instance, which say how to divide the cores"
+    if options.skip_cross_node_cores and options.ncores_per_instance is None and not options.latency_mode:
+        return "--skip-cross-node-cores needs --ncores-per-instance or --latency-mode"
+    has_mode = options.latency_mode or options.throughput_mode or options.multi_instance
+    if options.rank is not None and not (options.has_number or has_mode):
+        return (
+            "--rank needs --ninstances, --ncores-per-instance, --latency-mode, --throughput-mode or "
+            "--multi-instance, which say of which instances it is one"
+        )
+    if options.ninstances is not None and (options.rank or 0) >= options.ninstances:
+        return (
+            f"--rank {options.rank} is beyond --ninstances {options.ninstances}; "
+            f"ranks go from 0 to {options.ninstances - 1}"
+        )
+    if "/" in (options.log_file_prefix or ""):
+        return f"--log-file-prefix {options.log_file_prefix!r} has a slash; --log-path names the folder"
+    if not (options.module or options.no_python or options.program.endswith(".py")):
+        return (
+            f"{options.program!r} does not end in .py; give --no-python for a program that is not Python, "
+            "or -m for a module"
+        )
+    return None
+
+
+def _is_given(options: Options, name: str) -> bool:
+    value = getattr(options, name)
+    # Not by equality: 0, which is a node, equals False.
+    return value is not None and value is not False
+
+
+def to_option(name: str) -> str:
+    """Return an option as it is written on the command line."""
+    return "-m" if name == "module" else "--" + name.replace("_", "-")
+
+
+# The number that means "not given" to PyTorch.
+_NOT_GIVEN = -1
+_MIN_INT = -(10**18)
+
+
+def parse(arguments: Sequence[str] | None = None) -> Options:
+    """Return the options of a command line. An error is reported and ends the process with 2."""
+    given, unknown = _parser().parse_known_args(arguments)
+    read: dict[str, Any] = vars(given)
+    command: list[str] = read.pop("command")
+    for word in unknown:
+        _fail_for_unknown(word)
+    # Two hyphens end the options; later ones belong to the program.
+    if command[:1] == ["--"]:
+        del command[0]
+    if not command:
+        fail("no program is named: give a Python file, -m and a module, or --no-python and a program")
+    options = Options(command[0], tuple(command[1:]), **read)
+    problem = validate(options)
+    if problem is not None:
+        fail(problem)
+    return options
+
+
+def fail(message: str) -> NoReturn:
+    """Report an error of the command line and end the process with 2."""
+    _parser().error(message)
+
+
+def _fail_for_unknown(word: str) -> NoReturn:
+    name = word.partition("=")[0]
+    fields = {field.name for field in dataclasses.fields(Options)} - {"program", "arguments"}
+    # The module's short form is what errors name; its long one is what a slip may be like.
+    known = [*map(to_option, fields), "--module", "--help"]
+    suggestion = closest_match(name.replace("_", "-"), known)
+    fail(f'there is no option "{name}"' + ("" if suggestion is None else f'; did you mean "{suggestion}"?'))
+
+
+class _Parser(argparse.ArgumentParser):
+    def print_help(self, file: Any = None) -> None:
+        # The process ends with 0 after this, unless something ends it before.
+        code = show(self.format_help().rstrip("\n"))
+        if code != 0:
+            self.exit(code)
+
+
+def _parser() -> argparse.ArgumentParser:
+    reader = _Parser(
+        prog="python -m interlock.backends.xeon.run_cpu",
+        usage="%(prog)s [options] program [arguments]",
+        description="Run one or more instances of a program, each with cores and memory of its own.",
+        epilog="Each long option may also be written with underscores. See docs/launcher.md.",
+        allow_abbrev=False,
+    )
+    _switch(
+        reader.add_argument,
+        "multi-instance",
+        "several instances: one for each node, unless numbers are given",
+    )
+    reader.add_argument(
+        "-m", "--module", action="store_true", help="the program is the name of a Python module"
+    )
+    _switch(reader.add_argument, "no-python", "the program is run itself, and not by Python")
+
+    plan = reader.add_argument_group("plan")
+    _switch(plan.add_argument, "dry-run", "print the plan and start no instance")
+    _switch(plan.add_argument, "json", "with --dry-run, print the plan as JSON")
+
+    memory = reader.add_argument_group("memory allocator (by default tcmalloc or jemalloc if there is one)")
+    _switch(memory.add_argument, "enable-tcmalloc", "preload tcmalloc")
+    _switch(memory.add_argument, "enable-jemalloc", "preload jemalloc")
+    _switch(memory.add_argument, "use-default-allocator", "preload no allocator")
+
+    openmp = reader.add_argument_group("OpenMP")
+    _switch(openmp.add_argument, "disable-iomp", "do not preload Intel's OpenMP runtime (libiomp5.so)")
+
+    instances = reader.add_argument_group("instances")
+    _number(instances.add_argument, "ncores-per-instance", 1, "cores of each instance")
+    _number(instances.add_argument, "ninstances", 1, "how many instances")
+    _switch(
+        instances.add_argument,
+        "skip-cross-node-cores",
+        "leave cores unused so that no instance has cores of two nodes; needs --latency-mode or "
+        "--ncores-per-instance",
+    )
+    _number(
+        instances.add_argument,
+        "rank",
+        0,
+        "run only this one of the instances, counted from 0; needs an option that says which there are",
+    )
+    _switch(
+        instances.add_argument,
+        "latency-mode",
+        f"{LATENCY_CORES} cores for each instance, on all physical cores",
+    )
+    _switch(instances.add_argument, "throughput-mode", "an instance for each node, on all physical cores")
+    _number(instances.add_argument, "node-id", 0, "use only the cores of this node")
+    _switch(
+        instances.add_argument,
+        "use-logical-core",
+        "use all logical cores instead of one for each physical core",
+    )
+    _switch(instances.add_argument, "disable-numactl", "do not bind memory to nodes")
+    _switch(instances.add_argument, "disable-taskset", "do not pin instances to cores")
+    _option(
+        instances.add_argument,
+        "core-list",
+        type=_cores,
+        metavar="LIST",
+        help="use only these cores, such as 0,1,4-7; needs --ninstances or --ncores-per-instance",
+    )
+
+    logs = reader.add_argument_group("logs")
+    _option(
+        logs.add_argument,
+        "log-path",
+        type=_path,
+        metavar="FOLDER",
+        help="write output to files in this folder",
+    )
+    _option(
+        logs.add_argument,
+        "log-file-prefix",
+        metavar="NAME",
+        help="with --log-path, what the names of the files begin with (run)",
+    )
+
+    reader.add_argument(
+        "command",
+        # The words as they are: as two of them, argparse would take out the first two hyphens.
+        nargs=argparse.REMAINDER,
+        metavar="program [arguments]",
+        help="the Python file, module or program to run, and what it is given",
+    )
+    return reader
+
+
+def _option(add: Callable[..., argparse.Action], name: str, **details: Any) -> None:
+    """Add a long option in both spellings; only the one with hyphens is in the help."""
+    destination = name.replace("-", "_")
+    add(f"--{name}", dest=destination, **details)
+    if destination != name:
+        hidden = details | {"help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
+        add(f"--{destination}", dest=destination, **hidden)
+
+
+def _switch(add: Callable[..., argparse.Action], name: str, text: str) -> None:
+    _option(add, name, action="store_true", help=text)
+
+
+def _number(add: Callable[..., argparse.Action], name: str, least: int, text: str) -> None:
+    def read(word: str) -> int | None:
+        number = parse_int(word, minimum=_MIN_INT)
+        if number is None:
+            raise argparse.ArgumentTypeError(f"{word!r} is no whole number")
+        if number == _NOT_GIVEN:
+            return None
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{number} is too small; the least is {least}")
+        return number
+
+    _option(add, name, type=read, metavar="N", help=text)
+
+
+def _cores(word: str) -> tuple[int, ...]:
+    try:
+        cores = parse_cpulist(word)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if not cores:
+        raise argparse.ArgumentTypeError("it names no core")
+    twice = sorted({core for core in cores if cores.count(core) > 1})
+    if twice:
+        raise argparse.ArgumentTypeError(f"it names core {twice[0]} twice")
+    return cores
+
+
+def _path(word: str) -> str | None:
+    # PyTorch's default, no folder, is the empty word.
+    return word or None

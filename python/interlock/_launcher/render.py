@@ -1,0 +1,185 @@
+"""Shows a plan, as text and as JSON, and the messages of the launcher."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from interlock import _console
+from interlock._console import Cell, Layout, Row, Table
+from interlock._launcher.topology import format_cpulist
+
+if TYPE_CHECKING:
+    from interlock._launcher.plan import Instance, Plan
+
+__all__ = ["FORMAT", "as_document", "as_json", "as_text", "counted", "instances_text", "log", "show"]
+
+_NOT_WRITTEN = 1
+
+# Increases with every change that can break a program that reads the document.
+FORMAT = 1
+
+
+def log(message: str) -> None:
+    """Write a message of the launcher to standard error."""
+    _console.print_error(f"run_cpu: {message}")
+
+
+def show(text: str) -> int:
+    """Write a text to standard output, and return the exit code."""
+    try:
+        _console.print_output(f"{text}\n")
+    except _console.OutputError as error:
+        log(str(error))
+        return _NOT_WRITTEN
+    return 0
+
+
+def counted(count: int, noun: str) -> str:
+    """Return the number with its noun: `1 core`, `2 cores`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def instances_text(indexes: Collection[int]) -> str:
+    """Return the instances by their numbers: `instance 0`, `instances 0-3`."""
+    return f"instance{'' if len(indexes) == 1 else 's'} {format_cpulist(indexes)}"
+
+
+def as_document(plan: Plan) -> dict[str, object]:
+    """Return the plan as values of JSON, which docs/launcher.md explains."""
+    topology = plan.topology
+    return {
+        "format": FORMAT,
+        "machine": {
+            "logical_cores": len(topology.cores),
+            "physical_cores": len({core.physical for core in topology.cores}),
+            "nodes": sorted(_nodes(plan)),
+            "allowed_cores": sorted(topology.allowed),
+            "memory_nodes": sorted(topology.memory_nodes),
+            "cpu_quota": topology.quota,
+        },
+        "pinned": plan.pinned,
+        "instances": [
+            {
+                "index": instance.index,
+                "cores": list(instance.cores),
+                "nodes": list(instance.nodes),
+                "memory_nodes": list(instance.memory_nodes),
+                "environment": dict(instance.environment),
+                "command": list(instance.command),
+                "log": instance.log,
+            }
+            for instance in plan.instances
+        ],
+        "notes": [*plan.warnings, *plan.verbose_notes],
+    }
+
+
+def as_json(plan: Plan) -> str:
+    """Return the plan as one JSON document."""
+    return json.dumps(as_document(plan), indent=2)
+
+
+def as_text(plan: Plan, width: int | None) -> str:
+    """Return the plan as text in lines of at most `width` columns, or of any length if that is None.
+
+    Only words that are longer exceed it.
+    """
+    return "\n".join(_lines(plan, Layout(width)))
+
+
+def _lines(plan: Plan, layout: Layout) -> Iterator[str]:
+    yield from _machine(plan, layout)
+    yield ""
+    yield from _table(plan, layout)
+    yield from _commands(plan.instances, layout.width)
+    yield from _environment(plan.instances)
+    logs = [instance.log for instance in plan.instances if instance.log is not None]
+    yield from _section("logs", logs)
+    notes = (*plan.warnings, *plan.verbose_notes)
+    if notes:
+        yield from ("", "notes")
+        for note in notes:
+            yield from layout.wrapped(note, "  - ")
+
+
+def _machine(plan: Plan, layout: Layout) -> Iterator[str]:
+    topology = plan.topology
+    physical = {core.physical for core in topology.cores}
+    text = (
+        f"{counted(len(topology.cores), 'logical core')} of "
+        f"{counted(len(physical), 'physical core')} on {counted(len(_nodes(plan)), 'node')}; "
+        f"may be used: {format_cpulist(topology.allowed)}"
+    )
+    yield from layout.wrapped(text, "machine    ")
+    used = sum(len(instance.cores) for instance in plan.instances)
+    where = f" on {counted(used, 'core')}" if plan.pinned else ", not pinned to cores"
+    yield f"plan       {counted(len(plan.instances), 'instance')}{where}"
+
+
+def _table(plan: Plan, layout: Layout) -> Iterator[str]:
+    """Yield what each instance gets; where nothing is pinned, cores only say how many threads."""
+    if plan.pinned:
+        columns: tuple[str, ...] = ("instance", "count", "nodes", "memory", "cores")
+        rows = map(_row, plan.instances)
+    else:
+        columns = ("instance", "threads", "memory")
+        rows = map(_row_without_cores, plan.instances)
+    cells = tuple(Row(tuple(map(Cell, row))) for row in rows)
+    yield from layout.table(Table(columns, cells, indent=0, right_aligned=True, wraps_last=True))
+
+
+def _row(instance: Instance) -> tuple[str, ...]:
+    index, count = str(instance.index), str(len(instance.cores))
+    return index, count, format_cpulist(instance.nodes), _memory(instance), format_cpulist(instance.cores)
+
+
+def _row_without_cores(instance: Instance) -> tuple[str, ...]:
+    threads = instance.environment.get("OMP_NUM_THREADS", "as set")
+    return str(instance.index), threads, _memory(instance)
+
+
+def _memory(instance: Instance) -> str:
+    return format_cpulist(instance.memory_nodes) or "any"
+
+
+def _commands(instances: Sequence[Instance], width: int | None) -> Iterator[str]:
+    """Yield each command with the instances that run it: they differ in memory nodes only."""
+    commands: dict[tuple[str, ...], list[int]] = {}
+    for instance in instances:
+        commands.setdefault(instance.command, []).append(instance.index)
+    for command, indexes in commands.items():
+        yield from ("", "command" if len(commands) == 1 else f"command of {instances_text(indexes)}")
+        line = "  "
+        for word in map(shlex.quote, command):
+            # Two columns stay free for the mark of a line that goes on.
+            if line.strip() and width is not None and len(line) + len(word) > width - 2:
+                yield f"{line}\\"
+                line = "    "
+            line += f"{word} "
+        yield line.rstrip()
+
+
+def _environment(instances: Sequence[Instance]) -> Iterator[str]:
+    """Yield the variables, with the instances that get them where not all do."""
+    variables: dict[tuple[str, str], list[int]] = {}
+    for instance in instances:
+        for name, value in instance.environment.items():
+            variables.setdefault((name, value), []).append(instance.index)
+    lines: list[str] = []
+    for (name, value), indexes in sorted(variables.items()):
+        who = "" if len(indexes) == len(instances) else f"  ({instances_text(indexes)})"
+        lines.append(f"{name}={shlex.quote(value)}{who}")
+    yield from _section("environment", lines)
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    indented = [f"  {line}" for line in lines]
+    if indented:
+        yield from ("", title, *indented)
+
+
+def _nodes(plan: Plan) -> set[int]:
+    return {core.node for core in plan.topology.cores} | plan.topology.memory_nodes

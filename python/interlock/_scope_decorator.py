@@ -1,0 +1,189 @@
+"""Functions with a scope around each call; generators and coroutines with one around each resume."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+import warnings
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from typing import Any, Protocol, TypeVar, cast
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Scope(Protocol):
+    """What can be entered and left again and again, also while it is open."""
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, kind: object, error: object, traceback: object, /) -> object: ...
+
+
+def decorate(scope: Scope, function: _Function) -> _Function:
+    """Return `function` with `scope` open while it runs.
+
+    Generators, coroutines and async generators get the scope around each resume, never while others
+    run. A static or class method stays one. Of a class only the construction is covered, which warns.
+    """
+    if isinstance(function, type):
+        return cast(_Function, _decorate_construction(scope, function))
+    if isinstance(function, staticmethod | classmethod):
+        return cast(_Function, type(function)(decorate(scope, function.__func__)))
+    if not callable(function):
+        raise TypeError(f"only a function can be decorated, got a value of type {type(function).__name__}")
+    # Imported when something is decorated: it takes a third of the time that interlock may take to import.
+    import inspect
+
+    # An object runs what its class says a call of it is.
+    called = function if inspect.isroutine(function) else type(function).__call__
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called):
+        return cast(_Function, _decorate_coroutine(scope, function))
+    if inspect.isasyncgenfunction(function) or inspect.isasyncgenfunction(called):
+        return cast(_Function, _decorate_async_generator(scope, function))
+    if inspect.isgeneratorfunction(function) or inspect.isgeneratorfunction(called):
+        decorated = _decorate_generator(scope, function)
+        code = getattr(function, "__code__", None)
+        is_awaitable = code is not None and code.co_flags & inspect.CO_ITERABLE_COROUTINE
+        return cast(_Function, types.coroutine(decorated) if is_awaitable else decorated)
+    return cast(_Function, _decorate_function(scope, function))
+
+
+def _clone_of(scope: Scope) -> Callable[[], Scope] | None:
+    """Return what makes a scope for each call or resume, or None where one scope serves them all.
+
+    A scope of interlock's own may be entered again while it is open. A subclass may keep state of its
+    own between enter and leave, so it is cloned, as in PyTorch.
+    """
+    is_subclass = not type(scope).__module__.startswith("interlock.")
+    return getattr(scope, "clone", None) if is_subclass else None
+
+
+def _decorate_function(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
+    clone = _clone_of(scope)
+    if clone is None:
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **named: Any) -> Any:
+            with scope:
+                return function(*arguments, **named)
+
+    else:
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **named: Any) -> Any:
+            with clone():
+                return function(*arguments, **named)
+
+    return call
+
+
+def _scope_factory(scope: Scope) -> Callable[[], Scope]:
+    return _clone_of(scope) or (lambda: scope)
+
+
+def wrap_resumable(
+    new_scope: Callable[[], Scope], start: Callable[..., Any]
+) -> Callable[..., Generator[Any, Any, Any]]:
+    """Return a generator function that runs what `start` returns with a scope around each resume.
+
+    That may be a generator, a coroutine that is being awaited, or one step of an async generator.
+    """
+
+    def run(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
+        running = start(*arguments, **named)
+        resume: Callable[[Any], Any] = running.send
+        sent: Any = None
+        while True:
+            try:
+                with new_scope():
+                    produced = resume(sent)
+            except StopIteration as end:
+                return end.value
+            finally:
+                # An error that was thrown in would be kept alive by this frame, and the frame by the error.
+                sent = None
+            try:
+                resume, sent = running.send, (yield produced)
+            except BaseException as error:
+                # Also the GeneratorExit of `close`: before 3.13 closing a step of an async generator leaves
+                # its cleanup for later, and that would be outside of the scope.
+                if _is_finished(running):
+                    raise
+                resume, sent = running.throw, error
+
+    return run
+
+
+def _is_finished(inner: Any) -> bool:
+    """Whether the collector has come to what is inside first; it would not take what is thrown in."""
+    frames = (getattr(inner, name, inner) for name in ("cr_frame", "gi_frame", "ag_frame"))
+    return any(frame is None for frame in frames)
+
+
+def _decorate_generator(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
+    return functools.wraps(function)(wrap_resumable(_scope_factory(scope), function))
+
+
+def _decorate_coroutine(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
+    awaited = types.coroutine(wrap_resumable(_scope_factory(scope), function))
+
+    @functools.wraps(function)
+    async def run(*arguments: Any, **named: Any) -> Any:
+        return await awaited(*arguments, **named)
+
+    return run
+
+
+def _decorate_async_generator(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
+    awaited = types.coroutine(wrap_resumable(_scope_factory(scope), lambda step: step))
+
+    @functools.wraps(function)
+    async def run(*arguments: Any, **named: Any) -> AsyncGenerator[Any, Any]:
+        generator = function(*arguments, **named)
+        resume: Callable[[Any], Any] = functools.partial(_first_step, generator)
+        sent: Any = None
+        while True:
+            try:
+                produced = await awaited(resume(sent))
+            except StopAsyncIteration:
+                return
+            finally:
+                sent = None
+            try:
+                resume, sent = generator.asend, (yield produced)
+            except BaseException as error:
+                if _is_finished(generator):
+                    raise
+                resume, sent = generator.athrow, error
+
+    return run
+
+
+def _first_step(generator: AsyncGenerator[Any, Any], sent: None) -> Awaitable[Any]:
+    """Return what a first `asend` returns, and keep the event loop from closing the generator.
+
+    The loop closes the one that wraps it, and would close both at once.
+    """
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        return generator.asend(sent)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
+
+
+def _decorate_construction(scope: Scope, decorated: type) -> type:
+    warnings.warn(
+        f"decorating the class {decorated.__qualname__} covers its construction only; decorate its methods",
+        FutureWarning,
+        stacklevel=3,
+    )
+    for name in ("__new__", "__init__"):
+        inherited: Any = getattr(object, name)
+        construct: Any = getattr(decorated, name)
+        # Put into the class, the methods of `object` would refuse the arguments of the other one.
+        if construct is not inherited:
+            covered = decorate(scope, construct)
+            setattr(decorated, name, staticmethod(covered) if name == "__new__" else covered)
+    return decorated

@@ -1,0 +1,68 @@
+"""Every public name of PyTorch's three namespaces is there, and is what it is in PyTorch.
+
+`names.json` is what `record.py` read off PyTorch. `not_implemented.json` lists the names that interlock does
+not have yet, or not with that signature; it only gets shorter. `intentional_differences.json` lists those
+where interlock is meant to differ: `name`, `want` (the facts that must hold instead) and `reason`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.api.compare import Facts, mismatch
+from tests.helpers.subprocess import run_command
+
+HERE = Path(__file__).parent
+
+
+def load(name: str) -> Any:
+    return json.loads((HERE / name).read_text())
+
+
+RECORDED: dict[str, Facts] = load("names.json")["names"]
+NOT_IMPLEMENTED: list[str] = load("not_implemented.json")
+DIFFERENCES: dict[str, dict[str, Any]] = {
+    entry["name"]: entry for entry in load("intentional_differences.json")
+}
+
+
+@functools.cache
+def found() -> dict[str, Facts]:
+    """What the names are in interlock: in a process of its own, where nobody has assigned anything."""
+    done = run_command([sys.executable, "-P", str(HERE / "record.py"), "interlock", str(HERE / "names.json")])
+    assert done.code == 0, done.stderr
+    names: dict[str, Facts] = json.loads(done.stdout)["names"]
+    return names
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_name(name: str) -> None:
+    want: Facts = DIFFERENCES[name]["want"] if name in DIFFERENCES else RECORDED[name]
+    different = mismatch(want, found()[name])
+    if name in NOT_IMPLEMENTED:
+        assert different is not None, "it is as wanted now: take it out of not_implemented.json"
+    else:
+        assert different is None, different
+
+
+def test_uncovered_lists_only_names_and_none_twice() -> None:
+    assert set(NOT_IMPLEMENTED) <= set(RECORDED)
+    assert len(NOT_IMPLEMENTED) == len(set(NOT_IMPLEMENTED))
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_a_difference_is_one_and_has_a_reason(name: str) -> None:
+    entry = DIFFERENCES[name]
+    assert entry.keys() == {"name", "want", "reason"}
+    assert entry["reason"]
+    assert mismatch(RECORDED[name], entry["want"]) is not None
+
+
+def test_no_difference_is_listed_twice() -> None:
+    assert len(DIFFERENCES) == len(load("intentional_differences.json"))

@@ -1,0 +1,131 @@
+"""The tests of names can fail: what is compared, and what is read off a package to compare it."""
+
+from __future__ import annotations
+
+import copy
+import enum
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.conformance.api.compare import mismatch
+from tests.conformance.api.record import facts_of
+
+FIRST = {"name": "mode", "kind": "positional_or_keyword"}
+SECOND = {"name": "warn_only", "kind": "keyword_only", "default": "False"}
+FUNCTION: dict[str, Any] = {"kind": "function", "parameters": [FIRST, SECOND]}
+
+CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "kind": lambda facts: facts.update(kind="class"),
+    "order": lambda facts: facts["parameters"].reverse(),
+    "name of a parameter": lambda facts: facts["parameters"][0].update(name="enabled"),
+    "kind of a parameter": lambda facts: facts["parameters"][0].update(kind="positional_only"),
+    "default": lambda facts: facts["parameters"][1].update(default="0"),
+    "default that is gone": lambda facts: facts["parameters"][1].pop("default"),
+    "default that is new": lambda facts: facts["parameters"][0].update(default="None"),
+    "parameter that is gone": lambda facts: facts["parameters"].pop(),
+    "parameter that is new": lambda facts: facts["parameters"].append({**SECOND, "name": "more"}),
+    "signature that is gone": lambda facts: facts.update(parameters=None),
+    "name that is gone": lambda facts: facts.update(error="AttributeError"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_a_mismatch(change: str) -> None:
+    changed = copy.deepcopy(FUNCTION)
+    assert mismatch(FUNCTION, changed) is None
+    CHANGES[change](changed)
+    assert mismatch(FUNCTION, changed) is not None
+
+
+def test_a_value_of_another_type_is_a_mismatch() -> None:
+    want = {"kind": "value", "value": "1"}
+    assert mismatch(want, dict(want)) is None
+    assert mismatch(want, {"kind": "value", "value": "True"}) is not None
+    assert mismatch(want, {"kind": "object"}) is not None
+
+
+def test_a_signature_that_pytorch_does_not_tell_asks_only_for_the_kind() -> None:
+    want = {"kind": "function", "parameters": None}
+    assert mismatch(want, FUNCTION) is None
+    assert mismatch(want, {"kind": "class", "parameters": []}) is not None
+
+
+class Level(enum.Enum):
+    MATH = 0
+
+
+class Answering:
+    """A property that answers on the class, too, as some of PyTorch do."""
+
+    def __get__(self, instance: object, owner: type) -> str:
+        return "answer"
+
+
+class Sample:
+    level = Level.MATH
+    answering = Answering()
+
+    @property
+    def size(self) -> int:
+        return 0
+
+    def method(self, one: int, *, two: Level = Level.MATH) -> None: ...
+
+    @classmethod
+    def of_class(cls, one: int) -> None: ...
+
+    @staticmethod
+    def of_none(one: int, /, *rest: int) -> None: ...
+
+
+ONE = {"name": "one", "kind": "positional_or_keyword"}
+SAMPLES: dict[str, dict[str, Any]] = {
+    "Sample": {"kind": "class", "parameters": []},
+    "Sample.level": {"kind": "value", "value": "MATH = 0"},
+    "Sample.answering": {"kind": "property"},
+    "Sample.size": {"kind": "property"},
+    "Sample.method": {
+        "kind": "method",
+        "parameters": [ONE, {"name": "two", "kind": "keyword_only", "default": "MATH = 0"}],
+    },
+    "Sample.of_class": {"kind": "method", "parameters": [ONE]},
+    "Sample.of_none": {
+        "kind": "method",
+        "parameters": [
+            {"name": "one", "kind": "positional_only"},
+            {"name": "rest", "kind": "var_positional"},
+        ],
+    },
+    "Sample.missing": {"error": "AttributeError"},
+    "missing": {"error": "ModuleNotFoundError"},
+    "Level.MATH": {"kind": "value", "value": "MATH = 0"},
+    "Level.name": {"kind": "property"},
+    "made": {"kind": "object"},
+    "made.level": {"kind": "value", "value": "MATH = 0"},
+    "bound": {"kind": "function", "parameters": [ONE]},
+    "names": {"kind": "value", "value": "{'a', 'b'}"},
+    "native": {"kind": "function", "parameters": [{"name": "obj", "kind": "positional_only"}]},
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_facts_are_what_a_caller_has_to_do_with(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = ModuleType("sample_package")
+    held = {"Sample": Sample, "Level": Level, "made": Sample(), "bound": Sample.of_class, "names": {"b", "a"}}
+    for key, value in {**held, "native": len}.items():
+        setattr(package, key, value)
+    monkeypatch.setitem(sys.modules, "sample_package", package)
+    assert facts_of("sample_package", name) == SAMPLES[name]
+
+
+def test_every_name_was_read_off_pytorch() -> None:
+    recorded = json.loads((Path(__file__).parent / "names.json").read_text())
+    assert recorded["package"] == "torch"
+    assert recorded["version"].startswith("2.13.")
+    assert not [name for name, facts in recorded["names"].items() if "error" in facts]

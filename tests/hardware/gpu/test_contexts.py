@@ -1,0 +1,120 @@
+"""Contexts: which devices get one, and whose is current afterwards."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+
+import pytest
+from interlock import Event, Stream, accelerator
+from interlock.accelerator import Graph, memory
+from interlock.accelerator.memory import Buffer
+
+from tests.hardware.gpu import processes
+from tests.hardware.gpu.slow_kernel import Library
+
+pytestmark = pytest.mark.gpu
+
+CONTEXTS = """
+from interlock import Event, Stream, accelerator
+from interlock.accelerator.memory import Buffer
+from tests.hardware.gpu.slow_kernel import Library
+
+def contexts():
+    return [library.has_primary_context(index) for index in range(accelerator.device_count())]
+
+"""
+
+
+def test_questions_make_no_context() -> None:
+    code = """
+accelerator.device_properties(), accelerator.device_name(), accelerator.current_stream()
+accelerator.current_device_index(), accelerator.memory_stats(), accelerator.synchronize()
+library = Library()
+result = contexts()
+"""
+    assert not any(processes.value_without_kernels(CONTEXTS + code))
+
+
+def test_a_device_that_nobody_uses_gets_no_context(two_devices: tuple[str, str]) -> None:
+    code = """
+with accelerator.device_index(1):
+    stream, event = Stream(), Event(enable_timing=True)
+    buffer = Buffer(1 << 20, stream=stream).fill_(1, stream=stream)
+    event.record(stream)
+    buffer.copy_to(bytearray(1 << 20), stream=stream)
+    accelerator.synchronize()
+    accelerator.get_memory_info()
+    buffer.close()
+    accelerator.empty_cache()
+accelerator.device_properties(0), accelerator.synchronize(0), accelerator.memory_stats(0)
+library = Library()
+result = contexts()
+"""
+    first, second, *_ = processes.value_without_kernels(CONTEXTS + code)
+    assert (first, second) == (False, True)
+
+
+@pytest.fixture
+def foreign(library: Library) -> Iterator[int]:
+    """The address of a context that another library has made current on this thread."""
+    context = ctypes.c_void_p()
+    library.call("cuCtxCreate_v2", ctypes.byref(context), ctypes.c_uint(0), ctypes.c_int(0))
+    assert context.value is not None
+    yield context.value
+    library.call("cuCtxDestroy_v2", context)
+
+
+def record_and_replay() -> None:
+    stream, graph, buffer = Stream(), Graph(), Buffer(4)
+    with stream, graph:
+        buffer.fill_(1)
+    with stream:
+        graph.replay()
+    stream.synchronize()
+
+
+def give_back() -> None:
+    Buffer(30 << 20).close()
+    accelerator.empty_cache()
+
+
+def ask_for_too_much() -> None:
+    with pytest.raises(MemoryError):
+        Buffer(1 << 60)
+
+
+def measure_time() -> None:
+    stream, start, end = Stream(), Event(enable_timing=True), Event(enable_timing=True)
+    start.record(stream)
+    end.record(stream)
+    end.synchronize()
+    start.elapsed_time(end)
+
+
+CALLS: dict[str, Callable[[], object]] = {
+    "synchronize": accelerator.synchronize,
+    "get_memory_info": accelerator.get_memory_info,
+    "stream_priority_range": accelerator.stream_priority_range,
+    "a stream that comes and goes": lambda: Stream(exclusive=True).query(),
+    "a wait": lambda: Stream().wait_stream(accelerator.current_stream()),
+    "an event that comes and goes": lambda: Stream().record_event().synchronize(),
+    "two events": measure_time,
+    "a function": lambda: accelerator.launch(Stream(), int),
+    "a buffer": lambda: Buffer(1000).fill_(1).copy_to(bytearray(1000)),
+    "memory that goes back": give_back,
+    "an allocation that fails": ask_for_too_much,
+    "a graph": record_and_replay,
+    "a snapshot": memory.snapshot,
+}
+
+
+@pytest.mark.usefixtures("devices")
+@pytest.mark.parametrize("name", CALLS)
+def test_a_context_of_another_library_is_current_after_each_call(
+    name: str, library: Library, foreign: int
+) -> None:
+    CALLS[name]()
+    assert library.current_context() == foreign
+    accelerator.synchronize()
+    assert library.current_context() == foreign

@@ -1,0 +1,109 @@
+"""Events of a GPU: the time between two, threads that sleep meanwhile, and other processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from interlock import Event, Stream
+from interlock.accelerator.memory import Buffer
+
+from tests.hardware.gpu import processes
+from tests.hardware.gpu.slow_kernel import Kernels
+from tests.helpers.subprocess import TIMEOUT_SECONDS, child_environment
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
+
+MILLISECONDS = 50.0
+
+
+def test_a_kernel_of_50_milliseconds_takes_50_by_events_and_by_a_clock(
+    kernels: Kernels, cell: Buffer
+) -> None:
+    stream, start, end = Stream(exclusive=True), Event(enable_timing=True), Event(enable_timing=True)
+
+    def measured() -> tuple[float, float]:
+        begun = time.perf_counter()
+        start.record(stream)
+        kernels.spin(stream.native_handle, MILLISECONDS / 1e3, cell.data_ptr())
+        end.record(stream)
+        end.synchronize()
+        return start.elapsed_time(end), (time.perf_counter() - begun) * 1e3
+
+    times = [measured() for _ in range(5)]
+    by_events, by_clock = (min(each) for each in zip(*times, strict=True))
+    assert by_events == pytest.approx(MILLISECONDS, rel=0.2)
+    assert by_clock == pytest.approx(MILLISECONDS, rel=0.2)
+    assert all(event <= clock for event, clock in times)
+
+
+def test_events_of_two_streams_tell_the_time_between(kernels: Kernels, cell: Buffer) -> None:
+    first, second = Stream(exclusive=True), Stream(exclusive=True)
+    start, end = Event(enable_timing=True), Event(enable_timing=True)
+    start.record(first)
+    kernels.spin(first.native_handle, MILLISECONDS / 1e3, cell.data_ptr())
+    second.wait_stream(first)
+    end.record(second)
+    end.synchronize()
+    assert start.elapsed_time(end) >= 0.9 * MILLISECONDS
+    assert end.elapsed_time(start) == pytest.approx(-start.elapsed_time(end), rel=0.01)
+
+
+def test_a_thread_sleeps_while_it_waits_for_an_event_that_blocks(kernels: Kernels, cell: Buffer) -> None:
+    stream, event = Stream(exclusive=True), Event(blocking=True)
+    kernels.spin(stream.native_handle, 1.0, cell.data_ptr())
+    event.record(stream)
+    before = os.times()
+    event.synchronize()
+    after = os.times()
+    busy = after.user + after.system - before.user - before.system
+    assert after.elapsed - before.elapsed > 0.5
+    assert busy < 0.2 * (after.elapsed - before.elapsed)
+
+
+OPENS = """
+import sys
+from interlock import Event, accelerator
+
+event = Event.from_ipc_handle(0, bytes.fromhex(sys.stdin.readline()))
+print("opened", flush=True)
+sys.stdin.readline()
+print(event.query(), flush=True)
+event.synchronize()
+print(event.query(), flush=True)
+"""
+
+
+def test_another_process_waits_for_an_event(kernels: Kernels, cell: Buffer, tmp_path: Path) -> None:
+    stream, event = Stream(exclusive=True), Event(interprocess=True)
+    event.record(stream)
+    script = tmp_path / "opens.py"
+    script.write_text(OPENS)
+    with subprocess.Popen(
+        [sys.executable, "-P", str(script)],
+        env=child_environment(processes.ENVIRONMENT),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        watchdog = threading.Timer(TIMEOUT_SECONDS, process.kill)
+        watchdog.start()
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            print(event.ipc_handle().hex(), file=process.stdin, flush=True)
+            assert process.stdout.readline() == "opened\n"
+            kernels.spin(stream.native_handle, 2.0, cell.data_ptr())
+            event.record(stream)
+            print("recorded", file=process.stdin, flush=True)
+            told = [process.stdout.readline() for _ in range(2)]
+        finally:
+            watchdog.cancel()
+            process.kill()
+    assert told == ["False\n", "True\n"]
+    assert event.query()

@@ -1,0 +1,143 @@
+"""What is counted of a GPU's memory, beside the driver's own numbers; what it takes and gives back.
+
+Other programs may use the device meanwhile: numbers are compared within `SLACK`.
+"""
+
+from __future__ import annotations
+
+import pytest
+from interlock import OutOfMemoryError, accelerator
+from interlock.accelerator import memory
+from interlock.accelerator.memory import Buffer
+
+from tests.hardware.gpu import processes
+from tests.hardware.gpu.slow_kernel import Library
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("nothing_kept")]
+
+MIB = 1 << 20
+# Segments that grow do so by 20 MiB.
+LARGE = 500 * MIB
+SLACK = 96 * MIB
+
+
+def test_get_memory_info_is_what_the_driver_tells(library: Library) -> None:
+    ours, theirs = accelerator.get_memory_info(), library.memory_info()
+    assert ours[1] == theirs[1] == accelerator.device_properties().total_memory
+    assert ours[0] == pytest.approx(theirs[0], abs=SLACK)
+
+
+COMPARED = """
+large = {large}
+Buffer(1 << 20).close()  # What the first allocation makes for good.
+accelerator.empty_cache()
+
+def taken():
+    return before - library.memory_info()[0]
+
+before = library.memory_info()[0]
+buffers = [Buffer(large), Buffer(large)]
+result = [(accelerator.memory_reserved(), taken())]
+buffers.pop().close()
+result.append((accelerator.memory_reserved(), taken()))
+accelerator.empty_cache()
+result.append((accelerator.memory_reserved(), taken()))
+buffers.clear()
+accelerator.empty_cache()
+result.append((accelerator.memory_reserved(), taken()))
+more = accelerator.device_properties().extra
+result.append(more["virtual_memory"])
+"""
+
+
+@pytest.mark.parametrize("expandable", [False, True])
+def test_what_is_reserved_is_what_the_driver_has_less(expandable: bool) -> None:
+    settings = {"INTERLOCK_ALLOC_CONF": f"expandable_segments:{expandable}"}
+    *compared, virtual = processes.value(COMPARED.format(large=LARGE), more=settings)
+    if expandable and virtual == "no":
+        pytest.skip("this device has no virtual memory")
+    # That of the kernels' cell is taken before and stays.
+    cell = compared[-1][0]
+    assert cell <= 20 * MIB
+    expected = [2 * LARGE, 2 * LARGE, LARGE, 0]
+    assert [reserved - cell for reserved, _ in compared] == expected
+    for (_, taken), wanted in zip(compared, expected, strict=True):
+        assert taken == pytest.approx(wanted, abs=SLACK)
+
+
+def test_a_segment_that_grows_keeps_what_is_in_it() -> None:
+    code = """
+        kept = [Buffer(30 << 20).fill_(number) for number in range(1, 6)]
+        accelerator.synchronize()
+        backs = [bytearray(30 << 20) for _ in kept]
+        for buffer, back in zip(kept, backs):
+            buffer.copy_to(back)
+        right = [back == bytes([number]) * len(back) for number, back in enumerate(backs, 1)]
+        segments = [each for each in accelerator.memory.snapshot()["segments"] if each["is_expandable"]]
+        large = [each for each in segments if each["segment_type"] == "large"]
+        result = [right, len(large), accelerator.device_properties().extra["virtual_memory"]]
+    """
+    settings = {"INTERLOCK_ALLOC_CONF": "expandable_segments:True"}
+    right, segments, virtual = processes.value(code, more=settings)
+    if virtual == "no":
+        pytest.skip("this device has no virtual memory")
+    assert right == [True] * 5
+    assert segments == 1
+
+
+def test_a_limit_is_told_before_the_driver_is_asked(library: Library) -> None:
+    memory.set_limit(LARGE)
+    try:
+        before = library.memory_info()[0]
+        with pytest.raises(OutOfMemoryError, match="set_limit") as caught:
+            Buffer(LARGE + 1)
+        assert (caught.value.limit, caught.value.requested) == (LARGE, LARGE + 1)
+        assert library.memory_info()[0] == pytest.approx(before, abs=SLACK)
+        assert Buffer(LARGE).nbytes == LARGE
+    finally:
+        memory.set_limit(None)
+
+
+def test_more_than_a_device_has_is_refused_with_what_it_has(
+    devices: tuple[str, ...], library: Library
+) -> None:
+    kept = Buffer(2 * MIB)
+    free, total = library.memory_info()
+    with pytest.raises(OutOfMemoryError, match=devices[0]) as caught:
+        Buffer(total)
+    error = caught.value
+    assert (error.requested, error.allocated, error.limit) == (total, kept.nbytes, None)
+    assert error.free == pytest.approx(free, abs=SLACK)
+    assert str(error.device) == devices[0]
+
+
+def test_a_device_that_is_full_says_so_and_goes_on(library: Library) -> None:
+    Buffer(MIB).close()
+    accelerator.empty_cache()
+    free, _ = library.memory_info()
+    piece = free // 8 // (2 * MIB) * (2 * MIB)
+    kept: list[Buffer] = []
+
+    def fill() -> None:
+        while True:
+            kept.append(Buffer(piece))
+
+    with pytest.raises(OutOfMemoryError) as caught:
+        fill()
+    error = caught.value
+    assert 6 <= len(kept) <= 8
+    assert (error.requested, error.rounded) == (piece, piece)
+    assert error.allocated == error.reserved == len(kept) * piece
+    assert error.free is not None
+    assert error.free < 2 * piece
+
+    def make_room(_: OutOfMemoryError) -> bool:
+        kept.pop().close()
+        return True
+
+    with memory.on_oom(make_room):
+        assert Buffer(piece).fill_(7).nbytes == piece, "the callback made room"
+    accelerator.synchronize()
+    kept.clear()
+    accelerator.empty_cache()
+    assert library.memory_info()[0] == pytest.approx(free, abs=SLACK)

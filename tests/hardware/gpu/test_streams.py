@@ -1,0 +1,76 @@
+"""What streams of a GPU put in order, and what not, shown with a kernel that takes its time."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+from interlock import Stream, accelerator
+from interlock.accelerator.memory import Buffer
+
+from tests.hardware.gpu import int32_buffers
+from tests.hardware.gpu.slow_kernel import Kernels, Library
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
+
+# Long beside all that a host does between two calls, even when it is busy.
+SECONDS = 0.5
+
+
+def test_an_event_behind_a_slow_kernel_is_passed_when_the_kernel_is_over(
+    kernels: Kernels, cell: Buffer
+) -> None:
+    stream = Stream(exclusive=True)
+    kernels.spin(stream.native_handle, SECONDS, cell.data_ptr(), 7)
+    event = stream.record_event()
+    assert (stream.query(), event.query()) == (False, False)
+    event.synchronize()
+    assert (stream.query(), event.query(), int32_buffers.read(cell)) == (True, True, 7)
+
+
+def test_a_stream_that_waits_sees_what_a_slow_kernel_stores(kernels: Kernels, cell: Buffer) -> None:
+    first, second = Stream(exclusive=True), Stream(exclusive=True)
+    kernels.spin(first.native_handle, SECONDS, cell.data_ptr(), 7)
+    second.wait_stream(first)
+    assert int32_buffers.read(cell, second) == 7
+
+
+def test_a_stream_that_does_not_wait_goes_ahead(kernels: Kernels, cell: Buffer) -> None:
+    first, second = Stream(exclusive=True), Stream(exclusive=True)
+    kernels.spin(first.native_handle, SECONDS, cell.data_ptr(), 7)
+    assert int32_buffers.read(cell, second) == 0
+    assert not first.query()
+    first.synchronize()
+    assert int32_buffers.read(cell, second) == 7
+
+
+def test_streams_and_the_default_stream_do_not_wait_for_each_other(kernels: Kernels, cell: Buffer) -> None:
+    default, other = accelerator.current_stream(), Stream(exclusive=True)
+    assert default.native_handle == 0
+    for slow, quick in ((default, other), (other, default)):
+        int32_buffers.write(cell, 0)
+        kernels.spin(slow.native_handle, SECONDS, cell.data_ptr(), 7)
+        assert int32_buffers.read(cell, quick) == 0
+        assert not slow.query()
+        slow.synchronize()
+
+
+def test_the_driver_knows_the_priorities(library: Library) -> None:
+    with library.current(library.primary_context(0)):
+        least, greatest = ctypes.c_int(), ctypes.c_int()
+        library.call("cuCtxGetStreamPriorityRange", ctypes.byref(least), ctypes.byref(greatest))
+        assert accelerator.stream_priority_range() == (least.value, greatest.value)
+        for wanted in range(greatest.value, least.value + 1):
+            stream, told = Stream(priority=wanted, exclusive=True), ctypes.c_int()
+            handle = ctypes.c_void_p(stream.native_handle)
+            library.call("cuStreamGetPriority", handle, ctypes.byref(told))
+            assert stream.priority == told.value == wanted
+
+
+def test_a_stream_that_is_let_go_still_does_what_was_queued(kernels: Kernels, cell: Buffer) -> None:
+    stream = Stream(exclusive=True)
+    kernels.spin(stream.native_handle, SECONDS, cell.data_ptr(), 7)
+    del stream
+    assert int32_buffers.read(cell) == 0
+    accelerator.synchronize()
+    assert int32_buffers.read(cell) == 7

@@ -1,0 +1,60 @@
+"""Libraries are found where their packages put them, and looking loads none."""
+
+from __future__ import annotations
+
+import pytest
+from interlock.backends import libraries
+
+from tests.hardware.vendor.expected_packages import LIBRARIES, NOT_PACKED, Packed
+from tests.hardware.vendor.programs import answer
+
+EACH = pytest.mark.parametrize(("name", "packed"), LIBRARIES.items(), ids=LIBRARIES)
+
+
+def test_every_library_has_a_package_here_except_for_what_comes_with_a_driver() -> None:
+    assert sorted({*LIBRARIES, *NOT_PACKED}) == sorted(libraries.NAMES)
+
+
+@EACH
+def test_a_library_is_found_in_its_package(name: str, packed: Packed) -> None:
+    code = f"""
+        from interlock.backends import libraries
+        found = libraries.find({name!r})
+        result = [found.path, str(found.source), found.is_loaded, found.version]
+    """
+    assert packed.file.is_file()
+    assert answer(code) == [str(packed.file), "packages", False, None]
+
+
+def test_importing_interlock_and_all_its_modules_loads_none() -> None:
+    code = """
+        import interlock
+        result = [vendors()]
+        from interlock import accelerator, autograd, backends
+        from interlock.backends import cudnn, cusparselt, libraries, mkl, mkldnn, openmp
+        result.append(vendors())
+    """
+    assert answer(code) == [[], []]
+
+
+def test_looking_for_everything_loads_none() -> None:
+    code = """
+        from interlock import backends
+        from interlock.backends import libraries
+        modules = [backends.cudnn, backends.cusparselt, backends.mkl, backends.mkldnn, backends.openmp]
+        available = [module.is_available() for module in modules]
+        found = [libraries.find(name).name for name in libraries.NAMES]
+        runtimes = backends.openmp.runtimes()
+        result = [available, found == list(libraries.NAMES), runtimes, vendors()]
+    """
+    assert answer(code) == [[True] * 5, True, [], []]
+
+
+@EACH
+def test_loading_brings_along_only_what_the_library_needs(name: str, packed: Packed) -> None:
+    code = f"""
+        from interlock.backends import libraries
+        libraries.load({name!r})
+        result = [os.path.basename(file).partition(".so")[0] for file in vendors()]
+    """
+    assert sorted(answer(code)) == sorted(packed.brings)

@@ -1,0 +1,140 @@
+"""A path that the user gives is that library or an error, and never another one instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hardware.vendor.expected_packages import LIBRARIES, PREFIX
+from tests.hardware.vendor.programs import answer
+
+# Where a file of the format says for which machine it is, and the number of one that nobody has.
+MACHINE, NO_MACHINE = 18, b"\xff\x7f"
+
+
+def text_file(folder: Path) -> Path:
+    """Return a file of the right name that is no library."""
+    file = folder / "libdnnl.so.3"
+    file.write_text("oneDNN\n")
+    return file
+
+
+def missing_file(folder: Path) -> Path:
+    """Return a path at which nothing is."""
+    return folder / "libdnnl.so.3"
+
+
+def folder_without_it(folder: Path) -> Path:
+    """Return a folder that has other libraries."""
+    (folder / "libiomp5.so").symlink_to(PREFIX / "libiomp5.so")
+    return folder
+
+
+def other_library(folder: Path) -> Path:
+    """Return a library under the right name that is another one."""
+    file = folder / "libdnnl.so.3"
+    file.symlink_to(LIBRARIES["cudnn"].file)
+    return file
+
+
+def other_machine(folder: Path) -> Path:
+    """Return the library as it would be for another machine."""
+    file = folder / "libdnnl.so.3"
+    program = bytearray(LIBRARIES["onednn"].file.read_bytes())
+    program[MACHINE : MACHINE + 2] = NO_MACHINE
+    file.write_bytes(program)
+    return file
+
+
+Given = Callable[[Path], Path]
+USELESS = pytest.mark.parametrize(
+    "given", [text_file, missing_file, folder_without_it, other_library, other_machine]
+)
+ABSENT = pytest.mark.parametrize("given", [missing_file, folder_without_it])
+
+
+@USELESS
+def test_loading_what_a_variable_gives_names_path_and_variable(given: Given, tmp_path: Path) -> None:
+    path = given(tmp_path)
+    code = """
+        from interlock import backends
+        from interlock.backends import libraries
+        result = [
+            [refused(libraries.load, "onednn"), refused(backends.mkldnn.verbose(1).__enter__)],
+            [file for file in vendors() if "libdnnl" in file],
+        ]
+    """
+    refusals, loaded = answer(code, {"INTERLOCK_ONEDNN_PATH": str(path)})
+    for error, message in refusals:
+        assert error == "LibraryPathError"
+        assert str(path) in message
+        assert "INTERLOCK_ONEDNN_PATH" in message
+    assert loaded == []
+
+
+@USELESS
+def test_loading_what_an_argument_gives_names_the_path(given: Given, tmp_path: Path) -> None:
+    path = given(tmp_path)
+    code = f"""
+        from interlock.backends import libraries
+        error, message = refused(libraries.load, "onednn", {str(path)!r})
+        result = [error, message, [file for file in vendors() if "libdnnl" in file]]
+        # It is not remembered.
+        assert libraries.load("onednn").source == "packages"
+    """
+    error, message, loaded = answer(code)
+    assert error == "LibraryPathError"
+    assert str(path) in message
+    assert loaded == []
+
+
+@ABSENT
+def test_looking_for_what_is_not_where_a_variable_says_names_path_and_variable(
+    given: Given, tmp_path: Path
+) -> None:
+    path = given(tmp_path)
+    code = """
+        from interlock import backends
+        from interlock.backends import libraries
+        result = [[refused(libraries.find, "onednn"), refused(backends.mkldnn.is_available)], vendors()]
+    """
+    refusals, loaded = answer(code, {"INTERLOCK_ONEDNN_PATH": str(path)})
+    for error, message in refusals:
+        assert error == "LibraryPathError"
+        assert str(path) in message
+        assert "INTERLOCK_ONEDNN_PATH" in message
+    assert loaded == []
+
+
+@USELESS
+def test_the_version_of_what_a_variable_gives_is_refused_too(given: Given, tmp_path: Path) -> None:
+    path = given(tmp_path)
+    env = {"INTERLOCK_CUSPARSELT_PATH": str(path)}
+    code = """
+        from interlock.backends import cusparselt
+        refusals = [refused(cusparselt.version), refused(cusparselt.get_max_alg_id)]
+        result = [refusals, [file for file in vendors() if "libcusparseLt" in file]]
+    """
+    refusals, loaded = answer(code, env)
+    for error, message in refusals:
+        assert error == "LibraryPathError"
+        assert str(path) in message
+        assert "INTERLOCK_CUSPARSELT_PATH" in message
+    assert loaded == []
+
+
+def test_another_path_than_that_of_the_loaded_library_is_refused_and_the_library_stays() -> None:
+    other = PREFIX / "libdnnl.so.3.2"
+    code = f"""
+        from interlock.backends import libraries
+        before = libraries.load("onednn")
+        error, message = refused(libraries.load, "onednn", {str(other)!r})
+        result = [error, message, libraries.find("onednn") == before]
+    """
+    error, message, stays = answer(code)
+    assert error == "LibraryPathError"
+    assert str(other) in message
+    assert str(LIBRARIES["onednn"].file) in message
+    assert stays

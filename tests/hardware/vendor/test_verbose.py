@@ -1,0 +1,146 @@
+"""MKL and oneDNN report their calls inside of a scope, and outside of it what they reported before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.hardware.vendor.programs import answer, output
+
+MULTIPLY_AND_PREPARE = """
+from interlock.backends import libraries, mkl, mkldnn
+
+def mkl_calls(word):
+    say(word)
+    mkl_multiply()
+
+def onednn_calls(word):
+    say(word)
+    onednn_multiply()
+    onednn_prepare()
+"""
+
+
+def reported(code: str, env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Run `code` and return for each word that it says what was reported before the next one."""
+    told: dict[str, str] = {}
+    word = ""
+    for line in output(MULTIPLY_AND_PREPARE + code, env):
+        match line.split(","):
+            case [one] if not one.startswith("MKL_VERBOSE"):
+                word = one
+                told[word] = ""
+            case ["onednn_verbose", "exec", *_]:
+                told[word] += "call "
+            case ["onednn_verbose", what, *_] if what.startswith("create"):
+                told[word] += "preparation "
+            case [call, *_] if call.startswith("MKL_VERBOSE SGEMM("):
+                told[word] += "call "
+    return {word: what.strip() for word, what in told.items()}
+
+
+def test_mkl_reports_a_product_inside_of_the_scope_and_not_outside() -> None:
+    code = """
+mkl_calls("before")
+with mkl.verbose(mkl.VERBOSE_ON):
+    mkl_calls("inside")
+mkl_calls("after")
+"""
+    assert reported(code) == {"before": "", "inside": "call", "after": ""}
+
+
+def test_onednn_reports_a_product_inside_of_the_scope_and_not_outside() -> None:
+    code = """
+onednn_calls("before")
+with mkldnn.verbose(mkldnn.VERBOSE_ON):
+    onednn_calls("inside")
+onednn_calls("after")
+"""
+    assert reported(code) == {"before": "", "inside": "call", "after": ""}
+
+
+def test_onednn_reports_what_it_prepares_at_the_second_level() -> None:
+    code = """
+onednn_calls("before")
+with mkldnn.verbose(mkldnn.VERBOSE_ON_CREATION):
+    onednn_calls("inside")
+onednn_calls("after")
+"""
+    assert reported(code) == {"before": "", "inside": "call preparation", "after": ""}
+
+
+def test_an_inner_scope_brings_back_the_level_of_the_outer() -> None:
+    code = """
+with mkldnn.verbose(2), mkl.verbose(1):
+    with mkldnn.verbose(1), mkl.verbose(1):
+        onednn_calls("oneDNN inside")
+        mkl_calls("MKL inside")
+    with mkldnn.verbose(0), mkl.verbose(0):
+        onednn_calls("oneDNN between")
+    onednn_calls("oneDNN outside")
+    mkl_calls("MKL outside")
+onednn_calls("oneDNN after")
+mkl_calls("MKL after")
+"""
+    assert reported(code) == {
+        "oneDNN inside": "call",
+        "MKL inside": "call",
+        "oneDNN between": "call preparation",
+        "oneDNN outside": "call preparation",
+        "MKL outside": "call",
+        "oneDNN after": "",
+        "MKL after": "",
+    }
+
+
+@pytest.mark.parametrize("variable", ["ONEDNN_VERBOSE", "DNNL_VERBOSE"])
+def test_onednn_goes_on_as_its_variable_says(variable: str) -> None:
+    code = """
+onednn_calls("before")
+with mkldnn.verbose(2):
+    onednn_calls("inside")
+onednn_calls("after")
+"""
+    assert reported(code, {variable: "1"}) == {
+        "before": "call",
+        "inside": "call preparation",
+        "after": "call",
+    }
+
+
+def test_onednns_variable_counts_where_the_scope_is_what_loads_it() -> None:
+    code = """
+with mkldnn.verbose(1):
+    onednn_calls("inside")
+onednn_calls("after")
+"""
+    assert reported(code, {"ONEDNN_VERBOSE": "2"}) == {"inside": "call", "after": "call preparation"}
+
+
+def test_mkl_goes_on_as_its_variable_says() -> None:
+    code = """
+with mkl.verbose(1):
+    mkl_calls("inside")
+mkl_calls("after")
+"""
+    assert reported(code, {"MKL_VERBOSE": "1"}) == {"inside": "call", "after": "call"}
+
+
+def test_a_level_that_a_library_lacks_is_refused_before_anything_is_loaded() -> None:
+    code = """
+        from interlock.backends import mkl, mkldnn
+        refusals = [refused(mkl.verbose, level) for level in (-1, 2, 7, 1 << 40)]
+        refusals += [refused(mkldnn.verbose, level) for level in (-1, 3, 7, 1 << 40)]
+        result = [[error for error, _ in refusals], vendors()]
+    """
+    assert answer(code) == [["FlagValueError"] * 8, []]
+
+
+def test_off_loads_nothing() -> None:
+    code = """
+        from interlock.backends import mkl, mkldnn
+        with mkl.verbose(mkl.VERBOSE_OFF), mkldnn.verbose(mkldnn.VERBOSE_OFF):
+            result = vendors()
+    """
+    assert answer(code) == []

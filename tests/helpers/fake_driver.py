@@ -1,0 +1,94 @@
+"""Tiny stand-ins for NVIDIA's libraries: the driver, built with the C compiler, and what counts devices.
+
+The driver only starts and counts. As the real one, it refuses in a forked child what its parent has started.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import fake_cuda
+
+ROOT = Path(__file__).parents[2]
+DRIVER = "libcuda.so.1"
+NVML = "libnvidia-ml.so.1"
+COMPILER = shutil.which("cc")
+NEEDS_COMPILER = pytest.mark.skipif(
+    sys.platform != "linux" or COMPILER is None,
+    reason="stand-ins are libraries of Linux, built with the C compiler",
+)
+
+SOURCE = {
+    "cuInit": """
+        int cuInit(unsigned flags) {
+            starts++;
+            if (starter != 0 && starter != getpid()) return 3;
+            if (%(init)d == 0) starter = getpid();
+            return %(init)d;
+        }
+    """,
+    "cuDriverGetVersion": """
+        int cuDriverGetVersion(int *version) { *version = %(version)d; return %(asked)d; }
+    """,
+    "cuDeviceGetCount": """
+        int cuDeviceGetCount(int *count) { *count = %(count)d; return starter == getpid() ? 0 : 3; }
+    """,
+    "cuDeviceGet": """
+        int cuDeviceGet(int *device, int ordinal) { *device = ordinal; return ordinal < %(count)d ? 0 : 101; }
+    """,
+}
+HEAD = """
+    #include <unistd.h>
+    static int starts;
+    static pid_t starter;
+    int fake_starts(void) { return starts; }
+"""
+OTHER = "int %s(void) { return 801; }"
+
+
+def build(
+    folder: Path,
+    *,
+    name: str = DRIVER,
+    init: int = 0,
+    version: int = 12_020,
+    asked: int = 0,
+    count: int = 2,
+    lacks: Collection[str] = (),
+    nvml: bool = False,
+) -> dict[str, str]:
+    """Build a driver that answers so, and return the environment in which a program finds it.
+
+    `init` and `asked` are what starting it and asking for its version return. Without `nvml` there is nothing
+    that counts devices, even where the system has that.
+    """
+    others = [OTHER % function for function in _called() if function not in SOURCE]
+    functions = [text for function, text in SOURCE.items() if function not in lacks]
+    source = "\n".join([HEAD, *functions, *others])
+    _compile(folder / name, source % {"init": init, "version": version, "asked": asked, "count": count})
+    if nvml:
+        shutil.copy(fake_cuda.library("fake_nvml"), folder / NVML)
+    elif name == DRIVER:
+        _compile(folder / NVML, "int nvmlInit_v2(void) { return 0; }")
+    return {"LD_LIBRARY_PATH": str(folder)}
+
+
+def _called() -> list[str]:
+    """The functions of the driver that have to be there, which are named one in a line."""
+    path = ROOT / "rust/cuda/src/sys/api.rs"
+    text = path.read_text() if path.exists() else ""
+    return re.findall(r"^ +(cu[A-Z]\w*)$", text, re.MULTILINE)
+
+
+def _compile(library: Path, source: str) -> None:
+    file = library.with_name(f"{library.name}.c")
+    file.write_text(source)
+    flags = ["-shared", "-fPIC", f"-Wl,-soname,{library.name}", "-o", str(library)]
+    subprocess.run([str(COMPILER), *flags, str(file)], check=True, capture_output=True, timeout=60)

@@ -1,0 +1,84 @@
+"""Small stand-ins for vendor libraries, built with the C compiler."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import sanitizer
+
+COMPILER = shutil.which("cc")
+
+NEEDS_COMPILER = pytest.mark.skipif(
+    sys.platform != "linux" or COMPILER is None, reason="stand-ins are libraries of Linux, built with cc"
+)
+
+CUDNN = "#include <stddef.h>\nsize_t cudnnGetVersion(void) { return %d; }\n"
+#: How most of NVIDIA's libraries tell their version: the name of the function, then the parts.
+PROPERTIES = """
+int %s(int property, int *value) {
+    const int version[] = {%d, %d, %d};
+    *value = version[property];
+    return 0;
+}
+"""
+CUSPARSELT = PROPERTIES.replace("%s", "cusparseLtGetProperty")
+NCCL = "int ncclGetVersion(int *version) { *version = %d; return 0; }\n"
+NVRTC = "int nvrtcVersion(int *major, int *minor) { *major = %d; *minor = %d; return 0; }\n"
+NVML = """
+#include <stdio.h>
+static int initialised;
+int nvmlInit_v2(void) { initialised = 1; return 0; }
+int nvmlSystemGetNVMLVersion(char *text, unsigned length) {
+    return initialised ? snprintf(text, length, "12.%d.1"), 0 : 1;
+}
+"""
+OPENMP = "int omp_get_max_threads(void) { return %d; }\n"
+# They say what they were told in the order of the calls, and take what the real ones take.
+MKL = """
+#include <stdio.h>
+int MKL_Verbose(int level) {
+    printf("level %d\\n", level);
+    fflush(stdout);
+    return level == 0 || level == 1 ? level : -1;
+}
+void MKL_Get_Version_String(char *text, int length) {
+    snprintf(text, length, "Math Library Version 2026.2-Product Build 20260915");
+    printf("asked for its version\\n");
+    fflush(stdout);
+}
+"""
+ONEDNN = """
+#include <stdio.h>
+int dnnl_set_verbose(int level) {
+    printf("level %d\\n", level);
+    fflush(stdout);
+    return level >= 0 && level <= 2 ? 0 : 2;
+}
+const void *dnnl_version(void) {
+    static const struct { int major, minor, patch; const char *hash; } version = {3, 2, 1, ""};
+    return &version;
+}
+"""
+NOTHING = "int interlock_nothing;\n"
+
+
+def build(folder: Path, soname: str, source: str, needs: Path | None = None) -> Path:
+    """Build a library of this name, which may need another one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text, library = folder / f"{soname}.c", folder / soname
+    text.write_text(source)
+    flags = ["-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o", str(library)]
+    needed = ["-Wl,--no-as-needed", str(needs), f"-Wl,-rpath,{needs.parent}"] if needs is not None else []
+    subprocess.run([str(COMPILER), *flags, str(text), *needed], check=True, capture_output=True, timeout=60)
+    return library
+
+
+def environment(*folders: Path, **more: str) -> dict[str, str]:
+    """An environment in which the loader is told of these folders, and of no others by variables."""
+    none = dict.fromkeys(("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"), "")
+    return sanitizer.preloaded(none) | {"LD_LIBRARY_PATH": ":".join(map(str, folders))} | more

@@ -1,0 +1,131 @@
+"""Run Python code and programs in child processes, for state that can't be restored and for variables."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+TIMEOUT_SECONDS = 60.0
+# How long what a killed process has printed may take to read.
+SECONDS_TO_READ = 5.0
+
+
+class Result(NamedTuple):
+    """What a finished process left behind."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def child_environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment without what would change a flag, and with `changes`."""
+    own = ("INTERLOCK_", "PYTORCH_", "TORCH_", "CUBLAS", "NVIDIA_", "ATEN_", "PYTHON")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    # `make test-sanitized` sets it.
+    if "PYTHONMALLOC" in os.environ:
+        kept["PYTHONMALLOC"] = os.environ["PYTHONMALLOC"]
+    return kept | dict(changes or {})
+
+
+def run_command(
+    arguments: Sequence[str], *, env: Mapping[str, str] | None = None, seconds: float = TIMEOUT_SECONDS
+) -> Result:
+    """Run a command in an empty folder; one that does not end in time fails the test.
+
+    That goes for every process it starts, as long as that holds its output open.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            list(arguments),
+            cwd=folder,
+            env=child_environment(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            stdout, stderr = process.communicate(timeout=seconds)
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            try:
+                stdout, stderr = process.communicate(timeout=SECONDS_TO_READ)
+            except subprocess.TimeoutExpired:
+                stdout, stderr = "", "(something that it started in another session holds its output open)"
+            raise AssertionError(f"no end after {seconds} s: {arguments}\n{stdout}\n{stderr}") from None
+    return Result(process.returncode, stdout, stderr)
+
+
+def run_python(
+    code: str,
+    *,
+    env: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    seconds: float = TIMEOUT_SECONDS,
+) -> Result:
+    """Run `code` in a new interpreter that sees the installed package, not the source tree."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "child_script.py"
+        script.write_text(textwrap.dedent(code))
+        return run_command([sys.executable, "-P", *options, str(script)], env=env, seconds=seconds)
+
+
+def eval_python(
+    code: str,
+    *,
+    env: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    seconds: float = TIMEOUT_SECONDS,
+) -> Any:
+    """Return the value of the name `result` after `code`, as JSON. The code must end with status 0."""
+    ending = "\nimport json as _json\nprint('\\n' + _json.dumps(result))\n"
+    return _last_line(run_python(textwrap.dedent(code) + ending, env=env, options=options, seconds=seconds))
+
+
+def run_program(
+    name: str,
+    *arguments: object,
+    env: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    seconds: float = TIMEOUT_SECONDS,
+) -> Result:
+    """Run a file of `tests/programs` in a new interpreter; it gets each argument as JSON.
+
+    The program sees the installed package and the other files of its folder, not the source tree.
+    """
+    texts = [json.dumps(argument) for argument in arguments]
+    command = [sys.executable, *options, str(PROGRAMS / name), *texts]
+    return run_command(command, env=env, seconds=seconds)
+
+
+def eval_program(
+    name: str,
+    *arguments: object,
+    env: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    seconds: float = TIMEOUT_SECONDS,
+) -> Any:
+    """Return the JSON in the last line that a program prints; see `run_program`. It must end with 0."""
+    return _last_line(run_program(name, *arguments, env=env, options=options, seconds=seconds))
+
+
+def _last_line(done: Result) -> Any:
+    assert done.code == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])

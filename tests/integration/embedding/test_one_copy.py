@@ -1,0 +1,76 @@
+"""A process has one copy of the state: what would bring a second one is refused."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.helpers.subprocess import run_program, run_python
+
+
+def test_a_second_copy_of_the_extension_module_is_refused() -> None:
+    done = run_program("embedding/a_second_copy_of_the_extension_module_is_refused.py")
+    assert done.code == 0, done.stderr
+    assert "second copy of interlock" in done.stdout
+
+
+REFUSAL = (
+    "interlock keeps its state once per process and can't be imported in a sub-interpreter; "
+    "import it in the main interpreter\n"
+)
+SCRIPT = """
+try:
+    import interlock
+except ImportError as error:
+    print(error, flush=True)
+"""
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_import_in_a_sub_interpreter_is_refused_with_our_own_sentence(isolated: bool) -> None:
+    # Isolated interpreters have a GIL of their own since 3.12.
+    done = run_python(
+        f"""
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+
+            made = interpreters.create(isolated={isolated})
+        else:
+            made = interpreters.create("isolated" if {isolated} else "legacy")
+        interpreters.run_string(made, {SCRIPT!r})
+        interpreters.run_string(made, {SCRIPT!r})
+        interpreters.destroy(made)
+        """
+    )
+    assert (done.code, done.stdout) == (0, 2 * REFUSAL), done.stderr
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="concurrent.interpreters came with Python 3.14")
+def test_import_in_concurrent_interpreters_is_refused_with_our_own_sentence() -> None:
+    done = run_python(
+        f"""
+        from concurrent import interpreters
+        import interlock
+
+        made = interpreters.create()
+        made.exec({SCRIPT!r})
+        made.close()
+        with interlock.no_grad():
+            assert not interlock.is_grad_enabled()
+        """
+    )
+    assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="InterpreterPoolExecutor came with Python 3.14")
+def test_import_in_an_interpreter_pool_is_refused_with_our_own_sentence() -> None:
+    done = run_program("embedding/import_in_an_interpreter_pool_is_refused_with_our_own.py")
+    assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
+
+
+def test_importing_again_gives_the_same_state() -> None:
+    done = run_program("embedding/importing_again_gives_the_same_state.py")
+    assert (done.code, done.stdout) == (0, "False False\n"), done.stderr

@@ -1,0 +1,21 @@
+"""Workers of a Dask cluster hold the flags of the process that starts them, also workers that start later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.helpers.subprocess import run_program
+
+SEEN = """\
+[(False, 'tf32')]
+[(True, 'ieee')]
+(False, False)
+[(True, 'ieee'), (True, 'ieee')]
+[(False, 'ieee'), (False, 'ieee')]
+"""
+
+
+def test_a_plugin_gives_the_flags_to_every_worker_of_a_cluster(tmp_path: Path) -> None:
+    folders = {"DASK_CONFIG": str(tmp_path), "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
+    done = run_program("processes/dask_cluster.py", env=folders)
+    assert (done.code, done.stdout) == (0, SEEN), done.stderr

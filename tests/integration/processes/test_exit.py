@@ -1,0 +1,57 @@
+"""What still runs while a process ends finds flags and modes in order."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.subprocess import run_program
+
+# Each runs in a destructor that the interpreter calls after it has begun to end.
+LAST_WORDS = {
+    "assign": "backends.cudnn.enabled = False",
+    "assign a wrong value": "backends.cudnn.enabled = []",
+    "delete": "del backends.cudnn.enabled",
+    "an unknown name": "backends.cudnn.enabel = True",
+    "dir": "dir(backends.cudnn)",
+    "vars": "vars(backends.cudnn)",
+    "a scope": "with backends.cudnn.flags(): pass",
+    "override": "backends.override({'cudnn.enabled': False}).__enter__()",
+    "a freeze": "backends.frozen().__enter__()",
+    "a mode": "with interlock.no_grad(): pass",
+    "a written mode": "interlock.set_grad_enabled(False)",
+    "a mode as text": "repr(interlock.set_grad_enabled(True))",
+    "a copy of a mode": "interlock.inference_mode().clone()",
+    "attributes of a mode": "interlock.inference_mode(False).mode, interlock.no_grad().prev",
+    "a wrong exit": "interlock.no_grad().__exit__()",
+    "a decorator": "interlock.no_grad()(print)",
+    "a bare decorator": "interlock.no_grad(print)",
+    "a tensor": "(interlock.ones(3, requires_grad=True) * 2).sum().backward()",
+    "a device": "interlock.device('cuda:1')",
+}
+
+
+@pytest.mark.parametrize("words", LAST_WORDS.values(), ids=LAST_WORDS.keys())
+def test_a_destructor_at_exit_does_not_crash_the_process(words: str) -> None:
+    done = run_program("processes/a_destructor_at_exit_does_not_crash_the_process.py", words)
+    assert (done.code, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_process_that_leaves_in_the_middle_of_scopes_keeps_its_exit_code(code: int) -> None:
+    done = run_program("processes/a_process_that_leaves_in_the_middle_of_scopes_keeps_its_exit.py", code)
+    assert (done.code, done.stderr) == (code, "")
+
+
+# What a daemon thread does when the interpreter ends it.
+AT_WORK = {
+    "run": "interlock.capture().run(work)",
+    "wrap": "interlock.capture().wrap(work)()",
+    "a decorated function": "interlock.no_grad()(work)()",
+    "a task": "aio.run(task())",
+}
+
+
+@pytest.mark.parametrize("at_work", AT_WORK.values(), ids=AT_WORK.keys())
+def test_a_daemon_thread_is_ended_in_the_middle_of_its_work(at_work: str) -> None:
+    done = run_program("processes/a_daemon_thread_is_ended_in_the_middle_of_its_work.py", at_work)
+    assert (done.code, done.stderr) == (0, "")

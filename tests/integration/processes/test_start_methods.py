@@ -1,0 +1,53 @@
+"""What worker processes hold, by how they are started, and that `install` gives them the parent's flags."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import re
+from typing import Any
+
+import pytest
+
+from tests.helpers.subprocess import run_program
+
+# Deterministic, precision of convolutions, cudnn, benchmark (from the environment); gradients; freeze.
+HELD = [True, "ieee", True, True, True, False]
+DEFAULTS = [False, "tf32", True, True, True, False]
+SEEN: dict[str, dict[str, list[object]]] = {
+    "fork": {
+        "untouched": HELD,
+        "installed": HELD,
+        "started in scopes": [False, "tf32", False, False, False, False],
+        "started while frozen": [*HELD[:-1], True],
+    },
+    "spawn": {
+        "untouched": DEFAULTS,
+        "installed": HELD,
+        "started in scopes": HELD,
+        "started while frozen": HELD,
+    },
+}
+SEEN["forkserver"] = SEEN["spawn"]
+
+
+@pytest.mark.parametrize("method", SEEN)
+def test_workers_hold_what_the_page_on_processes_says(method: str) -> None:
+    assert method in multiprocessing.get_all_start_methods()
+    done = run_program(
+        "processes/flags_of_workers.py",
+        method,
+        env={"INTERLOCK_CUDNN_BENCHMARK": "1"},
+        options=["-W", "error"],
+    )
+    assert (done.code, done.stderr) == (0, "")
+    answer: dict[str, list[Any]] = json.loads(done.stdout)
+    assert answer == {when: [seen, seen] for when, seen in SEEN[method].items()}
+
+
+def test_a_forked_worker_that_is_frozen_with_other_flags_is_refused_with_the_reason() -> None:
+    done = run_program("processes/a_frozen_worker_refuses_other_flags.py")
+    assert (done.code, done.stdout) == (0, "broken\n")
+    assert re.search(
+        r"FlagsFrozenError: .* frozen at .*a_frozen_worker_refuses_other_flags\.py:\d+", done.stderr
+    )

@@ -1,0 +1,72 @@
+"""The examples of the README, of docs/ and of the docstrings run as they are printed."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import types
+from pathlib import Path
+
+import interlock
+import pytest
+
+from tests.helpers.subprocess import eval_program, run_python
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = {
+    f"{page.name} {number}": block
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    )
+}
+# Its packages are larger than all else that the tests need; the page says that this is not tested.
+NOT_INSTALLED = ("import ray\n",)
+
+
+def modules() -> list[str]:
+    """Every importable module of the package, without the extension module."""
+    found = [each.name for each in pkgutil.walk_packages(interlock.__path__, "interlock.")]
+    return [interlock.__name__, *(name for name in found if not name.startswith("interlock._core"))]
+
+
+def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:
+    # Some names of a module are imported when they are first used.
+    for name in getattr(module, "__all__", ()):
+        getattr(module, name)
+    return [each for each in doctest.DocTestFinder().find(module) if each.examples]
+
+
+def test_the_pages_have_examples() -> None:
+    assert {name.split()[0] for name in BLOCKS} >= {"README.md", "processes.md"}
+
+
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS.keys())
+def test_an_example_of_a_page_runs(block: str, tmp_path: Path) -> None:
+    if block.startswith(NOT_INSTALLED):
+        compile(block, "example", "exec")
+        return
+    folders = {"DASK_CONFIG": str(tmp_path), "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
+    done = run_python(block, env=folders, options=["-W", "error"])
+    assert done.code == 0, f"{block}\n{done.stderr}"
+    assert done.stderr == ""
+
+
+EXAMPLES = [example for name in modules() for example in examples_of(importlib.import_module(name))]
+
+# In a process of its own: an example may choose a driver, which is fixed when it is used.
+
+
+def test_some_docstrings_have_examples() -> None:
+    assert EXAMPLES
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_an_example_of_a_docstring_shows_what_happens(example: doctest.DocTest) -> None:
+    module = example.globs["__name__"]
+    attempted, failed, report = eval_program("integration/examples_run_one.py", module, example.name)
+    assert attempted > 0
+    assert failed == 0, report

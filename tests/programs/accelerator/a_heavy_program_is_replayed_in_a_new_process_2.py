@@ -1,0 +1,8 @@
+import json
+import sys
+
+from snapshot_heavy import *
+
+(recorded,) = map(json.loads, sys.argv[1:])
+
+memory.dump_snapshot(recorded)

@@ -1,0 +1,12 @@
+import json
+
+from driver_selection_ask import *
+
+result = [ask()]
+for devices in (2, 0, 5):
+    accelerator.use("host", devices=devices)
+    result.append(ask())
+accelerator.use("none")
+result.append(ask())
+
+print("\n" + json.dumps(result))

@@ -1,0 +1,19 @@
+import json
+import sys
+
+from interlock import backends
+
+(tmp_path,) = map(json.loads, sys.argv[1:])
+
+
+def effect():
+    return backends.explain("cudnn.enabled").acts_on.partition("on cuda")[2]
+
+
+result = [effect()]
+sys.path.append(tmp_path)
+result.append(effect())
+backends.libraries.load("cudnn")
+result.append(effect())
+
+print("\n" + json.dumps(result))

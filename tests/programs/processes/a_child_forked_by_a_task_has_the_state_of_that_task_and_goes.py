@@ -1,0 +1,57 @@
+import asyncio
+import os
+import signal
+import threading
+
+import interlock
+from interlock import aio, backends
+
+entered, leave = threading.Event(), threading.Event()
+
+
+def elsewhere() -> None:
+    with backends.cudnn.flags(enabled=False):
+        entered.set()
+        leave.wait()
+
+
+thread = threading.Thread(target=elsewhere)
+thread.start()
+entered.wait()
+
+
+async def other() -> tuple[bool, bool]:
+    with interlock.enable_grad(), backends.override({"cudnn.deterministic": True}):
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return interlock.is_grad_enabled(), backends.cudnn.deterministic
+
+
+async def forks(tasks: list[asyncio.Task[tuple[bool, bool]]]) -> int:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    with interlock.no_grad(), backends.override({"cudnn.benchmark": True}):
+        await asyncio.sleep(0)
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+            # asyncio clears the running loop in the child, and since 3.14 the running task too and
+            # refuses to step others without them.
+            asyncio._set_running_loop(loop)
+            if asyncio.current_task() is None:
+                asyncio.tasks._enter_task(loop, task)
+        seen = [interlock.is_grad_enabled(), backends.cudnn.benchmark, backends.cudnn.enabled]
+        seen += await tasks[0]
+        right = seen == [False, True, True, True, True] and not interlock.is_grad_enabled()
+        if pid == 0:
+            os._exit(0 if right else 1)
+        assert right
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+async def main() -> int:
+    return await forks([asyncio.create_task(other())])
+
+
+print(aio.run(main()), interlock.is_grad_enabled(), backends.cudnn.benchmark)
+leave.set()
+thread.join()

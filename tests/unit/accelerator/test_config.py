@@ -1,0 +1,304 @@
+"""The allocator's configuration: its class and its text, its variables, what is in force, and what acts."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from interlock._core import accelerator as native
+from interlock.accelerator import memory
+from interlock.accelerator.memory import AllocatorConfig
+from interlock.errors import ArgumentError
+
+from tests.helpers.subprocess import eval_program, eval_python
+
+VARIABLES = ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
+
+# Of each key another value than its default, as the text has it and as the class has it.
+VALUES: dict[str, tuple[str, Any]] = {
+    "backend": ("cudaMallocAsync", "cudaMallocAsync"),
+    "max_split_size_mb": ("64", 64),
+    "max_non_split_rounding_mb": ("32", 32),
+    "large_segment_size_mb": ("18", 18),
+    "roundup_power2_divisions": ("[256:1,512:2,>:8]", {256: 1, 512: 2, ">": 8}),
+    "garbage_collection_threshold": ("0.8", 0.8),
+    "expandable_segments": ("True", True),
+    "release_lock_on_cudamalloc": ("True", True),
+    "graph_capture_record_stream_reuse": ("True", True),
+    "per_process_memory_fraction": ("0.5", 0.5),
+    "throw_on_cudamalloc_oom": ("True", True),
+    "pinned_use_cuda_host_register": ("True", True),
+    "pinned_num_register_threads": ("8", 8),
+    "pinned_use_background_threads": ("True", True),
+    "pinned_reserve_segment_size_mb": ("16", 16),
+    "pinned_max_round_threshold_mb": ("0", 0),
+    "pinned_max_cached_size_mb": ("7", 7),
+    "pinned_free_catch_all": ("True", True),
+}
+EVERYTHING = ",".join(f"{key}:{word}" for key, (word, _) in VALUES.items())
+
+WRONG_TEXTS = {
+    ",": "before each comma",
+    "max_split_size_mb": "max_split_size_mb takes",
+    "max_split_size_mb:": "max_split_size_mb takes",
+    "max_split_size_mb:19": "got 19",
+    "max_split_size_mb:-1": 'got "-1"',
+    "max_split_size_mb:99999999999999999999": "max_split_size_mb takes",
+    "large_segment_size_mb:64,max_split_size_mb:32": "at least large_segment_size_mb",
+    "expandable_segments:true": "True or False",
+    "roundup_power2_divisions:[256:1": "each [ closed",
+    "roundup_power2_divisions:[256:3]": "power of two",
+    "garbage_collection_threshold:1": "between 0 and 1",
+    "per_process_memory_fraction:nan": "from 0 to 1",
+    "backend:none": "native or cudaMallocAsync",
+    "max_splt_size_mb:32": "did you mean max_split_size_mb?",
+    "caching:False": "the keys backend, max_split_size_mb",
+}
+
+
+@pytest.fixture
+def before() -> Iterator[AllocatorConfig]:
+    """The configuration in force, which comes back when the test ends."""
+    config = memory.get_config()
+    yield config
+    memory.set_config(config)
+
+
+def test_every_key_has_a_value_here_and_the_class_has_every_key() -> None:
+    keys = native.allocator_keys()
+    assert [*VALUES, "caching"] == [key["name"] for key in keys]
+    fields = dataclasses.fields(AllocatorConfig)
+    assert [(field.name, str(field.type).replace("'", '"'), field.default) for field in fields] == [
+        (key["name"], key["annotation"], key["default"]) for key in keys
+    ]
+    assert all(getattr(AllocatorConfig(), key) != value for key, (_, value) in VALUES.items())
+
+
+@pytest.mark.parametrize("key", VALUES)
+def test_a_key_is_the_same_in_the_text_and_in_the_class(key: str) -> None:
+    word, value = VALUES[key]
+    config = AllocatorConfig(**{key: value})
+    assert str(config) == f"{key}:{word}"
+    assert AllocatorConfig.parse(f" {key} : {word} ,") == config
+    held = getattr(AllocatorConfig.parse(f"{key}:{word}"), key)
+    assert (held, type(held)) == (value, type(value))
+    assert config != AllocatorConfig()
+
+
+def test_all_keys_at_once_are_the_same_in_the_text_and_in_the_class() -> None:
+    config = AllocatorConfig(**{key: value for key, (_, value) in VALUES.items()})
+    assert AllocatorConfig.parse(EVERYTHING) == config
+    assert str(config) == EVERYTHING
+    assert AllocatorConfig.parse("") == AllocatorConfig()
+    assert str(AllocatorConfig()) == ""
+
+
+def test_a_configuration_is_a_value() -> None:
+    config = AllocatorConfig.parse(EVERYTHING)
+    same = [
+        pickle.loads(pickle.dumps(config)),
+        copy.deepcopy(config),
+        AllocatorConfig(**dataclasses.asdict(config)),
+    ]
+    assert same == [config] * 3
+    assert len({config, *same}) == 1
+    assert dataclasses.replace(config, max_split_size_mb=None).max_split_size_mb is None
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.max_split_size_mb = 3  # type: ignore[misc]
+    with pytest.raises(ArgumentError, match="max_split_size_mb takes"):
+        dataclasses.replace(config, max_split_size_mb=3)
+
+
+def test_divisions_by_size_are_a_copy_in_the_order_of_the_sizes() -> None:
+    given: dict[Any, int] = {">": 8, 512: 2, 256: 1}
+    config = AllocatorConfig(roundup_power2_divisions=given)
+    given.clear()
+    assert str(config) == "roundup_power2_divisions:[256:1,512:2,>:8]"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "error"),
+    [
+        ("backend", "none", ArgumentError),
+        ("backend", None, TypeError),
+        ("max_split_size_mb", 19, ArgumentError),
+        ("max_split_size_mb", -1, ArgumentError),
+        ("max_split_size_mb", 2**64, ArgumentError),
+        ("max_split_size_mb", 64.0, TypeError),
+        ("max_split_size_mb", "64", TypeError),
+        ("max_split_size_mb", True, TypeError),
+        ("max_non_split_rounding_mb", 19, ArgumentError),
+        ("max_non_split_rounding_mb", None, TypeError),
+        ("large_segment_size_mb", 10, ArgumentError),
+        ("roundup_power2_divisions", 3, ArgumentError),
+        ("roundup_power2_divisions", {}, ArgumentError),
+        ("roundup_power2_divisions", {">": 8}, ArgumentError),
+        ("roundup_power2_divisions", {300: 1}, ArgumentError),
+        ("roundup_power2_divisions", {256: -1}, ArgumentError),
+        ("roundup_power2_divisions", {"<": 1}, TypeError),
+        ("roundup_power2_divisions", [(256, 1)], TypeError),
+        ("garbage_collection_threshold", 1, ArgumentError),
+        ("garbage_collection_threshold", float("nan"), ArgumentError),
+        ("garbage_collection_threshold", 10**400, ArgumentError),
+        ("garbage_collection_threshold", True, TypeError),
+        ("expandable_segments", 1, TypeError),
+        ("expandable_segments", "True", TypeError),
+        ("per_process_memory_fraction", 1.5, ArgumentError),
+        ("pinned_num_register_threads", 3, ArgumentError),
+        ("pinned_num_register_threads", 256, ArgumentError),
+        ("pinned_max_cached_size_mb", -1, ArgumentError),
+        ("caching", None, TypeError),
+    ],
+)
+def test_the_class_refuses_what_a_key_does_not_take(key: str, value: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=f"^{key} takes"):
+        AllocatorConfig(**{key: value})
+
+
+@pytest.mark.parametrize("text", WRONG_TEXTS)
+def test_a_wrong_text_is_an_error_that_says_what_is_right_and_changes_nothing(
+    text: str, before: AllocatorConfig
+) -> None:
+    memory.set_config("pinned_free_catch_all:True")
+    with pytest.raises(ArgumentError) as raised:
+        memory.set_config(f"expandable_segments:True,{text}")
+    assert WRONG_TEXTS[text] in str(raised.value)
+    assert str(memory.get_config()) == "pinned_free_catch_all:True"
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"expandable_segments:True", {"expandable_segments": True}])
+def test_what_is_neither_a_configuration_nor_a_text_is_not_set(wrong: Any, before: AllocatorConfig) -> None:
+    with pytest.raises(TypeError, match="set_config takes an AllocatorConfig or a str"):
+        memory.set_config(wrong)
+    assert memory.get_config() == before
+
+
+def test_an_unknown_key_is_told_with_every_known_one() -> None:
+    with pytest.raises(ArgumentError) as raised:
+        AllocatorConfig.parse("expandable_segments:True,zzz:1")
+    assert all(key in str(raised.value) for key in VALUES)
+    assert '"zzz"' in str(raised.value)
+
+
+def test_the_values_of_one_call_do_not_last_into_the_next(before: AllocatorConfig) -> None:
+    memory.set_config("roundup_power2_divisions:[256:2,512:4,>:8],max_split_size_mb:64")
+    memory.set_config("roundup_power2_divisions:[512:16]")
+    assert memory.get_config() == AllocatorConfig(roundup_power2_divisions={512: 16})
+    memory.set_config(AllocatorConfig())
+    assert memory.get_config() == AllocatorConfig()
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_a_variable_sets_every_key(variable: str) -> None:
+    text, caching, sources = eval_program(
+        "accelerator/a_variable_sets_every_key.py", env={variable: EVERYTHING}
+    )
+    assert (text, caching) == (EVERYTHING, True)
+    assert sources == dict.fromkeys(VALUES, variable)
+
+
+@pytest.mark.parametrize("key", VALUES)
+def test_a_variable_sets_a_key_alone(key: str) -> None:
+    text = f"{key}:{VALUES[key][0]}"
+    assert eval_program("accelerator/a_variable_sets_every_key.py", env={"PYTORCH_ALLOC_CONF": text}) == [
+        text,
+        True,
+        {key: "PYTORCH_ALLOC_CONF"},
+    ]
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (0, 2), (1, 2)])
+def test_of_two_variables_the_stronger_is_taken_whole(first: int, second: int) -> None:
+    env = {VARIABLES[first]: "max_split_size_mb:32", VARIABLES[second]: "max_split_size_mb:64,backend:none"}
+    expected = ["max_split_size_mb:32", True, {"max_split_size_mb": VARIABLES[first]}]
+    assert eval_program("accelerator/a_variable_sets_every_key.py", env=env) == expected
+    assert (
+        eval_program("accelerator/a_variable_sets_every_key.py", env=env | {VARIABLES[second]: ""})
+        == expected
+    )
+    text, _, sources = eval_program(
+        "accelerator/a_variable_sets_every_key.py",
+        env={**env, VARIABLES[first]: "", VARIABLES[second]: "max_split_size_mb:64"},
+    )
+    assert (text, sources) == ("max_split_size_mb:64", {"max_split_size_mb": VARIABLES[second]})
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_a_variable_that_is_not_understood_is_told_each_time_until_the_program_sets_something(
+    variable: str,
+) -> None:
+    text = "expandable_segments:True,max_splt_size_mb:1"
+    *refused, last = eval_program(
+        "accelerator/a_variable_that_is_not_understood_is_told_each_time_until.py", env={variable: text}
+    )
+    assert refused == [refused[0]] * 3
+    assert refused[0].endswith(f'got "max_splt_size_mb" in {variable}')
+    assert "did you mean max_split_size_mb?" in refused[0]
+    assert last == ["max_split_size_mb:64", True, {"max_split_size_mb": "set by the program"}]
+
+
+def test_a_variable_that_is_no_text_is_told() -> None:
+    assert "in PYTORCH_ALLOC_CONF" in eval_program("accelerator/a_variable_that_is_no_text_is_told.py")
+
+
+@pytest.mark.parametrize("text", ["", "0", "1"])
+def test_a_variable_switches_caching_off_for_good(text: str) -> None:
+    variable = "PYTORCH_NO_CUDA_MEMORY_CACHING"
+    first, then, acts = eval_program(
+        "accelerator/a_variable_switches_caching_off_for_good.py", env={variable: text}
+    )
+    assert first == ["", False, {"caching": variable}]
+    assert then[1:] == [False, {"max_split_size_mb": "set by the program", "caching": variable}]
+    assert acts == "never"
+
+
+def test_the_program_switches_caching_off_and_on(before: AllocatorConfig) -> None:
+    memory.set_config(AllocatorConfig(caching=False))
+    assert not memory.get_config().caching
+    assert memory.config_report()["caching"].source == "set by the program"
+    memory.set_config("")
+    assert memory.get_config().caching
+
+
+def test_the_report_says_of_each_key_what_holds_and_when_it_acts(before: AllocatorConfig) -> None:
+    memory.set_config("garbage_collection_threshold:0.5")
+    report = memory.config_report()
+    assert report["garbage_collection_threshold"][:4] == (0.5, False, "set by the program", "never")
+    assert report["garbage_collection_threshold"].reason == "there is no memory limit"
+    assert report["large_segment_size_mb"] == (20, True, "default", "on new segments", None)
+    assert report["backend"].applies == "never"
+    assert all((entry.applies == "never") == bool(entry.reason) for entry in report.values())
+    memory.set_config("garbage_collection_threshold:0.5,per_process_memory_fraction:0.5")
+    assert memory.config_report()["garbage_collection_threshold"].applies == "now"
+    lines = repr(report).splitlines()
+    assert [line.split()[0] for line in lines] == ["key", *VALUES, "caching"]
+
+
+def test_a_report_fixes_no_driver() -> None:
+    code = """
+        from interlock import accelerator
+        accelerator.memory.config_report(), accelerator.memory.get_config()
+        accelerator.use("host", devices=3)
+        result = accelerator.device_count()
+    """
+    assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host:2"}) == 3
+
+
+def test_a_forked_child_has_the_configuration_and_changes_its_own() -> None:
+    assert eval_program("accelerator/a_forked_child_has_the_configuration_and_changes_its_own.py") == [
+        "max_split_size_mb:64 max_split_size_mb:32",
+        "max_split_size_mb:64",
+    ]
+
+
+def test_importing_the_accelerator_does_not_import_dataclasses() -> None:
+    code = """
+        import sys
+        from interlock.accelerator import memory
+        result = ["dataclasses" in sys.modules, memory.AllocatorConfig() == memory.get_config()]
+    """
+    assert eval_python(code) == [False, True]

@@ -1,0 +1,70 @@
+"""Exits in the middle of work, forks and devices that break, with NVIDIA's driver on the stand-in."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from tests.helpers import fake_cuda, fake_driver
+from tests.helpers.subprocess import Result, eval_program, run_program
+from tests.unit.accelerator.exit_scenarios import LEAVES, check
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is found as libraries are on Linux"),
+    fake_driver.NEEDS_COMPILER,
+]
+
+# Since 3.12 Python warns of a fork in a process with threads, which is what is tried here.
+OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
+
+
+def environment() -> dict[str, str]:
+    return fake_cuda.environment() | {"INTERLOCK_ACCELERATOR": "cuda"}
+
+
+def run(program: str) -> Result:
+    return run_program(program, env=environment(), options=OPTIONS)
+
+
+@pytest.mark.parametrize("leave", LEAVES)
+@pytest.mark.parametrize("group", range(5))
+def test_a_process_leaves_in_the_middle_of_work_with_its_own_status(leave: str, group: int) -> None:
+    check(
+        "accelerator/leave_in_the_middle_of_work_on_cuda.py",
+        leave,
+        group,
+        env=environment(),
+        options=OPTIONS,
+        handlers="registered before\n",
+    )
+
+
+def value(program: str, *arguments: object) -> Any:
+    return eval_program(program, *arguments, env=environment(), options=OPTIONS)
+
+
+def test_a_forked_child_is_refused_every_handle_and_all_that_is_new_and_lets_its_parent_go_on() -> None:
+    told, why, is_available, status, parent = value(
+        "accelerator/a_forked_child_is_refused_every_handle_and_all_that_is_new.py"
+    )
+    assert {name for name, error in told.items() if error != "ForkedProcessError"} == set()
+    assert "forked" in why
+    assert (is_available, status) == (False, 0)
+    assert parent == [None] * len(parent)
+
+
+@pytest.mark.parametrize("code", [700, 719])
+def test_a_device_that_breaks_is_lost_for_good_and_the_process_ends_as_it_wants(code: int) -> None:
+    (name, number, operation, text), later = value(
+        "accelerator/a_device_that_breaks_is_lost_for_good_and_the_process_ends.py", code
+    )
+    assert (name, number, operation) == ("AcceleratorError", code, "Stream.synchronize")
+    assert {700: "CUDA_ERROR_ILLEGAL_ADDRESS", 719: "CUDA_ERROR_LAUNCH_FAILED"}[code] in text
+    assert set(later.values()) == {"DeviceLostError"}
+
+
+def test_nothing_is_said_when_the_process_ends_with_a_device_that_broke() -> None:
+    done = run("accelerator/nothing_is_said_when_the_process_ends_with_a_device_that.py")
+    assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")

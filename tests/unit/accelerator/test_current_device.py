@@ -1,0 +1,256 @@
+"""The current device and the current streams: slots of the one thread state."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import gc
+from typing import Any
+
+import interlock
+import pytest
+from interlock import Stream, accelerator, aio, errors
+
+from tests.helpers.ids import stable_repr
+from tests.helpers.thread_worker import Worker
+
+pytestmark = pytest.mark.usefixtures("devices", "own_state")
+
+
+def place() -> tuple[int, int, int]:
+    """The current device, and the ids of the current streams of both."""
+    first, second = (accelerator.current_stream(index).stream_id for index in range(2))
+    return accelerator.current_device_index(), first, second
+
+
+def test_a_stream_makes_itself_and_its_device_current(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[1], exclusive=True)
+    with stream as entered:
+        assert entered is stream
+        assert place() == (1, 0, stream.stream_id)
+    assert place() == (0, 0, 0)
+
+
+def test_scopes_nest_are_entered_twice_and_left_in_any_order(two_devices: tuple[str, str]) -> None:
+    here, there = Stream(two_devices[0], exclusive=True), Stream(two_devices[1], exclusive=True)
+    with here, there, here:
+        assert place() == (0, here.stream_id, there.stream_id)
+    here.__enter__()
+    there.__enter__()
+    here.__exit__(None, None, None)
+    assert place() == (1, 0, there.stream_id)
+    there.__exit__(None, None, None)
+    assert place() == (0, 0, 0)
+
+
+@pytest.mark.parametrize("given", [1, "{}:1", "device"], ids=str)
+def test_device_index_takes_what_names_a_device(two_devices: tuple[str, str], given: Any) -> None:
+    named: Any = {1: 1, "{}:1": two_devices[1], "device": interlock.device(two_devices[1])}[given]
+    scope = accelerator.device_index(named)
+    with scope, scope:
+        assert accelerator.current_device_index() == 1
+        assert accelerator.current_stream().device_index == 1
+    assert accelerator.current_device_index() == 0
+
+
+@pytest.mark.usefixtures("two_devices")
+def test_device_index_of_none_changes_nothing() -> None:
+    with accelerator.device_index(1), accelerator.device_index(None):
+        assert accelerator.current_device_index() == 1
+
+
+def test_a_write_lasts_as_long_as_the_scope_that_decides_it(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[0], exclusive=True)
+    with accelerator.device_index(1):
+        accelerator.set_stream(stream)
+        assert place() == (0, stream.stream_id, 0)
+    assert place() == (0, stream.stream_id, 0), "the scope decided the device alone"
+    accelerator.set_device_index(two_devices[1])
+    assert place()[0] == 1
+    accelerator.set_device_index(0)
+
+
+def test_other_threads_have_their_own(two_devices: tuple[str, str], workers: tuple[Worker, Worker]) -> None:
+    stream = Stream(two_devices[1], exclusive=True)
+    first, second = workers
+    first.do(lambda: accelerator.set_stream(stream))
+    assert first.do(place) == (1, 0, stream.stream_id)
+    assert second.do(place) == place() == (0, 0, 0)
+
+
+def test_a_stream_left_on_another_thread_ends_where_it_was_entered(
+    two_devices: tuple[str, str], workers: tuple[Worker, Worker]
+) -> None:
+    stream = Stream(two_devices[1], exclusive=True)
+    first, second = workers
+    first.do(stream.__enter__)
+    second.do(lambda: stream.__exit__(None, None, None))
+    first.do(lambda: interlock.no_grad().__enter__())
+    assert first.do(place) == (0, 0, 0)
+
+
+def test_one_stream_on_two_threads_is_left_by_each(
+    two_devices: tuple[str, str], workers: tuple[Worker, Worker]
+) -> None:
+    stream = Stream(two_devices[1], exclusive=True)
+    for worker in workers:
+        worker.do(stream.__enter__)
+    workers[0].do(lambda: stream.__exit__(None, None, None))
+    assert [worker.do(place)[0] for worker in workers] == [0, 1]
+    workers[1].do(lambda: stream.__exit__(None, None, None))
+    assert workers[1].do(place) == (0, 0, 0)
+
+
+def test_a_captured_state_carries_them_along(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[1], exclusive=True)
+    with stream:
+        state = interlock.capture()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert pool.submit(state.run, place).result() == (1, 0, stream.stream_id)
+        assert pool.submit(place).result() == (0, 0, 0)
+    with concurrent.futures.ThreadPoolExecutor(1, initializer=state.install) as pool:
+        assert pool.submit(place).result() == (1, 0, stream.stream_id)
+    plain = interlock.capture()
+    with stream, plain.apply():
+        assert place() == (0, 0, 0)
+
+
+def test_tasks_have_their_own(two_devices: tuple[str, str]) -> None:
+    async def work(index: int) -> list[tuple[int, int, int]]:
+        seen = []
+        stream = Stream(index, exclusive=True)
+        with stream:
+            for _ in range(3):
+                await asyncio.sleep(0)
+                seen.append(place())
+        accelerator.set_device_index(index)
+        await asyncio.sleep(0)
+        seen.append(place())
+        expected = (index, *(stream.stream_id if index == other else 0 for other in range(2)))
+        assert seen[:3] == [expected] * 3
+        return seen
+
+    async def main() -> None:
+        results = await asyncio.gather(work(0), work(1))
+        assert [seen[3] for seen in results] == [(0, 0, 0), (1, 0, 0)]
+        assert place() == (0, 0, 0)
+
+    aio.run(main())
+    assert place() == (0, 0, 0)
+
+
+def test_a_stream_that_is_current_lives_on(devices: tuple[str, ...]) -> None:
+    stream = Stream(exclusive=True)
+    number = stream.stream_id
+    accelerator.set_stream(stream)
+    del stream
+    gc.collect()
+    assert accelerator.current_stream().stream_id == number
+    assert accelerator.current_stream().query()
+
+
+def test_the_default_device_is_the_processor_until_another_is_chosen(two_devices: tuple[str, str]) -> None:
+    assert interlock.get_default_device() == interlock.device("cpu")
+    with interlock.device(two_devices[1]) as entered:
+        assert entered == interlock.get_default_device() == interlock.device(two_devices[1])
+        with interlock.device("cpu"):
+            assert interlock.get_default_device() == interlock.device("cpu")
+        assert accelerator.current_device_index() == 0
+    interlock.set_default_device(two_devices[0])
+    assert interlock.get_default_device() == interlock.device(two_devices[0])
+    interlock.set_default_device(None)
+    assert interlock.get_default_device() == interlock.device("cpu")
+
+
+@pytest.mark.usefixtures("memory_in_reach")
+def test_get_default_device_has_the_index_of_the_current_device(two_devices: tuple[str, str]) -> None:
+    kind = interlock.device(two_devices[0]).type
+    interlock.set_default_device(kind)
+    assert interlock.get_default_device() == interlock.device(two_devices[0])
+    with accelerator.device_index(1):
+        assert interlock.get_default_device() == interlock.device(two_devices[1])
+    interlock.set_default_device("meta")
+    assert interlock.get_default_device() == interlock.device("meta")
+    interlock.set_default_device(None)
+
+
+@pytest.mark.usefixtures("memory_in_reach")
+def test_tensors_are_made_on_the_default_device(two_devices: tuple[str, str]) -> None:
+    interlock.set_default_device(two_devices[0])
+    assert interlock.ones(2).device == interlock.device(two_devices[0])
+    assert interlock.ones_like(interlock.ones(2, device="cpu")).device == interlock.device("cpu")
+    interlock.set_default_device(None)
+
+
+WRONG: list[Any] = [True, False, 1.0, 1.5, [], object(), b"host"]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=stable_repr)
+def test_what_names_no_device_is_a_type_error_everywhere(wrong: Any) -> None:
+    for take in takers():
+        with pytest.raises(TypeError):
+            take(wrong)
+
+
+@pytest.mark.usefixtures("two_devices")
+@pytest.mark.parametrize(
+    "wrong", [2, 127, 128, -1, -2, 10**30, "nope", "xpu:0", "cpu", "{}:2", "{}:-1"], ids=str
+)
+def test_what_is_no_device_of_the_accelerator_is_refused_everywhere(driver: str, wrong: Any) -> None:
+    given = wrong.format(driver) if isinstance(wrong, str) else wrong
+    for take in takers():
+        before = place()
+        with pytest.raises(errors.DeviceError) as caught:
+            take(given)
+        assert isinstance(caught.value, (ValueError, RuntimeError))
+        assert place() == before
+
+
+def takers() -> list[Any]:
+    """Everything that takes a device."""
+    return [
+        accelerator.set_device_index,
+        accelerator.current_stream,
+        accelerator.synchronize,
+        accelerator.stream_priority_range,
+        accelerator.device_name,
+        accelerator.device_properties,
+        accelerator.get_device_capability,
+        accelerator.get_memory_info,
+        lambda given: accelerator.device_index(given).__enter__(),
+        Stream,
+        interlock.Event,
+        lambda given: accelerator.memory.Buffer(8, given),
+    ]
+
+
+@pytest.mark.parametrize("given", [None, "{}"], ids=str)
+def test_a_device_to_be_made_current_must_have_an_index(driver: str, given: str | None) -> None:
+    with pytest.raises(errors.DeviceError, match="index"):
+        accelerator.set_device_index(given and given.format(driver))  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("two_devices")
+def test_a_device_without_an_index_is_the_current_one(driver: str) -> None:
+    with accelerator.device_index(1):
+        assert accelerator.current_stream(driver).device_index == 1
+        assert Stream(driver).device_index == Stream().device_index == 1
+        assert accelerator.memory.Buffer(1, driver).device.index == 1
+
+
+def test_devices_tell_what_they_are(devices: tuple[str, ...]) -> None:
+    properties = accelerator.device_properties(devices[-1])
+    assert properties.name == accelerator.device_name(devices[-1])
+    free, total = accelerator.get_memory_info(devices[-1])
+    assert properties.total_memory == total >= free > 0
+    assert properties.multi_processor_count >= 1
+    assert interlock.float32 in accelerator.get_device_capability(devices[-1])["supported_dtypes"]
+
+
+def test_the_old_names_warn_at_the_line_that_uses_them() -> None:
+    with pytest.warns(FutureWarning, match="current_device_index") as caught:
+        assert accelerator.current_device_idx() == 0
+    assert caught[0].filename == __file__
+    with pytest.warns(FutureWarning, match="set_device_index") as caught:
+        accelerator.set_device_idx(0)
+    assert caught[0].filename == __file__

@@ -1,0 +1,180 @@
+"""Which driver a process uses, and until when it can be chosen."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.subprocess import eval_program, eval_python
+
+NONE: dict[str, str] = {"LD_LIBRARY_PATH": ""}
+
+
+def test_the_host_driver_is_chosen_by_the_program(no_driver: dict[str, str]) -> None:
+    code = """
+        from interlock import accelerator
+        before = accelerator.is_available(), str(accelerator.current_accelerator())
+        accelerator.use("host", devices=3, memory=1 << 20)
+        memory = accelerator.get_memory_info(2)
+        result = [before, accelerator.device_count(), memory, accelerator.is_available()]
+    """
+    answer = eval_python(code, env=no_driver)
+    assert answer == [[False, "None"], 3, [1 << 20, 1 << 20], True]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("host", 1), ("host:1", 1), ("host:4", 4), ("none", 0), ("host:0", 0), ("", 0)]
+)
+def test_the_environment_chooses(text: str, count: int, no_driver: dict[str, str]) -> None:
+    code = "from interlock import accelerator\nresult = accelerator.device_count()"
+    assert eval_python(code, env=no_driver | {"INTERLOCK_ACCELERATOR": text}) == count
+
+
+@pytest.mark.parametrize("text", ["host:x", "host:-1", "host:129", "hots", "host:1:2", "cuda:0"])
+def test_what_the_environment_misspells_is_said_and_nothing_else_is_used(text: str) -> None:
+    count, current, message = eval_program(
+        "accelerator/what_the_environment_misspells_is_said_and_nothing_else_is.py",
+        env={"INTERLOCK_ACCELERATOR": text},
+    )
+    assert (count, current) == (0, None)
+    assert "INTERLOCK_ACCELERATOR" in message
+    assert text in message
+
+
+def test_the_program_goes_before_the_environment() -> None:
+    code = """
+        from interlock import accelerator
+        accelerator.use("host", devices=3)
+        accelerator.use("host", devices=4)
+        result = accelerator.device_count()
+    """
+    assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host:2"}) == 4
+
+
+def test_a_choice_can_be_taken_back_before_first_use(no_driver: dict[str, str]) -> None:
+    code = """
+        from interlock import accelerator
+        result = []
+        for name in ("host", "cuda", "host", "none"):
+            accelerator.use(name)
+            result.append([accelerator.device_count(), accelerator.why_unavailable() is None])
+    """
+    assert eval_python(code, env=no_driver) == [[1, True], [0, False], [1, True], [0, False]]
+
+
+def test_a_driver_is_fixed_at_first_use_and_not_by_questions() -> None:
+    count, message = eval_program(
+        "accelerator/a_driver_is_fixed_at_first_use_and_not_by_questions.py",
+        env={"INTERLOCK_ACCELERATOR": "host:1"},
+    )
+    assert count == 2
+    assert "first use" in message
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ('use("hots")', "DeviceError"),
+        ('use("")', "DeviceError"),
+        ('use("host", devices=129)', "ArgumentError"),
+        ('use("host", devices=-1)', "ArgumentError"),
+        ('use("host", memory=-1)', "ArgumentError"),
+        ('use("host", devices=True)', "TypeError"),
+        ('use("host", devices="2")', "TypeError"),
+        ('use("other", devices=2)', "TypeError"),
+        ("use(1)", "TypeError"),
+    ],
+)
+def test_a_wrong_choice_is_refused_and_chooses_nothing(
+    call: str, error: str, no_driver: dict[str, str]
+) -> None:
+    code = f"""
+        from interlock import accelerator
+        try:
+            accelerator.{call}
+        except Exception as error:
+            result = [type(error).__name__, accelerator.device_count()]
+    """
+    assert eval_python(code, env=no_driver) == [error, 0]
+
+
+def test_a_chosen_driver_without_devices_is_an_accelerator_that_is_not_available() -> None:
+    current, checked, available, why, message = eval_program(
+        "accelerator/a_chosen_driver_without_devices_is_an_accelerator_that_is.py",
+        env={"INTERLOCK_ACCELERATOR": "host:0"},
+    )
+    assert (current, checked, available) == ("host", "None", False)
+    assert why == "host has no devices"
+    assert why in message
+
+
+def test_a_misspelt_variable_is_warned_of_with_the_right_name() -> None:
+    (message,) = eval_program(
+        "accelerator/a_misspelt_variable_is_warned_of_with_the_right_name.py",
+        env={"INTERLOCK_ACCELERATR": "host"},
+    )
+    assert "INTERLOCK_ACCELERATOR" in message
+    assert (
+        eval_program(
+            "accelerator/a_misspelt_variable_is_warned_of_with_the_right_name.py",
+            env={"INTERLOCK_ACCELERATOR": "host"},
+        )
+        == []
+    )
+
+
+NO_DEVICE = [False, 0, "None", "None"]
+
+
+def test_the_questions_follow_the_environment_until_a_driver_is_in_use(no_driver: dict[str, str]) -> None:
+    two, three, one = ([True, count, "host", "host"] for count in (2, 3, 1))
+    without = [False, 0, "host", "None"]
+    expected = [NO_DEVICE, two, three, NO_DEVICE, without, NO_DEVICE, NO_DEVICE, one]
+    assert (
+        eval_program(
+            "accelerator/the_questions_follow_the_environment_until_a_driver_is_in.py", env=no_driver
+        )
+        == expected
+    )
+
+
+def test_the_questions_see_variables_that_c_code_sets(no_driver: dict[str, str]) -> None:
+    hosts = [[True, count, "host", "host"] for count in (2, 3)]
+    assert eval_program("accelerator/the_questions_see_variables_that_c_code_sets.py", env=no_driver) == [
+        NO_DEVICE,
+        *hosts,
+        NO_DEVICE,
+    ]
+
+
+def test_the_questions_follow_use_at_once(no_driver: dict[str, str]) -> None:
+    hosts = [[True, 2, "host", "host"], [False, 0, "host", "None"], [True, 5, "host", "host"]]
+    assert eval_program("accelerator/the_questions_follow_use_at_once.py", env=no_driver) == [
+        NO_DEVICE,
+        *hosts,
+        NO_DEVICE,
+    ]
+
+
+def test_the_questions_warn_once_of_each_variable_that_changes_after_first_use() -> None:
+    first, *counts, last = eval_program(
+        "accelerator/the_questions_warn_once_of_each_variable_that_changes_after.py",
+        env={"INTERLOCK_ACCELERATOR": "host:2"},
+    )
+    assert first == last == [True, 2, "host", "host"]
+    assert counts == [[0] * 4, [1, 0, 0, 0], [0] * 4, [1, 0, 0, 0], [1, 0, 0, 0]]
+
+
+def test_the_questions_are_asked_afresh_in_a_forked_child() -> None:
+    two, five = ([True, count, "host", "host"] for count in (2, 5))
+    answer = eval_program(
+        "accelerator/the_questions_are_asked_afresh_in_a_forked_child.py",
+        env={"INTERLOCK_ACCELERATOR": "host:2"},
+    )
+    assert answer == [two, [two, five, 4], two, two, two, 1]
+
+
+def test_the_current_index_is_that_of_the_thread_and_its_scopes() -> None:
+    assert eval_program(
+        "accelerator/the_current_index_is_that_of_the_thread_and_its_scopes.py",
+        env={"INTERLOCK_ACCELERATOR": "host:3"},
+    ) == [0, 1, 2, 0, 1, 0]

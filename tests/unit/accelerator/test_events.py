@@ -1,0 +1,155 @@
+"""Events: marks that streams pass."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import interlock
+import pytest
+from interlock import Event, Stream, accelerator, errors
+
+from tests.helpers.gate import Gate
+from tests.helpers.ids import stable_repr
+
+pytestmark = pytest.mark.usefixtures("devices")
+
+
+def test_an_event_that_was_never_recorded_has_passed_and_holds_nothing_back() -> None:
+    event, stream = Event(), Stream()
+    assert event.query()
+    event.synchronize()
+    stream.wait_event(event)
+    event.wait(stream)
+    stream.synchronize()
+    assert event.event_id == 0
+
+
+def test_a_new_record_takes_the_place_of_the_old_one(gate: Gate) -> None:
+    free, held = Stream(exclusive=True), Stream(exclusive=True)
+    event = Event()
+    event.record(free)
+    event.synchronize()
+    accelerator.launch(held, gate)
+    event.record(held)
+    assert not event.query()
+    gate.open()
+    event.synchronize()
+    assert event.query()
+
+
+def test_who_waited_for_the_old_record_goes_on_with_it(gate: Gate) -> None:
+    first, second, held = (Stream(exclusive=True) for _ in range(3))
+    event = first.record_event()
+    second.wait_event(event)
+    accelerator.launch(held, gate)
+    event.record(held)
+    second.synchronize()
+    assert not event.query()
+
+
+def test_an_event_belongs_to_the_device_of_its_first_record(two_devices: tuple[str, str]) -> None:
+    event = Event()
+    assert event.device == interlock.device(interlock.device(two_devices[1]).type)
+    event.record(Stream(two_devices[1]))
+    assert event.device == interlock.device(two_devices[1])
+    with pytest.raises(errors.AcceleratorError, match=f"{two_devices[0]}.*{two_devices[1]}"):
+        event.record(Stream(two_devices[0]))
+    fixed = Event(two_devices[0])
+    assert fixed.device == interlock.device(two_devices[0])
+    with pytest.raises(errors.AcceleratorError):
+        fixed.record(Stream(two_devices[1]))
+
+
+def test_record_and_wait_take_the_current_stream(two_devices: tuple[str, str], gate: Gate) -> None:
+    held = Stream(two_devices[1], exclusive=True)
+    event, other = Event(), Stream(two_devices[0], exclusive=True)
+    with held:
+        accelerator.launch(held, gate)
+        event.record()
+    with other:
+        event.wait()
+    assert (event.device, other.query()) == (interlock.device(two_devices[1]), False)
+    gate.open()
+    other.synchronize()
+    fixed = Event(two_devices[1])
+    fixed.record()
+    fixed.synchronize()
+    assert fixed.device == interlock.device(two_devices[1])
+
+
+def test_two_events_tell_the_time_between() -> None:
+    stream = Stream()
+    start, end = Event(enable_timing=True), Event(enable_timing=True)
+    start.record(stream)
+    for _ in range(10):
+        accelerator.launch(stream, lambda: None)
+    end.record(stream)
+    end.synchronize()
+    assert start.elapsed_time(end) > 0
+    assert start.elapsed_time(end) == -end.elapsed_time(start)
+    assert start.elapsed_time(start) == 0
+
+
+def test_an_unrecorded_event_has_no_device_index(driver: str) -> None:
+    assert interlock.Event().device == interlock.device(driver)
+    assert interlock.Event().device.index is None
+
+
+def test_time_needs_two_events_that_were_made_for_it_recorded_and_passed(gate: Gate) -> None:
+    stream = Stream(exclusive=True)
+    timed, untimed, unrecorded = Event(enable_timing=True), Event(), Event(enable_timing=True)
+    timed.record(stream)
+    untimed.record(stream)
+    for refused, needed in [(untimed, "enable_timing"), (unrecorded, "recorded")]:
+        for start, end in [(timed, refused), (refused, timed)]:
+            with pytest.raises(ValueError, match=f"elapsed_time takes .*{needed}"):
+                start.elapsed_time(end)
+    accelerator.launch(stream, gate)
+    unrecorded.record(stream)
+    with pytest.raises(errors.AcceleratorError, match="elapsed_time"):
+        timed.elapsed_time(unrecorded)
+
+
+def test_record_event_returns_the_event_it_was_given_or_a_new_one() -> None:
+    stream, event = Stream(), Event(enable_timing=True)
+    assert stream.record_event(event) is event
+    assert stream.record_event().device == stream.device
+    assert event.event_id > 0
+
+
+@pytest.mark.parametrize("on", ["enable_timing", "blocking", "interprocess"])
+def test_what_an_event_is_made_for_can_be_read_back(on: str) -> None:
+    event = Event(**{on: True})
+    names = ("enable_timing", "blocking", "interprocess")
+    assert {name: getattr(event, name) for name in names} == {name: name == on for name in names}
+    assert f"{on}=True" in repr(event)
+
+
+def test_an_event_that_other_processes_open_is_not_supported_on_the_host(driver: str) -> None:
+    if driver != "host":
+        pytest.skip("other drivers may have such events")
+    event = Event(interprocess=True)
+    event.record()
+    with pytest.raises(NotImplementedError, match="ipc_handle"):
+        event.ipc_handle()
+    with pytest.raises(errors.UnsupportedError, match="from_ipc_handle"):
+        Event.from_ipc_handle("host:0", b"handle")
+    with pytest.raises(errors.AcceleratorError, match="interprocess"):
+        Event().ipc_handle()
+
+
+@pytest.mark.parametrize("given", [1, "event", None, object()], ids=stable_repr)
+def test_what_is_no_event_is_refused(given: Any) -> None:
+    stream = Stream()
+    with pytest.raises(TypeError):
+        stream.wait_event(given)
+    with pytest.raises(TypeError):
+        Event(enable_timing=True).elapsed_time(given)
+
+
+def test_an_event_does_not_travel() -> None:
+    for travel in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="Event"):
+            travel(Event())

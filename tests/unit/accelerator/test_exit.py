@@ -1,0 +1,177 @@
+"""Processes that leave in the middle of work, with live streams, events and pending copies."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import pytest
+
+from tests.helpers.subprocess import eval_python, run_program, run_python
+from tests.unit.accelerator.exit_scenarios import LEAVES, check
+
+HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
+
+
+@pytest.mark.parametrize("leave", LEAVES)
+@pytest.mark.parametrize("group", range(5))
+def test_a_process_leaves_in_the_middle_of_work_with_its_own_status(leave: str, group: int) -> None:
+    check(
+        "accelerator/leave_in_the_middle_of_work_on_host.py",
+        leave,
+        group,
+        env=HOST,
+        handlers="registered after\nregistered before\n",
+    )
+
+
+def test_a_thread_in_synchronize_does_not_end_the_process() -> None:
+    done = run_program("accelerator/a_thread_in_synchronize_does_not_end_the_process.py", env=HOST)
+    assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_work_ends_well_that_an_exit_handler_waits_for() -> None:
+    done = run_program("accelerator/work_ends_well_that_an_exit_handler_waits_for.py", env=HOST)
+    assert (done.code, done.stdout, done.stderr) == (0, "[0, 1]\n", "")
+
+
+def test_a_function_that_waits_for_a_stream_is_let_go_before_the_interpreter_ends() -> None:
+    done = run_program("accelerator/a_function_that_waits_for_a_stream_is_let_go_before_the.py", env=HOST)
+    assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
+
+
+BEFORE = {
+    "a lock of logging": """
+        import logging
+        logging.basicConfig(filename=os.devnull)
+        import interlock
+        from interlock import accelerator
+
+        class Shown:
+            def __str__(self):
+                return str(accelerator.device_count())
+
+        def work():
+            while True:
+                logging.error("%s", Shown())
+    """,
+    "a join": """
+        import atexit
+        ended = threading.Event()
+        atexit.register(lambda: (ended.set(), worker.join()))
+        import interlock
+        from interlock import accelerator
+
+        def work():
+            while not ended.is_set():
+                accelerator.device_count()
+    """,
+}
+
+
+@pytest.mark.parametrize("handler", BEFORE)
+def test_handlers_that_were_registered_before_are_not_held_up(handler: str) -> None:
+    done = run_program(
+        "accelerator/handlers_that_were_registered_before_are_not_held_up.py",
+        textwrap.dedent(BEFORE[handler]),
+        env=HOST,
+        seconds=30,
+    )
+    assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_handlers_that_were_only_called_end_nothing() -> None:
+    done = run_program("accelerator/handlers_that_were_only_called_end_nothing.py", env=HOST, seconds=30)
+    assert (done.code, done.stdout, done.stderr) == (0, "[2, 1]\n", "")
+
+
+def test_an_exception_that_ends_the_program_is_shown_alone() -> None:
+    code = """
+        import interlock, threading
+        from interlock import accelerator
+        accelerator.launch(interlock.Stream(), threading.Event().wait)
+        raise SystemExit("for a reason")
+    """
+    done = run_python(code, env=HOST)
+    assert (done.code, done.stdout, done.stderr) == (1, "", "for a reason\n")
+
+
+def test_nothing_is_left_open_by_a_module_that_is_never_asked_for_a_device() -> None:
+    code = """
+        import threading
+        import interlock
+        result: object = threading.active_count()
+    """
+    answer: Any = eval_python(code, env=HOST)
+    assert answer == 1
+
+
+REFUSED = "accelerator.launch: a Python function cannot be queued while the interpreter is finalized"
+STOPPED = "the interpreter is about to end"
+BUSY_STREAM = "accelerator.launch(stream, never.wait)"
+BUSY_AT_EXIT = "atexit.register(lambda: accelerator.launch(stream, never.wait))"
+HANDLERS_ON_A_THREAD = (
+    "thread = threading.Thread(target=atexit._run_exitfuncs); thread.start(); thread.join()"
+)
+
+
+@pytest.mark.parametrize("setup", ["", BUSY_STREAM, HANDLERS_ON_A_THREAD, "atexit._clear()"])
+def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str) -> None:
+    action = "accelerator.launch(self.state[0], len, 'x')"
+    done = run_program("accelerator/exit_late.py", "", action, setup, env=HOST, seconds=20)
+    assert (done.code, done.stdout, done.stderr) == (0, "end", REFUSED)
+
+
+@pytest.mark.parametrize(
+    ("action", "ending"),
+    [
+        ("self.state[0].synchronize()", STOPPED),
+        ("accelerator.synchronize()", STOPPED),
+        ("self.state[1].record(self.state[0]); self.state[1].synchronize()", STOPPED),
+        ("memory.copy_(self.state[2], bytes(64), stream=self.state[0])", STOPPED),
+        ("self.state[3].__enter__(); self.state[4].replay(); self.state[3].synchronize()", STOPPED),
+        ("memory.copy_(bytearray(64), self.state[2], stream=self.state[3])", "done"),
+        ("memory.fill_(memory.Buffer(64), 1); accelerator.empty_cache()", "done"),
+        ("self.state[2].close(self.state[0]); accelerator.empty_cache()", "done"),
+    ],
+)
+@pytest.mark.parametrize("setup", [BUSY_STREAM, "atexit._clear(); " + BUSY_STREAM])
+def test_waits_end_while_the_interpreter_is_finalized(setup: str, action: str, ending: str) -> None:
+    done = run_program("accelerator/exit_late.py", "", action, setup, env=HOST, seconds=20)
+    assert (done.code, done.stdout) == (0, "end")
+    assert done.stderr.endswith(ending)
+
+
+def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None:
+    # The handler runs after the one that drops the functions, which is registered by the import.
+    before = """
+    def late_handler():
+        try:
+            accelerator.launch(stream, never.wait)
+        except RuntimeError:  # Python 3.12 starts no more threads by then.
+            pass
+
+    atexit.register(late_handler)
+    """
+    done = run_program(
+        "accelerator/exit_late.py",
+        textwrap.dedent(before),
+        "self.state[0].synchronize()",
+        "",
+        env=HOST,
+        seconds=20,
+    )
+    assert (done.code, done.stdout) == (0, "end")
+    assert done.stderr == "done" or done.stderr.endswith(STOPPED)
+
+
+def test_waits_after_exit_handlers_ran_on_another_thread_do_not_stop_the_exit() -> None:
+    done = run_program(
+        "accelerator/exit_late.py",
+        "",
+        "accelerator.synchronize()",
+        HANDLERS_ON_A_THREAD,
+        env=HOST,
+        seconds=20,
+    )
+    assert (done.code, done.stdout, done.stderr) == (0, "end", "done")

@@ -1,0 +1,79 @@
+"""Devices that misbehave when they are told to, and what a program sees of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.subprocess import eval_program
+
+
+def told(program: str, *arguments: object) -> list[object]:
+    answer: list[object] = eval_program(program, *arguments)
+    return answer
+
+
+def test_the_driver_has_no_memory_for_the_kth_request_and_for_no_other() -> None:
+    retries, after, zero = told("accelerator/the_driver_has_no_memory_for_the_kth_request_and_for_no.py")
+    assert retries == [0, 0, 1, 1, 1], "what is kept is given back, and the driver asked again"
+    assert after is None
+    assert isinstance(zero, list)
+    assert zero[0] == "ArgumentError"
+
+
+@pytest.mark.parametrize(
+    ("fault", "work", "operation"),
+    [
+        ("fail_next_launch", "accelerator.launch(stream, seen.append, 1)", "append"),
+        ("fail_next_copy", "copy_(bytearray(8), buffer, non_blocking=True, stream=stream)", "copy"),
+        ("fail_next_fill", "fill_(buffer, 1, stream=stream)", "fill"),
+    ],
+)
+def test_work_fails_late_once_and_what_comes_later_runs(fault: str, work: str, operation: str) -> None:
+    first, second, seen = told("accelerator/work_fails_late_once_and_what_comes_later_runs.py", fault, work)
+    assert isinstance(first, list)
+    assert first[0] == "AcceleratorError"
+    assert operation in first[1]
+    assert "a cable came loose" in first[1]
+    assert (second, seen) == (None, [2])
+
+
+def test_a_device_that_is_lost_wakes_who_waits_and_stays_lost() -> None:
+    (outcome, *_), calls, stream, memory = told(
+        "accelerator/a_device_that_is_lost_wakes_who_waits_and_stays_lost.py"
+    )
+    for kind, message in [outcome, *calls]:
+        assert kind == "DeviceLostError"
+        assert "it fell off the bus" in message
+    assert (stream, memory) == (None, None), "the other device is as it was"
+
+
+def test_the_error_of_a_lost_device_names_the_operation_of_the_program() -> None:
+    names = ["a fill", "accelerator.memory.copy_", "Stream", "Stream.wait_stream", "Stream.record_event"]
+    names += ["Event.record", "Stream.is_capturing", "mul"]
+    wanted = [["DeviceLostError", f"{name} is impossible: host:1 was lost: x"] for name in names]
+    assert told("accelerator/the_error_of_a_lost_device_names_the_operation_of_the.py") == wanted
+
+
+def test_a_copy_that_is_slow_holds_up_its_stream_alone() -> None:
+    held, stepped, back, seen = told("accelerator/a_copy_that_is_slow_holds_up_its_stream_alone.py")
+    assert held == [False, True, ["quick"]]
+    assert stepped == [True, False]
+    assert (back, seen) == ("slow", ["quick", "slow"])
+
+
+def test_work_of_a_higher_priority_goes_first_when_engines_are_busy() -> None:
+    assert told("accelerator/work_of_a_higher_priority_goes_first_when_engines_are_busy.py") == [
+        "first",
+        "first",
+        "high",
+        "low",
+    ]
+
+
+def test_objects_that_have_gone_leave_nothing_behind() -> None:
+    for before, after in told("accelerator/objects_that_have_gone_leave_nothing_behind.py"):  # type: ignore[misc]
+        assert after <= before + 1
+
+
+def test_a_handle_without_a_driver_says_so() -> None:
+    assert "handle" in eval_program("accelerator/a_handle_without_a_driver_says_so.py")

@@ -1,0 +1,57 @@
+"""Forked processes: handles of the parent are refused, and devices can be used afresh."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.helpers.subprocess import Result, eval_program, run_program
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+
+HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
+
+
+# Since 3.12 Python warns of a fork in a process with threads, which is what is tried here.
+OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
+
+
+def run(program: str) -> Result:
+    return run_program(program, env=HOST, options=OPTIONS)
+
+
+def test_every_handle_of_the_parent_is_refused_in_a_child() -> None:
+    done = run("accelerator/every_handle_of_the_parent_is_refused_in_a_child.py")
+    assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_a_child_uses_the_devices_afresh_while_the_parent_goes_on() -> None:
+    done = run("accelerator/a_child_uses_the_devices_afresh_while_the_parent_goes_on.py")
+    assert (done.code, done.stdout, done.stderr) == (0, "0 0\nTrue\n", "")
+
+
+def test_what_was_current_in_the_parent_is_not_in_a_child() -> None:
+    done = run("accelerator/what_was_current_in_the_parent_is_not_in_a_child.py")
+    assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_handles_of_the_parent_may_go_in_a_child() -> None:
+    done = run("accelerator/handles_of_the_parent_may_go_in_a_child.py")
+    assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_forks_while_threads_use_devices_neither_hang_nor_fail() -> None:
+    done = run("accelerator/forks_while_threads_use_devices_neither_hang_nor_fail.py")
+    assert (done.code, done.stdout, done.stderr) == (0, f"{[0] * 20}\n", "")
+
+
+def test_a_child_may_choose_another_driver() -> None:
+    done = run("accelerator/a_child_may_choose_another_driver.py")
+    assert (done.code, done.stdout, done.stderr) == (0, "0 2\n", "")
+
+
+def test_counting_devices_does_not_keep_a_child_from_using_them() -> None:
+    assert eval_program(
+        "accelerator/counting_devices_does_not_keep_a_child_from_using_them.py", env=HOST
+    ) == [[True, 2, "host"], [2, 2]]

@@ -1,0 +1,17 @@
+"""Processes with streams on several threads that get signals, fork, and end their interpreter."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.subprocess import run_program
+
+HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_signals_forks_and_the_exit_end_well_among_threads_that_use_streams(seed: int) -> None:
+    # CPython 3.12 and later warn of a fork in a process with threads.
+    options = ("-W", "ignore:This process:DeprecationWarning")
+    done = run_program("accelerator/interrupted_processes_program.py", seed, env=HOST, options=options)
+    assert (done.code, done.stdout, done.stderr) == (0, "end", "")

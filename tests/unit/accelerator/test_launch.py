@@ -1,0 +1,185 @@
+"""Python functions on streams: who calls them, and what becomes of what goes wrong in them."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+import weakref
+from typing import Any
+
+import pytest
+from interlock import Stream, accelerator, errors
+
+from tests.helpers.ids import stable_repr
+from tests.helpers.subprocess import eval_program, run_program
+
+pytestmark = pytest.mark.usefixtures("devices")
+HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
+
+
+class NoText(Exception):
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("\udc80 alone"), r"ValueError: \\udc80 alone"),
+        (NoText(), "NoText: its message can't be shown"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (SystemExit(3), "SystemExit: 3"),
+        (GeneratorExit(), "GeneratorExit"),
+        (ValueError("two\nlines"), "two\nlines"),
+    ],
+    ids=stable_repr,
+)
+def test_whatever_is_raised_is_told_and_the_stream_goes_on(error: BaseException, told: str) -> None:
+    def fails() -> None:
+        raise error
+
+    stream = Stream(exclusive=True)
+    seen: list[int] = []
+    accelerator.launch(stream, fails)
+    accelerator.launch(stream, seen.append, 1)
+    with pytest.raises(errors.AcceleratorError, match=told):
+        stream.synchronize()
+    stream.synchronize()
+    assert seen == [1]
+
+
+def test_a_function_that_waits_for_its_own_stream_or_device_fails_and_stops_nothing() -> None:
+    stream = Stream(exclusive=True)
+    for wait in (stream.synchronize, accelerator.synchronize, lambda: accelerator.Graph().__enter__()):
+        accelerator.launch(stream, wait)
+        with pytest.raises(errors.AcceleratorError, match="can't wait for that stream"):
+            stream.synchronize()
+    other = Stream(exclusive=True)
+    accelerator.launch(stream, other.synchronize)
+    stream.synchronize()
+
+
+def test_a_function_may_launch_record_and_drop_what_it_uses() -> None:
+    stream, other = Stream(exclusive=True), Stream(exclusive=True)
+    seen: list[int] = []
+
+    def work() -> None:
+        accelerator.launch(other, seen.append, 1)
+        stream.record_event()
+        accelerator.launch(stream, seen.append, 2)
+        Stream(exclusive=True).record_event()
+
+    accelerator.launch(stream, work)
+    stream.synchronize()
+    stream.synchronize()
+    other.synchronize()
+    assert sorted(seen) == [1, 2]
+
+
+@pytest.mark.parametrize("wrong", [42, None, "print", object()], ids=stable_repr)
+def test_what_can_not_be_called_is_refused_at_once(wrong: Any) -> None:
+    stream = Stream()
+    with pytest.raises(TypeError, match="takes a function"):
+        accelerator.launch(stream, wrong)
+    with pytest.raises(TypeError, match="takes a function"):
+        accelerator.launch(stream, wrong, named=1)
+
+
+def test_a_coroutine_function_is_told_of_because_nothing_would_await_it() -> None:
+    async def work() -> None:
+        raise AssertionError
+
+    stream = Stream()
+    accelerator.launch(stream, work)
+    with pytest.raises(errors.AcceleratorError, match=r"work.*awaitable"):
+        stream.synchronize()
+
+
+class Odd:
+    """A callable without a name."""
+
+    def __init__(self) -> None:
+        self.called: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        self.called.append((args, kwargs))
+
+
+def test_a_callable_needs_no_name() -> None:
+    stream, odd = Stream(), Odd()
+    accelerator.launch(stream, odd)
+    accelerator.launch(stream, odd, 1, named=2)
+    stream.synchronize()
+    assert odd.called == [((), {}), ((1,), {"named": 2})]
+
+
+def test_nothing_of_a_call_is_kept_when_the_stream_has_passed_it() -> None:
+    class Kept:
+        def __call__(self, other: Kept) -> None:
+            pass
+
+    stream, kept, given = Stream(exclusive=True), Kept(), Kept()
+    gone = [weakref.ref(kept), weakref.ref(given)]
+    with stream:
+        accelerator.launch(stream, kept, given)
+    del kept, given
+    stream.synchronize()
+    accelerator.current_stream().synchronize()
+    gc.collect()
+    assert [reference() for reference in gone] == [None, None]
+
+
+def test_many_launches_are_served_by_few_threads() -> None:
+    stream = Stream(exclusive=True)
+    threads: set[int] = set()
+    for _ in range(500):
+        accelerator.launch(stream, lambda: threads.add(threading.get_ident()))
+    stream.synchronize()
+    assert len(threads) < 20
+
+
+@pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
+def test_a_wait_is_for_what_was_queued_when_it_began(wait: str) -> None:
+    done = run_program("accelerator/launch_without_end.py", wait, env=HOST, seconds=30)
+    assert (done.code, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_child_that_is_forked_by_a_function_ends() -> None:
+    assert eval_program("accelerator/a_child_that_is_forked_by_a_function_ends.py", env=HOST, seconds=30) == [
+        0
+    ]
+
+
+def test_children_are_forked_while_streams_let_python_objects_go() -> None:
+    assert (
+        eval_program("accelerator/children_are_forked_while_streams_let_python_objects_go.py", env=HOST)
+        == [0] * 150
+    )
+
+
+def test_events_and_streams_that_threads_make_at_once_leave_nothing_behind() -> None:
+    assert eval_program("accelerator/events_and_streams_that_threads_make_at_once_leave_nothing.py") == 0
+
+
+def test_a_stream_is_looked_up_while_others_come_and_go(devices: tuple[str, ...]) -> None:
+    ended = threading.Event()
+
+    def come_and_go() -> None:
+        while not ended.is_set():
+            Stream(devices[0], exclusive=True)
+
+    kind = Stream().device_type
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        for number in range(129, 2000):
+            # One of them may be there just now.
+            with contextlib.suppress(errors.ArgumentError):
+                assert Stream(stream_id=number, device_index=0, device_type=kind).stream_id == number
+    finally:
+        ended.set()
+        thread.join()

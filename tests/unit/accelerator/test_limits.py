@@ -1,0 +1,142 @@
+"""How much memory a process may take, and how much of it may be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import interlock
+import pytest
+from interlock import accelerator, errors
+from interlock.accelerator import memory
+from interlock.accelerator.memory import Buffer
+
+from tests.helpers.ids import stable_repr
+from tests.helpers.subprocess import eval_program
+
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def _no_limits(nothing_kept: None) -> Iterator[None]:
+    yield
+    for device in range(accelerator.device_count()):
+        memory.set_limit(None, device)
+        memory.set_cache_limit(None, device)
+
+
+@pytest.mark.parametrize(
+    ("limit", "parts"),
+    [
+        (0, None),
+        (1 << 20, None),
+        (0.5, 0.5),
+        ("90%", 0.9),
+        (1.0, 1.0),
+        (" 12.5 % ", 0.125),
+        (2**64 - 1, None),
+    ],
+    ids=stable_repr,
+)
+def test_a_limit_is_bytes_a_fraction_or_a_percentage(limit: Any, parts: float | None) -> None:
+    total = memory.get_memory_info()[1]
+    expected = limit if parts is None else int(total * parts)
+    takers: list[tuple[Callable[[Any], int | None], Callable[[], int | None]]] = [
+        (memory.set_limit, memory.get_limit),
+        (memory.set_cache_limit, memory.get_cache_limit),
+    ]
+    for take, ask in takers:
+        assert ask() is None
+        assert take(limit) is None
+        assert ask() == expected
+        assert take(None) == expected, "it returns what was in force"
+        assert ask() is None
+
+
+@pytest.mark.parametrize(
+    "wrong", [-1, 1.5, -0.1, float("nan"), "90", "101%", "", "all", 10**30], ids=stable_repr
+)
+def test_a_limit_out_of_range_is_refused_and_changes_nothing(wrong: Any) -> None:
+    memory.set_limit(MIB)
+    memory.set_cache_limit(2 * MIB)
+    for take in (memory.set_limit, memory.set_cache_limit):
+        with pytest.raises(errors.ArgumentError, match="90%"):
+            take(wrong)
+    assert (memory.get_limit(), memory.get_cache_limit()) == (MIB, 2 * MIB)
+
+
+@pytest.mark.parametrize("wrong", [True, b"90%", [], object()], ids=lambda wrong: type(wrong).__name__)
+def test_other_types_are_refused(wrong: Any) -> None:
+    for take in (memory.set_limit, memory.set_cache_limit):
+        with pytest.raises(TypeError, match="fraction"):
+            take(wrong)
+
+
+def test_limits_belong_to_a_device(two_devices: tuple[str, str]) -> None:
+    memory.set_limit(MIB, two_devices[1])
+    memory.set_cache_limit(MIB, device=1)
+    assert [memory.get_limit(device) for device in (*two_devices, None)] == [None, MIB, None]
+    assert [memory.get_cache_limit(device) for device in (*two_devices, None)] == [None, MIB, None]
+    with accelerator.device_index(1):
+        assert memory.get_limit() == MIB
+    for take in (memory.set_limit, memory.set_cache_limit):
+        with pytest.raises(errors.DeviceError):
+            take(1, 99)
+
+
+def test_nothing_is_taken_beyond_the_limit_and_what_is_kept_counts() -> None:
+    memory.set_limit(4 * MIB)
+    first, second = Buffer(MIB), Buffer(MIB)
+    third = Buffer(1)
+    assert accelerator.memory_reserved() == 4 * MIB
+    with pytest.raises(interlock.OutOfMemoryError) as caught:
+        Buffer(2 * MIB)
+    assert caught.value.limit == 4 * MIB
+    assert "set_limit" in str(caught.value)
+    third.close()
+    with pytest.raises(interlock.OutOfMemoryError):
+        Buffer(12 * MIB)
+    memory.set_limit(None)
+    Buffer(12 * MIB)
+    first.close()
+    second.close()
+
+
+def test_what_is_kept_goes_back_where_the_limit_needs_it() -> None:
+    memory.set_limit(12 * MIB)
+    Buffer(MIB).close()
+    assert accelerator.memory_reserved() == 2 * MIB
+    large = Buffer(12 * MIB)
+    assert accelerator.memory_reserved() == large.nbytes
+
+
+def test_what_was_taken_stays_beyond_a_new_limit() -> None:
+    buffer = Buffer(12 * MIB)
+    memory.set_limit(MIB)
+    assert accelerator.memory_reserved() == buffer.nbytes
+    with pytest.raises(interlock.OutOfMemoryError):
+        Buffer(1)
+
+
+def test_no_more_is_kept_than_the_cache_limit() -> None:
+    oldest, older, newest = (Buffer(size * MIB) for size in (10, 12, 14))
+    addresses = [older.data_ptr(), newest.data_ptr()]
+    memory.set_cache_limit(28 * MIB)
+    for buffer in (oldest, older, newest):
+        Buffer(1).close()  # Age is counted in requests.
+        buffer.close()
+    assert accelerator.memory_reserved() == 28 * MIB
+    again = [Buffer(size * MIB) for size in (12, 14)]
+    assert [buffer.data_ptr() for buffer in again] == addresses, "the longest unused has gone"
+    assert accelerator.memory_reserved() == 28 * MIB
+    again.clear()
+    memory.set_cache_limit(0)
+    assert accelerator.memory_reserved() == 0
+    Buffer(1).close()
+    assert accelerator.memory_reserved() == 0
+
+
+def test_asking_for_a_limit_starts_no_driver() -> None:
+    assert eval_program(
+        "accelerator/asking_for_a_limit_starts_no_driver.py", env={"INTERLOCK_ACCELERATOR": "host"}
+    ) == [None, None, "DeviceError"]

@@ -1,0 +1,136 @@
+"""What is allocated while a block of a program runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from interlock import accelerator, errors
+from interlock.accelerator import memory
+from interlock.accelerator.memory import Buffer
+
+from tests.helpers.ids import stable_repr
+from tests.helpers.subprocess import eval_program
+from tests.helpers.thread_worker import Worker
+
+pytestmark = pytest.mark.usefixtures("nothing_kept")
+
+MIB = 1 << 20
+
+
+def numbers(scope: memory.scope) -> tuple[int, int, int, int]:
+    return scope.current, scope.peak, scope.total, scope.allocations
+
+
+def test_a_block_counts_what_is_allocated_in_it_live_and_afterwards() -> None:
+    before = Buffer(1000)
+    with memory.scope() as scope:
+        assert numbers(scope) == (0, 0, 0, 0)
+        kept = Buffer(1)
+        assert numbers(scope) == (512, 512, 512, 1)
+        Buffer(MIB).close()
+        before.close()
+        assert numbers(scope) == (512, MIB + 512, MIB + 512, 2)
+    Buffer(MIB).close()
+    kept.close()
+    assert numbers(scope) == (512, MIB + 512, MIB + 512, 2), "they stay"
+
+
+def test_blocks_nest_and_one_object_can_be_entered_again() -> None:
+    scope = memory.scope()
+    with memory.scope() as outer, scope:
+        first = Buffer(512)
+        with scope as inner:
+            assert inner is scope
+            second = Buffer(1024)
+            assert numbers(scope) == (1024, 1024, 1024, 1)
+        assert numbers(scope) == (1536, 1536, 1536, 2), "the outer one of both is open"
+    assert numbers(outer) == numbers(scope) == (1536, 1536, 1536, 2)
+    with scope:
+        pass
+    assert numbers(scope) == (0, 0, 0, 0)
+    del first, second
+
+
+def test_a_block_counts_what_other_threads_allocate(workers: tuple[Worker, Worker]) -> None:
+    with memory.scope() as scope:
+        kept = [worker.do(lambda: Buffer(512)) for worker in workers]
+    assert numbers(scope) == (1024, 1024, 1024, 2)
+    del kept
+
+
+def test_a_block_is_of_one_device(two_devices: tuple[str, str]) -> None:
+    with memory.scope(two_devices[1]) as there, memory.scope(device=0) as here, accelerator.device_index(1):
+        kept = Buffer(512)
+        with memory.scope() as current:
+            Buffer(1024).close()
+    assert (there.total, here.total, current.total) == (1536, 0, 1024)
+    del kept
+
+
+def test_functions_generators_and_coroutines_are_counted_by_call_and_step() -> None:
+    scope = memory.scope()
+
+    @scope
+    def call(number: int) -> Buffer:
+        return Buffer(number)
+
+    @scope
+    def steps() -> Iterator[int]:
+        Buffer(512).close()
+        yield 1
+        Buffer(1024).close()
+        yield 2
+
+    @scope
+    async def wait() -> str:
+        await asyncio.sleep(0)
+        Buffer(2048).close()
+        return "done"
+
+    kept = call(600)
+    assert numbers(scope) == (1024, 1024, 1024, 1)
+    running = steps()
+    assert (next(running), scope.total) == (1, 512)
+    Buffer(4096).close()
+    assert (next(running), scope.total) == (2, 1024)
+    assert asyncio.run(wait()) == "done"
+    assert scope.total == 2048
+    with pytest.raises(TypeError):
+        scope(1)  # type: ignore[type-var]
+    del kept
+
+
+def test_a_block_that_is_left_by_an_exception_is_over() -> None:
+    scope = memory.scope()
+
+    def fail() -> None:
+        Buffer(512).close()
+        raise LookupError
+
+    with pytest.raises(LookupError), scope:
+        fail()
+    Buffer(512).close()
+    assert scope.total == 512
+    scope.__exit__(None, None, None)
+    assert scope.total == 512
+
+
+@pytest.mark.parametrize("wrong", [99, -2, "cpu", "host:9"], ids=stable_repr)
+def test_what_is_no_device_is_refused_before_anything_is_counted(wrong: Any) -> None:
+    with pytest.raises(errors.DeviceError):
+        memory.scope(wrong).__enter__()
+    for value in (True, 1.5):
+        with pytest.raises(TypeError):
+            memory.scope(value)  # type: ignore[arg-type]
+
+
+def test_without_an_accelerator_nothing_is_counted() -> None:
+    assert (
+        eval_program(
+            "accelerator/without_an_accelerator_nothing_is_counted.py", env={"INTERLOCK_ACCELERATOR": "none"}
+        )
+        == [0] * 4 + ["DeviceError"] * 2
+    )

@@ -1,0 +1,272 @@
+"""What is told where a device has no room, who is asked before, and what is left afterwards."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import interlock
+import pytest
+from interlock import OutOfMemoryError, Stream, accelerator, errors
+from interlock.accelerator import Graph, memory
+from interlock.accelerator.memory import Buffer
+
+from tests.helpers.gate import Gate
+from tests.helpers.ids import stable_repr
+from tests.helpers.subprocess import eval_program, run_program
+from tests.helpers.thread_worker import Worker
+
+pytestmark = pytest.mark.usefixtures("small_devices", "nothing_kept")
+
+MIB = 1 << 20
+TOTAL = 64 * MIB
+
+
+def counted(name: str) -> int:
+    return accelerator.memory_stats()[name]
+
+
+def refused(nbytes: int, **named: Any) -> OutOfMemoryError:
+    with pytest.raises(OutOfMemoryError) as caught:
+        Buffer(nbytes, **named)
+    return caught.value
+
+
+def test_the_error_tells_how_things_stood(devices: tuple[str, ...]) -> None:
+    stream = Stream(devices[0], exclusive=True)
+    kept = [Buffer(3 * MIB, stream=stream), Buffer(40 * MIB)]
+    error = refused(30 * MIB + 1, stream=stream)
+    assert isinstance(error, RuntimeError)
+    assert isinstance(error, MemoryError)
+    assert (error.requested, error.rounded) == (30 * MIB + 1, 30 * MIB + 512)
+    assert (error.allocated, error.reserved, error.largest_free) == (43 * MIB, 60 * MIB, 17 * MIB)
+    assert (error.limit, error.free) == (None, 4 * MIB)
+    assert (error.device, error.stream, error.pool) == (
+        interlock.device(devices[0]),
+        stream.stream_id,
+        None,
+    )
+    message = str(error)
+    for part in (
+        devices[0],
+        "30.00 MiB",
+        f"{30 * MIB + 1} bytes",
+        "60.00 MiB",
+        "43.00 MiB",
+        "17.00 MiB",
+        "4.00 MiB",
+    ):
+        assert part in message
+    assert "set_limit" not in message
+    assert len(kept) == 2
+
+
+def test_the_text_names_what_stands_against_the_request() -> None:
+    memory.set_limit(10 * MIB)
+    try:
+        assert "set_limit" in str(refused(12 * MIB))
+    finally:
+        memory.set_limit(None)
+    wall = [Buffer(10 * MIB - 512) for _ in range(6)]
+    assert "expandable_segments" not in str(refused(4 * MIB))
+    streams = [Stream(exclusive=True) for _ in range(3)]
+    del wall
+    accelerator.empty_cache()
+    kept = [Buffer(9 * MIB, stream=stream) for stream in streams]
+    assert "expandable_segments" in str(refused(10 * MIB))
+    assert len(kept) == 3
+
+
+def test_it_travels_with_what_it_tells() -> None:
+    error = refused(TOTAL + 1)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is OutOfMemoryError
+    assert (str(again), vars(again)) == (str(error), vars(error))
+    assert again.device == interlock.device(str(error.device))
+    bare = OutOfMemoryError("made by hand")
+    assert (bare.requested, bare.device, bare.pool) == (None, None, None)
+
+
+def test_the_processor_has_one_too() -> None:
+    with pytest.raises(
+        OutOfMemoryError, match=r"out of memory on cpu: .* EiB could not be allocated"
+    ) as caught:
+        interlock.zeros(1 << 60)
+    assert caught.value.requested is not None
+    assert caught.value.requested >= 1 << 60
+    assert caught.value.device == interlock.device("cpu")
+    assert caught.value.allocated is caught.value.stream is None
+
+
+@pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
+def test_it_names_the_pool_of_the_graph_that_is_captured() -> None:
+    graph = Graph()
+    with Stream(), graph:
+        error = refused(TOTAL + 1)
+        pool = graph.pool()
+    assert error.pool == pool
+    assert refused(TOTAL + 1).pool is None
+
+
+def test_more_than_can_be_counted_is_refused() -> None:
+    error = refused(2**64 - 1)
+    assert error.requested == 2**64 - 1
+    assert counted("num_ooms") == 1
+
+
+def test_what_is_kept_for_others_is_given_back_before_a_request_is_refused(gate: Gate) -> None:
+    own, other = Stream(exclusive=True), Stream(exclusive=True)
+    accelerator.launch(other, gate)
+    buffer = Buffer(40 * MIB, stream=own)
+    buffer.record_stream(other)
+    buffer.close()
+    Buffer(10 * MIB, stream=other).close()
+    gate.open()
+    wanted = Buffer(60 * MIB)
+    assert (counted("num_alloc_retries"), counted("num_ooms")) == (1, 0)
+    assert accelerator.memory_reserved() == wanted.nbytes
+    refused(10 * MIB)
+    assert (counted("num_alloc_retries"), counted("num_ooms")) == (2, 1)
+    assert accelerator.memory_allocated() == wanted.nbytes
+
+
+def test_a_callback_that_lets_something_go_gets_the_request_one_more_try() -> None:
+    cache: list[Buffer] = [Buffer(40 * MIB)]
+    told: list[OutOfMemoryError] = []
+
+    def let_go(error: OutOfMemoryError) -> bool:
+        told.append(error)
+        cache.clear()
+        return True
+
+    with memory.on_oom(let_go):
+        assert Buffer(50 * MIB).nbytes == 50 * MIB
+        (error,) = told
+        assert (error.requested, error.allocated) == (50 * MIB, 40 * MIB)
+        refused(TOTAL + 1)
+        assert len(told) == 2, "once for each request"
+    refused(TOTAL + 1)
+    assert len(told) == 2, "the block was left"
+
+
+def test_callbacks_are_asked_in_turn_until_one_says_true_on_the_thread_that_allocates(
+    workers: tuple[Worker, Worker],
+) -> None:
+    import threading
+
+    asked: list[tuple[str, int]] = []
+
+    def answering(name: str, answer: object) -> Any:
+        def callback(error: OutOfMemoryError) -> object:
+            asked.append((name, threading.get_ident()))
+            return answer
+
+        return callback
+
+    registered = [
+        memory.on_oom(answering("first", 1)),
+        memory.on_oom(answering("second", True)),
+        memory.on_oom(answering("third", True)),
+    ]
+    try:
+        there = workers[0].do(threading.get_ident)
+        workers[0].do(lambda: refused(TOTAL + 1))
+        assert asked == [("first", there), ("second", there)]
+        registered[1].remove()
+        registered[1].remove()
+        refused(TOTAL + 1)
+        assert [name for name, _ in asked[2:]] == ["first", "third"]
+    finally:
+        for each in registered:
+            each.remove()
+    refused(TOTAL + 1)
+    assert len(asked) == 4
+
+
+@pytest.mark.parametrize("raised", [ValueError("no"), KeyboardInterrupt()], ids=stable_repr)
+def test_what_a_callback_raises_is_raised_by_the_allocation_with_the_error_as_its_context(
+    raised: BaseException,
+) -> None:
+    def fail(error: OutOfMemoryError) -> None:
+        raise raised
+
+    def never(error: OutOfMemoryError) -> None:
+        raise AssertionError("asked after one has failed")
+
+    with memory.on_oom(fail), memory.on_oom(never):
+        with pytest.raises(type(raised)) as caught:
+            Buffer(TOTAL + 1)
+        assert caught.value is raised
+        assert isinstance(caught.value.__context__, OutOfMemoryError)
+        assert caught.value.__context__.requested == TOTAL + 1
+    error = refused(TOTAL + 1)
+    assert error.__context__ is None, "nothing is left of it"
+
+
+def test_a_callback_may_raise_what_it_was_given_or_from_something_else() -> None:
+    def again(error: OutOfMemoryError) -> None:
+        error.add_note("asked")
+        raise error
+
+    def chained(error: OutOfMemoryError) -> None:
+        try:
+            _ = 1 / 0
+        except ZeroDivisionError as inner:
+            raise LookupError("outer") from inner
+
+    with memory.on_oom(again):
+        error = refused(TOTAL + 1)
+    assert error.__notes__ == ["asked"]
+    assert error.__context__ is None
+    with memory.on_oom(chained), pytest.raises(LookupError) as caught:
+        Buffer(TOTAL + 1)
+    inner = caught.value.__context__
+    assert isinstance(inner, ZeroDivisionError)
+    assert isinstance(inner.__context__, OutOfMemoryError)
+
+
+def test_a_callback_may_allocate_and_is_not_asked_for_that() -> None:
+    asked: list[int | None] = []
+
+    def allocate(error: OutOfMemoryError) -> None:
+        asked.append(error.requested)
+        Buffer(MIB).close()
+        refused(TOTAL + 2)
+        with memory.on_oom(lambda error: True):
+            pass
+
+    with memory.on_oom(allocate):
+        refused(TOTAL + 1)
+    assert asked == [TOTAL + 1]
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "callback"], ids=stable_repr)
+def test_what_can_not_be_called_is_refused(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="function"):
+        memory.on_oom(wrong)
+
+
+def test_an_injected_failure_leaves_the_allocator_whole() -> None:
+    *told, ooms = eval_program("accelerator/an_injected_failure_leaves_the_allocator_whole.py")
+    assert told == [[0] * 5] * 8, "a failure is overcome by giving back what is kept"
+    assert ooms == 0
+
+
+OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
+
+
+@pytest.mark.parametrize("leave", ["pass", "sys.exit(0)", "allocate_once()", "fork()"], ids=stable_repr)
+def test_a_process_ends_while_callbacks_run(leave: str) -> None:
+    for _ in range(2):
+        done = run_program("accelerator/leave_while_oom_callbacks_run.py", leave, options=OPTIONS)
+        assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
+
+
+@pytest.mark.parametrize("never", ["spin()", "threading.Event().wait()"])
+def test_a_process_ends_while_a_callback_never_does(never: str) -> None:
+    done = run_program("accelerator/a_process_ends_while_a_callback_never_does.py", never)
+    assert (done.code, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_class_is_one_of_the_errors() -> None:
+    assert issubclass(OutOfMemoryError, errors.InterlockError)

@@ -1,0 +1,49 @@
+"""What is counted of pinned memory, and what gives it back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.subprocess import eval_program
+
+STATS = ("active_bytes", "active_requests", "allocated_bytes", "allocations")
+TIMES = ("host_alloc_time", "host_free_time")
+
+NAMES = sorted(
+    [f"{stat}.{part}" for stat in STATS for part in ("current", "peak", "allocated", "freed")]
+    + [f"{time}.{part}" for time in TIMES for part in ("total", "max", "min", "count", "avg")]
+    + ["num_host_alloc", "num_host_free"]
+)
+
+
+def told(program: str, driver: str = "host:2") -> list[object]:
+    answer: list[object] = eval_program(program, env={"INTERLOCK_ACCELERATOR": driver})
+    return answer
+
+
+@pytest.mark.parametrize("driver", ["none", "host:0", "host:2"])
+def test_all_numbers_are_there_and_zero_before_an_accelerator_is_used(driver: str) -> None:
+    assert told("accelerator/all_numbers_are_there_and_zero_before_an_accelerator_is_used.py", driver) == [
+        NAMES,
+        True,
+        [None] * 4,
+    ]
+
+
+def test_asking_for_them_starts_no_driver() -> None:
+    assert told("accelerator/asking_for_them_starts_no_driver.py") == [5]
+
+
+def test_memory_of_devices_is_not_counted() -> None:
+    assert told("accelerator/memory_of_devices_is_not_counted.py") == [NAMES, True, [None] * 4]
+
+
+def test_a_forked_child_counts_its_own() -> None:
+    assert told("accelerator/a_forked_child_counts_its_own.py") == [0, "0"]
+
+
+def test_a_pinned_allocation_that_is_to_fail_is_none_of_a_device_and_its_number_is_checked() -> None:
+    (message,) = told("accelerator/a_pinned_allocation_that_is_to_fail_is_none_of_a_device_and.py")
+    assert isinstance(message, str)
+    assert "fail_pinned_allocation" in message
+    assert "1 or more" in message

@@ -1,0 +1,253 @@
+"""Reports about devices in PyTorch, and what interlock does instead; docs/pytorch_issues.md lists them.
+
+Variations are in test_current_device, test_cuda_probe, test_exit, test_synchronize, test_device_count,
+test_contracts and test_graphs.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from interlock import Event, Stream, accelerator, errors
+from interlock.accelerator import Graph
+
+from tests.helpers import fake_cuda, fake_driver
+from tests.helpers.ids import stable_repr
+from tests.helpers.subprocess import eval_program, eval_python, run_program, run_python
+from tests.helpers.thread_worker import Worker
+
+
+@pytest.mark.usefixtures("two_devices", "own_state")
+def test_a_stream_as_a_context_manager_keeps_nothing_on_the_stream(
+    workers: tuple[Worker, Worker],
+) -> None:
+    shared, before = Stream(1, exclusive=True), [worker.do(accelerator.current_stream) for worker in workers]
+    workers[0].do(shared.__enter__)
+    with shared, Stream(0), shared:
+        workers[1].do(shared.__enter__)
+        workers[0].do(lambda: shared.__exit__(None, None, None))
+        assert accelerator.current_stream() == shared
+        workers[1].do(lambda: shared.__exit__(None, None, None))
+    assert [worker.do(accelerator.current_stream) for worker in workers] == before
+    assert accelerator.current_stream().stream_id == 0
+    with accelerator.device_index(0):
+        accelerator.set_stream(shared)
+        assert accelerator.current_stream() == shared, "what was set is current"
+
+
+@fake_driver.NEEDS_COMPILER
+@pytest.mark.parametrize("is_stub", [True, False])
+def test_what_is_no_driver_is_a_typed_error_that_names_the_file_and_never_a_panic(
+    is_stub: bool, tmp_path: Path
+) -> None:
+    env = fake_driver.build(tmp_path, asked=34, init=34)
+    library = tmp_path / fake_driver.DRIVER
+    if not is_stub:
+        library.write_text("no library at all")
+    done = run_program("accelerator/pytorch_issues_use_a_device.py", env=env)
+    assert (done.code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+    assert str(library) in done.stdout
+
+
+@fake_driver.NEEDS_COMPILER
+@pytest.mark.parametrize(
+    ("lacks", "version", "words"),
+    [("", 11_080, "CUDA 11.8"), ("cuDeviceGet", 12_000, "lacks the function cuDeviceGet")],
+)
+def test_a_driver_that_is_too_old_is_a_typed_error_and_never_a_panic(
+    lacks: str, version: int, words: str, tmp_path: Path
+) -> None:
+    done = run_program(
+        "accelerator/pytorch_issues_use_a_device.py",
+        env=fake_driver.build(tmp_path, version=version, lacks=[lacks]),
+    )
+    assert (done.code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+    assert words in done.stdout
+
+
+def test_a_process_ends_while_a_thread_waits_for_a_device() -> None:
+    for pause in (0, 0.001, 0.01, 0.02, 0.03):
+        done = run_program(
+            "accelerator/a_process_ends_while_a_thread_waits_for_a_device.py",
+            pause,
+            env={"INTERLOCK_ACCELERATOR": "host"},
+        )
+        assert (done.code, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.usefixtures("devices")
+def test_events_and_streams_end_and_wait_without_holding_up_other_threads() -> None:
+    first, second = threading.Event(), threading.Event()
+    stream = Stream(exclusive=True)
+    accelerator.launch(stream, first.wait)
+    event = stream.record_event(Event(blocking=True))
+    threading.Timer(0.05, first.set).start()  # It needs the interpreter while this thread waits.
+    event.synchronize()
+    assert first.is_set()
+    accelerator.launch(stream, second.wait)
+    pending = stream.record_event()
+    del pending, stream
+    second.set()
+
+
+def test_a_variable_that_chooses_devices_counts_until_one_is_used_and_then_warns() -> None:
+    first, second, changed, again = eval_program(
+        "accelerator/a_variable_that_chooses_devices_counts_until_one_is_used_and.py"
+    )
+    assert (first, second, again) == ([2, []], [3, []], [3, []])
+    number, (warning,) = changed
+    assert number == 3
+    assert warning.startswith("AcceleratorEnvironmentWarning")
+    assert "host:5" in warning
+
+
+def test_statistics_are_complete_before_and_after_first_use_and_refuse_what_is_no_device(
+    no_driver: dict[str, str],
+) -> None:
+    unused, refused, used, refused_later = eval_program(
+        "accelerator/statistics_are_complete_before_and_after_first_use_and.py",
+        env={"INTERLOCK_ACCELERATOR": "host"},
+    )
+    assert list(unused) == list(used)
+    assert len(unused) == 123
+    assert all(number == (-1 if name == "max_split_size" else 0) for name, number in unused.items())
+    assert used["allocation.all.current"] == 1
+    assert refused == refused_later
+    assert set(refused) == {"DeviceError", "TypeError"}
+    for without in (no_driver, {"INTERLOCK_ACCELERATOR": "host:0"}, {"INTERLOCK_ACCELERATOR": "none"}):
+        assert eval_program(
+            "accelerator/statistics_are_complete_before_and_after_first_use_and.py", env=without
+        ) == [unused, refused]
+
+
+def test_functions_that_are_documented_to_do_nothing_do_nothing() -> None:
+    assert (
+        eval_program(
+            "accelerator/functions_that_are_documented_to_do_nothing_do_nothing.py",
+            env={"INTERLOCK_ACCELERATOR": "none"},
+        )
+        == 0
+    )
+
+
+def test_an_accelerator_that_is_not_there_is_none_and_the_error_says_what_was_looked_for(
+    no_driver: dict[str, str],
+) -> None:
+    current, why, message = eval_program(
+        "accelerator/an_accelerator_that_is_not_there_is_none_and_the_error_says.py", env=no_driver
+    )
+    assert current is None
+    assert why in message
+    assert "Stream needs an accelerator" in message
+
+
+@pytest.mark.usefixtures("two_devices")
+@pytest.mark.parametrize("wrong", [-1, -2, 2, 300, True, "xpu:0"], ids=stable_repr)
+def test_a_device_that_is_none_is_refused_in_one_way_and_the_range_is_told(wrong: Any) -> None:
+    told = set()
+    takers: tuple[Any, ...] = (accelerator.set_device_index, accelerator.current_stream, Stream, Event)
+    for take in takers:
+        with pytest.raises((errors.DeviceError, TypeError)) as caught:
+            take(wrong)
+        told.add(type(caught.value))
+    assert len(told) == 1
+    assert told == {TypeError if wrong is True else errors.DeviceError}
+    if wrong == 2:
+        assert "0 to 1" in str(caught.value)
+
+
+@pytest.mark.usefixtures("devices")
+def test_exclusive_streams_have_handles_of_their_own_and_pooled_ones_say_that_they_are_shared() -> None:
+    own = [Stream(exclusive=True) for _ in range(64)]
+    assert len({stream.native_handle for stream in own}) == len(set(own)) == 64
+    assert all(stream.exclusive for stream in own)
+    pooled = [Stream() for _ in range(64)]
+    assert len({stream.native_handle for stream in pooled}) == 32
+    assert pooled[:32] == pooled[32:]
+    assert not any(stream.exclusive for stream in pooled)
+    assert not set(pooled) & {Stream(priority=-1) for _ in range(32)}
+
+
+@pytest.mark.usefixtures("devices")
+@pytest.mark.parametrize("blocking", [True, False])
+def test_what_an_event_is_made_with_acts_and_can_be_read_back(driver: str, blocking: bool) -> None:
+    # NVIDIA's events for other processes have no timing.
+    timing = driver == "host"
+    event = Event(enable_timing=timing, blocking=blocking, interprocess=True)
+    assert (event.enable_timing, event.blocking, event.interprocess) == (timing, blocking, True)
+    opened, stream = threading.Event(), Stream(exclusive=True)
+    accelerator.launch(stream, opened.wait)
+    event.record(stream)
+    threading.Timer(0.5, opened.set).start()
+    before = os.times()
+    event.synchronize()
+    after = os.times()
+    busy = (after.user + after.system - before.user - before.system) / (after.elapsed - before.elapsed)
+    if blocking:
+        assert busy < 0.2, "it sleeps"
+    try:
+        assert len(event.ipc_handle()) == 64
+    except NotImplementedError:
+        assert driver == "host" or fake_cuda.is_in_reach(), "hardware has such events"
+
+
+@pytest.mark.usefixtures("two_devices")
+@pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
+def test_a_graph_says_what_stream_it_needs_and_heeds_its_mode() -> None:
+    with pytest.raises(errors.GraphError, match=r"default stream.*Stream\(\)"):
+        Graph().capture_begin()
+    with Stream(), Graph(capture_error_mode="relaxed"):
+        accelerator.synchronize(1)
+    strict = Graph(capture_error_mode="thread_local")
+    with Stream():
+        strict.capture_begin()
+        with pytest.raises(errors.GraphError):
+            accelerator.synchronize(1)
+        with pytest.raises(errors.GraphError):
+            strict.capture_end()
+
+
+USES_MEMORY = """
+    import json
+    from interlock import Stream, accelerator
+    from interlock.accelerator.memory import Buffer, config_report, memory_stats
+
+    accelerator.use("host", memory=256 << 20)
+    side = Stream()
+    kept = [Buffer(size) for size in (100, 5000, 3 << 20, 12 << 20, 300)]
+    kept[2].fill_(1, stream=side)
+    del kept[::2]
+    side.synchronize()
+    kept += [Buffer(size, stream=side) for size in (700, 2 << 20)] + [Buffer(3 << 20)]
+    accelerator.empty_cache()
+    report = config_report()
+    acts = {key: (report[key].value, report[key].applies) for key in ("backend", "expandable_segments")}
+    result = [memory_stats(), acts]
+"""
+
+
+def test_a_backend_that_is_not_there_changes_no_figure() -> None:
+    usual, _ = eval_python(USES_MEMORY)
+    asked = {"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}
+    statistics, acts = eval_python(USES_MEMORY, env=asked)
+    assert statistics == usual
+    assert statistics["allocation.all.allocated"] == 8
+    assert acts["backend"] == ["cudaMallocAsync", "never"]
+
+
+@pytest.mark.parametrize(
+    "variable", ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
+)
+def test_every_name_of_the_configuration_acts_and_what_it_comes_to_can_be_read(variable: str) -> None:
+    usual, _ = eval_python(USES_MEMORY)
+    statistics, acts = eval_python(USES_MEMORY, env={variable: "expandable_segments:True"})
+    assert acts["expandable_segments"] == [True, "on new segments"]
+    assert statistics["segment.all.allocated"] == 0 < usual["segment.all.allocated"]
+    assert statistics["requested_bytes.all.current"] == usual["requested_bytes.all.current"]
+    refused = run_python(USES_MEMORY, env={variable: "expandable_segment:True"})
+    assert "did you mean expandable_segments?" in refused.stderr
+    assert variable in refused.stderr

@@ -1,0 +1,336 @@
+"""Snapshots of memory in PyTorch's format, histories, and replays of them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
+
+import pytest
+from interlock import Stream, accelerator, errors
+from interlock.accelerator import Graph, _snapshot_types, memory
+from interlock.accelerator.memory import Buffer, fill_, history, replay, snapshot
+
+from tests.helpers.gate import Gate
+from tests.helpers.subprocess import eval_program, run_command, run_program
+
+MIB = 1 << 20
+
+# Allocates and frees on several streams, some memory while another stream uses it, until there is too little.
+
+
+@pytest.fixture
+def recording(devices: tuple[str, ...]) -> Iterator[memory.Recording]:
+    with history() as recording:
+        yield recording
+
+
+def matches(value: Any, annotation: Any) -> bool:
+    """Whether a value is exactly of the type that an annotation names."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation is Any:
+        return True
+    if is_typeddict(annotation):
+        types = get_type_hints(annotation, include_extras=True)
+        needed = {key for key, type_ in types.items() if get_origin(type_) is not NotRequired}
+        return (
+            type(value) is dict
+            and needed <= set(value) <= set(types)
+            and all(matches(value[key], types[key]) for key in value)
+        )
+    if origin is NotRequired:
+        return matches(value, arguments[0])
+    if origin is Literal:
+        return value in arguments
+    if origin is list:
+        return type(value) is list and all(matches(one, arguments[0]) for one in value)
+    if origin is tuple:
+        return type(value) is tuple and list(map(type, value)) == list(arguments)
+    return type(value) is (origin or annotation)
+
+
+def trace(device: str) -> list[_snapshot_types.TraceEntry]:
+    return snapshot(device)["device_traces"][int(device[-1])]
+
+
+def actions(device: str) -> list[str]:
+    return [entry["action"] for entry in trace(device)]
+
+
+def test_the_check_of_the_format_can_fail() -> None:
+    frame = {"filename": "a.py", "line": 1, "name": "f"}
+    assert matches(frame, _snapshot_types.Frame)
+    assert not matches({**frame, "line": "1"}, _snapshot_types.Frame)
+    assert not matches({**frame, "column": 1}, _snapshot_types.Frame)
+    assert not matches({"filename": "a.py", "line": 1}, _snapshot_types.Frame)
+    assert not matches((0, "1"), tuple[int, int])
+
+
+def test_a_snapshot_has_pytorchs_format(
+    devices: tuple[str, ...], recording: memory.Recording, gate: Gate
+) -> None:
+    with pytest.raises(errors.OutOfMemoryError):
+        Buffer(1 << 50, devices[0])
+    kept, waiting = Buffer(5 * MIB, devices[0]), Buffer(100, devices[0])
+    other = Stream(devices[0], exclusive=True)
+    accelerator.launch(other, gate)
+    fill_(waiting, 1, stream=other)
+    del waiting
+    taken = snapshot()
+    assert matches(taken, memory.Snapshot)
+    assert all(
+        ("device_free" in e) == (e["action"] == "oom") != ("addr" in e) for e in taken["device_traces"][0]
+    )
+    for segment in taken["segments"]:
+        address, sizes = segment["address"], Counter[str]()
+        for block in segment["blocks"]:
+            assert block["address"] == address
+            address += block["size"]
+            sizes[block["state"]] += block["size"]
+        assert address == segment["address"] + segment["total_size"]
+        assert segment["allocated_size"] == sizes["active_allocated"]
+        assert segment["active_size"] == sizes["active_allocated"] + sizes["active_awaiting_free"]
+    states = {block["state"] for segment in taken["segments"] for block in segment["blocks"]}
+    assert states == {"active_allocated", "active_awaiting_free", "inactive"}
+    assert kept.nbytes == 5 * MIB
+
+
+def test_blocks_and_entries_know_the_lines_that_asked_for_them(
+    two_devices: tuple[str, str], recording: memory.Recording
+) -> None:
+    def asks() -> Buffer:
+        return Buffer(3 * MIB, two_devices[1])
+
+    buffer = asks()
+    taken = snapshot(two_devices[1])
+    blocks = [block for segment in taken["segments"] for block in segment["blocks"]]
+    [block] = [block for block in blocks if block["address"] == buffer.data_ptr()]
+    del buffer
+    expected = [(__file__, asks.__qualname__), (__file__, asks.__qualname__.split(".")[0])]
+    of_buffer = [entry for entry in trace(two_devices[1]) if entry.get("addr") == block["address"]]
+    assert [entry["action"] for entry in of_buffer][-3:] == ["alloc", "free_requested", "free_completed"]
+    for frames in (block["frames"], *(entry["frames"] for entry in of_buffer[-3:])):
+        assert [(frame["filename"], frame["name"]) for frame in frames[:2]] == expected
+    assert block["frames"][0]["line"] == asks.__code__.co_firstlineno + 1
+
+
+def test_without_stacks_there_are_no_frames(devices: tuple[str, ...]) -> None:
+    with history(stacks=None):
+        buffer = Buffer(8, devices[0])
+        assert [entry["frames"] for entry in trace(devices[0]) if entry["action"] == "alloc"] == [[]]
+    del buffer
+
+
+def test_a_history_ends_with_its_block_and_is_kept(devices: tuple[str, ...]) -> None:
+    with history(2, device=devices[0]):
+        for _ in range(3):
+            Buffer(8, devices[0])
+    Buffer(8, devices[0])
+    assert actions(devices[0]) == ["free_requested", "free_completed"]
+
+
+def test_only_the_history_that_goes_on_can_be_stopped(devices: tuple[str, ...]) -> None:
+    first = history()
+    with history():
+        first.stop()
+        Buffer(8, devices[0])
+        assert "alloc" in actions(devices[0])
+
+
+def test_a_history_may_be_of_one_device(two_devices: tuple[str, str]) -> None:
+    with history(device=two_devices[1]):
+        kept = [Buffer(8, device) for device in two_devices]
+        assert snapshot()["device_traces"][0] == []
+        assert "alloc" in actions(two_devices[1])
+    del kept
+
+
+def test_a_snapshot_of_one_device_has_nothing_of_others(
+    two_devices: tuple[str, str], recording: memory.Recording
+) -> None:
+    kept = [Buffer(8, device) for device in two_devices]
+    taken = snapshot(two_devices[1])
+    assert {segment["device"] for segment in taken["segments"]} == {1}
+    assert [bool(trace) for trace in taken["device_traces"]] == [False, True]
+    assert memory._snapshot(two_devices[1], augment_with_fx_traces=True)["segments"] == taken["segments"]
+    del kept
+
+
+@pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
+def test_memory_of_a_graph_names_its_pool(devices: tuple[str, ...], recording: memory.Recording) -> None:
+    graph = Graph()
+    with Stream(devices[0], exclusive=True), graph:
+        kept = Buffer(8)
+    pools = [entry["pool_id"] for entry in trace(devices[0]) if entry["action"] == "alloc"]
+    assert pools == [graph.pool()]
+    assert graph.pool() in [segment["segment_pool_id"] for segment in snapshot(devices[0])["segments"]]
+    del kept
+
+
+@pytest.mark.parametrize("given", [-1, 1 << 200])
+def test_a_history_needs_a_number_of_entries(given: int) -> None:
+    with pytest.raises(errors.ArgumentError, match=r"max_entries of accelerator\.memory\.history.*0 or more"):
+        history(given)
+
+
+def test_a_history_refuses_other_words_and_types() -> None:
+    wrong: Any = "c++"
+    with pytest.raises(errors.ArgumentError, match=r'stacks .*"c\+\+"'):
+        history(stacks=wrong)
+    wrong = 1
+    with pytest.raises(TypeError, match=r"stacks .* int"):
+        history(stacks=wrong)
+    wrong = True
+    with pytest.raises(TypeError, match="max_entries"):
+        history(wrong)
+
+
+def test_an_open_file_is_no_path_to_dump_to() -> None:
+    wrong: Any = 2
+    with pytest.raises(TypeError, match="int"):
+        memory.dump_snapshot(wrong)
+    assert os.fstat(2)
+
+
+def test_a_recording_stays_in_its_process(recording: memory.Recording) -> None:
+    with pytest.raises(TypeError, match="can't leave its process"):
+        pickle.dumps(recording)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"device_traces": []},
+        {"device_traces": [[]]},
+        {"device_traces": [[{}]]},
+        {"device_traces": [[{"action": "nap", "addr": 1, "size": 1, "stream": 0}]]},
+        {"device_traces": [[{"action": "alloc", "size": 1, "stream": 0}]]},
+        {"device_traces": [[{"action": "alloc", "addr": 1, "size": -1, "stream": 0}]]},
+    ],
+)
+def test_what_is_no_snapshot_is_not_replayed(devices: tuple[str, ...], wrong: dict[str, Any]) -> None:
+    with pytest.raises(errors.ArgumentError, match=r"accelerator\.memory\.replay|snapshot's trace"):
+        replay(wrong, devices[0])
+
+
+@pytest.mark.parametrize("wrong", [None, 1, {"device_traces": 1}, {"device_traces": [[1]]}])
+def test_what_is_no_dict_is_not_replayed(devices: tuple[str, ...], wrong: Any) -> None:
+    with pytest.raises(TypeError):
+        replay(wrong, devices[0])
+
+
+def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
+    """What happened where, with segments and streams by their order, not by addresses and numbers."""
+    segments: list[tuple[int, int]] = []
+    streams: dict[int, int] = {0: 0}
+    told: list[tuple[Any, ...]] = []
+    for entry in entries:
+        action, stream = entry["action"], streams.setdefault(entry["stream"], len(streams))
+        if action == "segment_alloc":
+            segments.append((entry["addr"], entry["addr"] + entry["size"]))
+        elif action in ("alloc", "free_requested", "free_completed"):
+            address = entry["addr"]
+            place = max(i for i, (start, end) in enumerate(segments) if start <= address < end)
+            told.append((action, stream, entry["size"], place, address - segments[place][0]))
+        elif action == "oom":
+            told.append((action, stream, entry["size"]))
+    return told
+
+
+def test_a_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
+    recorded, repeated = tmp_path / "recorded.pickle", tmp_path / "repeated.pickle"
+    done = run_program("accelerator/a_heavy_program_is_replayed_in_a_new_process_2.py", str(recorded))
+    assert done.code == 0, done.stderr
+    counted = eval_program(
+        "accelerator/a_heavy_program_is_replayed_in_a_new_process.py", str(recorded), str(repeated)
+    )
+    before = pickle.loads(recorded.read_bytes())
+    after = pickle.loads(repeated.read_bytes())
+    [told], [again] = before["device_traces"], after["device_traces"]
+    happened = Counter(entry["action"] for entry in told)
+    assert happened["oom"] > 0, "the program has to be heavy"
+    assert any(entry.get("cause") == "shortage" for entry in told)
+    assert layout(again)[: len(layout(told))] == layout(told)
+    assert {
+        "allocation.all.allocated": counted["allocation.all.allocated"],
+        "allocation.all.freed": counted["allocation.all.freed"],
+        "active.all.freed": counted["active.all.freed"],
+        "num_ooms": counted["num_ooms"],
+        "num_device_alloc": counted["num_device_alloc"],
+        "num_device_free": counted["num_device_free"],
+        "reserved_bytes.all.current": counted["reserved_bytes.all.current"],
+        "allocated_bytes.all.current": counted["allocated_bytes.all.current"],
+        "active_bytes.all.current": counted["active_bytes.all.current"],
+        "requested_bytes.all.current": counted["requested_bytes.all.current"],
+    } == {
+        "allocation.all.allocated": happened["alloc"],
+        "allocation.all.freed": happened["free_requested"],
+        "active.all.freed": happened["free_completed"],
+        "num_ooms": happened["oom"],
+        "num_device_alloc": happened["segment_alloc"],
+        "num_device_free": happened["segment_free"],
+        "reserved_bytes.all.current": sum(segment["total_size"] for segment in before["segments"]),
+        "allocated_bytes.all.current": sum(segment["allocated_size"] for segment in before["segments"]),
+        "active_bytes.all.current": sum(segment["active_size"] for segment in before["segments"]),
+        "requested_bytes.all.current": sum(segment["requested_size"] for segment in before["segments"]),
+    }
+    assert counted["num_alloc_retries"] >= counted["num_ooms"]
+
+
+def test_a_history_waits_for_the_first_device_and_starts_none(no_driver: dict[str, str]) -> None:
+    nothing: dict[str, Any] = {
+        "segments": [],
+        "device_traces": [],
+        "external_annotations": [],
+    }
+    seen = eval_program(
+        "accelerator/a_history_waits_for_the_first_device_and_starts_none.py", env={**no_driver}
+    )
+    assert seen == [nothing, [["segment_alloc", "alloc", "snapshot"], []], "native"]
+
+
+def test_a_child_begins_its_own_history() -> None:
+    answer = eval_program("accelerator/a_child_begins_its_own_history.py")
+    assert answer == "segment_alloc alloc snapshot"
+
+
+def test_threads_know_what_asked_for_their_memory_while_histories_come_and_go() -> None:
+    answer = eval_program("accelerator/threads_know_what_asked_for_their_memory_while_histories.py")
+    assert answer == [50, ["allocates"]]
+
+
+@pytest.fixture(scope="session")
+def viewer() -> str:
+    """An interpreter that has PyTorch's viewer."""
+    python = os.environ.get("BENCH_PYTHON")
+    if not python:
+        pytest.skip("BENCH_PYTHON names no Python that has PyTorch")
+    return python
+
+
+@pytest.mark.parametrize("kind", ["trace_plot", "segment_plot", "segments", "memory", "stats", "trace"])
+def test_pytorchs_viewer_opens_a_snapshot(tmp_path: Path, viewer: str, kind: str) -> None:
+    dumped, shown = tmp_path / "snapshot.pickle", tmp_path / "shown"
+    done = run_program("accelerator/pytorchs_viewer_opens_a_snapshot.py", str(dumped))
+    assert done.code == 0, done.stderr
+    # Stands in for the script that the viewer would download to draw flame graphs.
+    script = tmp_path / ".cache" / "flamegraph.pl"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\ncat\n")
+    script.chmod(0o755)
+    output = [] if kind in ("stats", "trace") else ["-o", str(shown)]
+    arguments = [viewer, "-m", "torch.cuda._memory_viz", kind, str(dumped), *output]
+    done = run_command(arguments, env={"HOME": str(tmp_path)})
+    assert done.code == 0, done.stderr
+    text = shown.read_text() if output else done.stdout
+    expected = {
+        "segments": "seg_",
+        "memory": "child_script.py",
+        "stats": "total_reserved",
+        "trace": "cudaMalloc",
+    }
+    assert expected.get(kind, "snapshot.pickle") in text

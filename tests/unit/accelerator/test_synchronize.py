@@ -1,0 +1,41 @@
+"""Waiting lets other threads run and signals through."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.subprocess import eval_program, run_program
+
+HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
+def test_a_heartbeat_goes_on_while_a_thread_waits_two_seconds(wait: str) -> None:
+    beats, longest_pause, waited, busy = eval_program("accelerator/synchronize_heartbeat.py", wait, env=HOST)
+    assert waited >= 1.9
+    assert beats > 20, "a hundred are expected of an idle machine"
+    assert longest_pause < 1.5
+    assert busy < 0.2 * waited + 0.2, "it sleeps while it waits"
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("blocking", [False, True])
+@pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
+def test_an_interrupt_is_raised_at_once(wait: str, blocking: bool) -> None:
+    took = float("inf")
+    for _ in range(3):  # A machine may be busy with something else for a moment, hardly three times.
+        took = min(took, eval_program("accelerator/synchronize_interrupt.py", blocking, wait, env=HOST))
+        if took < 0.1:
+            break
+    assert took < 0.1
+
+
+def test_a_signal_handler_that_raises_nothing_does_not_end_the_wait() -> None:
+    done = run_program("accelerator/a_signal_handler_that_raises_nothing_does_not_end_the_wait.py", env=HOST)
+    assert (done.code, done.stdout, done.stderr) == (0, "[1] True\n", "")
+
+
+def test_a_copy_that_waits_can_be_interrupted() -> None:
+    done = run_program("accelerator/a_copy_that_waits_can_be_interrupted.py", env=HOST)
+    assert (done.code, done.stdout, done.stderr) == (0, "interrupted\n", "")

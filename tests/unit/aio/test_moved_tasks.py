@@ -1,0 +1,63 @@
+"""Tasks that go on on another thread than the one they began on: their loop is run there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import interlock
+import pytest
+from interlock import aio, inference_mode, is_grad_enabled, no_grad
+
+from tests.helpers.thread_worker import Worker
+
+
+async def enter_after_a_step() -> tuple[bool, bool]:
+    """Make an object, which writes; enter it after a step, which takes the write back."""
+    scope = interlock.set_grad_enabled(False)
+    await asyncio.sleep(0)
+    with scope:
+        inside = is_grad_enabled()
+    return inside, is_grad_enabled()
+
+
+async def enter_after_a_step_in_a_block() -> tuple[bool, bool]:
+    """The same where a block decides the mode."""
+    with interlock.enable_grad():
+        return await enter_after_a_step()
+
+
+async def leave_after_a_step() -> tuple[bool, bool]:
+    """Look inside of a block and after it."""
+    with no_grad():
+        await asyncio.sleep(0)
+        inside = is_grad_enabled()
+    return inside, is_grad_enabled()
+
+
+@pytest.mark.parametrize(
+    "main",
+    [enter_after_a_step, enter_after_a_step_in_a_block, leave_after_a_step],
+    ids=lambda main: main.__name__,
+)
+def test_a_task_that_moved_takes_its_writes_and_layers_back(
+    main: Callable[[], Coroutine[Any, Any, tuple[bool, bool]]], workers: tuple[Worker, Worker]
+) -> None:
+    loop = asyncio.new_event_loop()
+    loop.set_task_factory(aio.task_factory())
+
+    def one_step() -> asyncio.Task[tuple[bool, bool]]:
+        task = loop.create_task(main())
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+        return task
+
+    def the_rest(task: asyncio.Task[tuple[bool, bool]]) -> tuple[tuple[bool, bool], bool]:
+        with inference_mode():
+            return loop.run_until_complete(task), is_grad_enabled()
+
+    task = workers[0].do(one_step)
+    assert workers[1].do(lambda: the_rest(task)) == ((False, True), False)
+    assert [worker.do(is_grad_enabled) for worker in workers] == [True, True]
+    loop.close()

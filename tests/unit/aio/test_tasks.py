@@ -1,0 +1,422 @@
+"""Tasks of asyncio with a state of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import copy
+import gc
+import sys
+import types
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from typing import Any
+
+import interlock
+import pytest
+from interlock import aio, backends, inference_mode, is_grad_enabled, no_grad
+from interlock.backends import cudnn
+
+from tests.helpers.subprocess import run_program
+
+Main = Callable[[], Coroutine[Any, Any, Any]]
+
+
+async def seen_after_a_step() -> tuple[bool, bool]:
+    """Let others run, then return a mode and a flag."""
+    await asyncio.sleep(0)
+    return is_grad_enabled(), cudnn.enabled
+
+
+def test_the_first_task_begins_with_the_state_of_the_thread_and_gives_nothing_back() -> None:
+    async def main() -> tuple[bool, bool]:
+        interlock.set_grad_enabled(True)
+        return await seen_after_a_step()
+
+    with no_grad(), backends.override({"cudnn.enabled": False}):
+        assert aio.run(main()) == (True, False)
+        assert not is_grad_enabled()
+    assert is_grad_enabled()
+    assert cudnn.enabled
+
+
+def test_a_task_begins_with_a_copy_of_the_state_of_its_creator() -> None:
+    async def main() -> None:
+        with no_grad(), backends.override({"cudnn.enabled": False}):
+            task = asyncio.create_task(seen_after_a_step())
+        assert await seen_after_a_step() == (True, True)
+        assert await task == (False, False)
+
+    aio.run(main())
+
+
+def test_overlapping_blocks_of_two_tasks_do_not_meet() -> None:
+    async def first(entered: asyncio.Event, leave: asyncio.Event) -> None:
+        with no_grad():
+            entered.set()
+            await leave.wait()
+            assert not is_grad_enabled()
+        assert is_grad_enabled()
+
+    async def main() -> None:
+        entered, leave = asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(first(entered, leave))
+        await entered.wait()
+        assert is_grad_enabled()
+        with inference_mode():
+            leave.set()
+            await task
+            assert interlock.is_inference_mode_enabled()
+        assert is_grad_enabled()
+
+    aio.run(main())
+
+
+def test_a_write_without_a_scope_ends_with_the_task() -> None:
+    async def write() -> bool:
+        interlock.set_grad_enabled(False)
+        await asyncio.sleep(0)
+        return is_grad_enabled()
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(write()), group.create_task(seen_after_a_step())]
+        assert [task.result() for task in tasks] == [False, (True, True)]
+        assert is_grad_enabled()
+
+    aio.run(main())
+
+
+def test_a_flag_assigned_where_the_creator_decides_it_stays_with_the_task(restored: None) -> None:
+    async def assign() -> bool:
+        cudnn.enabled = True
+        cudnn.deterministic = True
+        await asyncio.sleep(0)
+        return cudnn.enabled
+
+    async def main() -> None:
+        with backends.override({"cudnn.enabled": False}):
+            assert await asyncio.create_task(assign())
+            assert not cudnn.enabled
+        assert cudnn.deterministic
+
+    aio.run(main())
+    assert cudnn.deterministic
+
+
+def test_a_cancelled_task_cleans_up_in_its_own_state() -> None:
+    cleaned = []
+
+    async def wait() -> None:
+        with no_grad():
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cleaned.append(is_grad_enabled())
+
+    async def main() -> None:
+        started, not_started = asyncio.create_task(wait()), asyncio.create_task(wait())
+        not_started.cancel()
+        await asyncio.sleep(0)
+        started.cancel()
+        assert await asyncio.gather(started, not_started, return_exceptions=True) != [None, None]
+        assert is_grad_enabled()
+
+    aio.run(main())
+    assert cleaned == [False]
+
+
+def test_a_task_that_is_collected_unfinished_changes_nothing_for_the_thread() -> None:
+    cleaned = []
+
+    async def wait() -> None:
+        with no_grad(), backends.override({"cudnn.enabled": False}):
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                cleaned.append(1)
+
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda _loop, _context: None)  # else it prints that the task was pending
+    task = aio.task_factory()(loop, wait())
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    with inference_mode():
+        del task
+        gc.collect()
+        assert interlock.is_inference_mode_enabled()
+    assert cleaned == [1]
+    assert is_grad_enabled()
+    assert cudnn.enabled
+
+
+def test_an_async_generator_that_the_loop_closes_takes_its_layer_from_the_task_that_entered_it() -> None:
+    async def numbers() -> AsyncIterator[int]:
+        with no_grad():
+            yield 1
+            yield 2
+
+    async def main() -> None:
+        generator = numbers()
+        async for _ in generator:
+            break
+        assert not is_grad_enabled()
+        await asyncio.create_task(generator.aclose())  # type: ignore[attr-defined]
+        # What another task has left goes with the next enter or leave.
+        with no_grad():
+            pass
+        assert is_grad_enabled()
+
+    aio.run(main())
+
+
+def test_functions_in_executors_run_in_the_state_of_their_thread() -> None:
+    async def main() -> None:
+        with no_grad():
+            state = interlock.capture()
+            assert await asyncio.to_thread(is_grad_enabled)
+            assert not await asyncio.to_thread(state.run, is_grad_enabled)
+
+    aio.run(main())
+
+
+def test_callbacks_of_the_loop_run_in_the_state_of_the_thread() -> None:
+    async def main() -> None:
+        called: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        with no_grad():
+            asyncio.get_running_loop().call_soon(lambda: called.set_result(is_grad_enabled()))
+            assert await called
+
+    aio.run(main())
+
+
+def test_a_runner_runs_several_times_and_each_begins_with_the_state_of_the_thread() -> None:
+    with aio.Runner() as runner:
+        assert runner.run(seen_after_a_step()) == (True, True)
+        with no_grad():
+            assert runner.run(seen_after_a_step()) == (False, True)
+        factory = runner.get_loop().get_task_factory()
+        assert runner.run(seen_after_a_step()) == (True, True)
+        assert runner.get_loop().get_task_factory() is factory
+
+
+def test_the_factory_that_a_loop_has_already_makes_the_tasks() -> None:
+    made = []
+
+    class Task(asyncio.Task[Any]):
+        pass
+
+    def factory(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+        made.append(Task(coroutine, loop=loop, **options))
+        return made[-1]
+
+    def new_loop() -> asyncio.AbstractEventLoop:
+        loop = asyncio.new_event_loop()
+        loop.set_task_factory(factory)
+        return loop
+
+    async def main() -> tuple[bool, bool]:
+        with no_grad():
+            return await asyncio.create_task(seen_after_a_step())
+
+    assert aio.run(main(), loop_factory=new_loop) == (False, True)
+    # The last is asyncio's own, for the end of the loop.
+    assert [type(task) for task in made[:2]] == [Task, Task]
+
+
+def test_an_inner_factory_may_wrap_the_coroutine_in_one_of_its_own() -> None:
+    async def wrapper(coroutine: Any) -> Any:
+        return await coroutine
+
+    def inner(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+        return asyncio.Task(wrapper(coroutine), loop=loop, **options)
+
+    async def child() -> bool:
+        with no_grad():
+            await asyncio.sleep(0)
+            return is_grad_enabled()
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_task_factory(aio.task_factory(inner))
+        task = asyncio.create_task(child())
+        await asyncio.sleep(0)
+        assert is_grad_enabled()
+        assert not await task
+
+    aio.run(main())
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="eager task factories came with Python 3.12")
+def test_an_eager_task_runs_its_first_step_in_its_own_state() -> None:
+    async def child() -> bool:
+        interlock.set_grad_enabled(False)
+        await asyncio.sleep(0)
+        return is_grad_enabled()
+
+    async def main() -> None:
+        eager = getattr(asyncio, "eager_task_factory")  # noqa: B009 - unknown to Python 3.11
+        asyncio.get_running_loop().set_task_factory(aio.task_factory(eager))
+        with inference_mode():
+            task = asyncio.create_task(child())
+            assert interlock.is_inference_mode_enabled()
+        assert is_grad_enabled()
+        assert not await task
+
+    aio.run(main())
+
+
+def test_names_contexts_and_frames_of_tasks_are_asyncios() -> None:
+    variable = contextvars.ContextVar("variable", default=0)
+
+    async def child() -> int:
+        await asyncio.sleep(0)
+        return variable.get()
+
+    async def main() -> None:
+        context = contextvars.copy_context()
+        context.run(variable.set, 7)
+        task = asyncio.get_running_loop().create_task(child(), name="named", context=context)
+        await asyncio.sleep(0)
+        assert task.get_name() == "named"
+        assert "child() running at" in repr(task)
+        assert [frame.f_code.co_name for frame in task.get_stack()] == ["child"]
+        assert await task == 7
+
+    aio.run(main())
+
+
+def test_a_coroutine_that_never_ran_is_warned_of_as_by_asyncio() -> None:
+    loop = asyncio.new_event_loop()
+    factory = aio.task_factory(lambda _loop, coroutine: coroutine)
+    with pytest.warns(RuntimeWarning, match="never awaited"):
+        factory(loop, seen_after_a_step())
+    loop.close()
+
+
+def test_errors_of_wrong_calls_name_what_was_given() -> None:
+    loop = asyncio.new_event_loop()
+    loop.set_task_factory(aio.task_factory())
+    with pytest.raises(TypeError, match="coroutine, got a value of type int"):
+        loop.create_task(3)  # type: ignore[arg-type]  # noqa: RUF006 - it makes none
+    loop.close()
+    with pytest.raises(TypeError, match="None, got a value of type int"):
+        aio.task_factory(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"Runner\.run: coro must be a coroutine .*, got int"):
+        aio.run(3)  # type: ignore[arg-type]
+
+
+def test_run_takes_any_awaitable() -> None:
+    class Twice:
+        def __await__(self) -> Generator[Any, Any, bool]:
+            yield from asyncio.sleep(0).__await__()
+            with no_grad():
+                yield from asyncio.sleep(0).__await__()
+                return is_grad_enabled()
+
+    assert aio.run(Twice()) is False
+    assert is_grad_enabled()
+
+
+def test_run_of_a_runner_inside_a_running_loop_is_refused() -> None:
+    async def main() -> None:
+        runner = aio.Runner()
+        inner = seen_after_a_step()
+        with pytest.raises(RuntimeError, match=r"Runner\.run: .* while an event loop runs"):
+            runner.run(inner)
+        inner.close()
+        runner.close()
+
+    aio.run(main())
+
+
+def test_a_runner_inside_a_running_loop_is_refused() -> None:
+    async def main() -> None:
+        inner = seen_after_a_step()
+        with pytest.raises(RuntimeError, match="while an event loop runs"):
+            aio.run(inner)
+        inner.close()
+
+    aio.run(main())
+
+
+def test_a_step_of_a_task_inside_a_step_is_refused() -> None:
+    from interlock._core.state import TaskState
+
+    task = TaskState()
+    with task:
+        with pytest.raises(interlock.errors.TaskIsRunningError, match="in force already"), task:
+            raise AssertionError("it must not begin")
+        task.__exit__()
+        task.__exit__()
+        with task:
+            assert is_grad_enabled()
+
+
+def test_what_an_unfinished_task_writes_in_its_cleanup_stays_with_it() -> None:
+    cleaned = []
+
+    @types.coroutine
+    def suspend() -> Generator[None, None, None]:
+        yield
+
+    async def wait() -> None:
+        with no_grad():
+            try:
+                await suspend()
+            finally:
+                cleaned.append(is_grad_enabled())
+                inference_mode().__enter__()
+
+    steps: Any = aio.task_factory(lambda _loop, steps: steps)(None, wait())
+    steps.send(None)
+    # In a cycle the collector may come to the coroutine first, and that is then closed here.
+    del steps
+    assert cleaned == [False]
+    assert not interlock.is_inference_mode_enabled()
+
+
+def test_what_the_factory_hands_on_is_copied_as_little_as_a_coroutine() -> None:
+    inner = seen_after_a_step()
+    steps = aio.task_factory(lambda _loop, steps: steps)(None, inner)
+    with pytest.raises(TypeError, match="neither copied nor pickled"):
+        copy.copy(steps)
+    steps.close()
+
+
+def test_steps_of_tasks_that_end_in_any_order_leave_the_thread_its_state() -> None:
+    from interlock._core.state import TaskState
+
+    with no_grad():
+        first = TaskState()
+    second = TaskState()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    assert is_grad_enabled(), "the state of the second is in force"
+    second.__exit__()
+    assert is_grad_enabled()
+    with first:
+        assert not is_grad_enabled()
+    with no_grad():
+        first.__enter__()
+        second.__enter__()
+        first.__exit__()
+        second.__exit__()
+        assert not is_grad_enabled()
+    assert is_grad_enabled()
+
+
+def test_a_task_state_dropped_in_its_step_leaves_the_thread_its_state() -> None:
+    from interlock._core.state import TaskState
+
+    with no_grad():
+        task = TaskState()
+    task.__enter__()
+    assert not is_grad_enabled()
+    del task
+    assert is_grad_enabled()
+
+
+def test_steps_without_a_coroutine_are_refused_and_finalized_silently() -> None:
+    done = run_program("aio/steps_without_a_coroutine_are_refused_and_finalized_silently.py")
+    assert (done.code, done.stderr) == (0, "")
+    assert "coroutine" in done.stdout

@@ -1,0 +1,221 @@
+"""Reports about gradient modes in PyTorch, and what interlock does instead (docs/pytorch_issues.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+from typing import Any
+
+import interlock
+import pytest
+from interlock import backends
+
+from tests.helpers.subprocess import eval_program, run_python
+from tests.helpers.thread_worker import Worker
+from tests.unit.autograd.mode_cases import HIDDEN, MODES, START, State, all_modes, public_modes
+from tests.unit.autograd.test_decorator_matrix import DECORATORS
+from tests.unit.backends.flag_specs import read_all
+
+Pair = tuple[Worker, Worker]
+Look = Callable[[], Any]
+
+
+# Decorated coroutines and async generators are covered at their creation only.
+
+ROW_03: dict[str, tuple[Callable[[], Any], Look]] = {
+    "no_grad": (interlock.no_grad, public_modes),
+    "inference_mode": (interlock.inference_mode, public_modes),
+    "cudnn.flags": (backends.cudnn.flags, read_all),
+    "override": (lambda: backends.override({"cudnn.benchmark": True}), read_all),
+}
+
+
+@pytest.mark.parametrize(("make", "look"), ROW_03.values(), ids=ROW_03.keys())
+def test_a_decorated_task_is_inside_while_it_runs_and_no_other_task_is(
+    make: Callable[[], Any], look: Look
+) -> None:
+    without = look()
+    with make():
+        held = look()
+
+    @make()
+    async def numbers() -> AsyncIterator[Any]:
+        yield look()
+        await asyncio.sleep(0)
+        yield look()
+
+    @make()
+    async def decorated() -> list[Any]:
+        await asyncio.sleep(0)
+        return [look(), *[seen async for seen in numbers()], look()]
+
+    async def plain() -> list[Any]:
+        seen = []
+        for _ in range(8):
+            seen.append(look())
+            await asyncio.sleep(0)
+        return [*seen, *[look() async for _ in numbers()]]
+
+    async def main() -> list[list[Any]]:
+        return await asyncio.gather(decorated(), plain(), decorated(), plain())
+
+    assert inspect.iscoroutinefunction(decorated)
+    assert inspect.isasyncgenfunction(numbers)
+    assert asyncio.run(main()) == [[held] * 4, [without] * 10] * 2
+    assert look() == without
+
+
+# The object of a context manager keeps what to put back, so entering it twice loses that.
+
+ROW_12: dict[str, tuple[Callable[[], Any], Look]] = {
+    **{name: (mode.make, public_modes) for name, mode in MODES.items()},
+    "cudnn.flags": (backends.cudnn.flags, read_all),
+    "override": (lambda: backends.override({"cudnn.benchmark": True}), read_all),
+}
+
+
+@pytest.mark.parametrize(("make", "look"), ROW_12.values(), ids=ROW_12.keys())
+def test_one_object_entered_twice_and_by_two_threads_leaves_nothing_behind(
+    make: Callable[[], Any], look: Look, workers: Pair
+) -> None:
+    without, scope = look(), make()
+    with scope, scope:
+        inside = look()
+    assert look() == without
+    for worker in workers:
+        worker.do(scope.__enter__)
+    for worker in workers:
+        assert worker.do(look) == inside
+        worker.do(lambda: scope.__exit__(None, None, None))
+        assert worker.do(look) == look() == without
+
+
+# Decorating changes the mode, some nestings change it for good.
+
+
+@pytest.mark.parametrize("decorator", [each[1] for each in DECORATORS.values()], ids=DECORATORS.keys())
+def test_decorating_changes_nothing(decorator: Callable[[], Any]) -> None:
+    before = all_modes(), read_all(), backends.flags_frozen()
+
+    @decorator()
+    def function() -> None: ...
+
+    @decorator()
+    def generator() -> Iterator[None]:
+        yield
+
+    @decorator()
+    async def coroutine() -> None: ...
+
+    assert (all_modes(), read_all(), backends.flags_frozen()) == before
+
+
+# What each makes of (grad, inference), as PyTorch's documentation has it.
+DECIDES: dict[str, Callable[[State], State]] = {
+    "no_grad": lambda state: (False, state[1]),
+    "enable_grad": lambda state: (True, state[1]),
+    "set_grad_enabled(True)": lambda state: (True, state[1]),
+    "set_grad_enabled(False)": lambda state: (False, state[1]),
+    "inference_mode(True)": lambda _: (False, True),
+    "inference_mode(False)": lambda _: (True, False),
+}
+
+
+def nest(state: State, depth: int) -> None:
+    """Check the state, and go through every scope and every decorator below it."""
+    assert public_modes() == state
+    for name, decides in DECIDES.items() if depth else ():
+        inside = partial(nest, decides(state), depth - 1)
+        with MODES[name].make():
+            inside()
+        assert public_modes() == state, name
+        MODES[name].make()(inside)()
+        assert public_modes() == state, name
+
+
+def test_every_nesting_up_to_four_has_the_modes_that_it_should() -> None:
+    nest(START, 4)
+    assert all_modes() == (True, False, True, False, True)
+
+
+@pytest.mark.parametrize("kind", HIDDEN, ids=lambda kind: kind.__name__)
+def test_a_class_is_decorated_with_a_warning_that_says_what_to_do(kind: Any) -> None:
+    before = all_modes()
+    with pytest.warns(FutureWarning, match="decorate its methods"):
+        kind(not before[2 + HIDDEN.index(kind)])(type("Plain", (), {}))
+    assert all_modes() == before
+
+
+# Versions can't be preserved where one tensor has none, and a view's error doesn't say what to do.
+
+
+def test_versions_are_preserved_of_the_tensors_that_have_one_whatever_happens() -> None:
+    with interlock.inference_mode():
+        without = interlock.ones(2)
+    plain, changed = interlock.ones(2), interlock.ones(2).add_(1)
+
+    @interlock._unsafe_preserve_version_counter((without, plain, without, changed))
+    def fail() -> None:
+        for tensor in (plain, changed):
+            tensor.add_(1)
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert (plain._version, changed._version) == (0, 1)
+    assert (plain.tolist(), changed.tolist()) == ([2.0, 2.0], [3.0, 3.0])
+
+
+def test_the_error_of_a_view_made_without_grad_says_what_to_do() -> None:
+    base = interlock.ones(4, requires_grad=True) * 1
+    with interlock.no_grad():
+        view = base[:2]
+    with pytest.raises(
+        RuntimeError, match=r"made in no_grad mode.*make the view and change it in the same mode"
+    ):
+        view.mul_(2)
+
+
+def test_under_debug_the_error_names_the_line_that_made_the_view() -> None:
+    program = """
+        import interlock
+
+        base = interlock.ones(10_000, requires_grad=True) * 1
+        with interlock.no_grad():
+            view = base[:2]
+        try:
+            view.mul_(2)
+        except RuntimeError as error:
+            print(error)
+    """
+    done = run_python(program, env={"INTERLOCK_DEBUG": "1"})
+    assert done.code == 0, done.stderr
+    assert "made in no_grad mode at" in done.stdout
+    assert "child_script.py:6," in done.stdout
+
+
+# A backward pass starts threads though it was told not to. That each node goes back on the calling
+# thread is a test of rust/tensor.
+
+
+def test_a_backward_pass_starts_no_thread() -> None:
+    assert eval_program("autograd/pytorch_issues_threads_of_a_backward_pass.py") == [True, True, True, 1]
+
+
+# What a new thread inherits depends on the build of CPython, and writes inside a scope get lost.
+
+INSIDE, WRITTEN, DEFAULTS = [False, True, False], [True, True, True], [True, False, True]
+
+
+@pytest.mark.parametrize("inherit", [None, 0, 1])
+def test_threads_start_from_the_defaults_and_writes_last_as_long_as_their_scope(
+    inherit: int | None,
+) -> None:
+    # Pythons before 3.14 don't know the option, and then it changes nothing.
+    options = [] if inherit is None else ["-X", f"thread_inherit_context={inherit}"]
+    seen = eval_program("autograd/pytorch_issues_inheritance.py", options=options)
+    assert seen[:4] == [INSIDE, DEFAULTS, DEFAULTS, INSIDE], "a context carries no mode"
+    assert seen[4:6] == [WRITTEN, WRITTEN], "a write lands in the scope that decides it"
+    assert seen[6:] == [DEFAULTS, DEFAULTS, DEFAULTS, True], "and ends with it"

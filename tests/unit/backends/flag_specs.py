@@ -1,0 +1,93 @@
+"""Every flag, with values to try on it. A flag of the package without a row here fails `test_every_flag`."""
+
+from __future__ import annotations
+
+from tests.unit.backends.flag_spec import (
+    UNSET,
+    Flag,
+    choice,
+    count,
+    ids,
+    precision,
+    ranking,
+    reduction,
+    switch,
+)
+
+__all__ = ["BY_NAME", "CHANGEABLE", "FLAGS", "READ_ONLY", "STORED", "WRONG", "Flag", "ids", "read_all"]
+
+ATTENTION = ("flash_attention", "efficient_attention", "math", "cudnn_attention", "overrideable")
+
+FLAGS = (
+    switch("deterministic_algorithms", False),
+    switch("deterministic_algorithms_warn_only", False),
+    precision("fp32_precision", on_cuda=False),
+    switch("cudnn.enabled", True),
+    switch("cudnn.benchmark", False),
+    count("cudnn.benchmark_limit", 10, 2**31 - 1),
+    switch("cudnn.deterministic", False),
+    switch("cudnn.allow_tf32", True, is_view=True),
+    choice("cudnn.depthwise_kernel", "auto", "native", "cudnn"),
+    precision("cudnn.fp32_precision", on_cuda=True),
+    precision("cudnn.conv.fp32_precision", "tf32", on_cuda=True),
+    precision("cudnn.rnn.fp32_precision", "tf32", on_cuda=True),
+    switch("cuda.matmul.allow_tf32", False, is_view=True),
+    reduction("cuda.matmul.allow_fp16_reduced_precision_reduction"),
+    reduction("cuda.matmul.allow_bf16_reduced_precision_reduction"),
+    switch("cuda.matmul.allow_fp16_accumulation", False),
+    precision("cuda.matmul.fp32_precision", on_cuda=True),
+    switch("cuda.flash_sdp", True),
+    switch("cuda.mem_efficient_sdp", True),
+    switch("cuda.math_sdp", True),
+    switch("cuda.cudnn_sdp", True),
+    switch("cuda.fp16_bf16_reduction_math_sdp", False),
+    ranking("cuda.sdp_priority", ATTENTION),
+    choice("cuda.linalg_library", "default", "magma", "cusolver"),
+    choice(
+        *("cuda.blas_library", "default", "cublaslt", "cublas", "ck"),
+        aliases=(("hipblas", "cublas"), ("hipblaslt", "cublaslt")),
+    ),
+    choice("cuda.rocm_fa_library", "default", "aotriton", "ck"),
+    count("cuda.cublas_workspace", 8_519_680),
+    count("cuda.cublaslt_workspace", 1_048_576),
+    switch("mkldnn.enabled", True),
+    switch("mkldnn.deterministic", False),
+    Flag(
+        "mkldnn.allow_tf32",
+        default=UNSET,
+        others=(True, False),
+        wrong_types=(1, 0, "yes", 1.5, []),
+        wrong_values=(),
+        allowed=("a bool or None",),
+        spellings=((None, None),),
+    ),
+    precision("mkldnn.fp32_precision", on_cuda=False),
+    precision("mkldnn.matmul.fp32_precision", on_cuda=False),
+    precision("mkldnn.conv.fp32_precision", on_cuda=False),
+    precision("mkldnn.rnn.fp32_precision", on_cuda=False),
+    switch("miopen.immediate", False),
+    switch("mha.fastpath", True),
+    switch("nnpack.enabled", True),
+    switch("opt_einsum.enabled", True),
+    choice("opt_einsum.strategy", "auto", "greedy", "optimal"),
+    choice("quantized.engine", "none"),
+)
+READ_ONLY: dict[str, object] = {
+    "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k": True,
+    "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k": True,
+    "quantized.supported_engines": ["none"],
+    "xnnpack.enabled": False,
+}
+"""What can only be read, with what it reads as."""
+
+BY_NAME = {flag.name: flag for flag in FLAGS}
+CHANGEABLE = tuple(flag for flag in FLAGS if flag.others)
+"""Those that take another value than their default."""
+STORED = tuple(flag for flag in CHANGEABLE if not flag.is_view)
+"""Those of them that have a value of their own."""
+WRONG = [(flag, wrong) for flag in FLAGS for wrong in flag.wrong]
+
+
+def read_all() -> dict[str, object]:
+    """Every flag as this thread sees it."""
+    return {flag.name: flag.get() for flag in FLAGS}

@@ -1,0 +1,70 @@
+"""What kernels may use of this CPU; the answers depend on the machine, what the environment does not."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from interlock import backends
+
+from tests.helpers.subprocess import eval_python
+
+NAMES = {
+    "DEFAULT": "default",
+    "VSX": "vsx",
+    "Z VECTOR": "zvector",
+    "AVX2": "avx2",
+    "AVX512": "avx512",
+    "SVE256": "sve256",
+}
+
+ASK = """
+    import warnings
+    from interlock import backends
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        seen = [backends.cpu.get_cpu_capability() for _ in range(3)]
+    result = [seen, [[each.category.__name__, str(each.message)] for each in caught]]
+"""
+
+
+def ask(wish: str | None) -> tuple[str, list[list[str]]]:
+    """What a process says whose environment has this wish, and its warnings."""
+    code = ASK
+    if wish is None:
+        code = "import os\nos.environ.pop('ATEN_CPU_CAPABILITY', None)\n" + inspect.cleandoc(ASK)
+    seen, caught = eval_python(code, env={} if wish is None else {"ATEN_CPU_CAPABILITY": wish})
+    assert len(set(seen)) == 1
+    return seen[0], caught
+
+
+def test_it_has_one_of_the_names() -> None:
+    assert backends.cpu.get_cpu_capability() in NAMES
+
+
+def test_the_environment_may_ask_for_what_the_cpu_has_or_for_less() -> None:
+    widest, caught = ask(None)
+    assert caught == []
+    assert ask(NAMES[widest]) == (widest, [])
+    assert ask("default") == ("DEFAULT", [])
+    if widest == "AVX512":
+        assert ask("avx2") == ("AVX2", [])
+
+
+@pytest.mark.parametrize("wish", ["", "bogus", "DEFAULT", "AVX2", "avx", "no avx"])
+def test_a_wish_that_is_not_understood_is_ignored_with_one_warning(wish: str) -> None:
+    capability, caught = ask(wish)
+    assert capability == ask(None)[0]
+    ((category, message),) = caught
+    assert category == "FlagEnvironmentWarning"
+    assert "ATEN_CPU_CAPABILITY" in message
+    assert repr(wish).strip("'") in message
+    assert "default" in message
+
+
+def test_the_environment_never_asks_for_more_than_the_cpu_has() -> None:
+    widest, _ = ask(None)
+    for name, wish in NAMES.items():
+        capability, caught = ask(wish)
+        assert capability == (widest if caught else name)
+        assert bool(caught) == (name not in ("DEFAULT", widest) and (name, widest) != ("AVX2", "AVX512"))

@@ -1,0 +1,297 @@
+"""Attention on cuda: the switches as functions, the scopes that choose kernels, and whether one could run."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import interlock
+import pytest
+from interlock import backends, errors
+from interlock.backends import cuda
+from interlock.backends.cuda import SDPAParams, SDPBackend
+
+from tests.helpers.ids import stable_repr
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+# The function that writes, the one that reads, the flag, and its default.
+SWITCHES: list[tuple[Callable[[bool], None], Callable[[], bool], str, bool]] = [
+    (cuda.enable_flash_sdp, cuda.flash_sdp_enabled, "cuda.flash_sdp", True),
+    (cuda.enable_mem_efficient_sdp, cuda.mem_efficient_sdp_enabled, "cuda.mem_efficient_sdp", True),
+    (cuda.enable_math_sdp, cuda.math_sdp_enabled, "cuda.math_sdp", True),
+    (cuda.enable_cudnn_sdp, cuda.cudnn_sdp_enabled, "cuda.cudnn_sdp", True),
+    (
+        cuda.allow_fp16_bf16_reduction_math_sdp,
+        cuda.fp16_bf16_reduction_math_sdp_allowed,
+        "cuda.fp16_bf16_reduction_math_sdp",
+        False,
+    ),
+]
+EACH_SWITCH = pytest.mark.parametrize(
+    ("write", "read", "flag", "default"), SWITCHES, ids=[flag for *_, flag, _ in SWITCHES]
+)
+CAN_USE = [
+    (cuda.can_use_flash_attention, "cuda.flash_sdp", "flash"),
+    (cuda.can_use_efficient_attention, "cuda.mem_efficient_sdp", "memory-efficient"),
+    (cuda.can_use_cudnn_attention, "cuda.cudnn_sdp", "cuDNN"),
+]
+EACH_CAN_USE = pytest.mark.parametrize(
+    ("ask", "flag", "kernel"), CAN_USE, ids=[flag for _, flag, _ in CAN_USE]
+)
+DEFAULT_PRIORITY = (
+    "flash_attention",
+    "efficient_attention",
+    "math",
+    "cudnn_attention",
+    "overrideable",
+)
+
+
+def enabled() -> dict[str, bool]:
+    return {flag: read() for _, read, flag, _ in SWITCHES[:4]}
+
+
+def only(*flags: str) -> dict[str, bool]:
+    return {flag: flag in flags for _, _, flag, _ in SWITCHES[:4]}
+
+
+@EACH_SWITCH
+def test_a_function_writes_what_the_other_reads(
+    write: Callable[[bool], None], read: Callable[[], bool], flag: str, default: bool
+) -> None:
+    assert read() is default
+    assert write(not default) is None  # type: ignore[func-returns-value]
+    assert (read(), backends.explain(flag).value) == (not default, not default)
+    write(default)
+    assert read() is default
+
+
+@EACH_SWITCH
+def test_a_function_in_a_scope_writes_there(
+    write: Callable[[bool], None], read: Callable[[], bool], flag: str, default: bool
+) -> None:
+    with backends.override(**{flag: not default}):
+        assert read() is not default
+        write(default)
+        assert (read(), backends.explain(flag).level) == (default, backends.Level.SCOPE)
+        write(not default)
+    assert (read(), backends.explain(flag).level) == (default, backends.Level.DEFAULT)
+
+
+@EACH_SWITCH
+@pytest.mark.parametrize("wrong", [1, 0, "x", None, 1.5, []])
+def test_a_function_refuses_what_is_no_bool_and_names_its_flag(
+    write: Callable[[Any], None], read: Callable[[], bool], flag: str, default: bool, wrong: object
+) -> None:
+    with pytest.raises(errors.FlagTypeError, match=rf"^backends\.{flag} takes a bool"):
+        write(wrong)
+    assert read() is default
+
+
+@EACH_SWITCH
+def test_a_frozen_flag_is_frozen_for_its_function(
+    write: Callable[[bool], None], read: Callable[[], bool], flag: str, default: bool
+) -> None:
+    with backends.frozen(), pytest.raises(errors.FlagsFrozenError, match=rf"backends\.{flag} "):
+        write(not default)
+    assert read() is default
+
+
+def test_the_kernels_are_an_enum_with_pytorchs_numbers() -> None:
+    assert {kernel.name: int(kernel) for kernel in SDPBackend} == {
+        "ERROR": -1,
+        "MATH": 0,
+        "FLASH_ATTENTION": 1,
+        "EFFICIENT_ATTENTION": 2,
+        "CUDNN_ATTENTION": 3,
+        "OVERRIDEABLE": 4,
+    }
+    assert (str(SDPBackend.MATH), repr(SDPBackend.MATH)) == ("SDPBackend.MATH", "<SDPBackend.MATH: 0>")
+    # Where a number and a kernel are confused, the kernel 0 would be false and equal to False.
+    assert SDPBackend.MATH
+    assert SDPBackend.MATH != 0
+    assert ["a", "b"][SDPBackend.FLASH_ATTENTION] == "b"
+
+
+@pytest.mark.parametrize("kernel", SDPBackend)
+def test_a_kernel_travels_as_itself(kernel: SDPBackend) -> None:
+    assert copy.deepcopy(kernel) is kernel
+    assert all(pickle.loads(pickle.dumps(kernel, protocol)) is kernel for protocol in range(6))
+
+
+def test_a_scope_turns_on_exactly_the_given_kernels() -> None:
+    backends.cuda.math_sdp = False
+    before = enabled()
+    with cuda.sdpa_kernel(SDPBackend.MATH):
+        assert enabled() == only("cuda.math_sdp")
+        with cuda.sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION]):
+            assert enabled() == only("cuda.flash_sdp", "cuda.cudnn_sdp")
+        with cuda.sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]):
+            assert enabled() == only("cuda.mem_efficient_sdp")
+        with cuda.sdpa_kernel([]), cuda.sdpa_kernel(SDPBackend.OVERRIDEABLE):
+            assert enabled() == only()
+        assert cuda.sdp_priority == DEFAULT_PRIORITY
+    assert enabled() == before
+
+
+def test_a_scope_can_decide_the_order_too() -> None:
+    with cuda.sdpa_kernel([SDPBackend.OVERRIDEABLE, SDPBackend.MATH], set_priority=True):
+        order = ("overrideable", "math", "flash_attention", "efficient_attention", "cudnn_attention")
+        assert cuda.sdp_priority == order
+        with cuda.sdpa_kernel(SDPBackend.CUDNN_ATTENTION, True):
+            assert cuda.sdp_priority == ("cudnn_attention", *order[:-1])
+        with cuda.sdpa_kernel([], True):
+            assert cuda.sdp_priority == order
+    assert cuda.sdp_priority == DEFAULT_PRIORITY
+
+
+def test_a_scope_decorates() -> None:
+    @cuda.sdpa_kernel(SDPBackend.MATH)
+    def inside() -> dict[str, bool]:
+        return enabled()
+
+    assert inside() == only("cuda.math_sdp")
+    assert enabled() == only(*(flag for _, _, flag, _ in SWITCHES))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [(SDPBackend.MATH,), "MATH", 0, None, [0], ["math"], [SDPBackend.MATH, None]],
+    ids=stable_repr,
+)
+def test_what_is_no_kernel_is_refused(wrong: Any) -> None:
+    with pytest.raises(errors.AttentionKernelError, match="takes an SDPBackend or a list of them") as caught:
+        cuda.sdpa_kernel(wrong)
+    # PyTorch raises the last of these.
+    assert isinstance(caught.value, TypeError)
+    assert isinstance(caught.value, RuntimeError)
+    assert isinstance(caught.value, AssertionError)
+
+
+def test_the_member_that_is_no_kernel_is_refused_with_those_that_are() -> None:
+    with pytest.raises(errors.FlagValueError, match=r"SDPBackend\.MATH.*ERROR is no kernel"):
+        cuda.sdpa_kernel([SDPBackend.MATH, SDPBackend.ERROR])
+
+
+@pytest.mark.parametrize("wrong", [1, None, "yes"])
+def test_an_order_is_wanted_or_not(wrong: Any) -> None:
+    with pytest.raises(errors.FlagTypeError, match="set_priority of sdpa_kernel takes a bool"):
+        cuda.sdpa_kernel(SDPBackend.MATH, wrong)
+
+
+def test_the_older_scope_warns_where_it_is_called_and_once() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            with cuda.sdp_kernel(enable_math=False):
+                assert enabled() == only("cuda.flash_sdp", "cuda.mem_efficient_sdp", "cuda.cudnn_sdp")
+
+        @cuda.sdp_kernel(False, False, False, False)
+        def inside() -> dict[str, bool]:
+            return enabled()
+
+        assert inside() == inside() == only()
+    assert [(one.category, one.filename) for one in caught] == [(errors.FlagDeprecationWarning, __file__)] * 2
+    assert len({one.lineno for one in caught}) == 2
+    assert issubclass(errors.FlagDeprecationWarning, FutureWarning)
+
+
+def test_the_older_scope_does_not_warn_of_what_it_refuses() -> None:
+    with pytest.raises(errors.FlagTypeError, match=r"backends\.cuda\.cudnn_sdp takes a bool"):
+        cuda.sdp_kernel(enable_cudnn=1)  # type: ignore[arg-type]
+
+
+def params(**changes: Any) -> SDPAParams:
+    tensor = interlock.ones(2, 2)
+    given = {
+        "query": tensor,
+        "key": tensor,
+        "value": tensor,
+        "attn_mask": None,
+        "dropout": 0.5,
+        "is_causal": True,
+        "enable_gqa": False,
+    }
+    return SDPAParams(**given | changes)
+
+
+def test_arguments_of_an_attention_can_be_read_and_not_written() -> None:
+    query, key, value, mask = (interlock.ones(2) for _ in range(4))
+    made = SDPAParams(query, key, value, mask, 0, True, False)
+    assert (made.query, made.key, made.value, made.attn_mask) == (query, key, value, mask)
+    assert (made.dropout, type(made.dropout), made.is_causal, made.enable_gqa) == (0.0, float, True, False)
+    assert params().attn_mask is None
+    for name in ("query", "key", "value", "attn_mask", "dropout", "is_causal", "enable_gqa", "other"):
+        with pytest.raises(AttributeError):
+            setattr(made, name, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("query", 1),
+        ("key", None),
+        ("value", [1.0]),
+        ("attn_mask", 1.0),
+        ("dropout", "x"),
+        ("dropout", True),
+        ("is_causal", 1),
+        ("enable_gqa", None),
+    ],
+)
+def test_a_wrong_argument_of_an_attention_is_named(name: str, wrong: object) -> None:
+    with pytest.raises(TypeError, match=rf"^{name} takes a"):
+        params(**{name: wrong})
+
+
+@EACH_CAN_USE
+def test_no_kernel_can_be_used_and_nothing_warns_unless_asked(ask: Any, flag: str, kernel: str) -> None:
+    assert ask(params()) is False
+    assert ask(params=params(), debug=False) is False
+
+
+@EACH_CAN_USE
+def test_the_reason_is_the_first_that_holds(ask: Any, flag: str, kernel: str) -> None:
+    given = params(attn_mask=interlock.ones(2, 2))
+    where = "query on cpu, key on cpu, value on cpu, attn_mask on cpu"
+    with pytest.warns(
+        errors.AttentionKernelWarning, match=f"the {kernel} kernel runs on cuda.*{where}"
+    ) as told:
+        assert ask(given, True) is False
+    assert told[0].filename == __file__
+    with (
+        backends.override(**{flag: False}),
+        pytest.warns(errors.AttentionKernelWarning, match=rf"backends\.{flag} is off"),
+    ):
+        assert ask(given, debug=True) is False
+
+
+@EACH_CAN_USE
+def test_on_cuda_the_reason_is_that_there_is_no_kernel(ask: Any, flag: str, kernel: str) -> None:
+    # No tensor is on cuda yet, so something stands in for one.
+    elsewhere = SimpleNamespace(device=interlock.device("cuda:0"))
+    given = params()
+    for name in ("_query", "_key", "_value"):
+        setattr(given, name, elsewhere)
+    with pytest.warns(errors.AttentionKernelWarning, match=f"interlock has no {kernel} kernel"):
+        assert ask(given, True) is False
+
+
+@EACH_CAN_USE
+def test_the_question_is_asked_of_arguments(ask: Any, flag: str, kernel: str) -> None:
+    for wrong in (3, None, interlock.ones(1)):
+        with pytest.raises(TypeError, match=f"params of {ask.__name__} takes an SDPAParams"):
+            ask(wrong)
+    with pytest.raises(TypeError, match=f"debug of {ask.__name__} takes a bool"):
+        ask(params(), "yes")
+
+
+def test_what_interlock_has() -> None:
+    assert cuda.is_built() is True
+    assert cuda.is_flash_attention_available() is False
+    assert cuda.is_ck_sdpa_available() is False

@@ -1,0 +1,27 @@
+"""The list of differences from PyTorch that no recorded case covers."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+DIFFERENCES = json.loads((ROOT / "docs" / "differences.json").read_text())
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference["names"][0])
+def test_a_difference_says_what_each_does_why_and_which_test_shows_it(difference: dict[str, object]) -> None:
+    assert set(difference) == {"names", "pytorch", "interlock", "reason", "test"}
+    assert all(difference.values())
+    assert (ROOT / str(difference["test"])).is_file()
+
+
+def test_every_test_in_the_table_of_issues_exists() -> None:
+    page = (ROOT / "docs" / "pytorch_issues.md").read_text()
+    tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page)
+    assert tests
+    for path, name in tests:
+        assert f"def {name}(" in (ROOT / path).read_text(), (path, name)

@@ -1,0 +1,116 @@
+"""Flags from the environment: read once, below what is assigned, a value that does not parse is warned of."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.helpers.subprocess import eval_program, eval_python, run_python
+
+
+@pytest.mark.parametrize(("text", "value"), [("0", False), ("1", True), ("false", False), ("true", True)])
+def test_the_spellings_of_a_bool(text: str, value: bool) -> None:
+    env = {"INTERLOCK_CUDNN_ENABLED": text, "INTERLOCK_MKLDNN_DETERMINISTIC": text}
+    code = """
+        from interlock import backends
+        result = [backends.cudnn.enabled, backends.mkldnn.deterministic]
+        result.append(backends.explain("cudnn.enabled").level)
+    """
+    assert eval_python(code, env=env) == [value, value, "environment"]
+
+
+def test_a_bad_variable_does_not_disturb_the_good_ones() -> None:
+    code = """
+        from interlock import backends
+        print(backends.cudnn.enabled, backends.cudnn.benchmark_limit)
+    """
+    env = {"INTERLOCK_CUDNN_ENABLED": "0", "INTERLOCK_CUDNN_BENCHMARK_LIMIT": "many"}
+    done = run_python(code, env=env)
+    assert done.code == 0, done.stderr
+    assert done.stdout == "False 10\n"
+    assert done.stderr.count("INTERLOCK_CUDNN_BENCHMARK_LIMIT") >= 1
+
+
+def test_the_environment_is_below_what_is_assigned_and_comes_back_when_that_is_dropped() -> None:
+    assert eval_program(
+        "backends/the_environment_is_below_what_is_assigned_and_comes_back.py",
+        env={"INTERLOCK_CUDNN_ENABLED": "0"},
+    ) == [
+        [False, "environment"],
+        [True, "process"],
+        [False, "scope"],
+        False,
+        [True, "process"],
+        [False, "environment"],
+        [False, "environment"],
+    ]
+
+
+def test_the_environment_is_read_once() -> None:
+    assert eval_program("backends/the_environment_is_read_once.py", env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [
+        False,
+        False,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_the_precision_walk_starts_from_what_each_node_holds_with_its_environment() -> None:
+    env = {"INTERLOCK_FP32_PRECISION": "ieee", "INTERLOCK_CUDNN_RNN_FP32_PRECISION": "tf32"}
+    assert eval_program(
+        "backends/the_precision_walk_starts_from_what_each_node_holds_with_its.py", env=env
+    ) == ["ieee", "tf32", "ieee", False, "tf32", "tf32"]
+
+
+def test_a_variable_shows_in_the_snapshot_as_its_level_and_is_not_assigned_by_restore() -> None:
+    code = """
+        from interlock import backends
+        taken = backends.snapshot()
+        backends.cudnn.enabled = True
+        backends.restore(taken)
+        result = list(backends.explain("cudnn.enabled")[1:3])
+    """
+    assert eval_python(code, env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [False, "environment"]
+
+
+def test_a_node_may_be_told_to_hold_none() -> None:
+    code = """
+        from interlock import backends
+        result = [backends.cudnn.conv.fp32_precision, backends.explain("cudnn.conv.fp32_precision").level]
+    """
+    env = {"INTERLOCK_CUDNN_CONV_FP32_PRECISION": "none"}
+    assert eval_python(code, env=env) == ["none", "environment"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "near", "allowed"),
+    [
+        ("INTERLOCK_CUDNN_ENABELD", "INTERLOCK_CUDNN_ENABLED", ("0, 1, false or true",)),
+        ("INTERLOCK_CUDNN_CONV_FP32_PRECISON", "INTERLOCK_CUDNN_CONV_FP32_PRECISION", ("'ieee'", "'tf32'")),
+        ("INTERLOCK_OPT_EINSUM_STRATEGIE", "INTERLOCK_OPT_EINSUM_STRATEGY", ("'greedy'", "'optimal'")),
+        ("INTERLOCK_DEBUGG", "INTERLOCK_DEBUG", ("0, 1, false or true",)),
+    ],
+)
+def test_an_unknown_variable_is_warned_of_with_the_near_one_and_what_that_takes(
+    variable: str, near: str, allowed: tuple[str, ...]
+) -> None:
+    ((category, message),) = eval_program("backends/environment_warned.py", env={variable: "1"})
+    assert category == "FlagEnvironmentWarning"
+    assert re.search(rf"\b{variable}\b", message)
+    assert re.search(rf"\b{near}\b", message)
+    assert all(word in message for word in allowed)
+
+
+def test_an_unknown_variable_that_is_like_none_is_warned_of_too() -> None:
+    ((category, message),) = eval_program("backends/environment_warned.py", env={"INTERLOCK_ZZZYZX": "1"})
+    assert category == "FlagEnvironmentWarning"
+    assert "INTERLOCK_ZZZYZX" in message
+
+
+@pytest.mark.parametrize(
+    "variable", ["CUDNN_ENABLED", "XINTERLOCK_CUDNN_ENABLED", "INTERLOCK", "interlock_x"]
+)
+def test_a_name_that_does_not_begin_like_ours_is_nobodys_business(variable: str) -> None:
+    assert eval_program("backends/environment_warned.py", env={variable: "1"}) == []

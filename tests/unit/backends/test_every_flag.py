@@ -1,0 +1,197 @@
+"""Every flag of the table: reading, writing, dropping what is assigned, and its name."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+import string
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from interlock import backends, errors
+
+from tests.helpers.thread_worker import Worker
+from tests.unit.backends.flag_specs import (
+    BY_NAME,
+    CHANGEABLE,
+    FLAGS,
+    READ_ONLY,
+    STORED,
+    WRONG,
+    Flag,
+    ids,
+    read_all,
+)
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+EACH = pytest.mark.parametrize("flag", FLAGS, ids=ids)
+EACH_CHANGEABLE = pytest.mark.parametrize("flag", CHANGEABLE, ids=ids)
+EACH_STORED = pytest.mark.parametrize("flag", STORED, ids=ids)
+EACH_WRONG = pytest.mark.parametrize(("flag", "wrong"), WRONG, ids=ids)
+
+
+def explained_names(owner: object, prefix: str = "") -> set[str]:
+    """The dotted names below `owner` that `explain` knows."""
+    found: set[str] = set()
+    for name in dir(owner):
+        if name.startswith("_"):
+            continue
+        try:
+            value = getattr(owner, name)
+        except (errors.NoAcceleratorError, errors.DeviceError):  # as there is no cuda device
+            continue
+        with contextlib.suppress(Exception):
+            found.add(backends.explain(prefix + name).name)
+        is_object = not callable(value) and type(value).__module__ != "builtins"
+        if (is_object or inspect.ismodule(value)) and prefix.count(".") < 2 and value is not owner:
+            found |= explained_names(value, f"{prefix}{name}.")
+    return found
+
+
+def test_every_flag_of_the_package_is_in_the_table_and_the_other_way_round() -> None:
+    assert explained_names(backends) == BY_NAME.keys() | READ_ONLY.keys()
+
+
+@EACH
+def test_it_starts_from_its_default(flag: Flag) -> None:
+    assert flag.get() == flag.default
+    assert type(flag.get()) is type(flag.default)
+    assert hasattr(flag.owner, flag.attribute), "reading never raises"
+
+
+@EACH
+def test_what_is_assigned_reads_back(flag: Flag) -> None:
+    for given, reads in flag.accepted:
+        flag.set(given)
+        assert flag.get() == reads
+        assert type(flag.get()) is type(reads)
+
+
+@EACH_WRONG
+def test_a_wrong_value_is_refused_and_changes_nothing(flag: Flag, wrong: object) -> None:
+    flag.set(flag.legal[-1])
+    before, values, epoch = backends.snapshot(), read_all(), backends.epoch()
+    with pytest.raises(RuntimeError) as caught:  # what PyTorch raises
+        flag.set(wrong)
+    expected = errors.FlagTypeError if flag.has_wrong_type(wrong) else errors.FlagValueError
+    assert type(caught.value) is expected
+    assert isinstance(caught.value, TypeError if flag.has_wrong_type(wrong) else ValueError)
+    assert (backends.snapshot(), read_all(), backends.epoch()) == (before, values, epoch)
+
+
+@EACH_WRONG
+def test_the_message_names_flag_value_and_what_is_allowed(flag: Flag, wrong: object) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        flag.set(wrong)
+    message = str(caught.value)
+    assert message.startswith(f"{flag.qualified} ")
+    assert repr(wrong) in message or type(wrong).__name__ in message
+    for word in flag.allowed:
+        assert word in message
+
+
+@pytest.mark.parametrize(("name", "reads"), READ_ONLY.items())
+def test_what_can_only_be_read_refuses_every_write(name: str, reads: object) -> None:
+    assert backends.explain(name)[:3] == (name, reads, "default")
+    path, _, attribute = name.rpartition(".")
+    owner: Any = backends
+    for part in path.split("."):
+        owner = getattr(owner, part)
+    writes: list[Callable[[], object]] = [
+        lambda: setattr(owner, attribute, reads),
+        lambda: delattr(owner, attribute),
+        lambda: backends.override(**{name: reads}),
+    ]
+    before, epoch = backends.snapshot(), backends.epoch()
+    for write in writes:
+        with pytest.raises(errors.ReadOnlyFlagError, match=rf"backends\.{re.escape(name)} can only be read"):
+            write()
+    assert (backends.snapshot(), backends.epoch()) == (before, epoch)
+    assert getattr(owner, attribute) == reads
+
+
+@EACH
+def test_deleting_drops_the_assigned_value_and_leaves_no_trace(flag: Flag) -> None:
+    before = backends.snapshot()
+    for value in flag.legal:
+        flag.set(value)
+        assert backends.snapshot() != before, "also the default, once it is assigned"
+        flag.delete()
+        assert flag.get() == flag.default
+        flag.delete()
+        assert backends.snapshot() == before, "deleting twice is no error"
+
+
+@EACH_STORED
+def test_it_moves_no_other_plain_flag(flag: Flag) -> None:
+    plain = [other for other in FLAGS if "tf32" not in other.name and "fp32" not in other.name]
+    before = {other.name: other.get() for other in plain if other is not flag}
+    flag.set(flag.other)
+    assert {other.name: other.get() for other in plain if other is not flag} == before
+
+
+@EACH_CHANGEABLE
+def test_a_write_on_one_thread_is_seen_by_the_others(flag: Flag, workers: tuple[Worker, Worker]) -> None:
+    workers[0].do(lambda: flag.set(flag.other))
+    assert flag.get() == flag.other
+    assert workers[1].do(flag.get) == flag.other
+
+
+def test_reset_brings_every_default_back() -> None:
+    for flag in FLAGS:
+        flag.set(flag.legal[-1])
+    backends.reset()
+    assert read_all() == {flag.name: flag.default for flag in FLAGS}
+
+
+@EACH
+def test_it_shows_in_dir_and_where_it_holds_a_value_in_vars(flag: Flag) -> None:
+    assert flag.attribute in dir(flag.owner)
+    assert flag.attribute not in vars(flag.owner), "a default is put back by dropping what was assigned"
+    for value in flag.legal:
+        flag.set(value)
+        assert flag.attribute in dir(flag.owner)
+        assert vars(flag.owner)[flag.attribute] == value
+    with backends.override(**{flag.name: flag.base}):
+        assert vars(flag.owner)[flag.attribute] == flag.base
+    flag.delete()
+    assert flag.attribute not in vars(flag.owner)
+
+
+def one_edit(word: str) -> Iterator[str]:
+    """Every public name one slip away: a letter left out, put in, changed, or swapped with the next."""
+    letters = string.ascii_lowercase + string.digits + "_"
+    for place in range(len(word) + 1):
+        before, after = word[:place], word[place:]
+        yield from (before + letter + after for letter in letters)
+        if after:
+            yield before + after[1:]
+            yield from (before + letter + after[1:] for letter in letters)
+        if len(after) > 1:
+            yield before + after[1] + after[0] + after[2:]
+
+
+OF_OWNERS: dict[str, list[str]] = {}
+for each in FLAGS:
+    OF_OWNERS.setdefault(each.name.rpartition(".")[0], []).append(each.attribute)
+
+
+@EACH
+def test_every_name_one_slip_away_is_refused_with_the_right_one(flag: Flag) -> None:
+    owner = flag.owner
+    siblings = [name for name in dir(owner) if not name.startswith("_")]
+    slips = {slip for slip in one_edit(flag.attribute) if not slip.startswith("_")} - set(siblings)
+    assert len(slips) > 200
+    # A name may lie between two: `cudnn_sdp` and `cudnm_sdp`, `fp16` and `bf16`.
+    equally_near = {name: set(one_edit(name)) & slips for name in siblings if name != flag.attribute}
+    before = backends.snapshot()
+    for slip in slips:
+        with pytest.raises(AttributeError) as caught:
+            setattr(owner, slip, flag.default)
+        right = [flag.attribute, *(name for name, theirs in equally_near.items() if slip in theirs)]
+        assert any(re.search(rf"(?<!\w){name}(?!\w)", str(caught.value)) for name in right), str(caught.value)
+    assert not slips & set(dir(owner))
+    assert backends.snapshot() == before

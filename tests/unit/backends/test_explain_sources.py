@@ -1,0 +1,86 @@
+"""What set a flag, and its effective value (docs/pytorch_issues.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from interlock import backends
+
+from tests.helpers.subprocess import eval_program, eval_python
+from tests.unit.backends.flag_specs import BY_NAME, FLAGS
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+
+# Variables that act at different levels can't be told from what was assigned.
+
+VENDORS: dict[str, tuple[str, str, object]] = {
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": ("1", "cuda.matmul.allow_tf32", True),
+    "TORCH_LINALG_PREFER_CUSOLVER": ("1", "cuda.linalg_library", "cusolver"),
+    "TORCH_BLAS_PREFER_CUBLASLT": ("1", "cuda.blas_library", "cublaslt"),
+    "TORCH_ROCM_FA_PREFER_CK": ("1", "cuda.rocm_fa_library", "ck"),
+    "CUBLAS_WORKSPACE_CONFIG": (":4096:2:16:8", "cuda.cublas_workspace", 8_519_680),
+    "CUBLASLT_WORKSPACE_SIZE": ("2048", "cuda.cublaslt_workspace", 2_097_152),
+}
+EXPLAIN = """
+    from interlock import backends
+    result = [list(backends.explain(name)[1:6]) for name in {names!r}]
+"""
+
+
+def explained(names: list[str], variables: dict[str, str]) -> list[Any]:
+    """Value, level, who set it, what it comes to and what overrules it, in a process with these variables."""
+    answer: list[Any] = eval_python(EXPLAIN.format(names=names), env=variables)
+    return answer
+
+
+@pytest.mark.parametrize("variable", VENDORS)
+def test_a_variable_of_pytorch_or_a_vendor_is_named_as_the_source(variable: str) -> None:
+    text, name, value = VENDORS[variable]
+    flag = BY_NAME[name]
+    assert explained([name], {variable: text}) == [[value, "environment", variable, value, None]]
+    own = {variable: text, flag.variable: "0" if isinstance(value, bool) else str(flag.default)}
+    default = flag.default
+    assert explained([name], own) == [[default, "environment", flag.variable, default, None]]
+
+
+def test_the_variable_that_forbids_tf32_is_named_as_what_overrules() -> None:
+    names = [flag.name for flag in FLAGS if "32" in flag.name and not flag.name.startswith("mkldnn")]
+    ours = {"INTERLOCK_FP32_PRECISION": "tf32"}
+    own = dict(zip(names, explained(names, ours), strict=True))
+    overruled = dict(zip(names, explained(names, {**ours, "NVIDIA_TF32_OVERRIDE": "0"}), strict=True))
+    for name in names:
+        value = BY_NAME[name].get() if name == "fp32_precision" else own[name][0]
+        assert own[name][3:] == [own[name][0], None]
+        assert overruled[name][:3] == own[name][:3], "its own value stays"
+        if name == "fp32_precision":
+            assert overruled[name][3:] == ["tf32", None], "the generic node is not NVIDIA's alone"
+        else:
+            assert value in ("tf32", True)
+            assert overruled[name][3:] == ["ieee" if value == "tf32" else False, "NVIDIA_TF32_OVERRIDE"]
+    assert explained(["cuda.matmul.fp32_precision"], {"NVIDIA_TF32_OVERRIDE": "1"})[0][3:] == ["none", None]
+
+
+# Libraries set flags when they are imported, and one flag beats another without a word.
+
+
+def test_the_module_that_wrote_a_flag_when_it_was_imported_is_named() -> None:
+    lines = eval_program("backends/explain_sources_careless.py", env={"INTERLOCK_DEBUG": "1"})
+    assert [line.rpartition("/")[2] for line in lines] == [f"careless.py:{line}" for line in (3, 4, 5, 5)]
+
+
+@pytest.mark.parametrize("by", ["cudnn.deterministic", "deterministic_algorithms"])
+def test_what_overrules_a_flag_is_named_and_its_own_value_stays(by: str) -> None:
+    """Instead of a warning: `explain` says it whenever it is asked."""
+    backends.cudnn.benchmark = True
+    assert backends.explain("cudnn.benchmark")[4:6] == (True, None)
+    with backends.override(**{by: True}):
+        assert backends.explain("cudnn.benchmark")[:3] == ("cudnn.benchmark", True, "process")
+        assert backends.explain("cudnn.benchmark")[4:6] == (False, by)
+        for name in ("cudnn.deterministic", "mkldnn.deterministic"):
+            own = BY_NAME[name].get()
+            assert own is (name == by)
+            expected = (True, by) if by == "deterministic_algorithms" else (own, None)
+            assert backends.explain(name)[4:6] == expected
+    assert backends.explain("cudnn.benchmark")[4:6] == (True, None)

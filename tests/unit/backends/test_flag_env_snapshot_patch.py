@@ -1,0 +1,207 @@
+"""Every flag of the table as the environment, snapshots, `explain` and tools that patch things see it."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import pickle
+from typing import Any
+from unittest import mock
+
+import pytest
+from interlock import backends
+
+from tests.helpers.subprocess import eval_python
+from tests.unit.backends.flag_specs import FLAGS, STORED, Flag, ids
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+EACH = pytest.mark.parametrize("flag", FLAGS, ids=ids)
+EACH_STORED = pytest.mark.parametrize("flag", STORED, ids=ids)
+FROM = pytest.mark.parametrize("start", ["the default", "an assigned value"])
+
+READ_ALL = """
+    import warnings
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        from interlock import backends, errors
+    assert all(issubclass(each.category, errors.FlagEnvironmentWarning) for each in caught)
+    table = %r
+    def read():
+        return {name: backends.explain(name)[1:4] for name in table}
+    first = read()
+    for name, value in table.items():
+        *path, attribute = name.split(".")
+        owner = backends
+        for part in path:
+            owner = getattr(owner, part)
+        setattr(owner, attribute, value)
+        delattr(owner, attribute)
+        assert backends.explain(name)[1:4] == first[name], name
+    result = [first, [str(each.message) for each in caught]]
+"""
+"""Reads every flag, and again after it was assigned and deleted: then it is what the environment says."""
+NOT_UNDERSTOOD = ("maybe", "", "-1", "1,0,1")
+"""No flag takes any of these."""
+
+
+def text_of(value: object) -> str:
+    """A value as a variable spells it."""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return ",".join(map(text_of, value)) if isinstance(value, tuple | list) else str(value)
+
+
+def spelled(flag: Flag) -> list[tuple[str, object]]:
+    """What to put into the variable, each with what is then read.
+
+    A node that holds `none` shows what is above it, so that is left to a test of its own.
+    """
+    if flag.attribute == "fp32_precision":
+        return [(text_of(value), value) for value in flag.legal if value != "none"]
+    return [(text_of(given), reads) for given, reads in flag.accepted if given is not None]
+
+
+def as_json(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+@functools.cache
+def read_with(number: int, *, views: bool) -> Any:
+    """Every value, and the warnings, of a process in which each variable has its text of this number."""
+    flags = [flag for flag in FLAGS if flag.is_view is views]
+    variables = {flag.variable: spelled(flag)[number % len(spelled(flag))][0] for flag in flags}
+    return eval_python(READ_ALL % {flag.name: flag.legal[-1] for flag in flags}, env=variables)
+
+
+@EACH
+def test_its_variable_decides_it_where_nobody_else_does(flag: Flag) -> None:
+    for number, (_, reads) in enumerate(spelled(flag)):
+        values, warned = read_with(number, views=flag.is_view)
+        assert values[flag.name] == [
+            list(reads) if isinstance(reads, tuple) else reads,
+            "environment",
+            flag.variable,
+        ]
+        assert warned == []
+
+
+@functools.cache
+def read_with_text(text: str) -> Any:
+    """The same of a process in which every variable has this text."""
+    return eval_python(
+        READ_ALL % {flag.name: flag.legal[-1] for flag in FLAGS}, env={flag.variable: text for flag in FLAGS}
+    )
+
+
+def allowed_in_the_environment(flag: Flag) -> tuple[str, ...]:
+    return ("0, 1, false or true",) if any(isinstance(value, bool) for value in flag.legal) else flag.allowed
+
+
+@EACH
+@pytest.mark.parametrize("text", NOT_UNDERSTOOD)
+def test_a_variable_that_is_not_understood_is_warned_of_once_and_counts_as_unset(
+    flag: Flag, text: str
+) -> None:
+    values, warned = read_with_text(text)
+    assert values[flag.name] == [as_json(flag.default), "default", None]
+    assert len(warned) == len(FLAGS)
+    (message,) = (each for each in warned if each.startswith(f"{flag.variable} "))
+    assert f"{flag.qualified} " in message
+    assert text in message
+    for word in allowed_in_the_environment(flag):
+        assert word in message
+
+
+def start_and_other(flag: Flag, start: str) -> tuple[Any, Any]:
+    """The value to start from, which is assigned if it is not the default, and another to patch in."""
+    if start == "an assigned value":
+        flag.set(flag.legal[-1])
+        return flag.get(), flag.base
+    return flag.get(), flag.legal[-1]
+
+
+@EACH
+@FROM
+def test_mock_patch_object_leaves_the_whole_state_as_it_was(flag: Flag, start: str) -> None:
+    first, second = start_and_other(flag, start)
+    before = backends.snapshot()
+    with mock.patch.object(flag.owner, flag.attribute, second):
+        assert flag.get() == second
+    assert flag.get() == first
+    assert backends.snapshot() == before, "value and level of every flag"
+    flag.set(second)
+    assert flag.get() == second, "nothing shadows the flag"
+
+
+@EACH
+@FROM
+def test_monkeypatch_puts_the_value_back(flag: Flag, start: str) -> None:
+    """It assigns what it has read, so what was unset is assigned afterwards: see `ARCHITECTURE.md`."""
+    first, second = start_and_other(flag, start)
+    before = backends.snapshot()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flag.owner, flag.attribute, second)
+        assert flag.get() == second
+    assert flag.get() == first
+    if start == "an assigned value":
+        assert backends.snapshot() == before
+
+
+@EACH
+@FROM
+def test_a_snapshot_brings_it_back_also_through_pickle_and_json(flag: Flag, start: str) -> None:
+    first, second = start_and_other(flag, start)
+    explained = backends.explain(flag.name)
+    taken = backends.snapshot()
+    ways = [taken, json.loads(json.dumps(taken))]
+    ways += [pickle.loads(pickle.dumps(taken, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for again in ways:
+        flag.set(second)
+        backends.restore(again)
+        assert flag.get() == first
+        assert backends.explain(flag.name) == explained
+        assert backends.snapshot() == taken
+    assert ways[2:] == [taken] * (len(ways) - 2)
+
+
+@EACH
+def test_explain_has_its_value_and_the_level_that_decides_it(flag: Flag) -> None:
+    def seen() -> tuple[Any, ...]:
+        explanation = backends.explain(flag.name)
+        assert explanation._fields == (
+            *("name", "value", "level", "set_by", "effective", "overruled_by", "acts_on"),
+        )
+        assert explanation.name == flag.name
+        assert explanation.set_by is None, "it is remembered only under INTERLOCK_DEBUG=1"
+        assert (explanation.effective, explanation.overruled_by) == (explanation.value, None)
+        assert isinstance(explanation.acts_on, str)
+        assert explanation.acts_on
+        return explanation.value, explanation.level
+
+    last = flag.legal[-1]
+    assert seen() == (flag.default, "default")
+    flag.set(last)
+    assert seen() == (last, "process")
+    with backends.override(**{flag.name: flag.base}):
+        assert seen() == (flag.base, "scope")
+        flag.delete()
+        assert seen() == (flag.default, "scope")
+    assert seen() == (last, "process")
+    flag.delete()
+    assert seen() == (flag.default, "default")
+
+
+@EACH
+def test_the_epoch_grows_with_every_change_of_the_process(flag: Flag) -> None:
+    seen = [backends.epoch()]
+    for value in flag.legal:
+        flag.set(value)
+        seen.append(backends.epoch())
+        flag.delete()
+        seen.append(backends.epoch())
+    assert all(earlier < later for earlier, later in itertools.pairwise(seen))
+    with backends.override(**{flag.name: flag.legal[-1]}):
+        flag.set(flag.base)
+    assert backends.epoch() == seen[-1]

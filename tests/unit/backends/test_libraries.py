@@ -1,0 +1,265 @@
+"""Vendor libraries: found without being loaded, loaded when asked, absent without harm."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import interlock
+import pytest
+from interlock import backends
+
+from tests.helpers import fake_libraries
+from tests.helpers.subprocess import eval_program, eval_python
+
+LOADED = """
+    import sys
+    def is_loaded(name):
+        with open("/proc/self/maps") as maps:
+            return name in maps.read()
+"""
+#: What each module looks for, by the name that it prefers.
+MODULES = {
+    "cudnn": "libcudnn.so.9",
+    "cusparselt": "libcusparseLt.so.0",
+    "mkl": "libmkl_rt.so.3",
+    "mkldnn": "libdnnl.so.3",
+    "openmp": "libiomp5.so",
+}
+EACH = pytest.mark.parametrize(("module", "soname"), MODULES.items(), ids=MODULES)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_whether_a_library_is_there_is_a_bool_everywhere(module: str) -> None:
+    assert isinstance(getattr(backends, module).is_available(), bool)
+
+
+def test_what_interlock_never_has_is_not_available() -> None:
+    assert backends.kleidiai.is_available() is False
+    assert backends.mkldnn.is_acl_available() is False
+
+
+def test_importing_and_asking_whether_it_is_there_load_nothing() -> None:
+    assert eval_program("backends/importing_and_asking_whether_it_is_there_load_nothing.py") == []
+
+
+@fake_libraries.NEEDS_COMPILER
+@EACH
+def test_a_library_on_the_library_path_is_found_and_not_loaded(
+    module: str, soname: str, tmp_path: Path
+) -> None:
+    fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
+    code = f"""{LOADED}
+    from interlock import backends
+    result = [backends.{module}.is_available(), is_loaded({str(tmp_path)!r})]
+    """
+    assert eval_python(code, env=fake_libraries.environment(tmp_path)) == [True, False]
+
+
+@fake_libraries.NEEDS_COMPILER
+@pytest.mark.parametrize(
+    ("variable", "below"),
+    [
+        ("CUDA_HOME", "lib64"),
+        ("CUDA_HOME", "lib"),
+        ("CUDA_PATH", "lib64"),
+        ("CUDA_PATH", "lib"),
+        ("CONDA_PREFIX", "lib"),
+    ],
+)
+def test_a_library_of_an_installation_is_found(variable: str, below: str, tmp_path: Path) -> None:
+    fake_libraries.build(tmp_path / below, "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
+    code = "from interlock import backends\nresult = backends.cudnn.is_available(), backends.cudnn.version()"
+    env = fake_libraries.environment(**{variable: str(tmp_path)})
+    assert eval_python(code, env=env) == [True, 90_200]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_the_library_path_comes_before_an_installation_and_what_is_loaded_before_both(tmp_path: Path) -> None:
+    for number, name in enumerate(("first", "second", "third"), 1):
+        below = tmp_path / name / "lib" if name == "second" else tmp_path / name
+        fake_libraries.build(below, "libcudnn.so.9", fake_libraries.CUDNN % number)
+    env = fake_libraries.environment(tmp_path / "first", CUDA_HOME=str(tmp_path / "second"))
+    ask = "from interlock import backends\nresult = backends.cudnn.version()"
+    assert eval_python(ask, env=env) == 1
+    load = f"import ctypes\nctypes.CDLL({str(tmp_path / 'third' / 'libcudnn.so.9')!r})\n"
+    assert eval_python(load + ask, env=env) == 3
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_what_can_not_be_loaded_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "libcudnn.so.9").write_text("not a library")
+    (tmp_path / "a folder" / "libcudnn.so.9").mkdir(parents=True)
+    fake_libraries.build(tmp_path / "good", "libcudnn.so.8", fake_libraries.CUDNN % 8_906)
+    folders = [tmp_path / name for name in ("broken", "a folder", "good")]
+    ask = "from interlock import backends\nresult = backends.cudnn.version()"
+    assert eval_python(ask, env=fake_libraries.environment(*folders)) == 8_906
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_the_version_is_asked_of_the_library_which_stays_loaded(tmp_path: Path) -> None:
+    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
+    assert eval_program(
+        "backends/the_version_is_asked_of_the_library_which_stays_loaded.py",
+        str(tmp_path),
+        env=fake_libraries.environment(tmp_path),
+    ) == [False, 91_002, 91_002, True]
+
+
+@fake_libraries.NEEDS_COMPILER
+@pytest.mark.parametrize(
+    ("parts", "version", "largest"),
+    [((0, 4, 0), 400, 4), ((0, 5, 2), 502, 5), ((0, 6, 2), 602, 37), ((0, 8, 1), 801, None)],
+)
+def test_cusparselt_knows_its_version_and_the_algorithms_of_some(
+    parts: tuple[int, int, int], version: int, largest: int | None, tmp_path: Path
+) -> None:
+    fake_libraries.build(tmp_path, "libcusparseLt.so.0", fake_libraries.CUSPARSELT % parts)
+    code = """
+        from interlock.backends import cusparselt
+        result = [cusparselt.is_available(), cusparselt.version(), cusparselt.get_max_alg_id()]
+    """
+    assert eval_python(code, env=fake_libraries.environment(tmp_path)) == [True, version, largest]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_a_library_without_the_question_has_no_version(tmp_path: Path) -> None:
+    for soname in ("libcudnn.so.9", "libcusparseLt.so.0"):
+        fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
+    code = """
+        from interlock import backends
+        cusparselt = backends.cusparselt
+        result = [backends.cudnn.version(), cusparselt.version(), cusparselt.get_max_alg_id()]
+    """
+    assert eval_python(code, env=fake_libraries.environment(tmp_path)) == [None, None, None]
+
+
+def test_an_absent_library_has_no_version() -> None:
+    if not backends.cudnn.is_available():
+        assert backends.cudnn.version() is None
+    if not backends.cusparselt.is_available():
+        assert backends.cusparselt.version() is None
+        assert backends.cusparselt.get_max_alg_id() is None
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_threads_that_ask_at_once_get_the_same_answer(tmp_path: Path) -> None:
+    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
+    assert (
+        eval_program(
+            "backends/threads_that_ask_at_once_get_the_same_answer.py",
+            env=fake_libraries.environment(tmp_path),
+        )
+        == [91_002] * 8
+    )
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_the_explanation_of_a_flag_tells_whether_what_obeys_it_is_there(tmp_path: Path) -> None:
+    fake_libraries.build(
+        tmp_path / "packages" / "nvidia" / "cudnn" / "lib", "libcudnn.so.9", fake_libraries.CUDNN % 92_800
+    )
+    absent, found, loaded = eval_program(
+        "backends/the_explanation_of_a_flag_tells_whether_what_obeys_it_is.py",
+        str(tmp_path / "packages"),
+        env=fake_libraries.environment(),
+    )
+    assert absent in (": no effect here, cuDNN not found", ": no effect here, cuDNN not loaded")
+    assert found == ": no effect here, cuDNN not loaded"
+    assert loaded == " through cuDNN"
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_explain_notices_at_once_what_the_environment_names(tmp_path: Path) -> None:
+    library = fake_libraries.build(tmp_path / "there", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    absent, *told = eval_program(
+        "backends/explain_notices_at_once_what_the_environment_names.py",
+        str(tmp_path / "there"),
+        str(tmp_path / "nowhere"),
+        str(library),
+        str(tmp_path),
+        env=fake_libraries.environment(),
+    )
+    found, not_found = ", cuDNN not loaded", ", cuDNN not found"
+    if absent == not_found:
+        assert told[:4] == [found, found, not_found, not_found]
+    assert told[4:] == [found, found, not_found, not_found, found, not_found]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_explain_notices_at_once_what_other_code_loads(tmp_path: Path) -> None:
+    library = fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    assert eval_program(
+        "backends/explain_notices_at_once_what_other_code_loads.py",
+        str(library),
+        env=fake_libraries.environment(),
+    ) == [True, " through cuDNN"]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_explain_notices_a_file_that_appears(tmp_path: Path) -> None:
+    library = fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    hidden = library.rename(tmp_path / "hidden")
+    (before,) = eval_program(
+        "backends/explain_notices_a_file_that_appears.py",
+        str(hidden),
+        str(library),
+        env=fake_libraries.environment(tmp_path),
+    )
+    if before != ", cuDNN not found":
+        pytest.skip("a cuDNN is installed here, so none can appear")
+
+
+def test_the_types_of_cudnn_are_those_of_tensors() -> None:
+    assert {interlock.float32, interlock.float64} <= backends.cudnn.CUDNN_TENSOR_DTYPES
+    assert interlock.int64 not in backends.cudnn.CUDNN_TENSOR_DTYPES
+
+
+def test_a_tensor_on_the_cpu_is_not_for_cudnn() -> None:
+    assert backends.cudnn.is_acceptable(interlock.ones(2)) is False
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_a_tensor_on_cuda_is_for_cudnn_where_that_is_enabled_and_there(tmp_path: Path) -> None:
+    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
+    answer = eval_program("backends/libraries_acceptable.py", env=fake_libraries.environment(tmp_path))
+    assert answer == [[True, []], [False, []], [False, []], [False, []]]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_a_tensor_that_lacks_only_cudnn_is_refused_with_a_warning(tmp_path: Path) -> None:
+    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.NOTHING)
+    answer = eval_program("backends/libraries_acceptable.py", env=fake_libraries.environment(tmp_path))
+    assert answer == [[False, ["UserWarning"]], [False, []], [False, []], [False, []]]
+
+
+NEW = {
+    "cpu": backends.cpu,
+    "cusparselt": backends.cusparselt,
+    "kleidiai": backends.kleidiai,
+    "libraries": backends.libraries,
+    "mkl": backends.mkl,
+    "mps": backends.mps,
+    "openmp": backends.openmp,
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_modules_without_flags_refuse_unknown_names_too(name: str) -> None:
+    module: Any = NEW[name]
+    assert sys.modules[f"interlock.backends.{name}"] is module
+    for known in module.__all__:
+        assert known in dir(module)
+    near = {"cpu": "get_cpu_capability", "libraries": "Library"}.get(name, "is_available")
+    typo = near.replace("va", "av").replace("ab", "ba").replace("ra", "ar")
+    with pytest.raises(AttributeError, match=near):
+        setattr(module, typo, True)
+    assert not hasattr(module, typo)
+
+
+def test_a_misspelt_name_of_mkl_is_refused_with_the_near_one() -> None:
+    module: Any = backends.mkl
+    with pytest.raises(AttributeError, match=r"\bverbose\b"):
+        module.verbos = 1

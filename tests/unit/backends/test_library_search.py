@@ -1,0 +1,388 @@
+"""Where a vendor library is looked for, in which order, and what a path that the user gives does."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from interlock import errors
+from interlock.backends import libraries
+
+from tests.helpers import fake_libraries
+from tests.helpers.subprocess import eval_python, run_python
+from tests.unit.backends.library_cases import LIBRARIES, Row
+
+EACH = pytest.mark.parametrize(("name", "row"), LIBRARIES.items(), ids=LIBRARIES)
+
+ASK = """
+    import ctypes, sys
+    from interlock.backends import libraries
+    def told(library):
+        return [library.path, library.source, library.is_loaded, library.version]
+    def is_mapped(text):
+        with open("/proc/self/maps") as maps:
+            return text in maps.read()
+    def refused(call, *arguments):
+        try:
+            call(*arguments)
+        except libraries_errors as error:
+            return [type(error).__name__, str(error)]
+    from interlock.errors import LibraryNotFoundError as libraries_errors
+"""
+
+
+def asked(code: str, env: dict[str, str]) -> Any:
+    """What the code puts into `result`, after what the other lines print."""
+    return eval_python(ASK + code, env=env)
+
+
+def test_the_table_has_every_library() -> None:
+    assert tuple(LIBRARIES) == libraries.NAMES
+
+
+def test_the_page_lists_every_library() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "libraries.md").read_text()
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| ")][2:]
+    names = [name.strip() for row in rows for name in row[0].split(",")]
+    assert sorted(names) == sorted(libraries.NAMES)
+    text = " ".join(row[1] for row in rows)
+    assert [row.title for row in LIBRARIES.values() if row.title not in text] == []
+
+
+@EACH
+def test_a_library_has_a_title_and_asking_for_it_loads_nothing(name: str, row: Row) -> None:
+    found = libraries.find(name)
+    assert (found.name, found.title) == (name, row.title)
+    assert (found.path is None) == (found.source is None)
+    assert found.version is None or found.is_loaded
+    json.dumps(found)
+
+
+def test_a_name_of_no_library_is_refused_with_the_near_one() -> None:
+    with pytest.raises(errors.UnknownLibraryError, match=r"did you mean \"cudnn\""):
+        libraries.find("cudn")
+    with pytest.raises(ValueError, match=r"there are cublas, .*openmp"):
+        libraries.load("zzz")
+
+
+@fake_libraries.NEEDS_COMPILER
+@EACH
+def test_a_library_is_found_then_loaded_and_then_tells_its_version(
+    name: str, row: Row, tmp_path: Path
+) -> None:
+    path = str(fake_libraries.build(tmp_path, row.soname, row.source))
+    code = f"""
+    found, mapped = told(libraries.find({name!r})), is_mapped({path!r})
+    loaded, again = told(libraries.load({name!r})), told(libraries.find({name!r}))
+    result = [found, mapped, loaded, again, is_mapped({path!r})]
+    """
+    found, was_mapped, loaded, again, is_mapped = asked(code, fake_libraries.environment(tmp_path))
+    assert (found, was_mapped) == ([path, "environment", False, None], False)
+    assert loaded == again == [path, "environment", True, row.version]
+    assert is_mapped
+
+
+IN_WHEELS = [(name, row, folder) for name, row in LIBRARIES.items() for folder in row.folders]
+
+
+@fake_libraries.NEEDS_COMPILER
+@pytest.mark.parametrize(
+    ("name", "row", "folder"), IN_WHEELS, ids=[f"{each[0]}-{each[2]}" for each in IN_WHEELS]
+)
+def test_a_library_is_found_among_packages(name: str, row: Row, folder: str, tmp_path: Path) -> None:
+    path = str(fake_libraries.build(tmp_path / folder, row.soname, row.source))
+    code = f"sys.path.insert(0, {str(tmp_path)!r})\n    result = told(libraries.load({name!r}))"
+    assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True, row.version]
+
+
+@fake_libraries.NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["mkl", "onednn", "openmp"])
+@pytest.mark.parametrize("where", ["prefix", "path"])
+def test_what_its_package_puts_into_the_installation_is_found(name: str, where: str, tmp_path: Path) -> None:
+    row = LIBRARIES[name]
+    path = str(fake_libraries.build(tmp_path / "lib", row.soname, row.source))
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    tell = f"sys.prefix = {str(tmp_path)!r}" if where == "prefix" else f"sys.path.append({str(packages)!r})"
+    code = f"{tell}\n    result = told(libraries.load({name!r}))[:3]"
+    assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_a_path_comes_before_what_is_loaded_that_before_packages_and_those_before_the_environment(
+    tmp_path: Path,
+) -> None:
+    places = {"given": "", "loaded": "", "packages": "nvidia/cudnn/lib", "environment": ""}
+    files = {
+        place: fake_libraries.build(
+            tmp_path / place / below, "libcudnn.so.9", fake_libraries.CUDNN % (90_000 + number * 100)
+        )
+        for number, (place, below) in enumerate(places.items(), 1)
+    }
+    packages = f"sys.path.append({str(tmp_path / 'packages')!r})\n"
+    load = f"ctypes.CDLL({str(files['loaded'])!r})\n"
+    ask = "result = told(libraries.find('cudnn'))[:2], told(libraries.load('cudnn'))"
+    env = fake_libraries.environment(tmp_path / "environment")
+    given = env | {"INTERLOCK_CUDNN_PATH": str(files["given"])}
+    for number, (place, before, variables) in enumerate(
+        [
+            ("given", packages + "    " + load, given),
+            ("loaded", packages + "    " + load, env),
+            ("packages", packages, env),
+            ("environment", "\n", env),
+        ],
+        1,
+    ):
+        found, loaded = asked(f"    {before}    {ask}", variables)
+        assert found == [str(files[place]), place]
+        assert loaded == [str(files[place]), place, True, f"9.{number}.0"]
+
+
+@fake_libraries.NEEDS_COMPILER
+@pytest.mark.parametrize("kind", ["file", "folder", "relative", "link", "another name"])
+def test_a_path_names_a_file_or_a_folder_with_it(kind: str, tmp_path: Path) -> None:
+    file = fake_libraries.build(tmp_path / "given", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    (tmp_path / "link").symlink_to(file)
+    (tmp_path / "renamed.so").write_bytes(file.read_bytes())
+    paths = {
+        "file": str(file),
+        "folder": str(file.parent),
+        "relative": "given/libcudnn.so.9",
+        "link": str(tmp_path / "link"),
+        "another name": str(tmp_path / "renamed.so"),
+    }
+    code = f"""
+    import os
+    os.chdir({str(tmp_path)!r})
+    from interlock.backends import cudnn
+    result = [cudnn.is_available(), told(libraries.find("cudnn"))[1:3], cudnn.version()]
+    """
+    env = fake_libraries.environment(INTERLOCK_CUDNN_PATH=paths[kind])
+    assert asked(code, env) == [True, ["given", False], 92_800]
+
+
+@pytest.fixture
+def wrong_paths(tmp_path: Path) -> dict[str, str]:
+    """Paths at which there is no cuDNN."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_text("not a library")
+    other = fake_libraries.build(tmp_path, "libother.so.1", fake_libraries.NOTHING)
+    part = fake_libraries.build(tmp_path, "libcudnn_graph.so.9", fake_libraries.CUDNN % 92_800)
+    wrapper = fake_libraries.build(tmp_path, "libwrapper.so.1", fake_libraries.NOTHING, needs=part)
+    paths = ("missing/libcudnn.so.9", "empty", "text", other.name, wrapper.name)
+    return {path.split("/")[0]: str(tmp_path / path) for path in paths}
+
+
+#: What only loading finds out.
+LATE = ("text", "libother.so.1", "libwrapper.so.1")
+
+
+@fake_libraries.NEEDS_COMPILER
+@pytest.mark.parametrize("wrong", ["missing", "empty", *LATE])
+def test_a_path_that_can_not_be_used_is_an_error_and_no_other_library_is_taken(
+    wrong: str, wrong_paths: dict[str, str], tmp_path: Path
+) -> None:
+    good = fake_libraries.build(tmp_path / "good", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    code = f"""
+    from interlock.backends import cudnn
+    calls = [(cudnn.version,), (libraries.load, "cudnn"), (cudnn.is_available,), (libraries.find, "cudnn")]
+    result = [[refused(*call) for call in calls], is_mapped({str(good)!r})]
+    """
+    env = fake_libraries.environment(good.parent, INTERLOCK_CUDNN_PATH=wrong_paths[wrong])
+    refusals, is_mapped = asked(code, env)
+    assert not is_mapped
+    for refusal in refusals if wrong not in LATE else refusals[:2]:
+        kind, message = refusal
+        assert kind == "LibraryPathError"
+        for part in ("INTERLOCK_CUDNN_PATH", wrong_paths[wrong], "cuDNN"):
+            assert part in message
+    if wrong in LATE:
+        assert refusals[2:] == [None, None]
+
+
+@fake_libraries.NEEDS_COMPILER
+@pytest.mark.parametrize("wrong", ["missing", "empty", *LATE])
+def test_a_path_given_by_argument_that_can_not_be_used_is_an_error_and_leaves_all_as_it_was(
+    wrong: str, wrong_paths: dict[str, str], tmp_path: Path
+) -> None:
+    good = fake_libraries.build(tmp_path / "good", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    code = f"""
+    refusal = refused(libraries.load, "cudnn", {wrong_paths[wrong]!r})
+    result = [refusal, is_mapped({str(good)!r}), told(libraries.load("cudnn"))[1:]]
+    """
+    (kind, message), is_mapped, after = asked(code, fake_libraries.environment(good.parent))
+    assert kind == "LibraryPathError"
+    assert wrong_paths[wrong] in message
+    assert not is_mapped
+    assert after == ["environment", True, "9.28.0"]
+
+
+@fake_libraries.NEEDS_COMPILER
+@pytest.mark.parametrize(("module", "row"), [("mkl", "mkl"), ("mkldnn", "onednn")])
+def test_a_wrong_path_is_an_error_of_a_scope_that_needs_the_library(
+    module: str, row: str, tmp_path: Path
+) -> None:
+    fake_libraries.build(tmp_path, LIBRARIES[row].soname, LIBRARIES[row].source)
+    variable = f"INTERLOCK_{row.upper()}_PATH"
+    code = f"""
+    from interlock.backends import {module} as m
+    result = [refused(m.verbose(1).__enter__), refused(m.is_available)]
+    """
+    for kind, message in asked(code, fake_libraries.environment(tmp_path, **{variable: "/nowhere/at/all"})):
+        assert kind == "LibraryPathError"
+        assert variable in message
+        assert "/nowhere/at/all" in message
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_an_argument_is_stronger_than_the_variable_and_an_empty_variable_gives_nothing(
+    tmp_path: Path,
+) -> None:
+    one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", fake_libraries.CUDNN % 90_100)
+    two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
+    load = f"    result = told(libraries.load('cudnn', {str(two)!r}))[1:]"
+    env = fake_libraries.environment(one.parent)
+    assert asked(load, env | {"INTERLOCK_CUDNN_PATH": str(one)}) == ["given", True, "9.2.0"]
+    find = "    result = told(libraries.find('cudnn'))[:2]"
+    assert asked(find, env | {"INTERLOCK_CUDNN_PATH": ""}) == [str(one), "environment"]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_what_is_loaded_stays_and_another_path_is_refused(tmp_path: Path) -> None:
+    one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", fake_libraries.CUDNN % 90_100)
+    two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
+    (tmp_path / "link").symlink_to(one)
+    code = f"""
+    first = told(libraries.load("cudnn", {str(one)!r}))
+    result = [
+        told(libraries.load("cudnn")) == first,
+        told(libraries.load("cudnn", {str(tmp_path / "link")!r})) == first,
+        refused(libraries.load, "cudnn", {str(two)!r}),
+        told(libraries.find("cudnn")) == first,
+    ]
+    """
+    same, by_link, (kind, message), still = asked(code, fake_libraries.environment())
+    assert [same, by_link, still] == [True, True, True]
+    assert kind == "LibraryPathError"
+    assert f"loaded from {one} already" in message
+
+
+def test_the_variables_of_paths_are_known_and_a_misspelt_one_is_told() -> None:
+    code = """
+        import warnings
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            import interlock
+        result = [str(each.message) for each in caught]
+    """
+    variables = {f"INTERLOCK_{name.upper()}_PATH": "/nowhere" for name in libraries.NAMES}
+    assert eval_python(code, env=variables) == []
+    (message,) = eval_python(code, env={"INTERLOCK_CUDN_PATH": "/nowhere"})
+    assert "INTERLOCK_CUDNN_PATH" in message
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_looking_at_a_mkl_that_somebody_else_has_loaded_calls_none_of_its_functions(tmp_path: Path) -> None:
+    path = fake_libraries.build(tmp_path, "libmkl_rt.so.3", fake_libraries.MKL)
+    code = f"""
+    ctypes.CDLL({str(path)!r})
+    print(told(libraries.find("mkl"))[1:], flush=True)
+    print(told(libraries.load("mkl"))[1:], flush=True)
+    """
+    done = run_python(ASK + code, env=fake_libraries.environment())
+    assert done.stdout.splitlines()[:2] == [
+        "[<Source.LOADED: 'loaded'>, True, None]",
+        "asked for its version",
+    ]
+    assert done.stdout.endswith("[<Source.LOADED: 'loaded'>, True, '2026.2']\n")
+
+
+def test_what_is_no_path_is_refused() -> None:
+    wrong: Any = 3
+    with pytest.raises(TypeError):
+        libraries.load("cudnn", wrong)
+    with pytest.raises(TypeError):
+        libraries.find(wrong)
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_a_path_may_be_no_text(tmp_path: Path) -> None:
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    fake_libraries.build(Path(folder), "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    code = """
+    import os
+    found = libraries.find("cudnn")
+    result = [os.fsencode(found.path).endswith(b"/\\xff/libcudnn.so.9"), found.source]
+    """
+    assert asked(code, fake_libraries.environment(INTERLOCK_CUDNN_PATH=folder)) == [True, "given"]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_two_threads_that_load_two_files_get_one_and_neither_is_taken_away_again(tmp_path: Path) -> None:
+    source = (
+        fake_libraries.CUDNN % 92_800
+        + """
+    #include <stdio.h>
+    #include <unistd.h>
+    __attribute__((constructor)) static void slowly(void) { usleep(100000); }
+    __attribute__((destructor)) static void told(void) { puts("taken away"); fflush(stdout); }
+    """
+    )
+    one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", source)
+    two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", source)
+    code = f"""
+    import os
+    from threading import Barrier, Thread
+    barrier, outcomes = Barrier(2), []
+    def load(path):
+        barrier.wait()
+        outcomes.append(refused(libraries.load, "cudnn", path))
+    threads = [Thread(target=load, args=(path,)) for path in ({str(one)!r}, {str(two)!r})]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    print(sorted(outcome is None for outcome in outcomes), libraries.find("cudnn").version, flush=True)
+    os._exit(0)  # At a usual end the loader calls every destructor.
+    """
+    done = run_python(ASK + code, env=fake_libraries.environment())
+    assert (done.code, done.stdout) == (0, "[False, True] 9.28.0\n")
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_a_given_path_is_not_loaded_because_another_file_of_the_name_is(tmp_path: Path) -> None:
+    given = fake_libraries.build(tmp_path / "given", "libgomp.so.1", fake_libraries.OPENMP % 3)
+    other = fake_libraries.build(tmp_path / "other", "libgomp.so.1", fake_libraries.OPENMP % 4)
+    code = """
+    before = told(libraries.find("openmp"))
+    ctypes.CDLL({!r})
+    result = [before, told(libraries.find("openmp"))]
+    """
+    env = fake_libraries.environment(INTERLOCK_OPENMP_PATH=str(given))
+    not_loaded = [str(given), "given", False, None]
+    assert asked(code.format(str(other)), env) == [not_loaded, not_loaded]
+    assert asked(code.format(str(given)), env) == [not_loaded, [str(given), "given", True, None]]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_the_environment_is_read_while_no_other_thread_of_python_changes_it(tmp_path: Path) -> None:
+    """A race that can't be shown without crashing: what is read is a copy, so a change does not matter."""
+    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    code = """
+    import os
+    from threading import Thread
+    running = True
+    def change():
+        while running:
+            for number in range(200):
+                os.environ[f"OF_A_TEST_{number}"] = "x" * number
+            for number in range(200):
+                del os.environ[f"OF_A_TEST_{number}"]
+    thread = Thread(target=change)
+    thread.start()
+    sources = {libraries.find("cudnn").source for _ in range(2000)}
+    running = False
+    thread.join()
+    result = list(sources)
+    """
+    assert asked(code, fake_libraries.environment(tmp_path)) == ["environment"]

@@ -1,0 +1,61 @@
+"""The OpenMP runtimes of a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import fake_libraries
+from tests.helpers.subprocess import eval_python, run_program
+
+#: A MKL as threadpoolctl knows one, which tells that it is called.
+MKL = (
+    fake_libraries.MKL
+    + """
+int MKL_Get_Max_Threads(void) { puts("called"); fflush(stdout); return 1; }
+int MKL_Set_Num_Threads_Local(int count) { puts("called"); fflush(stdout); return count; }
+int MKL_Set_Threading_Layer(int layer) { puts("called"); fflush(stdout); return 1; }
+"""
+)
+HIDE = "import sys\nsys.modules['threadpoolctl'] = None\n"
+
+
+@fake_libraries.NEEDS_COMPILER
+@pytest.mark.parametrize("before", ["", HIDE], ids=["with threadpoolctl", "without"])
+def test_a_runtime_that_is_in_reach_is_available_and_asking_loads_none(before: str, tmp_path: Path) -> None:
+    fake_libraries.build(tmp_path, "libiomp5.so", fake_libraries.OPENMP % 7)
+    ask = "from interlock.backends import openmp\nresult = [openmp.is_available(), openmp.runtimes()]"
+    assert eval_python(before + ask, env=fake_libraries.environment(tmp_path)) == [True, []]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_a_mkl_that_nobody_has_called_is_not_called(tmp_path: Path) -> None:
+    """Its first function decides which runtime it uses; threadpoolctl would call some."""
+    mkl = fake_libraries.build(tmp_path, "libmkl_rt.so.3", MKL)
+    gnu = fake_libraries.build(tmp_path, "libgomp.so.1", fake_libraries.OPENMP % 7)
+    done = run_program(
+        "backends/a_mkl_that_nobody_has_called_is_not_called.py",
+        str(mkl),
+        str(gnu),
+        env=fake_libraries.environment(),
+    )
+    assert done.stdout.splitlines()[:2] == ["True", "asked for its version"]
+
+
+@fake_libraries.NEEDS_COMPILER
+@pytest.mark.parametrize("hidden", [False, True], ids=["with threadpoolctl", "without"])
+def test_every_runtime_that_is_loaded_is_told_with_its_limit(hidden: bool, tmp_path: Path) -> None:
+    gnu = fake_libraries.build(tmp_path, "libgomp.so.1", fake_libraries.OPENMP % 7)
+    intel = fake_libraries.build(tmp_path, "libiomp5.so", fake_libraries.OPENMP % 3)
+    code = f"""
+import ctypes
+from interlock.backends import openmp
+before = openmp.runtimes()
+for path in ({str(gnu)!r}, {str(intel)!r}):
+    ctypes.CDLL(path)
+result = [before, sorted(openmp.runtimes())]
+"""
+    before, after = eval_python((HIDE if hidden else "") + code, env=fake_libraries.environment())
+    assert before == []
+    assert after == [["libgomp", str(gnu), None, 7], ["libiomp", str(intel), None, 3]]

@@ -1,0 +1,170 @@
+"""Reports about flags in PyTorch, and what interlock does instead; docs/pytorch_issues.md lists them.
+
+What concerns every flag is tested in `test_flag_scopes.py`, `test_every_flag.py` and
+`test_flag_env_snapshot_patch.py`; several flags written at once in `test_scopes.py` and `test_assignment.py`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import random
+import string
+import warnings
+
+import interlock
+import pytest
+from interlock import backends, errors
+
+from tests.helpers.subprocess import eval_program, run_program
+from tests.helpers.thread_worker import Worker
+from tests.unit.backends.flag_setters import FUNCTIONS, MODULES, module_named, own_flags, refused_by
+from tests.unit.backends.flag_specs import BY_NAME, CHANGEABLE, FLAGS, Flag, ids, read_all
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+Pair = tuple[Worker, Worker]
+EACH_MODULE = pytest.mark.parametrize("module", MODULES, ids=lambda name: name or "generic")
+
+
+# Scopes save and restore the process's value, so two threads leave the wrong one behind.
+
+
+@pytest.mark.parametrize("flag", CHANGEABLE, ids=ids)
+def test_staggered_scopes_on_two_threads_leave_every_flag_as_it_was(flag: Flag, workers: Pair) -> None:
+    first, second = workers
+    before = read_all()
+    scopes = [backends.override(**{flag.name: flag.other}) for _ in workers]
+    first.do(scopes[0].__enter__)
+    assert (first.do(flag.get), second.do(flag.get)) == (flag.other, flag.default)
+    second.do(scopes[1].__enter__)
+    first.do(lambda: scopes[0].__exit__(None, None, None))
+    assert (first.do(flag.get), second.do(flag.get)) == (flag.default, flag.other)
+    second.do(lambda: scopes[1].__exit__(None, None, None))
+    assert first.do(read_all) == second.do(read_all) == read_all() == before
+
+
+# After a write through a newer name, reading an older one raises.
+
+
+def test_the_older_views_never_raise_whatever_is_held() -> None:
+    held = itertools.product(*(("none", "ieee", "tf32"),) * 2, ("none", "ieee", "tf32", "bf16"))
+    for conv, rnn, generic in held:
+        backends.cudnn.conv.fp32_precision = conv
+        backends.cudnn.rnn.fp32_precision = rnn
+        backends.fp32_precision = generic
+        assert hasattr(backends.cudnn, "allow_tf32")
+        reads = (backends.cudnn.conv.fp32_precision, backends.cudnn.rnn.fp32_precision)
+        assert backends.cudnn.allow_tf32 is (reads == ("tf32", "tf32"))
+        assert interlock.get_float32_matmul_precision() in ("highest", "high", "medium")
+
+
+# A scope that says nothing of precision pins it, and later writes above it have no effect.
+
+
+@EACH_MODULE
+def test_a_scope_that_asks_for_nothing_leaves_the_precision_tree_as_it_was(module: str) -> None:
+    """`flags()` decides every flag of its module, as in PyTorch; of the tree it holds nothing."""
+    nodes = [flag.name for flag in FLAGS if flag.attribute == "fp32_precision"]
+
+    def tree() -> list[object]:
+        return [backends.explain(name)[1:] for name in nodes]
+
+    before, process = tree(), backends.snapshot()
+    with module_named(module).flags():
+        pass
+    assert (tree(), backends.snapshot()) == (before, process)
+    backends.fp32_precision = "ieee"
+    assert {BY_NAME[name].get() for name in nodes} == {"ieee"}
+    assert {backends.explain(name).level for name in nodes} == {"process"}
+    with backends.cudnn.flags(enabled=True):
+        assert backends.cudnn.conv.fp32_precision == "ieee", "above a node that is unset"
+
+
+# Flags are frozen by unrelated code, for good, and the error does not say by whom.
+
+
+def test_a_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
+    line = inspect.getsourcelines(test_a_freeze_ends_and_its_error_names_the_flag_and_the_line)[1] + 2
+    with backends.frozen(), pytest.raises(errors.FlagsFrozenError) as caught:
+        backends.cudnn.enabled = False
+    assert "backends.cudnn.enabled" in str(caught.value)
+    assert f"test_pytorch_issues.py:{line}" in str(caught.value)
+    backends.cudnn.enabled = False
+    assert backends.cudnn.enabled is False
+
+
+# `flags()` lifts the freeze while it opens and closes, so writes of other threads get through.
+
+
+@pytest.mark.parametrize("freeze", ["backends.disable_global_flags()", "backends.frozen().__enter__()"])
+def test_loops_of_scopes_on_two_threads_let_no_assignment_of_a_third_through(freeze: str) -> None:
+    assert eval_program("backends/pytorch_issues_loops.py", freeze, seconds=30) == [
+        0,
+        True,
+        True,
+        True,
+        [True, False, False],
+    ]
+
+
+# What is not given to `flags()` is reset to fixed values; one of them switches the library off.
+
+
+@EACH_MODULE
+def test_override_leaves_what_is_not_given_and_flags_takes_its_defaults(module: str) -> None:
+    """`flags()` is as in PyTorch, without a warning: whoever wants the rest unchanged has `override`."""
+    flags = own_flags(module)
+    for flag in flags:
+        flag.set(flag.other)
+    before = read_all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with module_named(module).flags():
+            inside = read_all()
+    parameters = inspect.signature(module_named(module).flags).parameters
+    for flag in flags:
+        default = parameters[flag.attribute].default
+        if default is not None and "32" not in flag.name:
+            assert inside[flag.name] == default
+    with backends.override(**{flags[0].name: flags[0].base}):
+        inside = read_all()
+        assert inside.pop(flags[0].name) == flags[0].base
+        assert all(value == before[name] for name, value in inside.items() if "32" not in name or module)
+    assert read_all() == before
+
+
+# An engine that is not there ends the process.
+
+
+def test_an_engine_that_is_not_there_is_refused_with_those_that_are() -> None:
+    draw = random.Random(21)
+    letters = string.printable + "\0\u00e9\u4e00\U0001f600"
+    fuzzed = ["".join(draw.choices(letters, k=draw.randrange(12))) for _ in range(500)]
+    for engine in ("qnnpack", "fbgemm", "x86", "onednn", "None", "none\0", " none", *fuzzed):
+        with pytest.raises(errors.FlagValueError, match=r"^backends\.quantized\.engine takes 'none', got "):
+            backends.quantized.engine = engine  # type: ignore[assignment]
+    assert backends.quantized.engine == "none"
+    assert backends.quantized.supported_engines == ["none"]
+
+
+# Warnings for what the documentation recommends, and from inside the library.
+
+
+def test_neither_the_import_nor_a_round_trip_of_every_flag_warns() -> None:
+    table = {flag.name: [value for value, _ in flag.accepted] for flag in FLAGS}
+    done = run_program("backends/pytorch_issues_round_trip.py", table, MODULES, options=["-W", "error"])
+    assert done == (0, "", "")
+
+
+# The message about one flag blames another.
+
+
+@pytest.mark.parametrize("called", FUNCTIONS)
+def test_a_function_blames_the_flag_that_it_writes(called: str) -> None:
+    function, names = FUNCTIONS[called]
+    for position, name in enumerate(names):
+        arguments = [BY_NAME[each].other for each in names]
+        arguments[position] = refused_by(called, BY_NAME[name])[0]
+        with pytest.raises(RuntimeError, match=rf"^backends\.{name} takes "):
+            function(*arguments)

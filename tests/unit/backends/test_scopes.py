@@ -1,0 +1,208 @@
+"""Scopes: they name slots on this thread, leave nothing behind, and refuse whole or not at all."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from interlock import backends
+
+from tests.unit.backends.flag_setters import MODULES as NAMED, module_named, own_flags
+from tests.unit.backends.flag_specs import BY_NAME, read_all
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+MODULES = {
+    module: {
+        flag.attribute: (flag.other, next(wrong for wrong in reversed(flag.wrong) if wrong is not None))
+        for flag in own_flags(module)
+    }
+    for module in NAMED
+}
+"""A good and a bad value for each argument of `flags`."""
+DEFAULTS = {
+    "": "fp32_precision='none'",
+    "cudnn": "enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, "
+    "fp32_precision='none', depthwise_kernel='auto'",
+    "mkldnn": "enabled=False, deterministic=False, allow_tf32=True, fp32_precision='none'",
+    "miopen": "immediate=False",
+    "nnpack": "enabled=False",
+    "opt_einsum": "enabled=None, strategy=None",
+}
+EACH = pytest.mark.parametrize("module", MODULES, ids=lambda name: name or "generic")
+
+
+def reads(module: str) -> dict[str, object]:
+    return {name: getattr(module_named(module), name) for name in MODULES[module]}
+
+
+@EACH
+def test_flags_has_the_signature_of_pytorch(module: str) -> None:
+    parameters = inspect.signature(module_named(module).flags).parameters.values()
+    assert ", ".join(f"{each.name}={each.default!r}" for each in parameters) == DEFAULTS[module]
+
+
+@EACH
+def test_a_scope_decides_every_flag_of_its_module_and_leaves_nothing(module: str) -> None:
+    before, process = read_all(), backends.snapshot()
+    wanted = {name: good for name, (good, _) in MODULES[module].items()}
+    with module_named(module).flags(**wanted):
+        assert reads(module) == wanted
+        assert backends.snapshot() == process, "the process's values are untouched"
+    assert (read_all(), backends.snapshot()) == (before, process)
+
+
+def test_what_is_not_given_to_flags_takes_the_default_of_the_signature() -> None:
+    backends.cudnn.benchmark = True
+    backends.cudnn.benchmark_limit = 3
+    with backends.cudnn.flags(deterministic=True):
+        assert reads("cudnn") == {
+            **{"enabled": False, "benchmark": False, "benchmark_limit": 10, "deterministic": True},
+            **{"allow_tf32": True, "fp32_precision": "none", "depthwise_kernel": "auto"},
+        }
+    assert (backends.cudnn.benchmark, backends.cudnn.benchmark_limit) == (True, 3)
+
+
+@EACH
+def test_arguments_of_flags_may_be_positional(module: str) -> None:
+    wanted = {name: good for name, (good, _) in MODULES[module].items()}
+    with module_named(module).flags(*wanted.values()):
+        assert reads(module) == wanted
+
+
+@EACH
+def test_one_wrong_argument_refuses_the_scope_and_changes_nothing(module: str) -> None:
+    before, process = read_all(), backends.snapshot()
+    for wrong in MODULES[module]:
+        given = {name: bad if name == wrong else good for name, (good, bad) in MODULES[module].items()}
+        with pytest.raises(RuntimeError, match=wrong), module_named(module).flags(**given):
+            raise AssertionError("the scope was entered")
+        assert (read_all(), backends.snapshot()) == (before, process)
+
+
+def test_a_scope_that_asks_for_ieee_gets_it_though_allow_tf32_is_true_by_default() -> None:
+    with backends.cudnn.flags(enabled=True, fp32_precision="ieee"):
+        assert (backends.cudnn.conv.fp32_precision, backends.cudnn.allow_tf32) == ("ieee", False)
+    assert (backends.cudnn.conv.fp32_precision, backends.cudnn.allow_tf32) == ("tf32", True)
+
+
+def test_the_generic_scope_reaches_the_nodes_below_it() -> None:
+    with backends.flags(fp32_precision="bf16"):
+        assert backends.mkldnn.matmul.fp32_precision == "bf16"
+        assert backends.cudnn.conv.fp32_precision == "none", "not supported there, so the search stops"
+    assert backends.mkldnn.matmul.fp32_precision == "none"
+
+
+def test_an_exception_leaves_the_scope_and_is_not_swallowed() -> None:
+    with pytest.raises(KeyError), backends.cudnn.flags(enabled=False):
+        raise KeyError
+    assert backends.cudnn.enabled is True
+
+
+def test_scopes_nest_and_one_object_may_be_entered_again() -> None:
+    outer, inner = backends.cudnn.flags(enabled=False), backends.cudnn.flags(enabled=True)
+    with outer, inner:
+        assert backends.cudnn.enabled is True
+        with outer:
+            assert backends.cudnn.enabled is False
+            with outer:
+                assert backends.cudnn.enabled is False
+        assert backends.cudnn.enabled is True
+    assert backends.cudnn.enabled is True
+
+
+def test_scopes_left_out_of_order_come_back() -> None:
+    first, second = backends.cudnn.flags(benchmark=True), backends.cudnn.flags(benchmark=False)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert backends.cudnn.benchmark is False
+    second.__exit__(None, None, None)
+    assert (backends.cudnn.benchmark, backends.cudnn.enabled) == (False, True)
+
+
+def test_leaving_a_scope_that_was_not_entered_does_nothing() -> None:
+    before = read_all()
+    assert not backends.cudnn.flags(enabled=False).__exit__(None, None, None)
+    assert read_all() == before
+
+
+def test_override_takes_several_flags_of_several_modules() -> None:
+    names = ("cudnn.enabled", "mkldnn.deterministic", "cuda.matmul.allow_fp16_accumulation", "fp32_precision")
+    with backends.override(**{name: BY_NAME[name].other for name in names}):
+        assert [BY_NAME[name].get() for name in names] == [BY_NAME[name].other for name in names]
+    assert [BY_NAME[name].get() for name in names] == [BY_NAME[name].default for name in names]
+
+
+def test_override_suggests_the_near_name_of_one_it_does_not_know() -> None:
+    with (
+        pytest.raises((AttributeError, LookupError, ValueError), match=r"cudnn\.benchmark\b"),
+        backends.override(**{"cudnn.benchmrak": True}),
+    ):
+        raise AssertionError("the scope was entered")
+
+
+def test_deleting_inside_a_scope_unsets_only_there() -> None:
+    backends.cudnn.benchmark = True
+    with backends.override(**{"cudnn.benchmark": True}):
+        del backends.cudnn.benchmark
+        assert backends.cudnn.benchmark is False
+    assert backends.cudnn.benchmark is True
+
+
+def test_set_flags_writes_each_flag_where_it_is_decided() -> None:
+    with backends.override(**{"cudnn.enabled": False}):
+        backends.cudnn.set_flags(_enabled=True, _benchmark=True)
+        assert (backends.cudnn.enabled, backends.cudnn.benchmark) == (True, True)
+        backends.cudnn.set_flags(_enabled=False)
+    assert (backends.cudnn.enabled, backends.cudnn.benchmark) == (True, True)
+
+
+SCOPES: dict[str, Callable[[], Any]] = {
+    "flags": lambda: backends.cudnn.flags(enabled=False),
+    "override": lambda: backends.override(**{"cudnn.enabled": False}),
+}
+BOTH = pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES.keys())
+
+
+@BOTH
+def test_a_decorated_function_runs_in_the_scope_each_time(scope: Callable[[], Any]) -> None:
+    @scope()
+    def called(depth: int) -> list[bool]:
+        """What it says."""
+        return [backends.cudnn.enabled, *(called(depth - 1) if depth else [])]
+
+    assert backends.cudnn.enabled is True
+    assert called(2) == [False, False, False] == called(2)
+    assert backends.cudnn.enabled is True
+    assert (called.__name__, called.__doc__) == ("called", "What it says.")
+
+
+@BOTH
+def test_a_decorated_generator_is_in_the_scope_only_while_it_runs(scope: Callable[[], Any]) -> None:
+    @scope()
+    def generator() -> Iterator[bool]:
+        yield backends.cudnn.enabled
+        yield backends.cudnn.enabled
+
+    assert inspect.isgeneratorfunction(generator)
+    assert [(inside, backends.cudnn.enabled) for inside in generator()] == [(False, True), (False, True)]
+
+
+@BOTH
+def test_a_decorated_method_keeps_its_object(scope: Callable[[], Any]) -> None:
+    class Owner:
+        @scope()
+        def method(self) -> tuple[object, bool]:
+            return self, backends.cudnn.enabled
+
+    owner = Owner()
+    assert owner.method() == (owner, False)
+
+
+def test_a_scope_shows_what_it_decides() -> None:
+    scope = backends.override({"cudnn.enabled": False, "cudnn.conv.fp32_precision": "ieee"})
+    assert repr(scope) == "FlagScope(cudnn.enabled=False, cudnn.conv.fp32_precision=ieee)"
+    assert "cudnn.rnn.fp32_precision=None" in repr(backends.cudnn.flags())

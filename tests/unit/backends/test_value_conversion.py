@@ -1,0 +1,99 @@
+"""What counts as a value, and what a wrong one is called."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from interlock import backends, errors
+from interlock.backends import cuda, cudnn, nnpack, opt_einsum
+
+from tests.helpers.subprocess import run_program, run_python
+
+
+def test_a_whole_number_of_numpy_is_one(restored: None) -> None:
+    cudnn.benchmark_limit = np.int64(5)  # type: ignore[assignment]
+    assert cudnn.benchmark_limit == 5
+    with pytest.raises(errors.FlagTypeError, match=r"numpy\.bool"):
+        cudnn.benchmark = np.True_  # type: ignore[assignment]
+    with pytest.raises(errors.FlagTypeError):
+        cuda.cublas_workspace_size(cuda.SDPBackend.MATH)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [[], "", False, "cudnn.enabled"])
+def test_override_takes_a_dict(wrong: Any) -> None:
+    with pytest.raises(errors.FlagTypeError, match=r"override\(\) takes a dict"):
+        backends.override(wrong)
+
+
+def test_a_name_is_text() -> None:
+    wrong: Any = {1: True}
+    with pytest.raises(errors.FlagTypeError, match=r"the name of a flag takes a str, got 1 \(int\)"):
+        backends.override(wrong)
+    with pytest.raises(errors.FlagTypeError, match="the name of a flag"):
+        backends.explain(wrong)
+
+
+def test_a_message_shows_no_more_than_one_can_read() -> None:
+    for call in (
+        lambda: backends.explain("a" * 10**6),
+        lambda: setattr(backends, "fp32_precision", "x" * 10**6),
+        lambda: setattr(cuda, "sdp_priority", ["x" * 100] * 10_000),
+    ):
+        with pytest.raises(errors.InterlockError) as caught:
+            call()
+        assert len(str(caught.value)) < 2_000
+
+
+def test_none_is_no_value_for_nnpack() -> None:
+    with pytest.raises(errors.FlagTypeError, match=r"nnpack\.enabled takes a bool, got None"):
+        nnpack.set_flags(None)  # type: ignore[arg-type]
+
+
+def test_a_package_that_is_kept_from_being_imported_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opt_einsum", None)
+    assert not opt_einsum.is_available()
+    assert opt_einsum.get_opt_einsum() is None
+
+
+def test_flags_of_a_module_hold_no_precision_whatever_the_environment_says() -> None:
+    done = run_program(
+        "backends/flags_of_a_module_hold_no_precision_whatever_the_environment.py",
+        env={"INTERLOCK_CUDNN_ALLOW_TF32": "0"},
+    )
+    assert done.code == 0, done.stderr
+
+
+@pytest.mark.parametrize(("text", "precision"), [("0", "none"), ("1", "tf32")])
+def test_pytorchs_override_of_tf32_asks_for_it_or_says_nothing(text: str, precision: str) -> None:
+    done = run_python(
+        "from interlock import backends; print(backends.cuda.matmul.fp32_precision)",
+        env={"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": text},
+    )
+    assert (done.code, done.stdout) == (0, f"{precision}\n"), done.stderr
+
+
+def test_what_is_false_already_is_not_overruled() -> None:
+    done = run_python(
+        """
+        from interlock import backends
+        assert backends.explain("cudnn.allow_tf32").overruled_by == "NVIDIA_TF32_OVERRIDE"
+        backends.cudnn.conv.fp32_precision = "ieee"
+        assert backends.explain("cudnn.allow_tf32").overruled_by is None
+        """,
+        env={"NVIDIA_TF32_OVERRIDE": "0"},
+    )
+    assert done.code == 0, done.stderr
+
+
+def test_install_of_what_is_assigned_already_is_no_write_also_through_json(restored: None) -> None:
+    import json
+
+    cuda.matmul.allow_fp16_reduced_precision_reduction = (False, True)
+    taken = backends.Snapshot(json.loads(json.dumps(backends.snapshot())))
+    with backends.frozen():
+        taken.install()
+    with pytest.raises(errors.FlagTypeError):
+        backends.Snapshot([("cudnn.benchmark", 1, "process")]).install()  # type: ignore[list-item]

@@ -1,0 +1,268 @@
+"""Scopes in which MKL and oneDNN report their calls, with stand-ins that say what they were told."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from interlock import backends, errors
+
+from tests.helpers import fake_libraries
+from tests.helpers.ids import stable_repr
+from tests.helpers.subprocess import eval_python, run_python
+
+MKL = ("mkl", "libmkl_rt.so.2", fake_libraries.MKL)
+MKLDNN = ("mkldnn", "libdnnl.so.3", fake_libraries.ONEDNN)
+BOTH = pytest.mark.parametrize(("module", "soname", "source"), [MKL, MKLDNN], ids=["mkl", "mkldnn"])
+MODULES = pytest.mark.parametrize("module", [backends.mkl, backends.mkldnn], ids=["mkl", "mkldnn"])
+
+
+def told(code: str, env: dict[str, str], module: str = "mkldnn") -> list[int]:
+    """The levels that the stand-in was told while `code` ran."""
+    done = run_python(f"from interlock.backends import {module} as m\n" + textwrap.dedent(code), env=env)
+    assert done.code == 0, done.stderr
+    return [int(line.removeprefix("level ")) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture
+def onednn(tmp_path: Path) -> dict[str, str]:
+    fake_libraries.build(tmp_path, MKLDNN[1], MKLDNN[2])
+    return fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="", DNNL_VERBOSE="")
+
+
+@fake_libraries.NEEDS_COMPILER
+@BOTH
+def test_a_scope_sets_the_level_and_puts_it_back(
+    module: str, soname: str, source: str, tmp_path: Path
+) -> None:
+    fake_libraries.build(tmp_path, soname, source)
+    env = fake_libraries.environment(tmp_path, MKL_VERBOSE="0", ONEDNN_VERBOSE="0")
+    code = """
+        with m.verbose(m.VERBOSE_ON) as scope:
+            assert type(scope) is m.verbose
+            print("level 7", flush=True)
+    """
+    assert told(code, env, module) == [1, 7, 0]
+    assert told("with m.verbose(True): pass", env, module) == [1, 0]
+
+
+@fake_libraries.NEEDS_COMPILER
+@BOTH
+def test_the_level_of_the_environment_comes_back(
+    module: str, soname: str, source: str, tmp_path: Path
+) -> None:
+    fake_libraries.build(tmp_path, soname, source)
+    for variable in ("MKL_VERBOSE",) if module == "mkl" else ("ONEDNN_VERBOSE", "DNNL_VERBOSE"):
+        env = fake_libraries.environment(tmp_path, **{variable: "1"})
+        assert told("with m.verbose(m.VERBOSE_ON): pass", env, module) == [1, 1]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_onednns_own_variable_is_stronger_than_its_old_one(tmp_path: Path) -> None:
+    fake_libraries.build(tmp_path, MKLDNN[1], MKLDNN[2])
+    env = fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="2", DNNL_VERBOSE="1")
+    assert told("with m.verbose(1): pass", env) == [1, 2]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_nested_scopes_bring_back_what_is_around_them(onednn: dict[str, str]) -> None:
+    code = """
+        with m.verbose(m.VERBOSE_ON_CREATION):
+            with m.verbose(m.VERBOSE_ON):
+                pass
+    """
+    assert told(code, onednn) == [2, 1, 2, 0]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_scopes_left_out_of_order_end_with_what_was_before(onednn: dict[str, str]) -> None:
+    code = """
+        first, second = m.verbose(1), m.verbose(2)
+        first.__enter__(), second.__enter__()
+        first.__exit__(None, None, None), second.__exit__(None, None, None)
+    """
+    assert told(code, onednn) == [1, 2, 2, 0]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_a_scope_entered_twice_is_left_twice_and_not_three_times(onednn: dict[str, str]) -> None:
+    code = """
+        scope = m.verbose(1)
+        with scope:
+            with scope:
+                pass
+        scope.__exit__(None, None, None)
+    """
+    assert told(code, onednn) == [1, 1, 1, 0]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_a_scope_ends_with_an_exception_and_lets_it_through(onednn: dict[str, str]) -> None:
+    code = """
+        try:
+            with m.verbose(1):
+                raise LookupError
+        except LookupError:
+            pass
+        else:
+            raise SystemExit("swallowed")
+    """
+    assert told(code, onednn) == [1, 0]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_overlapping_scopes_of_two_threads_end_with_what_was_before(onednn: dict[str, str]) -> None:
+    code = """
+        import threading
+        entered, left = threading.Event(), threading.Event()
+        def other():
+            with m.verbose(2):
+                entered.set()
+                left.wait()
+        thread = threading.Thread(target=other)
+        with m.verbose(1):
+            thread.start()
+            entered.wait()
+        left.set()
+        thread.join()
+    """
+    assert told(code, onednn) == [1, 2, 2, 0]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_many_threads_end_with_what_was_before(onednn: dict[str, str]) -> None:
+    code = """
+        from concurrent.futures import ThreadPoolExecutor
+        def work(number):
+            for _ in range(50):
+                with m.verbose(1 + number % 2):
+                    pass
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(8)))
+    """
+    assert told(code, onednn)[-1] == 0
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_a_forked_child_forgets_the_scopes_of_threads_that_it_lacks(onednn: dict[str, str]) -> None:
+    code = """
+        import os, threading
+        entered, left = threading.Event(), threading.Event()
+        def other():
+            with m.verbose(2):
+                entered.set()
+                left.wait()
+        thread = threading.Thread(target=other)
+        thread.start()
+        entered.wait()
+        if os.fork() == 0:
+            with m.verbose(1):
+                pass
+            os._exit(0)
+        os.wait()
+        left.set()
+        thread.join()
+    """
+    assert told(code, onednn) == [2, 1, 0, 0]
+
+
+@fake_libraries.NEEDS_COMPILER
+@BOTH
+def test_off_does_nothing_and_loads_nothing(module: str, soname: str, source: str, tmp_path: Path) -> None:
+    fake_libraries.build(tmp_path, soname, source)
+    code = f"""
+        with m.verbose(m.VERBOSE_OFF), m.verbose(False):
+            pass
+        assert {str(tmp_path)!r} not in open("/proc/self/maps").read()
+    """
+    assert told(code, fake_libraries.environment(tmp_path), module) == []
+
+
+@MODULES
+def test_off_needs_no_library(module: Any) -> None:
+    with module.verbose(module.VERBOSE_OFF):
+        pass
+
+
+@fake_libraries.NEEDS_COMPILER
+@BOTH
+def test_a_library_that_lacks_the_function_is_none(
+    module: str, soname: str, source: str, tmp_path: Path
+) -> None:
+    fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
+    code = f"""
+        from interlock import errors
+        from interlock.backends import {module} as m
+        result = []
+        for _ in range(2):
+            try:
+                with m.verbose(m.VERBOSE_ON):
+                    result.append("entered")
+            except AssertionError as error:
+                result.append([type(error).__name__, isinstance(error, RuntimeError), str(error)])
+    """
+    once, again = eval_python(code, env=fake_libraries.environment(tmp_path))
+    assert once == again
+    assert once[:2] == ["LibraryNotFoundError", True]
+    assert f"backends.{module}.verbose" in once[2]
+
+
+@MODULES
+def test_without_the_library_entering_says_what_was_looked_for(module: Any) -> None:
+    if module.is_available():
+        pytest.skip("the library is installed here")
+    with pytest.raises(errors.LibraryNotFoundError, match=r"lib(mkl_rt|dnnl).*CONDA_PREFIX"):
+        module.verbose(module.VERBOSE_ON).__enter__()
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_what_the_library_refuses_opens_no_scope(tmp_path: Path) -> None:
+    refusing = fake_libraries.ONEDNN.replace("level >= 0 && level <= 2", "level != 2")
+    fake_libraries.build(tmp_path, MKLDNN[1], refusing)
+    code = """
+        from interlock import errors
+        with m.verbose(1):
+            try:
+                m.verbose(2).__enter__()
+            except errors.LibraryError as error:
+                assert "2" in str(error)
+            else:
+                raise SystemExit("accepted")
+    """
+    assert told(code, fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="0")) == [1, 2, 1, 0]
+
+
+@MODULES
+@pytest.mark.parametrize("level", [-1, 3, 7, 1 << 40, 1 << 80, -(1 << 80)], ids=stable_repr)
+def test_a_level_that_the_library_does_not_have_is_refused_at_once(module: Any, level: int) -> None:
+    with pytest.raises(errors.FlagValueError, match=r"VERBOSE_OFF.*VERBOSE_ON"):
+        module.verbose(level)
+
+
+@MODULES
+@pytest.mark.parametrize("level", ["1", 1.0, None, [], b"1"], ids=stable_repr)
+def test_what_is_no_level_is_refused_at_once(module: Any, level: object) -> None:
+    with pytest.raises(errors.FlagTypeError, match=r"VERBOSE_OFF.*VERBOSE_ON"):
+        module.verbose(level)
+
+
+def test_mkl_has_one_level_fewer_than_onednn() -> None:
+    assert (backends.mkl.VERBOSE_OFF, backends.mkl.VERBOSE_ON) == (0, 1)
+    names = (backends.mkldnn.VERBOSE_OFF, backends.mkldnn.VERBOSE_ON, backends.mkldnn.VERBOSE_ON_CREATION)
+    assert names == (0, 1, 2)
+    assert backends.mkldnn.verbose(level=2).level == 2
+    assert backends.mkl.verbose(enable=1).enable == 1
+    with pytest.raises(errors.FlagValueError):
+        backends.mkl.verbose(2)
+
+
+@MODULES
+def test_a_copy_is_a_scope_of_its_own(module: Any) -> None:
+    scope = module.verbose(module.VERBOSE_ON)
+    for copied in (copy.copy(scope), copy.deepcopy(scope), pickle.loads(pickle.dumps(scope))):
+        assert type(copied) is type(scope)
+        assert vars(copied).keys() == vars(scope).keys()

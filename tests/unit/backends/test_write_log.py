@@ -1,0 +1,43 @@
+"""Which line wrote which flag, told under `INTERLOCK_DEBUG=1`."""
+
+from __future__ import annotations
+
+from interlock import backends
+
+from tests.helpers.subprocess import run_program, run_python
+
+
+def test_writes_are_told_with_the_module_that_made_them() -> None:
+    done = run_program("backends/write_log_program.py", env={"INTERLOCK_DEBUG": "1"})
+    assert done.code == 0, done.stderr
+    names = [line.rpartition(" ")[0] for line in done.stdout.splitlines()]
+    assert names == [
+        "cudnn.deterministic True",
+        "cuda.matmul.fp32_precision tf32",
+        "cudnn.deterministic dropped",
+        "cudnn.enabled True",
+        "cudnn.benchmark True",
+        "cudnn.benchmark dropped",
+        "cuda.matmul.fp32_precision tf32",
+        "cuda.matmul.fp32_precision dropped",
+    ]
+    assert done.stdout.splitlines()[0].endswith(" careless.py:2")
+
+
+def test_the_log_keeps_the_last_thousand_writes() -> None:
+    done = run_python(
+        """
+        from interlock import backends
+        for number in range(1_100):
+            backends.cudnn.benchmark_limit = number
+        kept = [write.value for write in backends.writes()]
+        assert kept == list(range(100, 1_100)), kept
+        """,
+        env={"INTERLOCK_DEBUG": "true"},
+    )
+    assert done.code == 0, done.stderr
+
+
+def test_nothing_is_kept_where_writes_are_not_traced(restored: None) -> None:
+    backends.cudnn.benchmark = True
+    assert backends.writes() == []

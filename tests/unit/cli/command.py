@@ -1,0 +1,52 @@
+"""Runs `python -m interlock` in a process of its own, and reads what it prints."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from tests.helpers import fake_libraries
+from tests.helpers.subprocess import Result, run_command
+
+# No device, whatever the machine has, and nothing said of how a terminal is written to.
+NEUTRAL = dict.fromkeys(("NO_COLOR", "FORCE_COLOR", "COLUMNS"), "") | {"INTERLOCK_ACCELERATOR": "none"}
+COMMAND = (sys.executable, "-P", "-m", "interlock")
+
+
+def variables(more: Mapping[str, str]) -> dict[str, str]:
+    """An environment without libraries, devices and colours, but for what is given."""
+    return fake_libraries.environment() | NEUTRAL | dict(more)
+
+
+def interlock(*arguments: str, **more: str) -> Result:
+    """Run the command in an environment with these variables."""
+    return run_command([*COMMAND, *arguments], env=variables(more))
+
+
+def text(*arguments: str, **more: str) -> str:
+    """What the command prints; it must end well and say nothing else."""
+    done = interlock(*arguments, **more)
+    assert done.code == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def document(*arguments: str, **more: str) -> Any:
+    """What the command prints with `--json`."""
+    return json.loads(text(*arguments, "--json", **more))
+
+
+def sections(printed: str) -> dict[str, list[list[str]]]:
+    """The rows of each section, a row being its cells; what stands below a row is its last cell."""
+    found: dict[str, list[list[str]]] = {}
+    for line in filter(None, printed.splitlines()):
+        if not line.startswith(" "):
+            rows = found.setdefault(line, [])
+        elif line.startswith("    "):
+            rows[-1].append(line.strip())
+        else:
+            rows.append(re.split(" {2,}", line.strip()))
+    return found

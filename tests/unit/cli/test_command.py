@@ -1,0 +1,249 @@
+"""How the command ends: wrong names, JSON, terminals, pipes that nobody reads, Ctrl-C."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from interlock import __version__
+
+from tests.helpers import fake_libraries
+from tests.helpers.subprocess import TIMEOUT_SECONDS, Result, child_environment, run_command
+from tests.unit.cli.command import COMMAND, document, interlock, sections, text, variables
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (("flag",), 'did you mean "flags"?'),
+        (("acelerators",), 'did you mean "accelerators"?'),
+        (("FLAGS",), 'did you mean "flags"?'),
+        (("cudnn",), 'did you mean "flags cudnn"?'),
+        (("cudnn.enabled",), 'did you mean "explain cudnn.enabled"?'),
+        (("backends.cudnn.enabeld",), 'did you mean "explain cudnn.enabled"?'),
+        (("--jsno",), 'did you mean "--json"?'),
+        (("--laod",), 'did you mean "--load"?'),
+        (("--verison",), 'did you mean "--version"?'),
+        (("flags", "--jsn"), 'did you mean "--json"?'),
+        (("flags", "cudn"), 'did you mean "cudnn"?'),
+        (("flags", "CUDNN"), 'did you mean "cudnn"?'),
+        (("flags", "cudnn", "cuda.matmull"), 'did you mean "cuda.matmul"?'),
+        (("explain", "cudnn.enabeld"), 'did you mean "explain cudnn.enabled"?'),
+        (("explain", "CUDNN.enabled"), 'did you mean "explain cudnn.enabled"?'),
+        (("explain", "CUDNN"), 'did you mean "flags cudnn"?'),
+        (("explain", "backends.cudnn.enabeld", "--json"), 'did you mean "explain cudnn.enabled"?'),
+        (("explain", "cudnn"), "`flags cudnn` lists"),
+        (("zzz",), 'no command is called "zzz"'),
+        (("explain", "zzz"), 'no flag is called "zzz"'),
+        (("",), 'no command is called ""'),
+        (("flags", ""), 'called ""'),
+        (("explain", ""), 'called ""'),
+        (("flags", "--load"), 'flags has no option "--load"'),
+        (("explain", "cudnn.enabled", "cudnn.benchmark"), 'no use for "cudnn.benchmark"'),
+        (("accelerators", "host"), 'no use for "host"'),
+        (("explain",), "explain --help"),
+        (("--color", "sometimes"), "sometimes"),
+        (("--color",), "--color"),
+        (("--load=3",), "--load"),
+    ],
+)
+def test_a_wrong_command_line_is_an_error_of_one_line_with_the_near_name(
+    arguments: tuple[str, ...], near: str
+) -> None:
+    done = interlock(*arguments)
+    assert done.code == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("python -m interlock: ")
+    assert near in line
+
+
+def test_options_may_stand_before_the_command() -> None:
+    assert text("--json", "--color", "never", "flags", "cudnn") == text("flags", "cudnn", "--json")
+
+
+def test_help_tells_the_commands() -> None:
+    told = text("--help")
+    assert all(command in told for command in ("flags", "explain", "accelerators", "--load", "--json"))
+    assert "NAME" in text("explain", "--help")
+
+
+def test_the_version_is_printed_alone() -> None:
+    assert text("--version") == f"interlock {__version__}\n"
+
+
+def test_the_entries_of_a_document_have_the_same_keys() -> None:
+    told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0", CUDA_HOME="/a")
+    assert told["format"] == 1
+    for entries in (told["accelerators"]["devices"], told["libraries"], told["environment"]):
+        assert len(entries) > 1
+        assert len({tuple(entry) for entry in entries}) == 1
+
+
+def test_the_documents_of_the_commands() -> None:
+    (flag,) = document("flags", "cuda.sdp_priority")["flags"]
+    assert flag["value"] == flag["default"]
+    assert flag["value"][0] == "flash_attention"
+    explained = document("explain", "cudnn.enabled")["flag"]
+    assert explained["allowed"] == "a bool"
+    assert explained["type"] == "bool"
+    assert explained["variables"] == ["INTERLOCK_CUDNN_ENABLED"]
+    devices = document("accelerators", INTERLOCK_ACCELERATOR="host:2")["accelerators"]["devices"]
+    assert [device["free_memory"] for device in devices] == [device["total_memory"] for device in devices]
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_libraries_are_loaded_where_that_is_asked_for_and_one_that_fails_stops_no_other(
+    tmp_path: Path,
+) -> None:
+    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    (tmp_path / "libcufft.so.12").write_text("not a library")
+    given = fake_libraries.environment(
+        tmp_path, INTERLOCK_CUDNN_PATH=str(tmp_path), INTERLOCK_CUFFT_PATH=str(tmp_path)
+    )
+    before = {library["name"]: library for library in document(**given)["libraries"]}
+    assert before["cudnn"] == {
+        "name": "cudnn",
+        "path": str(tmp_path / "libcudnn.so.9"),
+        "source": "given",
+        "is_loaded": False,
+        "version": None,
+        "problem": None,
+    }
+    # What is in a file is only found out by loading it.
+    assert before["cufft"] == before["cudnn"] | {"name": "cufft", "path": str(tmp_path / "libcufft.so.12")}
+    after = {library["name"]: library for library in document("--load", **given)["libraries"]}
+    assert after["cudnn"]["is_loaded"]
+    assert after["cudnn"]["version"] == "9.28.0"
+    assert "libcufft.so.12" in after["cufft"]["problem"]
+    rows = {row[0]: row[1:] for row in sections(text("--load", **given))["Vendor libraries"]}
+    assert rows["cudnn"][:2] == ["loaded", "9.28.0"]
+    assert rows["cufft"][0] == "failed"
+    assert after["cufft"]["problem"] in rows["cufft"]
+
+
+def test_a_given_path_that_is_wrong_is_told_in_its_row(tmp_path: Path) -> None:
+    path = str(tmp_path / "nowhere")
+    for arguments in ((), ("--load",)):
+        rows = {
+            row[0]: row[1:]
+            for row in sections(text(*arguments, INTERLOCK_CUDNN_PATH=path))["Vendor libraries"]
+        }
+        state, problem = rows["cudnn"]
+        assert state == "failed"
+        assert path in problem
+        assert "INTERLOCK_CUDNN_PATH" in problem
+
+
+def test_a_driver_that_there_is_not_is_told_and_no_failure_of_the_report() -> None:
+    for arguments in ((), ("accelerators",)):
+        told = dict(sections(text(*arguments, INTERLOCK_ACCELERATOR="foo"))["Accelerators"])
+        assert told["devices"] == "0"
+        assert '"foo"' in told["why none"]
+
+
+def test_a_pipe_that_nobody_reads_ends_it_as_other_commands() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen(
+        [*COMMAND, "flags"], stdout=writing, stderr=subprocess.PIPE, env=child_environment(variables({}))
+    ) as process:
+        os.close(writing)
+        _, told = process.communicate(timeout=TIMEOUT_SECONDS)
+    assert process.returncode == -signal.SIGPIPE
+    assert told == b""
+
+
+def with_output(redirected: str, *arguments: str) -> Result:
+    """Run the command with its output going where a shell sends it."""
+    return run_command(["sh", "-c", f'exec "$@" {redirected}', "sh", *COMMAND, *arguments], env=variables({}))
+
+
+@pytest.mark.parametrize("arguments", [(), ("--json",), ("--help",), ("--version",)])
+@pytest.mark.parametrize(
+    ("redirected", "reason"),
+    [
+        (">&-", "no standard output"),
+        pytest.param(
+            ">/dev/full",
+            "No space left",
+            marks=pytest.mark.skipif(
+                not Path("/dev/full").exists(),
+                reason="there is no /dev/full here",
+            ),
+        ),
+    ],
+)
+def test_output_that_can_not_be_written_is_an_error_of_one_line(
+    redirected: str, reason: str, arguments: tuple[str, ...]
+) -> None:
+    done = with_output(redirected, *arguments)
+    assert done.code == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("python -m interlock: ")
+    assert reason in line
+
+
+def test_without_standard_error_a_wrong_name_still_ends_with_its_status() -> None:
+    done = with_output("2>&-", "zzz")
+    assert (done.code, done.stdout) == (2, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a program make a pipe small")
+def test_an_interrupt_ends_it_without_a_traceback() -> None:
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    with subprocess.Popen(
+        [*COMMAND, "flags", "--json"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        env=child_environment(variables({})),
+    ) as process:
+        os.close(writing)
+        # It waits in the middle of its output, for which there is no room.
+        assert select.select([reading], [], [], TIMEOUT_SECONDS)[0]
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=TIMEOUT_SECONDS)
+    os.close(reading)
+    assert process.returncode == -signal.SIGINT
+    assert told == b""
+
+
+def on_a_terminal(columns: int, *arguments: str, **more: str) -> str:
+    """What the command writes to a terminal of this width."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdout=theirs, env=child_environment(variables({"TERM": "xterm"} | more))
+    ) as process:
+        os.close(theirs)
+        written = b""
+        try:
+            while select.select([ours], [], [], TIMEOUT_SECONDS)[0] and (piece := os.read(ours, 4096)):
+                written += piece
+        except OSError:
+            pass  # How Linux says that the other side is closed.
+        assert process.wait(timeout=TIMEOUT_SECONDS) == 0
+    os.close(ours)
+    return written.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colours_and_lines_of_its_width() -> None:
+    for columns in (60, 100):
+        written = on_a_terminal(columns, "flags")
+        assert written == text("flags", "--color", "always", COLUMNS=str(columns))
+    assert on_a_terminal(60, "flags") != on_a_terminal(100, "flags")
+
+
+@pytest.mark.parametrize("variable", [{"TERM": "dumb"}, {"NO_COLOR": "1"}])
+def test_a_terminal_that_wants_no_colours_gets_none(variable: dict[str, str]) -> None:
+    assert "\x1b" not in on_a_terminal(80, **variable)

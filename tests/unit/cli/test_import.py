@@ -1,0 +1,112 @@
+"""`--import`: flags of other libraries on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.subprocess import Result, run_command
+from tests.unit.cli.command import COMMAND, document, text, variables
+
+LIBRARY = """
+from interlock import backends
+
+print("importing")
+verbose = backends.register("mylib.verbose", False, doc="Whether mylib prints what it does.")
+ratio = backends.register("mylib.ratio", 0.5, doc="How much.", minimum=0, maximum=1, acts_on="the sampler")
+"""
+OTHER = 'from interlock import backends; backends.register("other.name", None, type=str, doc="A name.")\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    """A folder with modules, for PYTHONPATH."""
+    (tmp_path / "mylib.py").write_text(LIBRARY)
+    (tmp_path / "other.py").write_text(OTHER)
+    (tmp_path / "broken.py").write_text("raise ValueError('first line\\nsecond line')\n")
+    (tmp_path / "leaves.py").write_text("raise SystemExit(5)\n")
+    (tmp_path / "wrong.py").write_text("def\n")
+    return str(tmp_path)
+
+
+def run(folder: str, *arguments: str, **more: str) -> Result:
+    """Run the command with the modules in reach."""
+    return run_command([*COMMAND, *arguments], env=variables({"PYTHONPATH": folder, **more}))
+
+
+def test_explain_knows_a_flag_of_an_imported_library(folder: str) -> None:
+    done = run(folder, "--import", "mylib", "explain", "mylib.ratio", MYLIB_RATIO="0.25")
+    assert (done.code, done.stderr) == (0, "importing\n")
+    assert done.stdout.startswith("mylib.ratio\n  How much.\n")
+    for line in ("value         0.25", "set by        MYLIB_RATIO", "acts on       the sampler in mylib"):
+        assert line in done.stdout
+    assert "takes         a float from 0.0 to 1.0" in done.stdout
+
+
+def test_explain_in_json_has_the_flag_of_an_imported_library(folder: str) -> None:
+    done = run(folder, "explain", "mylib.verbose", "--json", "--import=mylib")
+    flag = json.loads(done.stdout)["flag"]
+    assert (flag["name"], flag["is_registered"], flag["variables"]) == (
+        "mylib.verbose",
+        True,
+        ["MYLIB_VERBOSE"],
+    )
+    assert document("explain", "cudnn.enabled")["flag"]["is_registered"] is False
+
+
+def test_flags_and_the_report_take_several_modules(folder: str) -> None:
+    several = ("--import", "mylib", "--import", "other")
+    flags = json.loads(run(folder, "flags", *several, "--json").stdout)["flags"]
+    assert [flag["name"] for flag in flags][-3:] == ["mylib.verbose", "mylib.ratio", "other.name"]
+    of_one = json.loads(run(folder, "flags", "other", *several, "--json").stdout)["flags"]
+    assert [(flag["name"], flag["value"]) for flag in of_one] == [("other.name", None)]
+    report = json.loads(run(folder, *several, "--json", OTHER_NAME="x", MYLIB_VERBOS="1").stdout)
+    assert [flag["name"] for flag in report["flags"]] == ["other.name"]
+    told = {variable["name"]: variable["problem"] for variable in report["environment"]}
+    assert told["OTHER_NAME"] is None
+    assert "did you mean MYLIB_VERBOSE" in told["MYLIB_VERBOS"]
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("missing", "ModuleNotFoundError: No module named 'missing'"),
+        ("broken", "ValueError: first line"),
+        ("leaves", "SystemExit: 5"),
+        ("wrong", "SyntaxError: "),
+        ("", "ValueError: Empty module name"),
+        (".mylib", "TypeError: "),
+    ],
+)
+def test_a_module_that_can_not_be_imported_is_an_error_of_one_line(
+    folder: str, module: str, reason: str
+) -> None:
+    done = run(folder, "flags", "--import", module)
+    assert (done.code, done.stdout) == (3, "")
+    assert done.stderr.startswith(
+        f'python -m interlock: --import: module "{module}" cannot be imported: {reason}'
+    )
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_wrong_command_line_imports_nothing(folder: str) -> None:
+    done = run(folder, "flags", "--import", "mylib", "--jsn")
+    assert (done.code, done.stdout) == (2, "")
+    assert "importing" not in done.stderr
+    done = run(folder, "accelerators", "--import", "mylib")
+    assert (done.code, done.stdout) == (2, "")
+    assert 'accelerators has no option "--import"' in done.stderr
+
+
+def test_a_near_name_may_be_that_of_an_imported_library(folder: str) -> None:
+    done = run(folder, "explain", "mylib.verbos", "--import", "mylib")
+    assert done.code == 2
+    assert 'did you mean "explain mylib.verbose"?' in done.stderr
+
+
+def test_help_names_the_option_where_flags_are_shown() -> None:
+    for command in ((), ("flags",), ("explain",)):
+        assert "--import MODULE" in text(*command, "--help")
+    assert "--import" not in text("accelerators", "--help")

@@ -1,0 +1,253 @@
+"""The report as text: what it tells, in which width and in which colours."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from interlock._cli import collect
+from interlock._core import backends as _native
+
+from tests.helpers import fake_libraries
+from tests.helpers.subprocess import run_python
+from tests.unit.cli.command import NEUTRAL, document, interlock, sections, text, variables
+
+ESCAPE = "\x1b"
+# Names and values of every length.
+EVERYTHING = {
+    "CUDA_HOME": "/somewhere" * 8,
+    "INTERLOCK_ACCELERATOR": "host:2",
+    "INTERLOCK_CUDA_MATMUL_ALLOW_BF16_REDUCED_PRECISION_REDUCTION": "0",
+    "INTERLOCK_CUDNN_BENCHMARK": "1",
+    "INTERLOCK_CUDNN_PATH": "/nowhere" * 10,
+    "INTERLOCK_DETERMINISTIC_ALGORITHMS": "1",
+}
+
+
+def test_the_report_has_every_section() -> None:
+    assert list(sections(text())) == [
+        "Versions",
+        "Processor",
+        "Accelerators",
+        "Vendor libraries",
+        "OpenMP runtimes",
+        "Flags that differ from their default",
+        "Environment",
+    ]
+
+
+def test_a_machine_without_a_device_says_why() -> None:
+    told = dict(sections(text())["Accelerators"])
+    assert told["driver"] == "none"
+    assert told["devices"] == "0"
+    assert "INTERLOCK_ACCELERATOR" in told["why none"]
+    assert dict(sections(text("accelerators"))["Accelerators"]) == told
+
+
+def test_the_devices_of_the_host_driver_are_shown_with_their_memory() -> None:
+    printed = text("accelerators", INTERLOCK_ACCELERATOR="host:2")
+    shown = sections(printed)
+    assert list(shown) == ["Accelerators", "host:0", "host:1"]
+    assert dict(shown["Accelerators"]) == {"driver": "host", "devices": "2"}
+    for device in ("host:0", "host:1"):
+        told = dict(shown[device])
+        assert told["name"] == "host device"
+        assert told["memory"].endswith("GiB")
+        assert told["free memory"] == told["memory"]
+
+
+def test_the_report_shows_devices_in_one_row_each() -> None:
+    rows = sections(text(INTERLOCK_ACCELERATOR="host:2"))["Accelerators"]
+    assert [row[0] for row in rows] == ["driver", "devices", "device", "host:0", "host:1"]
+
+
+def test_a_flag_from_the_environment_is_shown_with_its_variable() -> None:
+    rows = sections(text(INTERLOCK_CUDNN_ENABLED="0"))["Flags that differ from their default"]
+    assert rows == [
+        ["flag", "value", "level", "set by"],
+        ["cudnn.enabled", "False", "environment", "INTERLOCK_CUDNN_ENABLED"],
+    ]
+
+
+def test_a_flag_that_is_set_to_its_default_does_not_differ() -> None:
+    assert text(INTERLOCK_CUDNN_ENABLED="1").count("cudnn.enabled") == 0
+
+
+def test_what_overrules_a_flag_stands_below_it() -> None:
+    rows = sections(text(INTERLOCK_DETERMINISTIC_ALGORITHMS="1"))["Flags that differ from their default"]
+    (row,) = [row for row in rows if row[0] == "cudnn.deterministic"]
+    assert row[1:] == ["False", "default", "in effect True, because of deterministic_algorithms"]
+
+
+def test_under_debug_the_line_that_set_a_flag_is_shown() -> None:
+    code = """
+        from interlock import backends
+        from interlock._cli.main import main
+        backends.cudnn.enabled = False
+        main(["flags", "cudnn.enabled"])
+    """
+    done = run_python(code, env=variables({"INTERLOCK_DEBUG": "1"}))
+    assert done.code == 0, done.stderr
+    ((name, value, level, set_by),) = sections(done.stdout)["Flags"][1:]
+    assert (name, value, level) == ("cudnn.enabled", "False", "process")
+    assert set_by.endswith("child_script.py:4")
+
+
+def test_flags_are_chosen_by_name_and_by_module() -> None:
+    chosen = [row[0] for row in sections(text("flags", "fp32_precision", "cudnn"))["Flags"][1:]]
+    every = [row[0] for row in sections(text("flags"))["Flags"][1:]]
+    assert chosen == [name for name in every if name.startswith("cudnn.") or name == "fp32_precision"]
+    assert sorted(every) == sorted(row["name"] for row in _native.table())
+    assert text("flags", "backends.cudnn.enabled") == text("flags", "interlock.backends.cudnn.enabled")
+
+
+def test_the_flags_of_a_module_stand_together_in_the_order_of_the_table() -> None:
+    table = [row["name"] for row in _native.table()]
+    # Another test of this process may have registered flags, which the table lacks.
+    every = [flag.name for flag in collect.flags() if flag.name in table]
+    modules = [module for module, _ in groupby(every, key=lambda name: name.rpartition(".")[0])]
+    assert len(modules) == len({*modules})
+    # Those of no module come first, then each module with the modules in it.
+    assert modules[:4] == ["", "cudnn", "cudnn.conv", "cudnn.rnn"]
+    assert modules.index("cuda.matmul") == modules.index("cuda") + 1
+    for module in modules:
+        of_module = [name for name in table if name.rpartition(".")[0] == module]
+        assert [name for name in every if name.rpartition(".")[0] == module] == of_module
+
+
+def test_one_flag_is_explained_with_all_that_is_known() -> None:
+    printed = text("explain", "cudnn.depthwise_kernel", INTERLOCK_CUDNN_DEPTHWISE_KERNEL="native")
+    ((title, (documentation, *rows)),) = sections(printed).items()
+    assert title == "backends.cudnn.depthwise_kernel"
+    assert documentation == ["Which kernel serves a depthwise convolution."]
+    told = {row[0]: row[1] for row in rows}
+    assert told["value"] == "'native'"
+    assert told["level"] == "environment"
+    assert told["set by"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
+    assert told["default"] == "'auto'"
+    assert "'auto', 'cudnn'" in told["takes"]
+    assert told["variables"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
+
+
+def test_a_variable_that_is_ignored_is_shown_with_the_reason() -> None:
+    done = interlock(INTERLOCK_CUDNN_ENABELD="1", PYTORCH_ALLOC_CONF="no_such_key:1")
+    assert done.code == 0
+    rows = {row[0]: row[1:] for row in sections(done.stdout)["Environment"]}
+    value, problem = rows["INTERLOCK_CUDNN_ENABELD"]
+    assert value == "1"
+    assert problem.startswith("ignored: ")
+    assert "INTERLOCK_CUDNN_ENABLED" in problem
+    value, problem = rows["PYTORCH_ALLOC_CONF"]
+    assert value == "no_such_key:1"
+    assert "no_such_key" in problem
+
+
+def test_a_value_of_the_environment_can_not_write_to_the_terminal() -> None:
+    printed = text(CUDA_HOME="/a\x1b[31m\nb")
+    assert ESCAPE not in printed
+    assert "/a\\x1b[31m\\nb" in printed
+
+
+@pytest.mark.parametrize("arguments", [(), ("flags",), ("accelerators",), ("explain", "cuda.sdp_priority")])
+@pytest.mark.parametrize("columns", [50, 60, 80, 120])
+def test_lines_fit_the_width_unless_they_hold_one_thing_alone(
+    arguments: tuple[str, ...], columns: int
+) -> None:
+    for line in text(*arguments, COLUMNS=str(columns), **EVERYTHING).splitlines():
+        assert len(line) <= columns or " " not in line.strip()
+
+
+def test_a_path_is_never_broken(tmp_path: Path) -> None:
+    with_spaces, long = tmp_path / "a folder with spaces" / ("long" * 20), tmp_path / ("long" * 20)
+    printed = text(COLUMNS="60", CUDA_HOME=str(with_spaces), INTERLOCK_CUDNN_PATH=str(long))
+    assert f"\n    {with_spaces}\n" in printed
+    assert f"\n    {long}\n" in printed
+    # What is said of cudnn.
+    assert f'\n    "{long}"\n' in printed
+
+
+def test_without_a_terminal_a_row_is_one_line(tmp_path: Path) -> None:
+    folder = str(tmp_path / ("long" * 40))
+    lines = text(CUDA_HOME=folder, INTERLOCK_CUDNN_PATH=folder).splitlines()
+    assert any(line.split() == ["CUDA_HOME", folder] for line in lines)
+    # What is said of a row is one line, too.
+    (row,) = (number for number, line in enumerate(lines) if line.split() == ["cudnn", "failed"])
+    assert folder in lines[row + 1]
+    assert lines[row + 2].split()[0] == "cufft"
+
+
+def test_columns_are_aligned() -> None:
+    lines = text("flags", "cudnn").splitlines()[1:]
+    place = lines[0].index("level")
+    assert {line[place - 1 :].lstrip() for line in lines[1:]} == {"default"}
+    assert all(line[place - 1] == " " != line[place] for line in lines)
+
+
+def test_a_variable_as_long_as_the_width_leaves_no_line_empty() -> None:
+    name = "INTERLOCK_CUDA_MATMUL_ALLOW_BF16_REDUCED_PRECISION_REDUCTION"
+    printed = text(COLUMNS=str(len(name)), **{name: "0"})
+    names, *lines = printed[printed.index("Environment\n") :].splitlines()[1:]
+    assert names.split() == ["variable", "value"]
+    place = lines.index(f"  {name}")
+    assert lines[place + 1] == " " * names.index("value") + "0"
+
+
+def test_nothing_is_coloured_in_a_pipe() -> None:
+    assert ESCAPE not in text()
+
+
+@pytest.mark.parametrize("forced", [{"FORCE_COLOR": "1"}, {"FORCE_COLOR": "1", "TERM": "dumb"}])
+def test_colours_can_be_forced_by_the_environment(forced: dict[str, str]) -> None:
+    assert ESCAPE in text(**forced)
+
+
+def test_no_color_is_stronger_and_the_option_is_the_strongest() -> None:
+    assert ESCAPE not in text(FORCE_COLOR="1", NO_COLOR="1")
+    assert ESCAPE in text("--color", "always", NO_COLOR="1")
+    assert ESCAPE not in text("--color", "never", FORCE_COLOR="1")
+
+
+def test_colours_add_nothing_but_escape_codes() -> None:
+    coloured = text("--color", "always")
+    for style in ("1", "2", "31", "36"):
+        coloured = coloured.replace(f"{ESCAPE}[{style}m", "")
+    assert coloured.replace(f"{ESCAPE}[0m", "") == text()
+
+
+def test_a_terminal_without_letters_for_a_path_does_not_end_it(tmp_path: Path) -> None:
+    printed = text(CUDA_HOME="/für/\udcff", PYTHONIOENCODING="ascii")
+    assert "/f\\xfcr/\\udcff" in printed
+
+
+@fake_libraries.NEEDS_COMPILER
+def test_the_report_loads_no_library_of_a_vendor(tmp_path: Path) -> None:
+    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    code = """
+        from interlock._cli.main import main
+        main([])
+        assert "libcudnn" not in open("/proc/self/maps").read()
+        main(["--load"])
+        assert "libcudnn" in open("/proc/self/maps").read()
+    """
+    done = run_python(code, env=fake_libraries.environment(tmp_path) | NEUTRAL)
+    assert done.code == 0, done.stderr
+
+
+def test_text_and_json_tell_the_same() -> None:
+    given = {"INTERLOCK_ACCELERATOR": "host:2", "INTERLOCK_CUDNN_BENCHMARK": "1"}
+    shown, told = sections(text(**given)), document(**given)
+    assert dict(shown["Versions"])["Python"] == told["versions"]["python"]
+    assert dict(shown["Processor"])["capability"] == told["processor"]["capability"]
+    assert [row[0] for row in shown["Accelerators"][3:]] == [
+        device["device"] for device in told["accelerators"]["devices"]
+    ]
+    assert [row[0] for row in shown["Vendor libraries"][1:]] == [row["name"] for row in told["libraries"]]
+    for row, library in zip(shown["Vendor libraries"][1:], told["libraries"], strict=True):
+        assert (row[1] == "not found") == (library["path"] is None)
+    assert [row[0] for row in shown["Flags that differ from their default"][1:]] == [
+        flag["name"] for flag in told["flags"]
+    ]
+    assert [row[:2] for row in shown["Environment"][1:]] == [
+        [variable["name"], variable["value"] or "(empty)"] for variable in told["environment"]
+    ]

@@ -1,0 +1,37 @@
+"""Machines as their kernels tell them: `topologies` has one file for each, with the text of every file read.
+
+`virtual_machine` was copied from one; the others are written after the kernel's documentation.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from pathlib import Path
+
+from interlock._launcher import topology as _topology
+from interlock._launcher.topology import Topology
+
+FOLDER = Path(__file__).parent / "topologies"
+NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+
+
+def files(name: str) -> dict[str, str]:
+    """The text of each file, by its path below the root."""
+    read: dict[str, str] = json.loads((FOLDER / f"{name}.json").read_text())
+    return read
+
+
+def lay_out(texts: dict[str, str], root: Path) -> Path:
+    """Write these files below a folder, which then is the root of that machine."""
+    for path, text in texts.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root
+
+
+@functools.cache
+def topology(name: str) -> Topology:
+    with tempfile.TemporaryDirectory() as folder:
+        return _topology.read(lay_out(files(name), Path(folder)))

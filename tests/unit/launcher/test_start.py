@@ -1,0 +1,91 @@
+"""What can't be started is named, and nothing else is left running."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.subprocess import eval_program, run_python
+from tests.unit.launcher.run_launcher import NEUTRAL, TELL, launch, script, told
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
+)
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    too_long = f"{'long' * 2000}.py"
+    programs = (["--no-python", "no-such-program"], ["--no-python", "./nowhere"])
+    for arguments in (["nowhere.py"], [too_long], *programs):
+        done = launch(*arguments)
+        assert done.code == 127
+        assert repr(arguments[-1]) in done.stderr
+
+
+def test_a_program_that_can_not_be_run_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    path.write_text("\0")
+    done = launch("--no-python", str(path))
+    assert (done.code, "is not executable" in done.stderr) == (126, True)
+    path.chmod(0o755)
+    done = launch("--no-python", str(path))
+    assert (done.code, "it is no program" in done.stderr) == (126, True)
+
+
+@pytest.mark.parametrize("inside", ["", "logs", "more/logs"])
+def test_a_log_folder_that_is_or_lies_in_a_file_is_named_before_anything_starts(
+    inside: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    done = launch("--log-path", str(file / inside), script(tmp_path, TELL), str(tmp_path))
+    assert done.code == 126
+    named = repr(str(file)) if inside else "it"
+    why = f"the log folder {str(file / inside)!r} can't be used: {named} is not a folder"
+    assert done.stderr == f"run_cpu: {why}\n"
+    assert told(tmp_path) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_log_folder_without_permission_is_named_before_anything_starts(tmp_path: Path) -> None:
+    tmp_path.joinpath("closed").mkdir(mode=0o500)
+    done = launch("--log-path", str(tmp_path / "closed"), script(tmp_path, TELL), str(tmp_path))
+    assert done.code == 126
+    assert "can't be used: it may not be written to" in done.stderr
+    assert told(tmp_path) == []
+
+
+def test_all_that_keeps_a_plan_from_running_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = launch("--log-path", str(tmp_path / "file"), "nowhere.py")
+    assert done.code == 127
+    assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"command": ["/nowhere/program"]}, 127),
+        ({"log": "/tmp/" + 300 * "x"}, 126),
+        ({"cores": [65535]}, 126),
+    ],
+)
+def test_where_one_instance_can_not_be_started_the_others_are_ended(
+    change: dict[str, object], code: int
+) -> None:
+    # No child is left over, not even one to be reaped, and this thread may run where it might before.
+    assert eval_program("launcher/run_a_plan_of_which_half_cannot_start.py", change) == [code, False, True]
+
+
+def test_a_system_without_the_files_of_the_kernel_is_one_clear_error(tmp_path: Path) -> None:
+    code = f"""
+        from pathlib import Path
+        from interlock.backends.xeon import run_cpu
+        raise SystemExit(run_cpu.main(["a.py"], root=Path({str(tmp_path)!r})))
+    """
+    done = run_python(code, env=NEUTRAL)
+    assert done.code == 1
+    assert done.stderr.startswith("run_cpu: this launcher needs Linux")
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,233 @@
+"""The model of flags with what it leaves out.
+
+That is: the flags of all modules, scopes that name a few flags, freezes that are counted, `del`, restoring,
+leaving a scope on another thread, and what overrules what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.unit.backends.flag_setters import NAMES_WHAT_IS_GIVEN, none_means_left_out
+from tests.unit.backends.flag_spec import Flag
+from tests.unit.backends.flag_specs import FLAGS
+from tests.unit.state.load_model import load
+
+base = load("flags")
+tree_model = base.precision
+
+NODES = {"": "generic", "cudnn": "cuda", "cudnn.conv": "cuda.conv", "cudnn.rnn": "cuda.rnn"}
+VIEWS = {"cudnn.allow_tf32": ("cuda.conv", "cuda.rnn"), "cuda.matmul.allow_tf32": ("cuda.matmul",)}
+COUNTS = {
+    "cudnn.benchmark_limit": 2**31 - 1,
+    "cuda.cublas_workspace": 2**60,
+    "cuda.cublaslt_workspace": 2**60,
+}
+CHOICES: dict[str, dict[object, str]] = {
+    "cudnn.depthwise_kernel": {name: name for name in base.DEPTHWISE},
+    "cuda.linalg_library": {name: name for name in ("default", "cusolver", "magma")},
+    "cuda.blas_library": {
+        **{name: name for name in ("default", "cublas", "cublaslt", "ck")},
+        **{"hipblas": "cublas", "hipblaslt": "cublaslt"},
+    },
+    "cuda.rocm_fa_library": {name: name for name in ("default", "aotriton", "ck")},
+    "opt_einsum.strategy": {name: name for name in ("auto", "greedy", "optimal")},
+    "quantized.engine": {"none": "none"},
+}
+KERNELS = {"math", "flash_attention", "efficient_attention", "cudnn_attention", "overrideable"}
+ORDER = {**base.ORDER, "": ("fp32_precision",), "nnpack": ("enabled",)}
+DEFAULTS = {flag.name: flag.default for flag in FLAGS}
+SPLIT = {
+    f"{name}_split_k": name
+    for name in (f"cuda.matmul.allow_{half}_reduced_precision_reduction" for half in ("fp16", "bf16"))
+}
+
+
+class Refused(Exception):
+    """A write that both sides must refuse, because of its value or because of the freeze."""
+
+
+def node_of(name: str) -> str | None:
+    """The node of the precision tree that a flag holds a value on."""
+    path, _, attribute = name.rpartition(".")
+    return NODES.get(path, path) if attribute == "fp32_precision" else None
+
+
+NODE_OF = {flag.name: node for flag in FLAGS if (node := node_of(flag.name)) is not None}
+
+
+def slots_of(name: str) -> tuple[str, ...]:
+    """The slots that a flag or view stands for."""
+    node = node_of(name)
+    return (node,) if node is not None else VIEWS.get(name, (name,))
+
+
+def fits(name: str, value: Any) -> bool:
+    """Whether a flag that is no node takes the value."""
+    if name in COUNTS:
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNTS[name]
+    if name in CHOICES:
+        return isinstance(value, str) and value in CHOICES[name]
+    if name == "cuda.sdp_priority":
+        is_list = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
+        return is_list and len(value) == len(KERNELS) and set(value) == KERNELS
+    if name in SPLIT.values():
+        given = value if isinstance(value, tuple | list) else [value]
+        return tuple(given) in {(True,), (False,), (True, True), (False, True), (False, False)} and all(
+            isinstance(each, bool) for each in given
+        )
+    return isinstance(value, bool) or (name == "mkldnn.allow_tf32" and value is None)
+
+
+def checked(name: str, value: Any) -> dict[str, Any]:
+    """The slots that assigning `value` to the flag fills."""
+    node = node_of(name)
+    if node is not None:
+        try:
+            tree_model.Tree().write(node, value)
+        except (TypeError, RuntimeError):
+            raise Refused("value") from None
+        return {node: value}
+    if not fits(name, value):
+        raise Refused("value")
+    if name in VIEWS:
+        return dict.fromkeys(VIEWS[name], "tf32" if value else "ieee")
+    if name in CHOICES:
+        return {name: CHOICES[name][value]}
+    if name in SPLIT.values():
+        return {name: (*value, True)[:2] if isinstance(value, tuple | list) else (value, True)}
+    return {name: tuple(value) if isinstance(value, list) else value}
+
+
+def effective(name: str, reads: Mapping[str, object]) -> tuple[object, str | None]:
+    """What a flag comes to where these are read, and what overrules it."""
+    overruling = [by for by in ("cudnn.deterministic", "deterministic_algorithms") if reads[by]]
+    if name == "cudnn.benchmark" and reads[name] and overruling:
+        return False, overruling[0]
+    if name.endswith("nn.deterministic") and not reads[name] and reads["deterministic_algorithms"]:
+        return True, "deterministic_algorithms"
+    return reads[name], None
+
+
+class State(base.State):  # type: ignore[misc, name-defined]
+    """The model's state with threads that are told apart by a number."""
+
+    def __init__(self, threads: int) -> None:
+        self.freezes = 0
+        super().__init__()
+        self.by_thread: list[list[Any]] = [[] for _ in range(threads)]
+        self.current = 0
+
+    @property
+    def layers(self) -> list[Any]:
+        return self.by_thread[self.current]
+
+    @property
+    def frozen(self) -> bool:
+        return self.freezes > 0
+
+    @frozen.setter
+    def frozen(self, value: bool) -> None:
+        assert not value, "the one-way freeze is tested in a process of its own"
+
+    def read_all(self) -> dict[str, object]:
+        """What every flag and view, and the precision of matrix products, reads as on the current thread."""
+        held: dict[str, Any] = dict(self.process)
+        for layer in self.layers:
+            held.update(layer.slots)
+        package = tree_model.Package()
+        tree = package._tree
+        tree.held = {node: held.get(node) for node in tree_model.NODES}
+        reads: dict[str, object] = {"float32_matmul_precision": package.get_float32_matmul_precision()}
+        for name, default in DEFAULTS.items():
+            value = held.get(name)
+            if name in NODE_OF:
+                reads[name] = tree.read(NODE_OF[name])
+            elif name in VIEWS:
+                reads[name] = all(tree.read(node) == "tf32" for node in VIEWS[name])
+            elif name in SPLIT.values():
+                reads[name] = default if value is base.UNSET else value[0]
+            else:
+                reads[name] = default if value is base.UNSET else value
+        for name, of in SPLIT.items():
+            pair: Any = held.get(of)
+            reads[name] = True if pair is base.UNSET else pair[1]
+        return reads
+
+    def level(self, slot: str) -> str:
+        """What decides a flag that is no node."""
+        if any(slot in layer.slots for layer in self.layers):
+            return "scope"
+        return "default" if self.process.get(slot) is base.UNSET else "process"
+
+    def put(self, slots: Mapping[str, object]) -> None:
+        """Write checked slots, unless that is frozen."""
+        try:
+            self.write(slots)
+        except RuntimeError:
+            raise Refused("frozen") from None
+
+    def delete(self, flag: Flag) -> None:
+        self.put(dict.fromkeys(slots_of(flag.name), base.UNSET))
+
+    def set_matmul_precision(self, precision: str) -> None:
+        if precision not in tree_model.MATMUL_PRECISION:
+            raise Refused("value")
+        values = tree_model.MATMUL_PRECISION[precision]
+        self.put(dict(zip(("cuda.matmul", "mkldnn.matmul"), values, strict=True)))
+
+    def process_write(self, change: Callable[[dict[str, object]], None]) -> None:
+        """`restore` and `reset`: they act on the process alone and respect the freeze."""
+        if self.frozen:
+            raise Refused("frozen")
+        change(self.process)
+
+
+class Scope:
+    """A scope object: it pushes a layer and removes its own innermost one."""
+
+    def __init__(self, state: State, slots: dict[str, object]) -> None:
+        self.state, self.inner = state, base.Scope(state, slots)
+        self.entered_on: int | None = None
+
+    def enter(self) -> None:
+        self.entered_on = self.state.current
+        self.inner.__enter__()
+
+    def leave(self) -> None:
+        here = self.state.current
+        mine = any(layer.owner is self.inner for layer in self.state.layers)
+        try:
+            if not mine and self.entered_on is not None:
+                self.state.current = self.entered_on  # the thread that entered it last drops one
+            self.inner.__exit__(None, None, None)
+        finally:
+            self.state.current = here
+
+
+def flags_slots(module: str, given: Mapping[str, object]) -> dict[str, object]:
+    """Return the slots of `module.flags(**given)`: all of the module, but those for which None is given.
+
+    `nnpack` refuses None. A module of `NAMES_WHAT_IS_GIVEN` has None as the default of every argument.
+    """
+    prefix = f"{module}." if module else ""
+    if module in NAMES_WHAT_IS_GIVEN:
+        return given_slots({prefix + name: value for name, value in given.items() if value is not None})
+    slots: dict[str, object] = {}
+    leaves_none = none_means_left_out(module)
+    for name in ORDER[module]:
+        if leaves_none and name in given and given[name] is None:
+            continue
+        slots |= checked(prefix + name, given.get(name, base.SCOPE_DEFAULT[name]))
+    if given.get("allow_tf32", True):
+        slots |= dict.fromkeys(VIEWS.get(f"{prefix}allow_tf32", ()), base.UNSET)
+    return slots
+
+
+def given_slots(given: Mapping[str, object]) -> dict[str, object]:
+    """The slots of several assignments at once, all checked."""
+    slots: dict[str, object] = {}
+    for name, value in given.items():
+        slots |= checked(name, value)
+    return slots

@@ -1,0 +1,59 @@
+"""What both state machines share: threads, and how many sequences to try."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine
+
+from tests.helpers.thread_worker import Worker
+
+LONG = os.environ.get("LONG_TESTS") == "1"
+FULL = False
+"""Whether pytest runs with `--full`: set by tests/conftest.py before the state machines are imported."""
+
+
+def sequences(number: int, steps: int = 40) -> settings:
+    """Return settings for `number` sequences of at most `steps` steps with `--full`, and for a fifth without.
+
+    These sequences are the same in every run, so that a failure is due to the change under test. With
+    `LONG_TESTS=1` there are 2000 new random ones.
+    """
+    return settings(
+        max_examples=2_000 if LONG else number if FULL else number // 5,
+        derandomize=not LONG,
+        stateful_step_count=steps,
+        deadline=None,
+        print_blob=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+THREADS = 3
+A_FEW = 4
+"""How many objects a sequence makes at most, so that each is entered often and in many orders."""
+
+threads = st.sampled_from((0, 0, 0, 1, 2))
+
+
+class OnThreads(RuleBasedStateMachine):
+    """Three threads that live as long as the sequence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.workers = [self.new_worker() for _ in range(THREADS)]
+        self.made = 0
+
+    def new_worker(self) -> Worker:
+        """A thread on which nothing was entered or written yet."""
+        return Worker()
+
+    def few_objects(self) -> bool:
+        """Whether more objects may be made."""
+        return self.made < A_FEW
+
+    def teardown(self) -> None:
+        for worker in self.workers:
+            worker.stop()

@@ -1,0 +1,253 @@
+"""A thread's whole state, taken and put in force elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import inspect
+import pickle
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import interlock
+import pytest
+from interlock import backends, capture, no_grad
+from interlock.backends import cudnn
+
+from tests.helpers.thread_worker import Worker
+
+Seen = tuple[bool, bool, bool, bool]
+DEFAULT: Seen = (True, False, True, False)
+
+
+def seen() -> Seen:
+    """Return two modes and two flags as they are on this thread."""
+    return (
+        interlock.is_grad_enabled(),
+        interlock.is_inference_mode_enabled(),
+        cudnn.enabled,
+        cudnn.deterministic,
+    )
+
+
+def without_cudnn() -> interlock.ThreadState:
+    """Return a state with gradients and cudnn off."""
+    with no_grad(), backends.override({"cudnn.enabled": False}):
+        return capture()
+
+
+INSIDE: Seen = (False, False, False, False)
+
+
+@pytest.mark.parametrize(
+    "put_in_force",
+    [
+        lambda state: state.run(seen),
+        lambda state: state.wrap(seen)(),
+        lambda state: state.apply()(seen)(),
+        lambda state: _inside(state.apply()),
+    ],
+    ids=["run", "wrap", "apply decorates", "apply"],
+)
+def test_a_state_is_in_force_on_another_thread_and_then_gone(
+    put_in_force: Callable[[interlock.ThreadState], Seen], workers: tuple[Worker, Worker]
+) -> None:
+    state = without_cudnn()
+    assert workers[0].do(lambda: put_in_force(state)) == INSIDE
+    assert workers[0].do(seen) == DEFAULT
+    assert seen() == DEFAULT
+
+
+def _inside(scope: contextlib.AbstractContextManager[object]) -> Seen:
+    with scope:
+        return seen()
+
+
+def test_what_is_open_where_a_state_is_put_in_force_does_not_show_through() -> None:
+    state = without_cudnn()
+    with backends.override({"cudnn.deterministic": True}), interlock.inference_mode():
+        assert state.run(seen) == INSIDE
+        assert seen() == (False, True, True, True)
+
+
+def test_a_state_that_names_no_flag_follows_the_process(restored: None) -> None:
+    state = capture()
+    cudnn.deterministic = True
+    with cudnn.flags():
+        assert state.run(seen) == (True, False, True, True)
+
+
+def test_a_pinned_state_keeps_every_flag_as_it_was(restored: None) -> None:
+    backends.mkldnn.matmul.fp32_precision = "bf16"
+    state = capture(pin=True)
+    before = state.run(lambda: {row.name: backends.explain(row.name).value for row in backends.snapshot()})
+    cudnn.deterministic = True
+    backends.mkldnn.matmul.fp32_precision = "ieee"
+    backends.cuda.matmul.allow_tf32 = True
+    after = state.run(lambda: {row.name: backends.explain(row.name).value for row in backends.snapshot()})
+    assert after == before
+    assert before["mkldnn.matmul.fp32_precision"] == "bf16"
+    assert {row.level for row in map(state.wrap(backends.explain), before)} <= {"scope", "default"}
+
+
+def test_scopes_come_before_what_is_pinned() -> None:
+    with backends.override({"cudnn.enabled": False}):
+        state = capture(pin=True)
+    assert state.run(seen) == (True, False, False, False)
+
+
+def test_an_installed_state_is_what_a_pool_thread_starts_from() -> None:
+    with ThreadPoolExecutor(2, initializer=without_cudnn().install) as pool:
+        assert set(pool.map(lambda _: seen(), range(20))) == {INSIDE}
+    assert seen() == DEFAULT
+
+
+def test_installing_again_takes_the_place_of_what_was_installed(workers: tuple[Worker, Worker]) -> None:
+    worker = workers[0]
+    state, default = without_cudnn(), capture()
+    worker.do(state.install)
+    worker.do(default.install)
+    assert worker.do(seen) == DEFAULT
+
+
+def test_a_write_before_an_install_is_not_taken_back_from_what_was_installed(
+    workers: tuple[Worker, Worker],
+) -> None:
+    worker, state = workers[0], without_cudnn()
+    scope = worker.do(lambda: interlock.set_grad_enabled(False))
+    worker.do(state.install)
+    with_it_open = worker.do(lambda: _inside(scope))
+    assert with_it_open == INSIDE
+    assert worker.do(seen) == INSIDE
+
+
+def test_open_scopes_stay_in_force_over_what_is_installed(workers: tuple[Worker, Worker]) -> None:
+    worker, scope = workers[0], interlock.enable_grad()
+    worker.do(scope.__enter__)
+    worker.do(without_cudnn().install)
+    assert worker.do(seen) == (True, False, False, False)
+    worker.do(lambda: scope.__exit__(None, None, None))
+    assert worker.do(seen) == INSIDE
+
+
+def test_a_state_that_names_no_flag_hides_what_is_installed_below_it(workers: tuple[Worker, Worker]) -> None:
+    worker, state = workers[0], capture()
+
+    def install() -> list[Seen]:
+        without_cudnn().install()
+        return [seen(), state.run(seen)]
+
+    assert worker.do(lambda: state.run(install)) == [DEFAULT, DEFAULT]
+    assert worker.do(seen) == INSIDE
+
+
+def test_writes_last_as_long_as_the_state_that_decides_them() -> None:
+    def write() -> Seen:
+        interlock.set_grad_enabled(True)
+        cudnn.enabled = True
+        return seen()
+
+    state = without_cudnn()
+    assert state.run(write) == (True, False, True, False)
+    assert state.run(seen) == INSIDE
+    assert seen() == DEFAULT
+
+
+def test_one_scope_of_a_state_is_entered_twice_and_by_two_threads(workers: tuple[Worker, Worker]) -> None:
+    scope = without_cudnn().apply()
+    with scope:
+        with scope:
+            workers[0].do(scope.__enter__)
+            assert seen() == INSIDE
+        assert seen() == INSIDE
+    assert seen() == DEFAULT
+    assert workers[0].do(seen) == INSIDE
+    workers[1].do(lambda: scope.__exit__(None, None, None))
+    assert workers[0].do(no_grad()(seen)) == (False, False, True, False)
+    assert workers[0].do(seen) == DEFAULT
+
+
+def test_run_passes_arguments_and_errors_through() -> None:
+    state = without_cudnn()
+    assert state.run(lambda *arguments, **named: (arguments, named, seen()), 1, two=2) == (
+        (1,),
+        {"two": 2},
+        INSIDE,
+    )
+    with pytest.raises(ZeroDivisionError):
+        state.run(lambda: 1 // 0)
+    assert seen() == DEFAULT
+
+
+def test_wrapped_generators_and_coroutines_have_the_state_in_each_resume() -> None:
+    state = without_cudnn()
+
+    @state.wrap
+    def generator() -> Iterator[Seen]:
+        yield seen()
+        yield seen()
+
+    @state.wrap
+    async def coroutine() -> Seen:
+        await asyncio.sleep(0)
+        return seen()
+
+    @state.wrap
+    async def async_generator() -> AsyncIterator[Seen]:
+        yield seen()
+
+    async def consume() -> list[Seen]:
+        return [await coroutine(), seen()] + [x async for x in async_generator()]
+
+    assert [(inside, seen()) for inside in generator()] == [(INSIDE, DEFAULT)] * 2
+    assert inspect.iscoroutinefunction(coroutine)
+    assert asyncio.run(consume()) == [INSIDE, DEFAULT, INSIDE]
+
+
+def test_a_state_captured_inside_another_is_that_state() -> None:
+    inner = without_cudnn().run(capture)
+    assert repr(inner) == repr(without_cudnn())
+    with backends.override({"cudnn.deterministic": True}):
+        assert inner.run(seen) == INSIDE
+
+
+def test_a_state_shows_its_modes_and_flags() -> None:
+    assert repr(without_cudnn()) == (
+        "ThreadState(grad=False, inference=False, multithreading=True, view_replay=False, "
+        "layout_policy=True, cudnn.enabled=False)"
+    )
+
+
+def test_a_state_stays_in_its_process() -> None:
+    with pytest.raises(TypeError, match=r"backends\.snapshot"):
+        pickle.dumps(capture())
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_a_state_never_changes_and_is_its_own_copy(duplicate: Callable[[object], object]) -> None:
+    state = capture()
+    assert duplicate(state) is state
+
+
+def test_making_a_state_is_capturing_one() -> None:
+    with interlock.no_grad():
+        assert repr(interlock.ThreadState()) == repr(capture())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: capture(True),  # type: ignore[misc]
+        lambda: capture(pin=1),  # type: ignore[arg-type]
+        lambda: capture().run(),  # type: ignore[call-arg]
+        lambda: capture().run(3),  # type: ignore[arg-type]
+        lambda: capture().wrap(3),  # type: ignore[type-var]
+        lambda: capture().install(3),  # type: ignore[call-arg]
+        lambda: interlock.ThreadState(3),  # type: ignore[call-arg]
+    ],
+)
+def test_a_wrong_call_is_a_type_error(call: Callable[[], object]) -> None:
+    with pytest.raises(TypeError):
+        call()
+    assert seen() == DEFAULT

@@ -1,0 +1,162 @@
+"""docs/threads.md: each of its lines has the test of the same number here."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import interlock
+from interlock import aio, backends, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
+from interlock.backends import cudnn
+
+from tests.helpers.subprocess import run_program
+from tests.helpers.thread_worker import Worker
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "threads.md"
+Workers = tuple[Worker, Worker]
+
+
+def seen() -> tuple[bool, bool, bool]:
+    """Return the modes and a flag."""
+    return is_grad_enabled(), is_inference_mode_enabled(), cudnn.enabled
+
+
+DEFAULTS = (True, False, True)
+
+
+def test_every_line_of_the_page_has_a_test() -> None:
+    lines = [int(number) for number in re.findall(r"^(\d+)\. ", PAGE.read_text(), re.MULTILINE)]
+    tests = [int(name[10:12]) for name in globals() if name.startswith("test_line_")]
+    assert lines == tests == list(range(1, 11))
+
+
+def test_line_01_a_new_thread_starts_from_the_defaults() -> None:
+    with inference_mode(), no_grad(), cudnn.flags(enabled=False), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(seen).result() == DEFAULTS
+
+
+def test_line_02_scopes_are_for_a_thread_and_assignments_for_all(workers: Workers, restored: None) -> None:
+    with no_grad(), backends.override({"cudnn.enabled": False}):
+        assert workers[0].do(seen) == DEFAULTS
+        cudnn.deterministic = True
+        assert workers[0].do(lambda: cudnn.deterministic)
+
+
+def test_line_03_scope_objects_are_shared_and_left_in_any_order(workers: Workers) -> None:
+    scope, other = no_grad(), inference_mode()
+    for enter in (scope.__enter__, other.__enter__, scope.__enter__):
+        enter()
+        workers[0].do(enter)
+    for leave in (scope.__exit__, other.__exit__, scope.__exit__):
+        leave(None, None, None)
+        workers[0].do(lambda leave=leave: leave(None, None, None))  # type: ignore[misc]
+    assert seen() == DEFAULTS
+    assert workers[0].do(seen) == DEFAULTS
+
+
+def test_line_04_a_captured_state_is_put_in_force_on_another_thread(workers: Workers) -> None:
+    with no_grad(), backends.override({"cudnn.enabled": False}):
+        state = interlock.capture()
+    worker, scope = workers[0], inference_mode()
+    worker.do(scope.__enter__)
+
+    def applied() -> tuple[bool, bool, bool]:
+        with state.apply():
+            return seen()
+
+    for put_in_force in (lambda: state.run(seen), state.wrap(seen), applied):
+        assert worker.do(put_in_force) == (False, False, False)
+    assert worker.do(seen) == (False, True, True)
+
+
+def test_line_05_an_executor_starts_its_threads_from_a_captured_state() -> None:
+    with no_grad():
+        state = interlock.capture()
+    with ThreadPoolExecutor(2, initializer=state.install) as pool:
+        assert list(pool.map(lambda _: is_grad_enabled(), range(4))) == [False] * 4
+
+
+def test_line_06_a_decorated_generator_has_its_scope_only_while_it_runs() -> None:
+    @no_grad()
+    def generator() -> Iterator[bool]:
+        yield is_grad_enabled()
+
+    @no_grad()
+    async def coroutine() -> bool:
+        await asyncio.sleep(0)
+        return is_grad_enabled()
+
+    @no_grad()
+    async def async_generator() -> AsyncIterator[bool]:
+        yield is_grad_enabled()
+
+    async def consume() -> None:
+        task = asyncio.ensure_future(coroutine())
+        await asyncio.sleep(0)
+        assert is_grad_enabled()
+        assert not await task
+        async for inside in async_generator():
+            assert (inside, is_grad_enabled()) == (False, True)
+
+    for inside in generator():
+        assert (inside, is_grad_enabled()) == (False, True)
+    asyncio.run(consume())
+
+
+def test_line_07_a_block_of_an_undecorated_generator_ends_on_the_thread_that_entered(
+    workers: Workers,
+) -> None:
+    def numbers() -> Iterator[int]:
+        with no_grad():
+            yield 1
+
+    generator = numbers()
+    workers[0].do(lambda: next(generator))
+    assert not workers[0].do(is_grad_enabled)
+    workers[1].do(generator.close)  # type: ignore[attr-defined]
+    assert workers[1].do(is_grad_enabled)
+    workers[0].do(inference_mode()(is_grad_enabled))
+    assert workers[0].do(is_grad_enabled)
+
+
+def test_line_08_tasks_of_our_runner_have_a_state_of_their_own() -> None:
+    async def child_task() -> bool:
+        interlock.set_grad_enabled(True)
+        await asyncio.sleep(0)
+        return is_grad_enabled()
+
+    async def main() -> None:
+        with no_grad():
+            task = asyncio.create_task(child_task())
+            await asyncio.sleep(0)
+            assert not is_grad_enabled()
+            assert await task
+
+    aio.run(main())
+    assert seen() == DEFAULTS
+
+
+def test_line_09_tasks_of_a_plain_loop_share_the_state_of_their_thread() -> None:
+    async def block(steps: int) -> None:
+        with no_grad():
+            for _ in range(steps):
+                await asyncio.sleep(0)
+
+    async def main() -> None:
+        tasks = [asyncio.create_task(block(steps)) for steps in (3, 1, 2)]
+        await asyncio.sleep(0)
+        assert not is_grad_enabled()
+        await asyncio.gather(*tasks)
+        assert is_grad_enabled()
+
+    asyncio.run(main())
+    assert seen() == DEFAULTS
+
+
+def test_line_10_children_go_on_when_forked_and_take_the_flags_over_when_not() -> None:
+    done = run_program("state/docs_threading_processes.py")
+    assert done.code == 0, done.stderr
+    assert done.stdout.strip() == "[(False, False, True), (True, True, True)]"

@@ -1,0 +1,292 @@
+"""Random sequences of flag writes, scopes and freezes on three threads, each step compared with the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    consumes,
+    initialize,
+    multiple,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from interlock import backends, errors
+
+from tests.unit.backends.flag_setters import (
+    FUNCTIONS,
+    MODULES,
+    by_attribute,
+    module_named,
+    none_means_left_out,
+    own_flags,
+    reads_with_none,
+)
+from tests.unit.backends.flag_specs import BY_NAME, FLAGS, Flag, read_all
+from tests.unit.state import flag_model
+from tests.unit.state.flag_model import Refused, Scope, State
+from tests.unit.state.state_machine_base import THREADS, OnThreads, sequences, threads
+
+ALL_NAMES = [flag.name for flag in FLAGS]
+PLAIN_NAMES = [name for name in ALL_NAMES if "32" not in name]
+DETERMINISTIC = ("cudnn.benchmark", "cudnn.deterministic", "mkldnn.deterministic")
+RELATED = [
+    (),
+    ("deterministic_algorithms", *DETERMINISTIC[:2]),
+    ("fp32_precision", "cudnn.conv.fp32_precision", "cudnn.allow_tf32"),
+    ("cuda.matmul.allow_fp16_reduced_precision_reduction", "cuda.sdp_priority", "cuda.blas_library"),
+]
+"""Flags that come to something together, and those whose values have several spellings."""
+FEW_FREEZES = 2
+
+
+def values_of(flag: Flag) -> st.SearchStrategy[object]:
+    """Legal values, now and then a wrong one."""
+    good = [given for given, _ in flag.accepted]
+    return st.one_of(*[st.sampled_from(good)] * 5, st.sampled_from(flag.wrong))
+
+
+VALUES = {flag.name: values_of(flag) for flag in FLAGS}
+
+
+def caught_up() -> tuple[object, ...]:
+    """What is read on this thread, once it has looked for scopes that another thread has left for it."""
+    with interlock.no_grad():
+        pass
+    reads = {"float32_matmul_precision": interlock.get_float32_matmul_precision(), **read_all()}
+    for name in flag_model.SPLIT:
+        reads[name] = getattr(backends.cuda.matmul, name.rpartition(".")[2])
+    return reads, backends.flags_frozen()
+
+
+def come_to() -> list[tuple[object, str | None]]:
+    """What flags come to that others overrule, and by what."""
+    return [backends.explain(name)[4:6] for name in DETERMINISTIC]
+
+
+class FlagsMachine(OnThreads):
+    """Flags assigned, deleted, overridden, frozen and restored; scopes entered and left in any order."""
+
+    scopes = Bundle("scopes")
+    freezes = Bundle("freezes")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = State(THREADS)
+        self.open_freezes: list[Any] = []
+        self.freezes_made = 0
+        self.names: list[str] = []
+        self.snapshots: list[tuple[Any, dict[str, object]]] = []
+        self.module = self.function = ""
+        self.start = backends.snapshot()
+
+    def teardown(self) -> None:
+        for freeze in self.open_freezes:
+            freeze.__exit__(None, None, None)
+        super().teardown()
+        backends.restore(self.start)
+
+    def step(self, thread: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
+        """Do a step on both sides; either both refuse it for the same reason or neither does."""
+        self.state.current = thread
+        try:
+            expected, refusal = models(), None
+        except Refused as refused:
+            expected, refusal = None, str(refused)
+        try:
+            got = self.workers[thread].do(ours)
+        except errors.FlagsFrozenError:
+            assert refusal == "frozen"
+        except (errors.FlagTypeError, errors.FlagValueError):
+            assert refusal == "value"
+        else:
+            assert refusal is None, f"it must be refused: {refusal}"
+        return multiple() if refusal else (got, expected)
+
+    def both(self, thread: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
+        """Do a step on both sides and look everywhere."""
+        came = self.step(thread, ours, models)
+        self.compare(thread)
+        return came
+
+    def compare(self, thread: int) -> None:
+        unscoped: dict[str, object] = {}
+        for number, worker in enumerate(self.workers):
+            self.state.current = number
+            want = self.state.read_all() if self.state.layers or not unscoped else unscoped
+            if not self.state.layers:
+                unscoped = want
+            if number != thread:
+                assert worker.do(caught_up) == (want, self.state.frozen)
+                continue
+            effective = [flag_model.effective(name, want) for name in DETERMINISTIC]
+            assert worker.do(lambda: (caught_up(), come_to())) == ((want, self.state.frozen), effective)
+
+    @initialize(
+        names=st.lists(st.sampled_from(ALL_NAMES), min_size=1, max_size=2, unique=True),
+        related=st.sampled_from(RELATED),
+        module=st.sampled_from(MODULES),
+        function=st.sampled_from(list(FUNCTIONS)),
+        data=st.data(),
+    )
+    def choose_flags(
+        self, names: list[str], related: tuple[str, ...], module: str, function: str, data: st.DataObject
+    ) -> None:
+        """Choose what this sequence uses: few flags, so that its steps meet, and what they start from."""
+        self.module, self.function = module, function
+        of_module = data.draw(st.permutations([flag.name for flag in own_flags(module)]))[:2]
+        self.names = list(dict.fromkeys([*names, *related, *of_module, *FUNCTIONS[function][1]]))
+        for name in self.names:
+            self.step(0, *self.assignment(BY_NAME[name], data.draw(VALUES[name])))
+        self.compare(0)
+
+    def drawn_from(self, data: st.DataObject, names: list[str]) -> dict[str, object]:
+        """Values for some of the flags, now and then a wrong one."""
+        chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
+        return {name: data.draw(VALUES[name]) for name in chosen}
+
+    def assignment(self, flag: Flag, value: object) -> tuple[Callable[[], None], Callable[[], None]]:
+        return lambda: flag.set(value), lambda: self.state.put(flag_model.checked(flag.name, value))
+
+    @rule(thread=threads, data=st.data())
+    def assign(self, thread: int, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(self.names))
+        self.both(thread, *self.assignment(BY_NAME[name], data.draw(VALUES[name])))
+
+    @rule(thread=threads, data=st.data())
+    def delete(self, thread: int, data: st.DataObject) -> None:
+        flag = BY_NAME[data.draw(st.sampled_from(self.names))]
+        self.both(thread, flag.delete, lambda: self.state.delete(flag))
+
+    def set_flags(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
+        values = self.drawn_from(data, [flag.name for flag in own_flags(self.module)])
+        arguments = {f"_{name}": value for name, value in by_attribute(values).items()}
+        left_out = none_means_left_out(self.module)
+        given = {name: value for name, value in values.items() if value is not None or not left_out}
+        return (
+            lambda: module_named(self.module).set_flags(**arguments),
+            lambda: self.state.put(flag_model.given_slots(given)),
+        )
+
+    def set_matmul_precision(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
+        precision = data.draw(st.sampled_from(("highest", "high", "medium", "bogus")))
+        return (
+            lambda: interlock.set_float32_matmul_precision(precision),
+            lambda: self.state.set_matmul_precision(precision),
+        )
+
+    def other_function(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
+        function, names = FUNCTIONS[self.function]
+        values = {name: data.draw(VALUES[name]) for name in names}
+        if reads_with_none(self.function) and None in values.values():
+            return lambda: function(*values.values()), lambda: None
+        return (
+            lambda: function(*values.values()),
+            lambda: self.state.put(flag_model.given_slots(values)),
+        )
+
+    @rule(
+        thread=threads,
+        which=st.sampled_from((set_flags, set_matmul_precision, other_function)),
+        data=st.data(),
+    )
+    def call(self, thread: int, which: Callable[..., Any], data: st.DataObject) -> None:
+        self.both(thread, *which(self, data))
+
+    def make(self, thread: int, ours: Callable[[], Any], models: Callable[[], Scope]) -> Any:
+        """Make a scope and enter it."""
+        self.made += 1
+        made = self.step(thread, ours, models)
+        if isinstance(made, tuple):
+            self.enter(thread, made)
+        return made
+
+    @precondition(OnThreads.few_objects)
+    @rule(target=scopes, thread=threads, data=st.data())
+    def make_flags(self, thread: int, data: st.DataObject) -> Any:
+        values = by_attribute(self.drawn_from(data, [flag.name for flag in own_flags(self.module)]))
+        return self.make(
+            thread,
+            lambda: module_named(self.module).flags(**values),
+            lambda: Scope(self.state, flag_model.flags_slots(self.module, values)),
+        )
+
+    @precondition(OnThreads.few_objects)
+    @rule(target=scopes, thread=threads, data=st.data())
+    def make_override(self, thread: int, data: st.DataObject) -> Any:
+        given = self.drawn_from(data, self.names)
+        slots = [slot for name in given for slot in flag_model.slots_of(name)]
+        if len(slots) > len(set(slots)):
+            return multiple()  # which of two values for one slot would win is nobody's promise
+        return self.make(
+            thread,
+            lambda: backends.override(**given),
+            lambda: Scope(self.state, flag_model.given_slots(given)),
+        )
+
+    @rule(thread=threads, made=scopes)
+    def enter(self, thread: int, made: tuple[Any, Scope]) -> None:
+        self.both(thread, made[0].__enter__, made[1].enter)
+
+    @rule(thread=threads, made=scopes)
+    def leave(self, thread: int, made: tuple[Any, Scope]) -> None:
+        self.both(thread, lambda: made[0].__exit__(None, None, None), made[1].leave)
+
+    @precondition(lambda self: self.freezes_made < FEW_FREEZES)
+    @rule(target=freezes, thread=threads)
+    def freeze(self, thread: int) -> Any:
+        frozen = backends.frozen()
+        self.freezes_made += 1
+
+        def count() -> None:
+            self.state.freezes += 1
+
+        self.both(thread, frozen.__enter__, count)
+        self.open_freezes.append(frozen)
+        return frozen
+
+    @rule(thread=threads, frozen=consumes(freezes))
+    def thaw(self, thread: int, frozen: Any) -> None:
+        def count() -> None:
+            self.state.freezes -= 1
+
+        self.both(thread, lambda: frozen.__exit__(None, None, None), count)
+        self.open_freezes.remove(frozen)
+
+    @rule(thread=threads, data=st.data())
+    def explain(self, thread: int, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(self.names))
+        self.state.current = thread
+        explained = self.workers[thread].do(lambda: backends.explain(name))
+        reads = self.state.read_all()
+        assert explained.value == reads[name]
+        if name in PLAIN_NAMES:
+            assert explained.level == self.state.level(name)
+            assert explained[4:6] == flag_model.effective(name, reads)
+
+    @rule(thread=threads, which=st.sampled_from(("take", "restore", "reset")), data=st.data())
+    def whole_state(self, thread: int, which: str, data: st.DataObject) -> None:
+        """Take a snapshot, restore one that was taken, or drop all that is assigned."""
+        if which == "reset":
+            self.both(thread, backends.reset, lambda: self.state.process_write(dict.clear))
+        elif which == "take" or not self.snapshots:
+            self.snapshots.append((self.workers[thread].do(backends.snapshot), dict(self.state.process)))
+        else:
+            ours, models = data.draw(st.sampled_from(self.snapshots))
+
+            def change(process: dict[str, object]) -> None:
+                process.clear()
+                process.update(models)
+
+            self.both(thread, lambda: backends.restore(ours), lambda: self.state.process_write(change))
+
+
+@pytest.mark.usefixtures("restored")
+def test_every_sequence_of_flags_agrees_with_the_model() -> None:
+    run_state_machine_as_test(FlagsMachine, settings=sequences(500, steps=30))

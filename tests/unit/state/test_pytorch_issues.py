@@ -1,0 +1,59 @@
+"""Reports about the state of threads in PyTorch, and what interlock does instead (docs/pytorch_issues.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import interlock
+from interlock import aio, inference_mode, is_grad_enabled, no_grad
+
+from tests.helpers.subprocess import run_python
+
+
+def test_overlapping_blocks_of_tasks_leave_nothing_and_with_the_runner_never_meet() -> None:
+    async def block(scope: object, steps: int) -> list[bool]:
+        seen = []
+        with scope:  # type: ignore[attr-defined]
+            for _ in range(steps):
+                seen.append(is_grad_enabled())
+                await asyncio.sleep(0)
+        return seen
+
+    async def overlapping() -> list[list[bool]]:
+        blocks = [block(no_grad(), 3), block(interlock.enable_grad(), 5), block(inference_mode(), 7)]
+        seen = await asyncio.gather(*blocks)
+        assert is_grad_enabled()
+        assert not interlock.is_inference_mode_enabled()
+        return seen
+
+    asyncio.run(overlapping())
+    assert is_grad_enabled()
+    assert not interlock.is_inference_mode_enabled()
+    assert aio.run(overlapping()) == [[False] * 3, [True] * 5, [False] * 7]
+
+
+def test_worker_threads_have_the_state_that_was_captured_for_them() -> None:
+    with no_grad():
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(is_grad_enabled).result()
+        with ThreadPoolExecutor(1, initializer=interlock.capture().install) as pool:
+            assert not pool.submit(is_grad_enabled).result()
+
+
+def test_a_scope_open_in_a_suspended_generator_is_told_with_both_places() -> None:
+    program = """
+        import interlock
+
+        def numbers():
+            with interlock.no_grad():
+                yield 1
+
+        for number in numbers():
+            interlock.is_grad_enabled()
+    """
+    done = run_python(program, env={"INTERLOCK_DEBUG": "1"})
+    assert done.code == 0
+    assert "ScopeWarning" in done.stderr
+    assert "child_script.py:5 is open at" in done.stderr
+    assert "child_script.py:9 too" in done.stderr

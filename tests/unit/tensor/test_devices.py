@@ -1,0 +1,202 @@
+"""Tensors on devices: where they are made, what mixes, what is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import interlock
+import numpy as np
+import pytest
+from interlock import Tensor, accelerator, errors
+
+from tests.helpers.subprocess import eval_program
+
+MAKERS: list[Callable[..., Tensor]] = [
+    lambda **options: interlock.tensor([[1.0, 2.0]], **options),
+    lambda **options: interlock.as_tensor(np.ones((1, 2)), **options),
+    lambda **options: interlock.zeros(1, 2, **options),
+    lambda **options: interlock.ones(1, 2, **options),
+    lambda **options: interlock.full((1, 2), 3.0, **options),
+    lambda **options: interlock.arange(2, **options),
+    lambda **options: interlock.rand(1, 2, **options),
+    lambda **options: interlock.randn(1, 2, **options),
+    lambda **options: interlock.empty(1, 2, **options),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_every_factory_makes_tensors_on_the_device_that_is_named_or_the_default(
+    make: Callable[..., Tensor], two_devices: tuple[str, str]
+) -> None:
+    first, second = two_devices
+    assert [str(make(device=name).device) for name in (first, second, "cpu")] == [first, second, "cpu"]
+    with interlock.device(second):
+        assert str(make().device) == second
+        assert str(make(device="cpu").device) == "cpu"
+    assert str(make().device) == "cpu"
+    with accelerator.device_index(1):
+        assert str(make(device=second.partition(":")[0]).device) == second
+
+
+def test_tensors_like_others_are_on_their_device(two_devices: tuple[str, str]) -> None:
+    x = interlock.ones(2, device=two_devices[1])
+    with interlock.device(two_devices[0]):
+        likes = [
+            interlock.zeros_like(x),
+            interlock.ones_like(x),
+            interlock.tensor(x.cpu(), device=two_devices[1]),
+        ]
+        assert {str(like.device) for like in likes} == {two_devices[1]}
+        assert str(interlock.zeros_like(x, device="cpu").device) == "cpu"
+        assert str(interlock.tensor(x).device) == two_devices[0]
+    assert str(interlock.tensor(x).device) == two_devices[1]
+    assert interlock.as_tensor(x) is x
+    assert interlock.as_tensor(x, device="cpu").tolist() == [1.0, 1.0]
+
+
+@pytest.mark.usefixtures("own_state")
+def test_a_default_device_that_is_written_holds_for_what_is_made_later(two_devices: tuple[str, str]) -> None:
+    interlock.set_default_device(two_devices[1])
+    x = interlock.randn(2, 2, requires_grad=True)
+    assert str(x.device) == two_devices[1]
+    assert str((x @ x + 1).device) == two_devices[1]
+
+
+def test_random_numbers_are_the_same_on_every_device(devices: tuple[str, ...]) -> None:
+    drawn = []
+    for name in ("cpu", *devices):
+        interlock.manual_seed(5)
+        drawn.append([interlock.rand(9, device=name).tolist(), interlock.randn(9, device=name).tolist()])
+    assert drawn == [drawn[0]] * (1 + len(devices))
+
+
+def test_operands_are_on_one_device_but_a_number_may_be_on_the_cpu(two_devices: tuple[str, str]) -> None:
+    x, here = interlock.ones(2, device=two_devices[0]), interlock.ones(2)
+    for other in (here, interlock.ones(2, device=two_devices[1])):
+        operations: list[Callable[[], object]] = [
+            lambda other=other: x + other,
+            lambda other=other: other * x,
+            lambda other=other: x.add_(other),
+            lambda other=other: x == other,
+            lambda other=other: x @ other,
+            lambda other=other: interlock.cat([x, other]),
+        ]
+        for operation in operations:
+            with pytest.raises(RuntimeError, match=rf"on {two_devices[0]}|on {other.device}"):
+                operation()
+    assert (x * interlock.tensor(3.0)).tolist() == [3.0, 3.0]
+    x += interlock.tensor(1.0, dtype=interlock.float64)
+    assert (x.tolist(), x.dtype, x._version) == ([2.0, 2.0], interlock.float32, 1)
+    with pytest.raises(RuntimeError, match="on cpu"):
+        here += interlock.tensor(1.0, device=two_devices[0])
+    leaf = interlock.ones(2, device=two_devices[0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="on cpu"):
+        (leaf * 2).backward(here)
+    with pytest.raises(RuntimeError, match="on cpu"):
+        leaf.grad = here
+    assert leaf.grad is None
+
+
+def test_views_share_memory_and_versions_on_a_device(devices: tuple[str, ...]) -> None:
+    x = interlock.zeros(2, 3, device=devices[0])
+    column = x.t()[1]
+    column += 2
+    x[0, 0] = 5
+    x[interlock.tensor([1], device=devices[0])] = interlock.tensor(7.0)
+    x[x > 6] = 8
+    assert x.tolist() == [[5.0, 2.0, 0.0], [8.0, 8.0, 8.0]]
+    assert column._version == x._version == 4
+    assert x[interlock.tensor([1, 0])][:, [0, 2]].tolist() == [[8.0, 8.0], [5.0, 0.0]]
+    with pytest.raises(IndexError, match="index 2"):
+        x[interlock.tensor([2], device=devices[0])]
+    with pytest.raises(RuntimeError, match="index"):
+        interlock.ones(2)[interlock.tensor([0], device=devices[0])]
+    with interlock.inference_mode():
+        inside = x * 2
+    assert inside.is_inference()
+    with pytest.raises(RuntimeError, match="inference"):
+        inside.add_(1)
+
+
+def test_numbers_are_waited_for(devices: tuple[str, ...]) -> None:
+    x = interlock.tensor([[1.5]], device=devices[0])
+    one = interlock.tensor(1, device=devices[0])
+    assert (x.item(), x.tolist(), float(x), int(x), bool(x)) == (1.5, [[1.5]], 1.5, 1, True)
+    assert [10, 20][one] == 20
+    assert interlock.arange(5)[one].item() == 1
+    assert interlock.tensor([1, one]).tolist() == [1, 1]
+    assert repr(x) == f"tensor([[1.5000]], device='{devices[0]}')"
+    assert repr(x.double()).endswith(f", device='{devices[0]}', dtype=interlock.float64)")
+
+
+def test_a_network_trains_to_the_same_numbers(devices: tuple[str, ...]) -> None:
+    def losses(name: str) -> list[float]:
+        interlock.manual_seed(0)
+        with interlock.device(name):
+            images, labels = interlock.rand(16, 5), interlock.arange(16) * 0 + 2
+            weight = interlock.randn(5, 3, requires_grad=True)
+        told = []
+        for _ in range(5):
+            loss = interlock.cross_entropy(interlock.relu(images @ weight), labels)
+            loss.backward()
+            assert weight.grad is not None
+            assert weight.grad.device == weight.device
+            with interlock.no_grad():
+                weight -= 0.5 * weight.grad
+            weight.grad = None
+            told.append(float(loss))
+        return told
+
+    assert losses(devices[0]) == losses("cpu")
+
+
+def test_no_room_raises_and_changes_nothing(devices: tuple[str, ...]) -> None:
+    x = interlock.ones(1, device=devices[0])
+    with pytest.raises(errors.OutOfMemoryError, match=devices[0]):
+        interlock.zeros(1 << 30, device=devices[0])
+    with pytest.raises(errors.OutOfMemoryError):
+        x.expand(1 << 30).double()
+    assert (x.tolist(), x._version) == ([1.0], 0)
+
+
+def test_a_late_error_is_told_by_what_waits(devices: tuple[str, ...]) -> None:
+    scores, classes = interlock.zeros(2, 3, device=devices[0]), interlock.tensor([0, 3], device=devices[0])
+    loss = interlock.cross_entropy(scores, classes)
+    with pytest.raises(errors.AcceleratorError, match="index 3 is out of range for 3 classes"):
+        loss.item()
+    assert scores.sum().item() == 0.0
+
+
+def test_what_a_device_does_not_do_is_told_and_changes_nothing() -> None:
+    failed, lost = "AcceleratorError", "DeviceLostError"
+    no_room = "OutOfMemoryError"
+    assert eval_program("tensor/what_a_device_does_not_do_is_told_and_changes_nothing.py") == [
+        failed,
+        failed,
+        failed,
+        no_room,
+        no_room,
+        [[1.0, 1.0], 0, 0],
+        lost,
+        lost,
+    ]
+
+
+def test_tensors_of_a_device_stay_with_their_process() -> None:
+    options = ("-W", "ignore:This process:DeprecationWarning")
+    told = eval_program(
+        "tensor/tensors_of_a_device_stay_with_their_process.py",
+        env={"INTERLOCK_ACCELERATOR": "host"},
+        options=options,
+    )
+    assert told == [["ForkedProcessError"], [3.0, 3.0], "((2,), 'host:0', (2,))", [1.0, 1.0]]
+
+
+def test_without_an_accelerator_a_device_is_named_in_the_error(no_driver: dict[str, str]) -> None:
+    there = "a tensor on a device"
+    assert eval_program("tensor/without_an_accelerator_a_device_is_named_in_the_error.py", env=no_driver) == [
+        there,
+        there,
+        "pinned memory",
+        there,
+    ]

@@ -1,0 +1,24 @@
+"""Tensors in a forked child."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.helpers.subprocess import eval_program, run_program
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+
+
+# A child that hangs is ended by its alarm.
+def test_a_child_computes_on_what_a_thread_of_the_parent_works_on() -> None:
+    assert eval_program("tensor/fork_forks.py") == [0] * 20
+
+
+def test_matmul_works_in_a_child_forked_during_the_first_product() -> None:
+    # gemm initializes itself for some dozens of microseconds; the delays look for that time.
+    options = ("-W", "ignore:This process:DeprecationWarning")
+    delays = [number * 20e-6 for number in range(16)]
+    done = [run_program("tensor/fork_first_product.py", delay, options=options) for delay in delays]
+    assert [each.stdout for each in done] == ["0\n"] * len(delays), done

@@ -1,0 +1,21 @@
+"""Chains of many links end without a deep stack, which would end the process."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.subprocess import eval_program
+
+LINKS = {
+    "gradients": "n = interlock.ones(2); n.grad = t; t = n",
+    "views": "n = interlock.ones(2); n.grad = t; t = n.view(2)",
+    "arrays": "t = interlock.from_numpy(t.numpy())",
+    "operations": "t = t + leaf",
+    "changes in place": "t[0] = leaf",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
+def test_a_long_chain_is_dropped(link: str) -> None:
+    assert eval_program("tensor/a_long_chain_is_dropped.py", link)

@@ -1,0 +1,116 @@
+"""Sums, means, extremes, soft maximum and losses, with NumPy as the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+import numpy as np
+import pytest
+from interlock import Tensor
+
+from tests.unit.tensor import gradcheck
+
+ARRAY = np.random.default_rng(1).permutation(24).reshape(2, 3, 4) / 10
+
+pytestmark = pytest.mark.usefixtures("everywhere")
+
+
+@pytest.mark.parametrize("dim", [None, 0, -1, (0, 2), [1]])
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize(
+    ("name", "oracle"), [("sum", np.sum), ("mean", np.mean), ("amax", np.max), ("amin", np.min)]
+)
+def test_reductions_match_numpy(dim: Any, keepdim: bool, name: str, oracle: Any) -> None:
+    expected = oracle(ARRAY, axis=tuple(dim) if isinstance(dim, list) else dim, keepdims=keepdim)
+    result = getattr(interlock.tensor(ARRAY), name)(dim=dim, keepdim=keepdim)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result.cpu().numpy(), expected)
+    gradcheck.check(lambda x: getattr(x, name)(dim=dim, keepdim=keepdim), ARRAY)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1, -1])
+def test_positions_match_numpy(dim: int | None) -> None:
+    tensor = interlock.tensor(ARRAY)
+    np.testing.assert_array_equal(tensor.argmax(dim).cpu().numpy(), ARRAY.argmax(dim))
+    np.testing.assert_array_equal(interlock.argmax(tensor, dim).cpu().numpy(), ARRAY.argmax(dim))
+    np.testing.assert_array_equal(tensor.argmin(dim).cpu().numpy(), ARRAY.argmin(dim))
+    kept = tensor.argmax(dim, keepdim=True)
+    assert kept.ndim == 3
+
+
+def test_sums_of_single_precision_stay_exact_over_many_elements() -> None:
+    assert interlock.ones(3_000_000).sum().item() == 3_000_000
+    assert interlock.full((100_000,), 0.1).sum().item() == pytest.approx(10_000, rel=1e-6)
+
+
+def test_integers_sum_to_integers() -> None:
+    assert interlock.tensor([True, True]).sum().tolist() == 2
+    assert interlock.tensor([1, 2]).sum(dtype=interlock.float64).dtype == interlock.float64
+    assert interlock.tensor([1, 2]).mean(dtype=interlock.float32).item() == 1.5
+
+
+def test_dimensions_that_do_not_exist_are_named() -> None:
+    operations: list[Callable[[Tensor, int], Tensor]] = [
+        interlock.sum,
+        interlock.mean,
+        interlock.argmax,
+        interlock.log_softmax,
+    ]
+    for operation in operations:
+        with pytest.raises(IndexError, match="3"):
+            operation(interlock.tensor(ARRAY), 3)
+    with pytest.raises(RuntimeError, match="twice"):
+        interlock.tensor(ARRAY).sum((0, -3))
+    with pytest.raises(RuntimeError, match="size 0"):
+        interlock.zeros(0).max()
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_log_softmax_is_stable(dim: int) -> None:
+    array = np.random.default_rng(2).standard_normal((3, 4))
+    expected = array - np.log(np.exp(array).sum(axis=dim, keepdims=True))
+    np.testing.assert_allclose(interlock.tensor(array).log_softmax(dim).cpu().numpy(), expected)
+    np.testing.assert_allclose(
+        interlock.tensor(array + 1e4).log_softmax(dim).cpu().numpy(), expected, rtol=1e-9
+    )
+    gradcheck.check(lambda x: x.log_softmax(dim), array)
+    gradcheck.check(lambda x: interlock.softmax(x, dim), array)
+
+
+def test_cross_entropy_reduces_as_asked() -> None:
+    scores, classes = np.random.default_rng(3).standard_normal((4, 3)), interlock.tensor([2, 0, 1, 1])
+    losses = -(scores - np.log(np.exp(scores).sum(1, keepdims=True)))[range(4), classes.tolist()]
+
+    def loss(reduction: Any) -> Any:
+        return interlock.cross_entropy(interlock.tensor(scores), classes, reduction=reduction).cpu().numpy()
+
+    np.testing.assert_allclose(loss("none"), losses)
+    np.testing.assert_allclose(loss("sum"), losses.sum())
+    np.testing.assert_allclose(loss("mean"), losses.mean())
+    gradcheck.check(lambda x: interlock.cross_entropy(x, classes), scores)
+    with pytest.raises(ValueError, match="median"):
+        loss("median")
+
+
+@pytest.mark.parametrize("wrong", [3, -1])
+def test_a_class_that_does_not_exist_is_named(wrong: int) -> None:
+    with interlock.device("cpu"), pytest.raises(IndexError, match=rf"{wrong} .*3 classes"):
+        interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, wrong]))
+
+
+def test_cross_entropy_names_shapes_and_types_that_do_not_fit() -> None:
+    with pytest.raises(RuntimeError, match=r"\[2, 3\].*\[3\]"):
+        interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 1, 2]))
+    with pytest.raises(TypeError, match="float32"):
+        interlock.cross_entropy(interlock.zeros(2, 3), interlock.zeros(2))
+
+
+def test_cross_entropy_takes_rows_of_classes_and_class_indices() -> None:
+    classes = interlock.tensor([0, 1])
+    for scores in (interlock.ones(2), interlock.ones(2, 2, 2)):
+        with pytest.raises(RuntimeError, match=r"\[samples, classes\]"):
+            interlock.cross_entropy(scores, classes)
+    with pytest.raises((RuntimeError, TypeError)):
+        interlock.cross_entropy(interlock.ones(2, 2), interlock.ones(2, 2))

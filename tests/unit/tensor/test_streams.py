@@ -1,0 +1,190 @@
+"""Operations on tensors of devices are queued: what runs when, on which stream, and what is kept."""
+
+from __future__ import annotations
+
+import gc
+import random
+import threading
+import weakref
+
+import interlock
+import pytest
+from interlock import Stream, accelerator, errors
+from interlock.accelerator import Graph
+
+from tests.helpers.gate import Gate
+from tests.helpers.subprocess import eval_program
+
+
+def test_an_operation_behind_a_latch_runs_later(devices: tuple[str, ...], gate: Gate) -> None:
+    x = interlock.tensor([1.0, 2.0], device=devices[0])
+    stream = Stream(devices[0])
+    accelerator.launch(stream, gate)
+    with stream:
+        y = (x * 3).exp().sum()
+        x.add_(1)
+    assert not stream.query()
+    assert x.tolist() == [1.0, 2.0], "another stream sees what was there"
+    gate.open()
+    stream.synchronize()
+    assert x.tolist() == [2.0, 3.0]
+    assert y.item() == pytest.approx(2.718281828**3 + 2.718281828**6)
+
+
+def test_a_temporary_is_given_up_before_its_kernel_has_run(devices: tuple[str, ...], gate: Gate) -> None:
+    x = interlock.full((4,), 2.0, device=devices[0])
+    accelerator.launch(accelerator.current_stream(devices[0]), gate)
+    temporary = x * 3
+    gone = weakref.ref(temporary)
+    result = temporary + 1
+    del temporary
+    assert gone() is None
+    others = [interlock.full((4,), float(value), device=devices[0]) for value in range(8)]
+    gate.open()
+    assert result.tolist() == [7.0] * 4
+    assert [each[0].item() for each in others] == list(range(8))
+
+
+def test_two_streams_are_ordered_by_wait_stream(devices: tuple[str, ...], gate: Gate) -> None:
+    first, second = Stream(devices[0]), Stream(devices[0])
+    accelerator.launch(first, gate)
+    with first:
+        x = interlock.ones(3, device=devices[0])
+    with second:
+        y = interlock.ones(3, device=devices[0]) * 2
+    second.synchronize()
+    second.wait_stream(first)
+    with second:
+        z = x + y
+        del x
+    assert not second.query()
+    gate.open()
+    with second:
+        assert z.tolist() == [3.0] * 3
+
+
+def test_a_backward_pass_follows_the_streams_of_the_forward_pass(
+    devices: tuple[str, ...], gate: Gate
+) -> None:
+    own, side = accelerator.current_stream(devices[0]), Stream(devices[0])
+    x = interlock.tensor([1.0, 2.0], device=devices[0], requires_grad=True)
+    side.wait_stream(own)
+    with side:
+        y = x * x
+    own.wait_stream(side)
+    z = (y + x * 5).sum()
+    own.synchronize()
+    accelerator.launch(side, gate)
+    z.backward()
+    assert x.grad is not None
+    assert not own.query(), "it waits for the stream on which x * x goes back"
+    total = x.grad.sum()
+    gate.open()
+    assert (x.grad.tolist(), total.item()) == ([7.0, 9.0], 16.0)
+
+
+def test_gradients_that_are_returned_can_be_used_at_once(devices: tuple[str, ...], gate: Gate) -> None:
+    own, side = accelerator.current_stream(devices[0]), Stream(devices[0])
+    x = interlock.tensor([1.0, 2.0], device=devices[0], requires_grad=True)
+    side.wait_stream(own)
+    with side:
+        y = x.exp()
+        z = (y * y).sum()
+    accelerator.launch(side, gate)
+    own.wait_stream(side)
+    first, second = interlock.autograd.grad(z, [x, y])
+    assert not own.query()
+    ratio = first / second
+    gate.open()
+    assert ratio.tolist() == pytest.approx([2.718281828, 2.718281828**2], rel=1e-5)
+
+
+def test_a_copy_from_pinned_memory_reads_when_the_stream_gets_there(
+    devices: tuple[str, ...], gate: Gate
+) -> None:
+    pinned, pageable = interlock.ones(3).pin_memory(), interlock.ones(3)
+    stream = Stream(devices[0])
+    accelerator.launch(stream, gate)
+    with stream:
+        late = pinned.to(devices[0], non_blocking=True)
+        early = pageable.to(devices[0], non_blocking=True)
+        back = late.to("cpu", non_blocking=True)
+        pageable.fill_(9)
+        pinned.fill_(2)
+        del pageable
+        gc.collect()
+    assert not stream.query()
+    gate.open()
+    stream.synchronize()
+    assert (late.tolist(), early.tolist(), back.tolist()) == ([2.0] * 3, [1.0] * 3, [2.0] * 3)
+
+
+def test_a_graph_computes_in_place_and_refuses_to_wait(devices: tuple[str, ...]) -> None:
+    x = interlock.tensor([1.0, 2.0], device=devices[0])
+    weight = interlock.tensor([3.0, 4.0], device=devices[0], requires_grad=True)
+    stream, graph = Stream(devices[0]), Graph()
+    stream.wait_stream(accelerator.current_stream(devices[0]))
+    with stream, graph:
+        loss = (x * weight).sum()
+        (gradient,) = interlock.autograd.grad(loss * 2, weight)
+        for wait in (loss.item, gradient.tolist, lambda: repr(x), lambda: x[x > 1], x.cpu):
+            with pytest.raises(errors.GraphError):
+                wait()
+    for value in (5.0, 6.0):
+        x.fill_(value)
+        stream.wait_stream(accelerator.current_stream(devices[0]))
+        with stream:
+            graph.replay()
+            assert (loss.item(), gradient.tolist()) == (7 * value, [2 * value] * 2)
+
+
+def test_many_threads_share_streams_and_tensors(devices: tuple[str, ...]) -> None:
+    streams = [Stream(devices[0]) for _ in range(4)]
+    with interlock.device(devices[0]):
+        shared = interlock.zeros(16)
+    accelerator.synchronize(0)
+    wrong: list[tuple[int, int]] = []
+
+    def work(number: int) -> None:
+        draw = random.Random(number)
+        for turn in range(50):
+            value, (first, second) = float(draw.randrange(100)), draw.sample(streams, 2)
+            with first:
+                x = interlock.full((draw.randrange(1, 3000),), value, device=devices[0], requires_grad=True)
+                y = x * 2 + 1
+                shared.add_(1)
+            second.wait_stream(first)
+            with second:
+                z = y - x.detach()
+                del y
+                z.sum().backward()
+                same = (z == value + 1).sum().item() == z.numel()
+                if not same or x.grad is None or x.grad.sum().item() != 2 * x.numel():
+                    wrong.append((number, turn))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    accelerator.synchronize(0)
+    assert wrong == []
+    assert shared.tolist() == [400.0] * 16
+
+
+@pytest.mark.parametrize(
+    "wait", ["x.item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()", "x.to('host:1')"]
+)
+def test_other_threads_run_while_a_tensor_is_waited_for(wait: str) -> None:
+    assert eval_program(
+        "tensor/other_threads_run_while_a_tensor_is_waited_for.py",
+        wait,
+        env={"INTERLOCK_ACCELERATOR": "host:2"},
+    ) == [1.0]
+
+
+@pytest.mark.parametrize("wait", ["x.sum().item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()"])
+def test_an_interrupt_ends_the_wait_for_a_tensor(wait: str) -> None:
+    assert eval_program(
+        "tensor/an_interrupt_ends_the_wait_for_a_tensor.py", wait, env={"INTERLOCK_ACCELERATOR": "host:2"}
+    ) == [1.0, 1.0]

@@ -1,0 +1,322 @@
+"""Views, indexing and in-place changes through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+import numpy as np
+import pytest
+from interlock import Tensor
+from interlock.errors import DTypeError, ShapeError
+
+from tests.unit.tensor import gradcheck
+
+ARRAY = np.arange(24.0).reshape(2, 3, 4)
+
+INDICES: list[Any] = [
+    0,
+    -1,
+    slice(None),
+    slice(1, None),
+    slice(None, None, 2),
+    slice(10, 20),
+    slice(-(2**70), 2**70),
+    (0, 1, 2),
+    (slice(None), 1),
+    (Ellipsis, 1),
+    (1, Ellipsis),
+    (Ellipsis,),
+    (),
+    None,
+    (slice(None), None, 2),
+    [1, 0, 1],
+    ([0, 1], [2, 0]),
+    (slice(None), [2, 0]),
+    (slice(None), slice(None), [3, 0]),
+    (1, [2, 0]),
+    ARRAY > 5,
+    (ARRAY > 5)[:, :, 0],
+    (slice(None), np.array([True, False, True])),
+    np.int64(1),
+]
+
+pytestmark = pytest.mark.usefixtures("everywhere")
+
+
+def translated(index: Any) -> Any:
+    if isinstance(index, tuple):
+        return tuple(map(translated, index))
+    return interlock.tensor(index) if isinstance(index, np.ndarray) else index
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_indices_pick_what_numpy_picks(index: Any) -> None:
+    result = interlock.tensor(ARRAY)[translated(index)]
+    np.testing.assert_array_equal(result.cpu().numpy(), ARRAY[index])
+    gradcheck.check(lambda x: x[translated(index)], ARRAY / 10)
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_indices_write_what_numpy_writes(index: Any) -> None:
+    array, tensor = ARRAY.copy(), interlock.tensor(ARRAY)
+    array[index] = -1
+    tensor[translated(index)] = -1
+    np.testing.assert_array_equal(tensor.cpu().numpy(), array)
+    values = np.random.default_rng(1).standard_normal(array[index].shape)
+    if not isinstance(index, list):  # a row that is named twice may get either value
+        array[index] = values
+        tensor[translated(index)] = interlock.tensor(values)
+        np.testing.assert_array_equal(tensor.cpu().numpy(), array)
+
+
+@pytest.mark.parametrize(
+    ("index", "error"),
+    [
+        (2, IndexError),
+        (-3, IndexError),
+        ((0, 0, 0, 0), IndexError),
+        ((Ellipsis, Ellipsis), IndexError),
+        (1.5, IndexError),
+        ("a", IndexError),
+        (slice(None, None, -1), ValueError),
+        (slice(None, None, 0), ValueError),
+        (slice("a"), TypeError),
+        ([5], IndexError),
+        ([0.5], IndexError),
+        (2**70, RuntimeError),
+        (([0, 1], slice(None), [0, 1]), IndexError),
+    ],
+)
+def test_wrong_indices_are_errors(index: Any, error: type[Exception]) -> None:
+    tensor = interlock.tensor(ARRAY)
+    with pytest.raises(error):
+        tensor[index]
+    with pytest.raises(error):
+        tensor[index] = 1
+    assert tensor._version == 0
+    with pytest.raises(IndexError):
+        interlock.tensor(1)[0]
+
+
+def test_views_share_memory_and_copies_do_not() -> None:
+    x = interlock.zeros(2, 3)
+    for view in [x[0], x.t(), x.view(6), x.reshape(3, 2), x.unsqueeze(0), x.expand(4, 2, 3), x.detach(), x.T]:
+        before = x._version
+        view[(0,) * view.ndim] = float(before + 1)
+        assert x[0, 0].item() == before + 1
+        assert x._version == view._version == before + 1
+    for copy in [x.clone(), x.t().reshape(6), x[[0, 1]], x.double()]:
+        copy.zero_()
+        assert x[0, 0].item() != 0
+
+
+def test_shapes_and_strides_are_reported() -> None:
+    x = interlock.zeros(2, 3).t()
+    assert (x.size(), x.stride(), x.numel(), x.dim(), x.is_contiguous()) == ((3, 2), (1, 3), 6, 2, False)
+    assert (x.size(-1), x.stride(0), x[1:].storage_offset()) == (2, 1, 1)
+    assert x.contiguous().stride() == (2, 1)
+    assert x.permute(1, 0).shape == x.transpose(0, -1).shape == (2, 3)
+    assert x.unsqueeze(1).squeeze().shape == x.unsqueeze(-1).squeeze(-1).shape == (3, 2)
+    with pytest.raises(IndexError, match="2"):
+        x.size(2)
+
+
+def test_views_that_need_a_copy_are_refused() -> None:
+    x = interlock.zeros(2, 3).t()
+    with pytest.raises(ShapeError, match="view"):
+        x.view(6)
+    for wrong in [(4,), (-1, 4), (-1, -1), (-2, 3)]:
+        with pytest.raises(RuntimeError):
+            x.reshape(wrong)
+    with pytest.raises(RuntimeError, match="expand"):
+        x.expand(2, 2)
+
+
+def test_in_place_operations_return_the_tensor_itself() -> None:
+    x = interlock.ones(2)
+    same = x
+    x += 1
+    x *= interlock.tensor([2.0, 3.0])
+    x -= 1
+    x /= 2
+    assert x is same
+    assert x.add_(1, alpha=2) is x
+    assert x.sub_(interlock.ones(2), alpha=0.5) is x
+    assert x.tolist() == [3.0, 4.0]
+    assert x._version == 6
+    assert x.fill_(3).copy_(interlock.tensor([1])).zero_().tolist() == [0.0, 0.0]
+
+
+def test_in_place_results_must_fit() -> None:
+    x = interlock.tensor([1, 2])
+    with pytest.raises(DTypeError, match=r"float32.*int64"):
+        x += 0.5
+    with pytest.raises(ShapeError, match="add_"):
+        x.add_(interlock.ones(2, 2, dtype=interlock.int64))
+    with pytest.raises(RuntimeError, match="share"):
+        x.expand(2, 2).add_(1)
+    assert x.tolist() == [1, 2]
+    assert x._version == 0
+
+
+def test_gradients_go_through_changed_views() -> None:
+    def changed(x: Tensor, w: Tensor) -> Tensor:
+        y = x * 2
+        column = y[:, 1]
+        column *= w
+        y.t()[0] += column
+        y[0] = w[0]
+        y[[1]] = x[:1]
+        return y + column.unsqueeze(1)
+
+    gradcheck.check(changed, np.random.default_rng(2).standard_normal((3, 3)), np.array([0.5, 2.0, -1.0]))
+
+
+def assign_own_elements(x: Tensor, y: Tensor) -> None:
+    y[3:, 2:] = x[3:, 2:]
+
+
+def assign_one(x: Tensor, y: Tensor) -> None:
+    y[x.shape[0] :, 2:] = 1
+
+
+EMPTY_CHANGES: dict[str, tuple[tuple[int, ...], Callable[[Tensor, Tensor], object]]] = {
+    "assignment of a tensor": ((3, 4), assign_own_elements),
+    "assignment of a number": ((3, 4), assign_one),
+    "assignment to a tensor without rows": ((0, 4), assign_one),
+    "fill_": ((3, 4), lambda x, y: y[3:, 2:].fill_(3)),
+    "zero_": ((3, 4), lambda x, y: y[3:, 2:].zero_()),
+    "add_": ((3, 4), lambda x, y: y[3:, 2:].add_(x[3:, 2:])),
+    "mul_": ((3, 0), lambda x, y: y[1:].mul_(2)),
+    "copy_": ((3, 0), lambda x, y: y[1:].copy_(x[1:] * 2)),
+    "as_strided": ((3, 4), lambda x, y: y.as_strided((0, 2), (4, 1), 100).mul_(2)),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_CHANGES)
+def test_backward_passes_a_change_of_an_empty_view_beyond_the_memory(name: str) -> None:
+    shape, change = EMPTY_CHANGES[name]
+    x = interlock.zeros(*shape, requires_grad=True)
+    y = x * 1
+    change(x, y)
+    assert y.requires_grad
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == interlock.ones(*shape).tolist()
+
+
+def test_as_strided_of_no_elements_takes_any_offset() -> None:
+    x = interlock.zeros(12)
+    for offset in (12, 100, 2**62):
+        view = x.as_strided((0, 2), (4, 1), offset)
+        assert (view.shape, view.storage_offset(), view.tolist()) == ((0, 2), offset, [])
+        assert (view.clone().shape, view.sum().item(), view.cpu().numpy().shape) == ((0, 2), 0, (0, 2))
+    with pytest.raises(ShapeError, match="as_strided"):
+        x.as_strided((1, 2), (4, 1), 11)
+
+
+def test_as_strided_of_no_elements_has_a_second_derivative() -> None:
+    x = interlock.ones(3, requires_grad=True)
+    view = x.as_strided((0, 2), (1, 1), 7)
+    (gradient,) = interlock.autograd.grad((view * view).sum(), [x], create_graph=True)
+    (second,) = interlock.autograd.grad(gradient.sum(), [x], allow_unused=True, materialize_grads=True)
+    assert (gradient.tolist(), second.tolist()) == ([0, 0, 0], [0, 0, 0])
+
+
+def test_backward_refuses_a_change_of_memory_before_the_tensor() -> None:
+    base = interlock.zeros(12)[4:].detach()
+    base.as_strided((2,), (1,), 0).mul_(interlock.ones(2, requires_grad=True))
+    with pytest.raises(RuntimeError, match="memory before the tensor"):
+        base.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("index", "same"),
+    [
+        ([interlock.tensor([0, 1]), interlock.tensor([2, 0])], ([0, 1], [2, 0])),
+        ([interlock.tensor(0), interlock.tensor(1)], (0, 1)),
+        ([interlock.tensor([0, 1])], [0, 1]),
+        ([interlock.tensor([0, 1]), 1], ([0, 1], 1)),
+        ([slice(None), 0], (slice(None), 0)),
+        ([..., interlock.tensor([0])], (..., [0])),
+        ([None, 1], (None, 1)),
+        ([[0, 1], [1, 2]], ([0, 1], [1, 2])),
+        ([np.array([0, 1]), 2], ([0, 1], 2)),
+    ],
+    ids=str,
+)
+def test_index_lists_with_tensors_in_them_are_tuples(index: list[Any], same: Any) -> None:
+    np.testing.assert_array_equal(interlock.tensor(ARRAY)[index].cpu().numpy(), ARRAY[same])
+    tensor, array = interlock.tensor(ARRAY), ARRAY.copy()
+    tensor[index], array[same] = -1, -1
+    np.testing.assert_array_equal(tensor.cpu().numpy(), array)
+
+
+def test_index_lists_of_more_than_31_items_are_positions() -> None:
+    positions = [interlock.tensor(0), *[1] * 31]
+    assert interlock.tensor(ARRAY)[positions].shape == (32, *ARRAY.shape[1:])
+
+
+def test_cat_joins_tensors_of_shape_0_with_tensors_of_any_shape() -> None:
+    nothing = interlock.zeros(0, dtype=interlock.float64)
+    joined = interlock.cat([nothing, interlock.ones(1, 2)], 1)
+    assert (joined.tolist(), joined.dtype) == ([[1.0, 1.0]], interlock.float64)
+    assert interlock.cat([interlock.zeros(3, 0), nothing, interlock.zeros(3, 0)], 1).shape == (3, 0)
+    assert interlock.cat([nothing, interlock.zeros(0, 2)]).shape == (0, 2)
+    assert interlock.cat([nothing, nothing], 1).shape == (0,)
+
+
+def test_cat_gives_gradients_of_shape_0_to_the_tensors_it_skips() -> None:
+    nothing = interlock.zeros(0, requires_grad=True)
+    ones = interlock.ones(1, 2, requires_grad=True)
+    interlock.cat([nothing, ones], 1).sum().backward()
+    assert (nothing.grad.shape, ones.grad.tolist()) == ((0,), [[1.0, 1.0]])
+
+
+def test_stack_is_one_node() -> None:
+    x, y = interlock.ones(2, requires_grad=True), interlock.zeros(2)
+    made = interlock.stack([x, y, x * 2], dim=1)
+    assert made.grad_fn is not None
+    assert made.grad_fn.name() == "StackBackward0"
+    nodes = [node and node.name() for node, _ in made.grad_fn.next_functions]
+    assert nodes == ["AccumulateGrad", None, "MulBackward0"]
+    (made * interlock.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).to(made.device)).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1 + 2 * 3, 4 + 2 * 6]
+    with pytest.raises(RuntimeError, match="stack: at least one tensor"):
+        interlock.stack([])
+
+
+def test_sizes_of_more_than_64_dimensions_are_refused() -> None:
+    one = interlock.ones(1)
+    refusals: list[Callable[[], Tensor]] = [
+        lambda: interlock.zeros([1] * 65),
+        lambda: interlock.full([1] * 65, 1.0),
+        lambda: one.expand([1] * 65),
+        lambda: one.view([1] * 65),
+        lambda: one.as_strided([1] * 65, [1] * 65),
+        lambda: interlock.stack([interlock.zeros([1] * 64)]),
+    ]
+    for refused in refusals:
+        with pytest.raises(RuntimeError, match="at most 64 dimensions"):
+            refused()
+    assert interlock.zeros([1] * 64).ndim == one.expand([1] * 64).ndim == 64
+
+
+def test_separated_index_tensors_are_refused() -> None:
+    x = interlock.arange(24).view(2, 3, 4)
+    one = interlock.tensor([0])
+    with pytest.raises(IndexError, match="side by side"):
+        x[one, :, one]
+    with pytest.raises(IndexError, match="side by side"):
+        x[one, None, one] = 1
+
+
+def test_operands_that_overlap_the_target_are_read_first() -> None:
+    x = interlock.arange(4.0)
+    x[1:].add_(x[:-1])
+    assert x.tolist() == [0.0, 1.0, 3.0, 5.0]
+    x[1:].copy_(x[:-1])
+    assert x.tolist() == [0.0, 0.0, 1.0, 3.0]
