@@ -12,7 +12,7 @@ RUST_PACKAGES = ["--workspace", "--exclude", "interlock-python", "--exclude", "e
 # Has no tests, and criterion is expensive to compile.
 BENCHMARKS = "interlock-program-benchmarks"
 RUST_PACKAGES += ["--exclude", BENCHMARKS]
-FACADE_FEATURES = ["accelerator"]
+FACADE_FEATURES = ["accelerator", "host", "cuda"]
 LINTS = ["--all-targets", "--", "-D", "warnings"]
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = str(ROOT / ".venv" / "bin" / "python")

@@ -3,10 +3,10 @@
 use interlock_core::thread::{self, DeviceSlots, Scope, ScopeGuard, Slots};
 use interlock_driver::{DeviceIndex, DeviceProperties, MemoryInfo};
 
-use super::in_use::Accelerator;
+use super::accelerator::Accelerator;
 use super::registry;
 use super::stream::Stream;
-use super::waiting::Waiting;
+use super::wait::Waiting;
 use super::{Device, WaitTarget};
 use crate::Result;
 use std::sync::Arc;

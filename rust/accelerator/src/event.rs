@@ -4,9 +4,9 @@ use once_cell::race::OnceBox;
 
 use interlock_driver::{DeviceIndex, DriverRuntime, EventHandle, EventOptions, WaitTarget};
 
-use super::in_use::Accelerator;
+use super::accelerator::Accelerator;
 use super::stream::Stream;
-use super::waiting::Waiting;
+use super::wait::Waiting;
 use super::{Device, current, registry};
 use crate::{Error, Result};
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use interlock_driver::PoolId;
 use interlock_driver::{CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, StreamHandle};
 
-use super::in_use::Accelerator;
+use super::accelerator::Accelerator;
 use super::stream::{Kind, Stream};
 use super::{current, registry};
 use crate::{Error, Result};

@@ -5,18 +5,18 @@
 //! are slots of the one thread state ([`interlock_core::thread`]): scopes decide them, a captured state carries them
 //! along, tasks have their own.
 
+mod accelerator;
 mod builtin;
-mod captures;
 mod current;
 mod event;
 mod graph;
-mod in_use;
+mod graph_pools;
 mod interrupt;
 pub mod memory;
 mod plan_cache;
 mod registry;
 mod stream;
-mod waiting;
+mod wait;
 
 pub use current::{
     PlaceScope, current_device, current_index, current_stream, default_device, device_guard, memory_info,
@@ -43,7 +43,7 @@ pub use registry::{
     register_driver, required, use_driver, use_named, why_unavailable,
 };
 pub use stream::{Kind as StreamKind, Stream, priority_range, streams_of};
-pub use waiting::{Serving, Waiting};
+pub use wait::{Serving, Waiting};
 
 /// Whether there is an accelerator with at least one device. Fixes nothing.
 pub fn is_available() -> bool {

@@ -9,7 +9,7 @@ use interlock_core::base::fork::rank;
 use interlock_core::base::sync::ForkLock;
 use interlock_driver::Driver;
 
-use super::in_use::Accelerator;
+use super::accelerator::Accelerator;
 use super::{Device, builtin, memory};
 use crate::{Error, Result};
 

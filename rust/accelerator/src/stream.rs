@@ -10,9 +10,9 @@ use interlock_driver::{
     Copy, DeviceIndex, DriverRuntime, Fill, HostFn, KeepAlive, PriorityRange, StreamHandle, WaitTarget,
 };
 
+use super::accelerator::Accelerator;
 use super::event::Event;
-use super::in_use::Accelerator;
-use super::waiting::{Serving, Waiting};
+use super::wait::{Serving, Waiting};
 use super::{Device, current};
 use crate::{Error, Result};
 

@@ -110,6 +110,13 @@ impl Error {
     }
 }
 
+impl OutOfMemory {
+    /// The error of a request for memory that no allocator caches.
+    pub fn error(device: Device, requested: usize) -> Error {
+        Error::OutOfMemory(Box::new(OutOfMemory { device, requested, cache: None }))
+    }
+}
+
 impl From<CoreError> for Error {
     fn from(error: CoreError) -> Self {
         Error::Core(error)

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{Device, Error, PoolId};
+use interlock_core::device::Device;
+
+use crate::PoolId;
 
 /// A request that failed because memory ran out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +38,6 @@ pub struct AllocatorState {
     pub stream: i64,
     /// The pool of graphs of the request.
     pub pool: Option<PoolId>,
-}
-
-impl OutOfMemory {
-    /// The error of a request for memory that no allocator caches.
-    pub fn error(device: Device, requested: usize) -> Error {
-        Error::OutOfMemory(Box::new(OutOfMemory { device, requested, cache: None }))
-    }
 }
 
 impl AllocatorState {

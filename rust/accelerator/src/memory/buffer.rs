@@ -8,8 +8,8 @@ use interlock_driver::{Address, DeviceIndex, Fill, KeepAlive};
 
 use super::caching_allocator::AllocatedBlock;
 use super::oom_hooks;
-use crate::captures::CapturedPool;
-use crate::in_use::Accelerator;
+use crate::accelerator::Accelerator;
+use crate::graph_pools::CapturedPool;
 use crate::stream::Stream;
 use crate::{Device, Waiting, current};
 use crate::{Error, Result};

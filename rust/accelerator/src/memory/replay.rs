@@ -8,7 +8,7 @@ use super::caching_allocator::{AllocatedBlock, BlockId, CachingAllocator};
 use super::snapshot::Snapshot;
 use super::stats::Statistics;
 use super::trace::{ReleaseReason, TraceAction, TraceEntry};
-use crate::in_use::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::{Device, PoolId, Stream, current, new_pool};
 use crate::{Error, Result};
 

@@ -3,7 +3,7 @@
 use interlock_driver::DeviceIndex;
 
 use super::stats::Statistics;
-use crate::in_use::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::{Device, current, current_accelerator, device_count, registry};
 use crate::{Error, Result};
 

@@ -10,7 +10,7 @@ use interlock_driver::DeviceIndex;
 
 use super::stats_api::resolve_if_initialized;
 use crate::Result;
-use crate::in_use::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::{Device, PoolId};
 
 /// A line of a program.

@@ -4,7 +4,7 @@ use interlock_driver::DeviceIndex;
 
 use super::TrackerStats;
 use super::stats_api::resolve_if_initialized;
-use crate::in_use::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::{Device, current};
 use crate::{Error, Result};
 

@@ -43,7 +43,7 @@ use super::stats::Statistics;
 use super::trace::{HistoryConfig, ReleaseReason, TraceEntry};
 use crate::PoolId;
 use crate::Result;
-use crate::in_use::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::stream::Stream;
 
 /// The caching allocator of one device. The caller has checked that the accelerator belongs to this process.

@@ -12,7 +12,7 @@ use super::{AllocCtx, AllocatedBlock, CachingAllocator};
 use crate::memory::oom_hooks;
 use crate::memory::trace::ReleaseReason;
 use crate::stream::Stream;
-use crate::{Backoff, PoolId, interrupt, waiting};
+use crate::{Backoff, PoolId, interrupt, wait};
 use crate::{Error, Result};
 
 /// A request that no cached block serves.
@@ -214,7 +214,7 @@ fn wait_while(
     let _ = allocator.with_inner(Inner::take_last_error);
     loop {
         allocator.update(ctx, |inner| inner.process_events(ctx));
-        let is_over = |inner: &mut Inner| !is_pending(inner) || waiting::is_serving();
+        let is_over = |inner: &mut Inner| !is_pending(inner) || wait::is_serving();
         let over = allocator.with_inner(|inner| match is_over(inner) {
             true => Ok(true),
             false => inner.take_last_error().map(|()| false),

@@ -10,7 +10,7 @@ use super::heap::Segment;
 use super::size_policy::SizePolicy;
 use crate::HostFn;
 use crate::Result;
-use crate::in_use::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::memory::{AllocatorConfig, DeviceBuffer, Statistics};
 use crate::stream::Stream;
 

@@ -4,7 +4,7 @@ use Applies::{Immediately, Never, ToNewSegments};
 
 use super::RoundupDivisions;
 use super::value::{Backend, ConfigValue, Value};
-use crate::in_use::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::registry;
 use crate::{Error, Result};
 

@@ -17,7 +17,7 @@ use interlock_driver::{Address, KeepAlive};
 use super::config::{AllocatorConfig, ConfigWatch};
 use super::event_queue::EventQueue;
 use super::{DynDriver, HostMemory};
-use crate::in_use::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::stream::Stream;
 use crate::{Error, Result};
 use crate::{current, registry};

@@ -10,7 +10,7 @@ use once_cell::race::OnceBox;
 use interlock_core::base::fork;
 use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRange};
 
-use super::captures::{CapturedPool, Captures};
+use super::graph_pools::{CapturedPool, Captures};
 use super::memory::{CachingAllocator, PinnedCache};
 use super::stream::{Kind, Stream, StreamInner};
 use super::{Device, DeviceType};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use interlock_driver::{StreamHandle, SyncPoint, WaitPolicy, WaitTarget};
 
-use super::in_use::Accelerator;
+use super::accelerator::Accelerator;
 use super::interrupt;
 use crate::{Error, Result};
 
