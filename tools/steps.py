@@ -80,7 +80,7 @@ def variables_of_models() -> dict[str, str]:
 
 
 def facade() -> list[list[str]]:
-    """Return the commands that check the facade without features and with each alone; its defaults are all of them."""
+    """Return the commands that check the facade without features and with each alone."""
     command = ["cargo", "clippy", "--package", "interlock-runtime", "--no-default-features"]
     chosen: list[list[str]] = [[], *(["--features", feature] for feature in FACADE_FEATURES)]
     return [[*command, *features, "--", "-D", "warnings"] for features in chosen]

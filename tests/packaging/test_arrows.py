@@ -30,7 +30,7 @@ ABSENT = {"interlock-core": {"cudarc", "slab", "gemm", "pyo3"}}
 CIRCLES: dict[str, dict[frozenset[str], str]] = {
     "host": {
         frozenset({"exec", "object", "fault_injection", "options"}): (
-            "the scheduler advances the objects, which queue commands; faults are injected into both, by the options"
+            "the scheduler advances the objects, which queue commands; faults are injected into both"
         ),
     },
     "accelerator": {
@@ -46,12 +46,14 @@ CIRCLES: dict[str, dict[frozenset[str], str]] = {
                 "stream",
                 "wait",
             }
-        ): "a stream, an event, a graph and a buffer refer to the accelerator that has made them and that finds them",
+        ): "streams, events, graphs and buffers refer to the accelerator that made them",
     },
     "tensor": {
-        frozenset({"dtype", "element", "error"}): "an element type is a DType and the other way round; errors name it",
+        frozenset(
+            {"dtype", "element", "error"}
+        ): "an element type is a DType and the other way round; errors name it",
         frozenset({"autograd", "kernel", "ops", "storage", "tensor", "waste"}): (
-            "operations record nodes and gradients are operations; the drop queue stores whatever owns tensors"
+            "operations record nodes, gradients are operations; the drop queue stores both"
         ),
     },
     "python": {
@@ -75,7 +77,7 @@ def packages() -> dict[str, dict[str, list[dict[str, str]]]]:
 @pytest.mark.parametrize("name", ALLOWED)
 def test_crate_depends_on_lower_crates_only(name: str) -> None:
     found = packages()
-    # Development dependencies count: one that points up would compile a crate twice, with two sets of statics.
+    # Development dependencies count: one that points up would compile a crate, and its statics, twice.
     ours = {one["name"] for one in found[name]["dependencies"] if one["name"] in found}
     assert ours <= ALLOWED[name]
 
@@ -97,7 +99,9 @@ def module_of(path: Path, source: Path) -> list[str]:
 def reexports(root: Path) -> dict[str, str]:
     """Return the names that the root of a crate re-exports, each with its top-level module."""
     found: dict[str, str] = {}
-    for module, names in re.findall(r"^pub use (\w+)(?:::\w+)*::(\w+|\{[^}]*\});", root.read_text(), re.MULTILINE):
+    for module, names in re.findall(
+        r"^pub use (\w+)(?:::\w+)*::(\w+|\{[^}]*\});", root.read_text(), re.MULTILINE
+    ):
         found.update((name.split()[-1], module) for name in names.strip("{}").split(",") if name.strip())
     return found
 
@@ -119,7 +123,9 @@ def targets(text: str, module: list[str]) -> set[str]:
 def arrows(source: Path) -> dict[str, set[str]]:
     """Return which top-level folders and files of a crate use which; tests are left out."""
     files = [path for path in source.rglob("*.rs") if path.name not in ("lib.rs", "tests.rs", "testing.rs")]
-    modules = {path: module_of(path, source) for path in files if "tests" not in path.relative_to(source).parts}
+    modules = {
+        path: module_of(path, source) for path in files if "tests" not in path.relative_to(source).parts
+    }
     tops = {module[0] for module in modules.values()}
     graph: dict[str, set[str]] = {top: set() for top in tops}
     root = source / "lib.rs"
