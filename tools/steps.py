@@ -123,6 +123,11 @@ def remaining_steps() -> list[Step]:
         Step("clippy benchmarks", [["cargo", "clippy", "--package", BENCHMARKS, *LINTS]]),
         Step("loom", models(), variables=variables_of_models()),
         Step("rust doctests", [["cargo", "test", *RUST_PACKAGES, "--doc"]]),
+        Step(
+            "rust documentation",
+            [["cargo", "doc", *RUST_PACKAGES, "--no-deps"]],
+            variables={"RUSTDOCFLAGS": "-D warnings"},
+        ),
         Step("release wheel", [[PYTHON, "tools/package.py", "release"]]),
         Step(
             "pytest release",

@@ -1,7 +1,7 @@
 //! NVIDIA devices, through cudarc: its driver module only, loaded while the program runs, with the oldest bindings that
 //! have every function that is called.
 //!
-//! No function of cudarc is called before the [probe](discover) has found a driver that has all of them, as cudarc
+//! No function of cudarc is called before the probe (`discover`) has found a driver that has all of them, as cudarc
 //! panics where one is missing. Counting devices goes another way and does not start the driver.
 
 mod device;
