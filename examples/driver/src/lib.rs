@@ -3,9 +3,10 @@
 //! The crate depends on `interlock-driver` alone. A driver consists of two objects:
 //!
 //! - [`ExampleDriver`] implements [`Driver`] (this file): the type and the number of the devices, and how they start.
-//! - `ExampleRuntime` implements [`DriverRuntime`] (`runtime.rs`): everything after the start. It has the 23 required
-//!   methods, four optional ones (`is_host_accessible`, `sync_point`, `wait`, `launch_host_fn`), and the defaults of the
-//!   rest: priorities, virtual memory, times of events, events of other processes, external streams and graphs.
+//! - `ExampleRuntime` implements [`DriverRuntime`] (`runtime.rs`): everything after the start. It has the 19 required
+//!   methods and four optional ones (`is_host_accessible`, `sync_point`, `wait`, `launch_host_fn`). The defaults of the
+//!   rest report that it does not support virtual memory, times of events, events of other processes, external streams
+//!   and graphs.
 //!
 //! The devices are parts of this program:
 //!
@@ -14,10 +15,11 @@
 //!   timeline of the stream. An event is a position on a timeline, and so is what a thread waits for.
 //! - An error of queued work is stored with its position, and reported once, by the next query or wait that covers it.
 //!
-//! `tests/suite.rs` runs the suite that every driver has to pass. A program registers the driver before it uses a device:
+//! `tests/suite.rs` runs the suite that every driver has to pass. A program chooses the driver before it uses a device
+//! (`examples/embed_host` does), or registers it for the case that neither program nor environment chooses one:
 //!
 //! ```ignore
-//! interlock::accelerator::register_driver(ExampleDriver::new(2)?)?;
+//! interlock::accelerator::use_driver(ExampleDriver::new(2)?)?;
 //! ```
 //!
 //! A child that is forked from a program which has started the driver lacks the threads of the streams, so the devices

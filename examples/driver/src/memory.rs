@@ -49,8 +49,8 @@ impl Memory {
                 allowed: "at least 1 byte".into(),
             });
         }
-        // SAFETY: the layout has at least one byte. The bytes are zeroed because tensors on the CPU may read them before
-        // anything was written.
+        // SAFETY: the layout has at least one byte. The bytes are zeroed, because the CPU may read them before they are
+        // written: reading memory that was never initialized is undefined in Rust.
         let allocated = unsafe { alloc::alloc_zeroed(layout) };
         if allocated.is_null() {
             return Err(out_of_memory());
