@@ -3,7 +3,7 @@
 //! The crate depends on `interlock-driver` alone. A driver consists of two objects:
 //!
 //! - [`ExampleDriver`] implements [`Driver`] (this file): the type and the number of the devices, and how they start.
-//! - `ExampleRuntime` implements [`DriverRuntime`] (`runtime.rs`): everything after the start. It has the 19 required
+//! - `ExampleRuntime` implements [`DriverRuntime`] (`runtime.rs`): everything after the start. It has all required
 //!   methods and four optional ones (`is_host_accessible`, `sync_point`, `wait`, `launch_host_fn`). The defaults of the
 //!   rest report that it does not support virtual memory, times of events, events of other processes, external streams
 //!   and graphs.

@@ -79,17 +79,32 @@ impl Objects {
         Ok((handle.raw, self.stream(handle)?.end()))
     }
 
+    fn streams_of(&self, index: DeviceIndex) -> impl Iterator<Item = (&u64, &Arc<Stream>)> {
+        self.streams.iter().filter(move |(_, stream)| stream.device().index() == Some(index))
+    }
+
     /// Returns what a query or a wait that begins now covers.
     fn points(&self, target: WaitTarget) -> Result<Vec<Point>> {
         match target {
             WaitTarget::Stream(handle) => Ok(vec![self.end(handle)?]),
             WaitTarget::Event(handle) => Ok(self.event(handle)?.recorded_at.into_iter().collect()),
             WaitTarget::Device(index) => {
-                let streams =
-                    self.streams.iter().filter(|(_, stream)| stream.device().index() == Some(index));
-                Ok(streams.map(|(number, stream)| (*number, stream.end())).collect())
+                Ok(self.streams_of(index).map(|(number, stream)| (*number, stream.end())).collect())
             }
         }
+    }
+
+    /// Returns whether a target has completed. A stream compares its end and its progress in one step: one after the
+    /// other, work that is queued in between would be missed.
+    fn has_completed(&self, target: WaitTarget) -> Result<bool> {
+        Ok(match target {
+            WaitTarget::Stream(handle) => self.stream(handle)?.is_idle(),
+            WaitTarget::Event(_) => {
+                let points = self.resolve(&self.points(target)?);
+                points.iter().all(|(stream, position)| stream.has_reached(*position))
+            }
+            WaitTarget::Device(index) => self.streams_of(index).all(|(_, stream)| stream.is_idle()),
+        })
     }
 
     /// Returns the streams of points. One that is no longer there has completed, and has no error.
@@ -230,17 +245,17 @@ unsafe impl DriverRuntime for ExampleRuntime {
     }
 
     fn check(&self, target: WaitTarget) -> Result<bool> {
-        let sync_point = self.sync_point(target)?;
-        let points = lock(&self.objects).resolve(&sync_point.points);
-        let has_reached = points.iter().all(|(stream, position)| stream.has_reached(*position));
+        self.device(target.device())?;
+        let (has_completed, points) = {
+            let objects = lock(&self.objects);
+            (objects.has_completed(target)?, objects.resolve(&objects.points(target)?))
+        };
         report(&points)?;
-        Ok(has_reached)
+        Ok(has_completed)
     }
 
     fn has_completed(&self, event: EventHandle) -> Result<bool> {
-        let objects = lock(&self.objects);
-        let points = objects.resolve(&objects.points(WaitTarget::Event(event))?);
-        Ok(points.iter().all(|(stream, position)| stream.has_reached(*position)))
+        lock(&self.objects).has_completed(WaitTarget::Event(event))
     }
 
     fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {

@@ -136,6 +136,12 @@ impl Stream {
         lock(&self.state).queued
     }
 
+    /// Returns whether everything queued has completed.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = lock(&self.state);
+        state.completed == state.queued
+    }
+
     /// Returns whether the command at a position, and so all before it, has completed.
     pub(crate) fn has_reached(&self, position: u64) -> bool {
         lock(&self.state).completed >= position
