@@ -114,6 +114,13 @@ impl Objects {
     }
 }
 
+impl Drop for Objects {
+    fn drop(&mut self) {
+        // Not joined: the last owner of the runtime may be a command, which is dropped on the thread of its stream.
+        self.streams.values().for_each(|stream| stream.close());
+    }
+}
+
 /// Reports the first error that the points cover.
 fn report(points: &[(Arc<Stream>, u64)]) -> Result<()> {
     points.iter().find_map(|(stream, position)| stream.take_error(*position)).map_or(Ok(()), Err)
@@ -141,13 +148,6 @@ impl ExampleRuntime {
         let stream = lock(&self.objects).stream(stream)?.clone();
         stream.push(command);
         Ok(())
-    }
-}
-
-impl Drop for ExampleRuntime {
-    fn drop(&mut self) {
-        // Not joined: the last owner of the runtime may be a command, which is dropped on the thread of its stream.
-        lock(&self.objects).streams.values().for_each(|stream| stream.close());
     }
 }
 
