@@ -21,6 +21,7 @@ ALLOWED = {
     "interlock-runtime": BELOW_ACCELERATOR | {"interlock-accelerator"},
     "interlock-tensor": {"interlock-runtime"},
     "interlock-python": {"interlock-runtime", "interlock-tensor"},
+    "example_driver": {"interlock-driver"},
 }
 FOLDERS = ("core", "driver", "host", "cuda", "accelerator", "tensor", "python")
 # What a crate must compile without, because a user of flags alone should.
@@ -80,6 +81,11 @@ def test_crate_depends_on_lower_crates_only(name: str) -> None:
     # Development dependencies count: one that points up would compile a crate, and its statics, twice.
     ours = {one["name"] for one in found[name]["dependencies"] if one["name"] in found}
     assert ours <= ALLOWED[name]
+
+
+def test_example_driver_depends_on_the_contract_alone() -> None:
+    # Neither other crates of interlock nor third-party crates: a newcomer copies it with one dependency.
+    assert {one["name"] for one in packages()["example_driver"]["dependencies"]} == {"interlock-driver"}
 
 
 @pytest.mark.parametrize("name", ABSENT)

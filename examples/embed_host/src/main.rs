@@ -2,6 +2,11 @@
 //!
 //! `cargo run -p embed_host -- examples/quickstart.py`
 //!
+//! `cargo run -p embed_host -- --example-driver examples/driver/devices.py`
+//!
+//! The second command chooses the driver of `examples/driver` before the interpreter starts, so that the
+//! script uses its devices.
+//!
 //! The Python layer of interlock is taken from the virtual environment `.venv` (or the one that
 //! `VIRTUAL_ENV` names), where `make demo` installs it. Its extension module is not: this program
 //! registers the one it is linked with, so that there is one state.
@@ -13,6 +18,8 @@ use std::ffi::CString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use example_driver::ExampleDriver;
+use interlock::accelerator;
 use interlock::autograd;
 use interlock::backends::flags;
 use interlock_python::_core;
@@ -29,7 +36,14 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    let script = PathBuf::from(std::env::args_os().nth(1).ok_or("usage: embed_host SCRIPT.py")?);
+    let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "--example-driver") {
+        arguments.remove(0);
+        // Chosen, not only registered: the environment may name another driver.
+        accelerator::use_driver(ExampleDriver::new(2)?)?;
+    }
+    let script = arguments.first().ok_or("usage: embed_host [--example-driver] SCRIPT.py")?;
+    let script = PathBuf::from(script);
     let settings = environment::of_virtual_environment()?;
     // Before the interpreter starts, so that `import interlock` finds this copy under the dotted name.
     pyo3::append_to_inittab!(_core);

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use interlock_driver::DriverRuntime;
+use interlock_driver::testing::features::Features;
 use interlock_host::{HostDriver, HostOptions};
 
 fn host() -> Arc<dyn DriverRuntime> {
@@ -13,3 +14,9 @@ fn host() -> Arc<dyn DriverRuntime> {
 }
 
 interlock_driver::driver_suite!(crate::host);
+
+/// The suite skips the checks of a feature that a driver does not support.
+#[test]
+fn no_check_is_skipped() {
+    assert_eq!(Features::of(host), Features::ALL);
+}

@@ -13,6 +13,7 @@ use interlock_accelerator::{
     self as accelerator, CaptureMode, Device, DeviceType, Event, Graph, HostFn, KnownDevices, Stream,
 };
 use interlock_accelerator::{Error, Result};
+use interlock_driver::testing::features::Features;
 use interlock_driver::*;
 use interlock_host::{HostDriver, HostOptions};
 
@@ -194,6 +195,12 @@ fn started() -> Arc<dyn DriverRuntime> {
 }
 
 interlock_driver::driver_suite!(crate::started);
+
+/// The suite skips the checks of a feature that a driver does not support.
+#[test]
+fn no_check_is_skipped() {
+    assert_eq!(Features::of(started), Features::ALL);
+}
 
 #[test]
 fn the_whole_namespace_works_on_a_registered_driver() {

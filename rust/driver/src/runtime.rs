@@ -54,7 +54,7 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// A driver that has no memory for the request returns [`Error::OutOfMemory`], which
     /// [`OutOfMemory::error`](crate::OutOfMemory::error) creates from the device and the requested
     /// bytes. The caching allocator then releases everything cached that is unused and calls the driver once more; if it
-    /// refuses again, the callbacks of `accelerator::memory::on_oom` run, and the program gets the
+    /// refuses again, the callbacks of `memory::on_oom` of `interlock-accelerator` run, and the program gets the
     /// error. Every other error is passed on at once, without a retry. [`map`](DriverRuntime::map) refuses in the same
     /// way, and so does [`allocate_pinned`](DriverRuntime::allocate_pinned) with the cache of pinned memory.
     fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use interlock_driver::DriverRuntime;
+use interlock_driver::testing::features::Features;
 
 mod stand_in;
 
@@ -19,6 +20,13 @@ fn started() -> Arc<dyn DriverRuntime> {
 }
 
 interlock_driver::driver_suite!(crate::started);
+
+/// The suite skips the checks of a feature that a driver does not support.
+#[test]
+fn no_check_is_skipped_but_those_of_virtual_memory_where_there_is_none() {
+    let virtual_memory = env::var_os("FAKE_CUDA_NO_VIRTUAL_MEMORY").is_none();
+    assert_eq!(Features::of(started), Features { virtual_memory, ..Features::ALL });
+}
 
 /// Runs this program in a process of its own, with a variable that says what devices lack. Returns what it wrote.
 fn run_with(variable: &str, arguments: &[&str]) -> String {

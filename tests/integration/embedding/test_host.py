@@ -60,6 +60,20 @@ def test_the_installed_layer_binds_to_the_copy_of_the_host(tmp_path: Path) -> No
     assert done.stdout.startswith("built-in\n")
 
 
+def test_a_script_uses_the_devices_of_the_example_driver_that_the_host_chose() -> None:
+    done = run_host("--example-driver", "examples/driver/devices.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    from_script, _ = done.stdout.split("\nseen from Rust")
+    assert from_script.splitlines() == [
+        "accelerator: example with 2 devices",
+        "properties: example device, 256 MiB",
+        "received: [7, 7, 7, 7] behind an event that has completed: True",
+        "tensor: example:0 [0.0, 2.0, 4.0, 6.0]",
+        "unsupported: Event.elapsed_time is not supported on example:1",
+    ]
+
+
 def test_a_script_that_fails_fails_the_host(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("raise LookupError('of the script')\n")

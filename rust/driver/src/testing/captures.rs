@@ -1,14 +1,35 @@
-//! Streams that record instead of running.
+//! Streams that record instead of running. A driver has them, or reports that it does not support them.
 
 use std::thread;
 
-use crate::{CaptureMode, GraphDump, StreamHandle, WaitTarget};
+use crate::{CaptureMode, GraphDump, GraphExecHandle, GraphHandle, StreamHandle, WaitTarget};
 use crate::{Error, Result};
 
+use super::features::{Features, is_unsupported};
 use super::rig::{Counter, Make, Rig, is_refused};
 
-pub fn what_a_stream_captures_does_not_run(make: Make) {
+pub fn without_captures_every_function_reports_that(make: Make) {
     let rig = Rig::new(make);
+    if Features::of(make).captures {
+        return;
+    }
+    let stream = rig.stream(0);
+    let unsupported = [
+        rig.driver.begin_capture(stream, CaptureMode::Global),
+        rig.driver.end_capture(stream).map(drop),
+        rig.driver.instantiate(GraphHandle(0)).map(drop),
+        rig.driver.replay(GraphExecHandle(0), stream),
+        rig.driver.describe_graph(GraphHandle(0)).map(drop),
+    ];
+    for result in unsupported {
+        assert!(is_unsupported(&result), "{result:?}");
+    }
+    assert_eq!(rig.driver.capture_id(stream), Ok(None));
+    rig.finish(stream);
+}
+
+pub fn what_a_stream_captures_does_not_run(make: Make) {
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (stream, counter) = (rig.stream(0), Counter::default());
     assert!(!rig.is_capturing(stream));
     rig.driver.begin_capture(stream, CaptureMode::Global).unwrap();
@@ -23,7 +44,7 @@ pub fn what_a_stream_captures_does_not_run(make: Make) {
 }
 
 pub fn a_default_stream_does_not_capture(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (default, stream) = (rig.driver.default_stream(0).unwrap(), rig.stream(0));
     assert!(is_refused(&rig.driver.begin_capture(default, CaptureMode::Relaxed)));
     assert!(is_refused(&rig.capture(stream, || {
@@ -34,7 +55,7 @@ pub fn a_default_stream_does_not_capture(make: Make) {
 }
 
 pub fn a_stream_takes_part_in_one_capture_at_a_time(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (first, second) = (rig.stream(0), rig.stream(0));
     rig.driver.begin_capture(first, CaptureMode::Relaxed).unwrap();
     assert!(is_refused(&rig.driver.begin_capture(first, CaptureMode::Relaxed)));
@@ -47,7 +68,7 @@ pub fn a_stream_takes_part_in_one_capture_at_a_time(make: Make) {
 }
 
 pub fn a_capture_ends_only_where_it_began(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     assert!(is_refused(&rig.driver.end_capture(origin)));
     rig.driver.begin_capture(origin, CaptureMode::Relaxed).unwrap();
@@ -58,7 +79,7 @@ pub fn a_capture_ends_only_where_it_began(make: Make) {
 }
 
 pub fn a_stream_takes_part_once_it_waits_for_an_event_of_the_capture(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let last = (rig.driver.device_count() - 1) as u8;
     let (origin, forked) = (rig.stream(0), rig.stream(last));
     let capture = rig.capture(origin, || {
@@ -74,7 +95,7 @@ pub fn a_stream_takes_part_once_it_waits_for_an_event_of_the_capture(make: Make)
 }
 
 pub fn a_stream_that_was_not_joined_back_is_told(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let capture = rig.capture(origin, || {
         rig.join(forked, origin);
@@ -90,7 +111,7 @@ pub fn a_stream_that_was_not_joined_back_is_told(make: Make) {
 }
 
 pub fn a_stream_without_work_need_not_be_joined_back(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let capture = rig.capture(origin, || {
         rig.launch(origin, || {});
@@ -101,7 +122,7 @@ pub fn a_stream_without_work_need_not_be_joined_back(make: Make) {
 }
 
 pub fn all_streams_of_a_capture_name_it_and_no_others_do(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked, another) = (rig.stream(0), rig.stream(0), rig.stream(0));
     let named = || [origin, forked, another].map(|stream| rig.driver.capture_id(stream).unwrap());
     let mut first = None;
@@ -123,7 +144,7 @@ pub fn all_streams_of_a_capture_name_it_and_no_others_do(make: Make) {
 }
 
 pub fn an_event_of_a_capture_is_not_over_and_asking_breaks_nothing(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let capture = rig.capture(stream, || {
         rig.launch(stream, || {});
@@ -143,13 +164,13 @@ fn is_ended_by(rig: &Rig, breaks: impl FnOnce(StreamHandle)) {
 }
 
 pub fn asking_a_stream_that_captures_ends_the_capture(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     is_ended_by(&rig, |stream| assert!(is_refused(&rig.driver.check(WaitTarget::Stream(stream)))));
     is_ended_by(&rig, |stream| assert!(is_refused(&rig.wait(WaitTarget::Stream(stream)))));
 }
 
 pub fn asking_an_event_of_a_capture_ends_the_capture(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     is_ended_by(&rig, |stream| {
         assert!(is_refused(&rig.driver.check(WaitTarget::Event(rig.record(stream)))));
     });
@@ -157,7 +178,7 @@ pub fn asking_an_event_of_a_capture_ends_the_capture(make: Make) {
 }
 
 pub fn waiting_for_an_event_from_outside_ends_the_capture(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let outside = rig.record(rig.stream(0));
     is_ended_by(&rig, |stream| assert!(is_refused(&rig.driver.wait_event(stream, outside))));
 }
@@ -176,14 +197,14 @@ fn refuses<T>(rig: &Rig, mode: CaptureMode, elsewhere: bool, act: impl Fn() -> R
 const MODES: [CaptureMode; 3] = [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed];
 
 pub fn the_modes_say_which_threads_may_wait_for_a_device(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let wait = || rig.wait(WaitTarget::Device(0));
     assert_eq!(MODES.map(|mode| refuses(&rig, mode, false, wait)), [true, true, false]);
     assert_eq!(MODES.map(|mode| refuses(&rig, mode, true, wait)), [true, false, false]);
 }
 
 pub fn memory_is_given_and_taken_back_while_a_stream_captures(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let allocate = || {
         let address = rig.driver.allocate(0, 512)?;
         // SAFETY: nobody has used the memory.
@@ -195,7 +216,7 @@ pub fn memory_is_given_and_taken_back_while_a_stream_captures(make: Make) {
 }
 
 pub fn the_end_tells_what_was_done_first(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let capture = rig.capture(stream, || {
         let asked = rig.driver.check(WaitTarget::Stream(stream));
@@ -209,7 +230,7 @@ pub fn the_end_tells_what_was_done_first(make: Make) {
 }
 
 pub fn the_shape_shows_the_work_and_what_comes_right_after_what(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let (memory, other) = (rig.memory(0, 16), rig.memory(0, 16));
     let graph = rig.capture(origin, || {
@@ -229,7 +250,7 @@ pub fn the_shape_shows_the_work_and_what_comes_right_after_what(make: Make) {
 }
 
 pub fn an_event_of_a_capture_means_nothing_after_it(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let mut event = None;
     let capture = rig.capture(stream, || event = Some(rig.record(stream)));

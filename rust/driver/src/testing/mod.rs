@@ -6,6 +6,11 @@
 //! interlock_driver::driver_suite!(crate::started);
 //! ```
 //!
+//! A driver need not support captures with their replays, external streams, times of events and virtual memory: there
+//! these checks ask for nothing but [`Error::Unsupported`](crate::Error::Unsupported). A driver that has all of them
+//! asserts so with [`Features`](features::Features), so that no check is skipped unnoticed. Every driver runs functions
+//! (`launch_host_fn`), because most checks need them.
+//!
 //! No check looks at a clock or sleeps: work that must not have completed yet waits for a latch. Only one function at a
 //! time waits for one, because drivers may run functions one after the other.
 
@@ -17,6 +22,7 @@
     reason = "checks panic where a driver fails them"
 )]
 
+pub mod features;
 pub mod rig;
 
 pub mod addresses;
@@ -100,6 +106,7 @@ macro_rules! driver_suite {
                 a_stream_that_waited_for_one_that_failed_has_nothing_to_tell
             }
             captures {
+                without_captures_every_function_reports_that
                 what_a_stream_captures_does_not_run
                 a_default_stream_does_not_capture
                 a_stream_takes_part_in_one_capture_at_a_time

@@ -1,4 +1,4 @@
-//! Graphs that are queued again and again.
+//! Graphs that are queued again and again, by drivers that support captures.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::{CaptureMode, GraphExecHandle, WaitTarget};
 use super::rig::{Counter, Latch, Make, Memory, Rig, failure, is_refused};
 
 pub fn a_replay_runs_again_what_was_captured(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (stream, counter) = (rig.stream(0), Counter::default());
     let raised = counter.clone();
     let graph = rig.ready(stream, || rig.launch(stream, move || raised.raise()));
@@ -22,7 +22,7 @@ pub fn a_replay_runs_again_what_was_captured(make: Make) {
 }
 
 pub fn a_replay_reads_what_is_there_now(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let (input, inner, output) = (rig.pinned(&[0; 32]), rig.memory(0, 32), rig.pinned(&[0; 32]));
     let graph = rig.ready(stream, || {
@@ -55,7 +55,7 @@ fn branches(rig: &Rig, latch: &Latch) -> (GraphExecHandle, [Arc<Memory>; 2]) {
 }
 
 pub fn what_is_queued_behind_a_replay_comes_after_all_of_it(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (latch, stream, other) = (Latch::default(), rig.stream(0), rig.stream(0));
     let (graph, memory) = branches(&rig, &latch);
     rig.fill(stream, &memory[1], 0);
@@ -71,7 +71,7 @@ pub fn what_is_queued_behind_a_replay_comes_after_all_of_it(make: Make) {
 }
 
 pub fn replays_follow_each_other_on_whichever_streams(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (captured, counter) = (rig.stream(0), Counter::default());
     let graph = rig.ready(captured, || {
         for parity in [0, 1] {
@@ -92,7 +92,7 @@ pub fn replays_follow_each_other_on_whichever_streams(make: Make) {
 }
 
 pub fn a_failure_in_a_replay_is_told_by_its_stream(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (captured, stream) = (rig.stream(0), rig.stream(0));
     let graph = rig.ready(captured, || rig.fail(captured, "inner", "it broke"));
     rig.driver.replay(graph, stream).unwrap();
@@ -102,7 +102,7 @@ pub fn a_failure_in_a_replay_is_told_by_its_stream(make: Make) {
 }
 
 pub fn a_failure_of_another_branch_is_told_by_the_stream_of_the_replay(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked, stream) = (rig.stream(0), rig.stream(0), rig.stream(0));
     let graph = rig.ready(origin, || {
         rig.launch(origin, || {});
@@ -121,7 +121,7 @@ pub fn a_failure_of_another_branch_is_told_by_the_stream_of_the_replay(make: Mak
 }
 
 pub fn graphs_may_go_while_replays_are_queued(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (latch, stream) = (Latch::default(), rig.stream(0));
     let (graph, memory) = branches(&rig, &latch);
     rig.fill(stream, &memory[1], 0);
@@ -133,7 +133,7 @@ pub fn graphs_may_go_while_replays_are_queued(make: Make) {
 }
 
 pub fn a_graph_keeps_what_its_work_reaches(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let (from, to) = (rig.pinned(&[1; 8]), rig.pinned(&[0; 8]));
     let graph = rig.ready(stream, || rig.copy(stream, &to, &from));
@@ -147,7 +147,7 @@ pub fn a_graph_keeps_what_its_work_reaches(make: Make) {
 }
 
 pub fn a_graph_of_nothing_can_be_replayed(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let graph = rig.ready(stream, || {});
     let latch = rig.block(stream);
@@ -158,7 +158,7 @@ pub fn a_graph_of_nothing_can_be_replayed(make: Make) {
 }
 
 pub fn a_graph_is_ready_as_often_as_one_likes(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (stream, counter) = (rig.stream(0), Counter::default());
     let raised = counter.clone();
     let graph = rig.capture(stream, || rig.launch(stream, move || raised.raise())).unwrap();
@@ -172,7 +172,7 @@ pub fn a_graph_is_ready_as_often_as_one_likes(make: Make) {
 }
 
 pub fn a_replay_is_captured_or_refused(make: Make) {
-    let rig = Rig::new(make);
+    let Some(rig) = Rig::with_captures(make) else { return };
     let (stream, counter) = (rig.stream(0), Counter::default());
     let raised = counter.clone();
     let inner = rig.ready(stream, || rig.launch(stream, move || raised.raise()));

@@ -11,6 +11,8 @@ use crate::{
 };
 use crate::{Error, Result};
 
+use super::features::Features;
+
 /// Starts a driver with at least one device and nothing queued.
 pub type Make = fn() -> Arc<dyn DriverRuntime>;
 
@@ -24,6 +26,11 @@ pub struct Rig {
 impl Rig {
     pub fn new(make: Make) -> Self {
         Rig { driver: make() }
+    }
+
+    /// Returns `None` where the driver does not support captures.
+    pub fn with_captures(make: Make) -> Option<Self> {
+        Features::of(make).captures.then(|| Self::new(make))
     }
 
     pub fn stream(&self, device: DeviceIndex) -> StreamHandle {

@@ -1,0 +1,287 @@
+//! The started driver: devices, and the tables of streams and events.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use interlock_driver::{
+    Address, Copy, Device, DeviceIndex, DeviceProperties, DeviceType, DriverRuntime, Error, EventHandle,
+    EventOptions, Fill, HostFn, MemoryInfo, Result, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
+};
+
+use crate::lock;
+use crate::memory::Memory;
+use crate::stream::{Command, Stream};
+
+/// The bytes of memory of each device.
+const DEVICE_MEMORY: u64 = 256 << 20;
+
+/// A position on the timeline of the stream with this number.
+type Point = (u64, u64);
+
+struct ExampleDevice {
+    memory: Memory,
+    default_stream: StreamHandle,
+}
+
+/// The devices of a driver. Work that is queued when it is dropped still runs.
+pub(crate) struct ExampleRuntime {
+    device_type: DeviceType,
+    devices: Vec<ExampleDevice>,
+    pinned: Memory,
+    objects: Mutex<Objects>,
+}
+
+/// The objects that handles name. A handle is a number that is never used again, so that an old one is refused.
+#[derive(Default)]
+struct Objects {
+    last_number: u64,
+    /// Streams in the order of their creation. A destroyed one stays until it has neither work nor an error.
+    streams: BTreeMap<u64, Arc<Stream>>,
+    events: HashMap<u64, Event>,
+}
+
+struct Event {
+    device: DeviceIndex,
+    /// The point of the last record; `None` if it was never recorded.
+    recorded_at: Option<Point>,
+}
+
+fn err_unknown(name: &'static str, given: u64) -> Error {
+    Error::Argument { name, given: given.to_string(), allowed: "one of this driver".into() }
+}
+
+impl Objects {
+    fn next_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    fn create_stream(&mut self, device: Device, index: DeviceIndex) -> Result<StreamHandle> {
+        self.streams.retain(|_, stream| !stream.is_finished());
+        let (stream, raw) = (Stream::start(device)?, self.next_number());
+        self.streams.insert(raw, stream);
+        Ok(StreamHandle { device: index, raw })
+    }
+
+    fn stream(&self, handle: StreamHandle) -> Result<&Arc<Stream>> {
+        let is_named =
+            |stream: &&Arc<Stream>| stream.device().index() == Some(handle.device) && !stream.is_closed();
+        self.streams.get(&handle.raw).filter(is_named).ok_or_else(|| err_unknown("stream", handle.raw))
+    }
+
+    fn event(&self, handle: EventHandle) -> Result<&Event> {
+        let event = self.events.get(&handle.raw).filter(|event| event.device == handle.device);
+        event.ok_or_else(|| err_unknown("event", handle.raw))
+    }
+
+    fn end(&self, handle: StreamHandle) -> Result<Point> {
+        Ok((handle.raw, self.stream(handle)?.end()))
+    }
+
+    fn streams_of(&self, index: DeviceIndex) -> impl Iterator<Item = (&u64, &Arc<Stream>)> {
+        self.streams.iter().filter(move |(_, stream)| stream.device().index() == Some(index))
+    }
+
+    /// Returns what a query or a wait that begins now covers.
+    fn points(&self, target: WaitTarget) -> Result<Vec<Point>> {
+        match target {
+            WaitTarget::Stream(handle) => Ok(vec![self.end(handle)?]),
+            WaitTarget::Event(handle) => Ok(self.event(handle)?.recorded_at.into_iter().collect()),
+            WaitTarget::Device(index) => {
+                Ok(self.streams_of(index).map(|(number, stream)| (*number, stream.end())).collect())
+            }
+        }
+    }
+
+    /// Returns whether a target has completed. A stream compares its end and its progress in one step: one after the
+    /// other, work that is queued in between would be missed.
+    fn has_completed(&self, target: WaitTarget) -> Result<bool> {
+        Ok(match target {
+            WaitTarget::Stream(handle) => self.stream(handle)?.is_idle(),
+            WaitTarget::Event(_) => {
+                let points = self.resolve(&self.points(target)?);
+                points.iter().all(|(stream, position)| stream.has_reached(*position))
+            }
+            WaitTarget::Device(index) => self.streams_of(index).all(|(_, stream)| stream.is_idle()),
+        })
+    }
+
+    /// Returns the streams of points. One that is no longer there has completed, and has no error.
+    fn resolve(&self, points: &[Point]) -> Vec<(Arc<Stream>, u64)> {
+        let stream = |&(number, position): &Point| Some((self.streams.get(&number)?.clone(), position));
+        points.iter().filter_map(stream).collect()
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        // Not joined: the last owner of the runtime may be a command, which is dropped on the thread of its stream.
+        self.streams.values().for_each(|stream| stream.close());
+    }
+}
+
+/// Reports the first error that the points cover.
+fn report(points: &[(Arc<Stream>, u64)]) -> Result<()> {
+    points.iter().find_map(|(stream, position)| stream.take_error(*position)).map_or(Ok(()), Err)
+}
+
+impl ExampleRuntime {
+    pub(crate) fn new(device_type: DeviceType, device_count: u8) -> Result<Self> {
+        let pinned = Memory::new(Device::CPU, u64::MAX);
+        let mut objects = Objects::default();
+        let mut devices = Vec::new();
+        for index in 0..device_count {
+            let device = Device::with_index(device_type, index);
+            let default_stream = objects.create_stream(device, index)?;
+            devices.push(ExampleDevice { memory: Memory::new(device, DEVICE_MEMORY), default_stream });
+        }
+        Ok(ExampleRuntime { device_type, devices, pinned, objects: Mutex::new(objects) })
+    }
+
+    fn device(&self, index: DeviceIndex) -> Result<&ExampleDevice> {
+        self.devices.get(usize::from(index)).ok_or_else(|| err_unknown("device", index.into()))
+    }
+
+    fn queue(&self, stream: StreamHandle, command: Command) -> Result<()> {
+        // Cloned, so that a refused command is dropped without the lock.
+        let stream = lock(&self.objects).stream(stream)?.clone();
+        stream.push(command);
+        Ok(())
+    }
+}
+
+// SAFETY: memory is allocated by `Memory`, which frees it only in `free`, and queued work owns its `KeepAlive` as a
+// `Command`, which is dropped after it has run. Addresses of the devices are addresses of this program.
+unsafe impl DriverRuntime for ExampleRuntime {
+    fn device_type(&self) -> DeviceType {
+        self.device_type
+    }
+
+    fn device_count(&self) -> u32 {
+        self.devices.len() as u32
+    }
+
+    fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties> {
+        let MemoryInfo { total, .. } = self.memory_info(device)?;
+        let more = vec![("streams", "threads of this program".to_owned())];
+        let name = "example device".to_owned();
+        Ok(DeviceProperties { name, total_memory: total, multi_processor_count: 1, more })
+    }
+
+    fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {
+        Ok(self.device(device)?.memory.info())
+    }
+
+    fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
+        self.device(device)?.memory.allocate(bytes)
+    }
+
+    unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: the caller guarantees that it is not used.
+        unsafe { self.device(device)?.memory.free(address, bytes) }
+    }
+
+    fn allocate_pinned(&self, _: DeviceIndex, bytes: usize) -> Result<Address> {
+        self.pinned.allocate(bytes)
+    }
+
+    unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
+        // SAFETY: the caller guarantees that it is not used.
+        unsafe { self.pinned.free(address, bytes) }
+    }
+
+    fn is_host_accessible(&self) -> bool {
+        true
+    }
+
+    fn default_stream(&self, device: DeviceIndex) -> Result<StreamHandle> {
+        Ok(self.device(device)?.default_stream)
+    }
+
+    fn create_stream(&self, device: DeviceIndex, _: i32) -> Result<StreamHandle> {
+        self.device(device)?;
+        lock(&self.objects).create_stream(Device::with_index(self.device_type, device), device)
+    }
+
+    fn destroy_stream(&self, stream: StreamHandle) {
+        let is_default = self.devices.iter().any(|device| device.default_stream == stream);
+        if let (false, Ok(stream)) = (is_default, lock(&self.objects).stream(stream)) {
+            stream.close();
+        }
+    }
+
+    fn create_event(&self, device: DeviceIndex, _: EventOptions) -> Result<EventHandle> {
+        self.device(device)?;
+        let mut objects = lock(&self.objects);
+        let raw = objects.next_number();
+        objects.events.insert(raw, Event { device, recorded_at: None });
+        Ok(EventHandle { device, raw })
+    }
+
+    fn destroy_event(&self, event: EventHandle) {
+        let mut objects = lock(&self.objects);
+        if objects.event(event).is_ok() {
+            objects.events.remove(&event.raw);
+        }
+    }
+
+    fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
+        let mut objects = lock(&self.objects);
+        objects.event(event)?;
+        let point = objects.end(stream)?;
+        if let Some(event) = objects.events.get_mut(&event.raw) {
+            event.recorded_at = Some(point);
+        }
+        Ok(())
+    }
+
+    fn wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()> {
+        let objects = lock(&self.objects);
+        let stream = objects.stream(stream)?;
+        let points = objects.resolve(&objects.points(WaitTarget::Event(event))?);
+        points.into_iter().for_each(|(awaited, position)| stream.push(Command::WaitFor(awaited, position)));
+        Ok(())
+    }
+
+    fn check(&self, target: WaitTarget) -> Result<bool> {
+        self.device(target.device())?;
+        let (has_completed, points) = {
+            let objects = lock(&self.objects);
+            (objects.has_completed(target)?, objects.resolve(&objects.points(target)?))
+        };
+        report(&points)?;
+        Ok(has_completed)
+    }
+
+    fn has_completed(&self, event: EventHandle) -> Result<bool> {
+        lock(&self.objects).has_completed(WaitTarget::Event(event))
+    }
+
+    fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
+        self.device(target.device())?;
+        Ok(SyncPoint { target, points: lock(&self.objects).points(target)? })
+    }
+
+    /// Sleeps until woken under every policy: a device that is a thread has nothing faster to poll.
+    fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
+        // A deadline that an `Instant` can't represent is none.
+        let deadline = Instant::now().checked_add(policy.timeout);
+        let points = lock(&self.objects).resolve(&sync_point.points);
+        let has_reached = points.iter().all(|(stream, position)| stream.wait(*position, deadline));
+        report(&points)?;
+        Ok(has_reached)
+    }
+
+    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
+        self.queue(stream, Command::Copy(copy))
+    }
+
+    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
+        self.queue(stream, Command::Fill(fill))
+    }
+
+    fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
+        self.queue(stream, Command::HostFn(function))
+    }
+}
