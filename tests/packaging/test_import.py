@@ -126,10 +126,8 @@ def test_no_library_of_a_vendor_is_mapped_although_all_are_in_reach(tmp_path: Pa
 
 MEGABYTES = 15.0
 MILLISECONDS = 30.0
-# On a slower machine, or in a slow phase of a shared one, the budget grows with the time of bare Python:
-# 30 ms are this many times the 11.5 ms that bare Python takes elsewhere.
-TIMES_BARE = 2.6
-ROUNDS = 40
+# Enough to outlast a slow phase of a shared machine; most runs end after three.
+ROUNDS = 200
 
 
 def copy_out_of_the_page_cache(folder: Path) -> None:
@@ -162,10 +160,9 @@ def test_the_import_stays_within_its_budget_of_time() -> None:
     for _ in range(ROUNDS):
         bare.append(milliseconds("pass"))
         full.append(milliseconds("import interlock"))
-        allowed = max(MILLISECONDS, TIMES_BARE * min(bare))
-        if len(full) > 2 and min(full) - min(bare) <= allowed:
+        if len(full) > 2 and min(full) - min(bare) <= MILLISECONDS:
             return
-    pytest.fail(f"{min(full) - min(bare):.1f} ms of the processor's time, {allowed:.1f} are allowed")
+    pytest.fail(f"{min(full) - min(bare):.1f} ms of the processor's time, {MILLISECONDS} are allowed")
 
 
 def milliseconds(code: str) -> float:

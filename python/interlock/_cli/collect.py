@@ -76,7 +76,7 @@ def processor() -> Processor:
 
 
 def _model() -> str | None:
-    """Return the name of the processor, where the system tells it."""
+    """Return the name of the CPU, if the system reports it."""
     if sys.platform != "linux":
         return platform.processor() or None
     try:
@@ -89,7 +89,7 @@ def _model() -> str | None:
 
 @dataclass(frozen=True)
 class Device:
-    """What a device tells of itself; None where it was not asked or failed to answer."""
+    """What a device reports; None for what was not queried or could not be reported."""
 
     device: str
     name: str | None = None
@@ -112,7 +112,7 @@ class Accelerators:
 def accelerators(*, with_memory: bool) -> Accelerators:
     """Return the devices of this process. Only where there are some does that start their driver.
 
-    How much of their memory is free is told by a context on each of them, which takes memory itself.
+    Querying their free memory creates a context on each of them, which uses memory itself.
     """
     current = accelerator.current_accelerator()
     count = accelerator.device_count()
@@ -124,7 +124,7 @@ def accelerators(*, with_memory: bool) -> Accelerators:
 
 
 def _device(index: int, with_memory: bool) -> Device:
-    """Return what a device tells of itself."""
+    """Return what a device reports."""
     current = accelerator.current_accelerator()
     device = f"{current.type}:{index}" if current is not None else str(index)
     try:
@@ -268,7 +268,7 @@ def explained(name: str) -> ExplainedFlag:
 
 
 def commands() -> dict[str, str]:
-    """Return the names of all flags and of their modules, each with the command that tells more of it."""
+    """Return the names of all flags and of their modules, each with the command that shows more of it."""
     declared = _declared()
     return {module: f"flags {module}" for flag in declared for module in _modules(flag)} | {
         flag: f"explain {flag}" for flag in declared
@@ -311,7 +311,7 @@ def _flag(row: _native.Flag) -> Flag:
 
 
 def _is_of(flag: str, name: str) -> bool:
-    """Return whether a name is that of a flag, or of a module that has it."""
+    """Return whether a name is the flag's own or the name of a module that has the flag."""
     return flag == name or flag.startswith(f"{name}.")
 
 

@@ -21,8 +21,8 @@ def main(
 ) -> int:
     """Run the command line and return the exit code.
 
-    With a `root`, the topology is that of the files below it. `grace` is the number of seconds that instances
-    have to end. An error of the command line ends the process with 2, as argparse does.
+    With a `root`, the topology is read from the files below it. `grace` is the number of seconds in which
+    instances have to end. An error of the command line ends the process with 2, as argparse does.
     """
     options = args.parse(arguments)
     environment = dict(os.environ)

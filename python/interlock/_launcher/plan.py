@@ -22,7 +22,7 @@ _KMP_AFFINITY = "granularity=fine,compact,1,0"
 _KMP_BLOCKTIME = "1"
 _MALLOC_CONF = "oversize_threshold:1,background_thread:true,metadata_thp:auto"
 
-# The variable that tells a nested launcher that an outer one has divided the cores already.
+# The variable by which a nested launcher recognizes that an outer one has divided the cores already.
 _NESTING_VARIABLE = "RUN_CPU_DIVIDED"
 
 _Cores = tuple[LogicalCore, ...]
@@ -67,7 +67,7 @@ class Plan:
     warnings: tuple[str, ...]
     # Shown with the plan only: what was not asked for and is not installed.
     verbose_notes: tuple[str, ...]
-    # What is run, and by whom: a file by Python, a program by the system, or a module.
+    # What is run: a file or a module by Python, or a program by the system.
     program: str
     runs_python_file: bool
     runs_program: bool

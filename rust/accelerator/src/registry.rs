@@ -1,7 +1,6 @@
 //! Which driver this process uses: asked for by the program, by the environment or registered by the program
 //! that embeds this crate, and fixed at first use.
 
-use std::fmt;
 use std::sync::Arc;
 
 use interlock_core::base::env;
@@ -99,16 +98,13 @@ fn asked_by_environment() -> Option<String> {
 /// The choice that a text of the environment stands for.
 fn understood(text: &str) -> DriverSelection {
     let (name, count) = text.split_once(':').map_or((text, None), |(name, count)| (name, Some(count)));
-    let refused = |reason: &dyn fmt::Display| {
-        DriverSelection::Disabled(format!("{} is {text:?}: {reason}", env::ACCELERATOR))
-    };
     let driver = match (builtin::find(name), count.map(str::parse)) {
         (None, None) if name == "none" => {
             return DriverSelection::Disabled(format!("{} is \"none\"", env::ACCELERATOR));
         }
-        (Some(builtin), None) => builtin.driver(),
-        (Some(builtin), Some(Ok(devices))) if builtin.accepts_count() => builtin.with_devices(devices),
-        (Some(builtin), Some(Err(_))) if builtin.accepts_count() => {
+        (Some(builtin), None) => builtin.driver(None),
+        (Some(builtin), Some(Ok(devices))) if builtin.accepts_count => builtin.driver(Some(devices)),
+        (Some(builtin), Some(Err(_))) if builtin.accepts_count => {
             return DriverSelection::Disabled(format!(
                 "{} is {text:?}; after the colon it takes a number of devices",
                 env::ACCELERATOR
@@ -116,7 +112,10 @@ fn understood(text: &str) -> DriverSelection {
         }
         _ => return DriverSelection::Named(text.to_owned()),
     };
-    driver.map_or_else(|error| refused(&error), DriverSelection::Driver)
+    match driver {
+        Ok(driver) => DriverSelection::Driver(driver),
+        Err(error) => DriverSelection::Disabled(format!("{} is {text:?}: {error}", env::ACCELERATOR)),
+    }
 }
 
 /// What the environment asks for now, if that is something else than when the driver was fixed or started, and so
@@ -286,7 +285,7 @@ pub fn use_driver(driver: Arc<dyn Driver>) -> Result<()> {
 /// Chooses by name, as the environment does: "host", "cuda", the type of a registered driver, or "none".
 pub fn use_named(name: &str) -> Result<()> {
     if let Some(builtin) = builtin::find(name) {
-        return use_driver(builtin.driver()?);
+        return use_driver(builtin.driver(None)?);
     }
     let driver = match name {
         "none" => {

@@ -5,8 +5,7 @@
 //! So copies, fills and kernels that run on the processor hold an [`Access`] meanwhile. Which of them comes first is
 //! still for the program to decide.
 
-use std::time::Duration;
-
+use interlock_core::base::backoff::pause_after;
 use interlock_core::base::fork;
 use interlock_core::base::fork::rank;
 use interlock_core::base::sync::ForkLock;
@@ -62,13 +61,13 @@ impl Access {
     /// must not wait for another one.
     pub fn new(ranges: &[ByteRange]) -> Self {
         let generation = fork::generation();
-        let mut tries = 0;
+        let mut attempts = 0;
         loop {
             if let Some(access) = Self::attempt(ranges, generation) {
                 return access;
             }
-            pause(tries);
-            tries = tries.saturating_add(1);
+            pause_after(attempts);
+            attempts = attempts.saturating_add(1);
         }
     }
 
@@ -88,20 +87,6 @@ impl Access {
 impl Drop for Access {
     fn drop(&mut self) {
         ACCESSES.lock().held.retain(|held| held.access != self.0);
-    }
-}
-
-/// Waits by the clock: a thread that is parked cannot be handed to a forked child.
-fn pause(tries: u32) {
-    const SPINS: u32 = 64;
-    const YIELDS: u32 = 64;
-    const NAP: Duration = Duration::from_micros(50);
-    if tries < SPINS {
-        std::hint::spin_loop();
-    } else if tries < SPINS + YIELDS {
-        std::thread::yield_now();
-    } else {
-        std::thread::sleep(NAP);
     }
 }
 

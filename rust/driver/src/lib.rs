@@ -27,7 +27,6 @@ mod wait;
 pub use capture::CaptureMode;
 pub use driver::Driver;
 pub use error::{Error, Result};
-#[doc(hidden)]
 pub use exclusion::{Access, ByteRange};
 pub use handle::{Address, EventHandle, EventOptions, GraphExecHandle, GraphHandle, PoolId, StreamHandle};
 pub use interlock_core::device::{Device, DeviceIndex, DeviceType};

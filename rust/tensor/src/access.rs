@@ -14,8 +14,8 @@
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
+use interlock::base::backoff::pause_after;
 use interlock::base::fork;
 
 /// What the lower half of a word counts to when it is held for writing; below it are readers.
@@ -44,7 +44,7 @@ impl Access {
 
     fn acquire(&self, share: u32, step: impl Fn(u32) -> Step) -> Guard<'_> {
         let generation = fork::generation();
-        let mut tries = 0;
+        let mut attempts = 0;
         loop {
             let word = self.0.load(Ordering::Relaxed);
             let is_own = generation_of(word) == generation;
@@ -57,8 +57,8 @@ impl Access {
             if (next == word || exchange().is_ok()) && enters {
                 return Guard { access: self, share, generation, abandoned: !is_own && is_written(word) };
             }
-            wait(tries);
-            tries = tries.saturating_add(1);
+            pause_after(attempts);
+            attempts = attempts.saturating_add(1);
         }
     }
 
@@ -84,20 +84,6 @@ fn held(word: u64) -> u32 {
 
 fn is_written(word: u64) -> bool {
     held(word) & !WAITING == WRITER
-}
-
-/// Sleeping threads are woken by the clock: one parked in the kernel can't be handed to a child.
-fn wait(tries: u32) {
-    const SPINS: u32 = 64;
-    const YIELDS: u32 = 64;
-    const NAP: Duration = Duration::from_micros(50);
-    if tries < SPINS {
-        std::hint::spin_loop();
-    } else if tries < SPINS + YIELDS {
-        std::thread::yield_now();
-    } else {
-        std::thread::sleep(NAP);
-    }
 }
 
 /// Access until it is dropped.
@@ -198,6 +184,8 @@ impl<T> DerefMut for Writing<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// The word that a thread of another generation leaves.

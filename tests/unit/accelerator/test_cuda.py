@@ -12,7 +12,7 @@ from tests.helpers.subprocess import Result, eval_program, run_program
 from tests.unit.accelerator.exit_scenarios import LEAVES, check
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is found as libraries are on Linux"),
+    pytest.mark.skipif(sys.platform != "linux", reason="the fake library is found as libraries are on Linux"),
     fake_driver.NEEDS_COMPILER,
 ]
 

@@ -1,4 +1,4 @@
-//! Polling with growing pauses.
+//! Pauses between polls.
 
 use std::time::{Duration, Instant};
 
@@ -37,5 +37,21 @@ impl Backoff {
             self.pause = (self.pause * 2).min(Self::LONGEST);
         }
         true
+    }
+}
+
+/// Pauses between attempts to acquire a lock: spins, then yields, then sleeps. `attempts` counts those that failed so far.
+///
+/// The wait ends by the clock, because a thread that is parked in the kernel cannot be handed to a forked child.
+pub fn pause_after(attempts: u32) {
+    const SPINS: u32 = 64;
+    const YIELDS: u32 = 64;
+    const NAP: Duration = Duration::from_micros(50);
+    if attempts < SPINS {
+        std::hint::spin_loop();
+    } else if attempts < SPINS + YIELDS {
+        std::thread::yield_now();
+    } else {
+        std::thread::sleep(NAP);
     }
 }

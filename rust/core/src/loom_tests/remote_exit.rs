@@ -134,7 +134,7 @@ fn flags_left_elsewhere_hold_until_their_thread_looks_into_its_inbox() {
 fn a_layer_of_a_task_is_dropped_from_the_task_wherever_it_was_left() {
     let dropped = explore(|| {
         let (task, object) = (TaskState::new(&ThreadState::capture()), no_grad_object());
-        // The thread has an inbox as well.
+        // The thread has a mailbox as well.
         drop(enable_grad());
         task.step(|| object.enter()).unwrap();
         let leaver = exit_elsewhere(&object);

@@ -1,8 +1,8 @@
-//! The layers in force on this thread: its own, or during a step of a task that task's.
+//! The active layers of this thread: its own, or during a step of a task the task's.
 //!
-//! Everything here is defined while the thread ends, too. Once its layers have gone, the modes stay as they
-//! were last, flags are the process's and no place is decided: enters, leaves and writes of modes and devices
-//! do nothing, and a write of a flag goes to the process.
+//! Everything here is defined while the thread ends, too. Once its layers are dropped, the modes keep their last values,
+//! flags have the values of the process, and no device slot is decided: enters, exits and writes of modes and devices
+//! do nothing, and a write of a flag changes the process.
 
 use std::cell::RefMut;
 use std::mem::ManuallyDrop;
@@ -17,14 +17,14 @@ use super::{FlagId, FlagSlots, Masked, Slot, Slots, scope_trace};
 use crate::base::env;
 use crate::base::location::SourceLocation;
 
-/// This thread's state while nobody else can look at it.
+/// This thread's state, exclusively borrowed.
 type Borrowed<'a> = RefMut<'a, ManuallyDrop<TlsOwned>>;
 
-/// Runs `action` on this thread's layers, after the leaves that other threads have asked for; does not where
-/// the thread's layers have gone.
+/// Runs `action` on this thread's layers, after the exits that other threads have requested; returns `None` if the
+/// thread's layers are dropped already.
 ///
-/// What has gone from the layers is dropped when they are no longer borrowed, so `action` returns it: with the
-/// last clone of a stream a driver is called, which may come back here.
+/// `action` returns what it removes from the layers, which is dropped when they are no longer borrowed: dropping the
+/// last clone of a stream calls a driver, which may access the state of the thread.
 pub(super) fn with_layers<R>(action: impl FnOnce(&Tls, &mut TlsOwned) -> R) -> Option<R> {
     with_tls(|current| {
         // Borrowed twice only if an action, or the closure that `write_scoped_all` is given, came back here for
@@ -33,7 +33,7 @@ pub(super) fn with_layers<R>(action: impl FnOnce(&Tls, &mut TlsOwned) -> R) -> O
     })
 }
 
-/// The same for who has borrowed them already.
+/// Runs `action` as [`with_layers`] does, on layers that are borrowed already.
 fn with_borrowed<R>(
     current: &Tls,
     borrowed: Borrowed,
@@ -51,7 +51,7 @@ fn with_borrowed<R>(
     Some(action(current, &mut owned))
 }
 
-/// RemovedLayer layers and states, to be dropped once the thread's state is no longer borrowed.
+/// Removed layers and states, to be dropped once the thread's state is no longer borrowed.
 #[derive(Default)]
 struct DeferredDrops {
     layers: Vec<RemovedLayer>,
@@ -100,7 +100,7 @@ fn publish_removal(current: &Tls, owned: &TlsOwned, removed: &RemovedLayer) {
     }
 }
 
-/// A layer with these slots has come or gone.
+/// Publishes what is active after a layer with these slots was pushed or removed.
 fn publish(current: &Tls, owned: &TlsOwned, slots: &Slots) {
     current.modes.set(owned.state.layers.modes());
     if owned.state.layers.flags_depend_on(slots) {

@@ -1,11 +1,10 @@
-//! Exits that happened on another thread or task than the enter: whoever entered is asked to drop the layer.
+//! Exits on another thread or task than the enter: the thread or task that entered is requested to drop the layer.
 //!
 //! A task that is dropped on another thread during its step has the step ended in the same way.
 //!
-//! Whoever is asked looks into its inbox before it next enters, leaves, writes a mode or flag, takes such a
-//! write back, explains a flag, captures or installs; and at both ends of a step of a task, into that of the
-//! state that goes and that of the state that comes. A read does not look, because it is one load: until then
-//! it sees the layer.
+//! It checks its mailbox before it next enters, exits, writes a mode or flag, revokes such a write, explains a flag,
+//! captures or installs; and at both ends of a step of a task, where the mailboxes of both states are checked. A read
+//! does not check, because it is one load: until then it sees the layer.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use super::layer_stack::ExitTarget;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedBool, RelaxedU64};
 
-/// Tells threads and tasks with a state of their own apart; 0 is none. Never used twice in a process.
+/// Identifies a thread, or a task with a state of its own; 0 is none. Never used twice in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MailboxId(pub(super) u64);
 
@@ -24,16 +23,15 @@ impl MailboxId {
 
 static OPENED: RelaxedU64 = RelaxedU64::new(0);
 
-/// Everybody who may be asked, from the first enter to the end. A forked child keeps those of the threads
-/// that it lacks: nobody looks into them.
+/// The mailboxes of threads and tasks, each from its first enter to its end. A forked child keeps those of the threads
+/// that it lacks, which are never checked.
 pub(crate) static MAILBOXES: ForkLock<Option<HashMap<u64, PendingExits>>> =
     ForkLock::new(rank::MAILBOXES, None);
 
-/// Exits, and how often each was asked for: who is asked may not look for long, while one scope is left over
-/// and over.
+/// Exits, and how often each was requested: one scope may be exited many times before the mailbox is checked.
 pub(super) type Exits = BTreeMap<ExitTarget, u32>;
 
-/// The contents of an inbox.
+/// The contents of a mailbox.
 pub(super) enum Request {
     /// Drop these layers of the state.
     DropLayers(Exits),

@@ -115,7 +115,7 @@ fn tasks_that_take_turns_keep_their_places() {
         // A write to the layer of a scope ends with that, one to the task's own base stays.
         assert_eq!(task.step(seen).unwrap(), (Some(7), [None, None], Some(META)));
     }
-    // ExitTarget in the other task, or outside of any.
+    // Exited in the other task, or outside of any.
     tasks[0].step(|| scopes[0].enter()).unwrap();
     tasks[1].step(|| scopes[0].leave()).unwrap();
     assert_eq!(tasks[0].step(current_device).unwrap(), Some(7));
