@@ -30,7 +30,7 @@ GRACE = 30.0
 # What ends at once, as most programs do, is not worth a word.
 _SECONDS_WITHOUT_WORDS = 1.0
 
-# How often groups that are to end are checked for members: the system does not report the end of a grandchild.
+# How often groups that are to end are checked for members: the system reports no end of a grandchild.
 _SECONDS_BETWEEN_LOOKS = 0.05
 
 
