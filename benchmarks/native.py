@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.baselines import ROOT, cdylib, target_folder
 
 PACKAGE = "interlock-program-benchmarks"
-CRITERION_PASSES = 3
+CRITERION_PASSES = 5
 CRITERION_OPTIONS = ["--warm-up-time", "0.3", "--measurement-time", "0.7", "--sample-size", "50", "--noplot"]
 CDYLIB_ROUNDS = 30
 CDYLIB_ITERATIONS = 200_000

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from interlock import backends
+from interlock.errors import FlagTypeError
 
 from tests.unit.backends.flag_setters import MODULES as NAMED, module_named, own_flags
 from tests.unit.backends.flag_specs import BY_NAME, read_all
@@ -127,6 +128,41 @@ def test_leaving_a_scope_that_was_not_entered_does_nothing() -> None:
     before = read_all()
     assert not backends.cudnn.flags(enabled=False).__exit__(None, None, None)
     assert read_all() == before
+
+
+class ChangingLimit:
+    """An object whose number is another one later."""
+
+    value = 3
+
+    def __index__(self) -> int:
+        return self.value
+
+
+def test_flags_reads_the_number_of_an_argument_in_each_call() -> None:
+    limit: Any = ChangingLimit()
+    with backends.cudnn.flags(benchmark_limit=limit):
+        assert backends.cudnn.benchmark_limit == 3
+    limit.value = 5
+    with backends.cudnn.flags(benchmark_limit=limit):
+        assert backends.cudnn.benchmark_limit == 5
+
+
+def test_flags_called_twice_with_the_same_arguments_makes_independent_scopes() -> None:
+    outer, inner = backends.cudnn.flags(enabled=False), backends.cudnn.flags(enabled=False)
+    with outer:
+        with inner:
+            backends.cudnn.enabled = True
+            assert backends.cudnn.enabled
+        assert not backends.cudnn.enabled
+    assert backends.cudnn.enabled
+
+
+def test_flags_checks_its_arguments_after_a_call_that_was_right() -> None:
+    with backends.cudnn.flags(enabled=False):
+        pass
+    with pytest.raises(FlagTypeError):
+        backends.cudnn.flags(enabled=cast("bool", 0))
 
 
 def test_override_takes_several_flags_of_several_modules() -> None:

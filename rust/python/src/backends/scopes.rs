@@ -1,9 +1,11 @@
 //! Scopes of flags and of the freeze, as context managers that are decorators too.
 
+use std::sync::Mutex;
+
 use interlock::backends::{self, Attribute, FlagScopeBuilder, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple, PyType};
 
 use super::convert::{given, named_values, object};
 use crate::autograd::decorated;
@@ -71,7 +73,25 @@ impl FlagScope {
 
 /// The flags that a module's own `flags(...)` decides, in the order of its arguments.
 #[pyclass(frozen, module = "interlock._core.backends")]
-pub(super) struct FlagArguments(Vec<&'static Attribute>);
+pub(super) struct FlagArguments {
+    attributes: Vec<&'static Attribute>,
+    /// The last scope. A program passes the same objects again and again, whose values need no second check.
+    last: Mutex<Option<CheckedValues>>,
+}
+
+/// A scope and the objects that it was made of, none of which can change.
+struct CheckedValues {
+    values: Py<PyTuple>,
+    scope: backends::FlagScope,
+}
+
+impl CheckedValues {
+    fn are(&self, values: &Bound<'_, PyTuple>) -> bool {
+        let checked = self.values.bind(values.py());
+        checked.len() == values.len()
+            && checked.iter_borrowed().zip(values.iter_borrowed()).all(|(known, value)| known.is(&value))
+    }
+}
 
 #[pymethods]
 impl FlagArguments {
@@ -79,23 +99,55 @@ impl FlagArguments {
     #[pyo3(signature = (*names))]
     fn new(py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
         let attributes: interlock::Result<_> = names.iter().map(|name| backends::find(name)).collect();
-        Ok(FlagArguments(attributes.into_py_result(py)?))
+        Ok(FlagArguments { attributes: attributes.into_py_result(py)?, last: Mutex::default() })
     }
 
     /// Returns a scope of these values, one for each flag; None leaves a flag undecided.
     #[pyo3(signature = (*values))]
     fn scope(&self, values: &Bound<'_, PyTuple>) -> PyResult<FlagScope> {
         let py = values.py();
-        if values.len() != self.0.len() {
-            let message = format!("scope() takes {} values, got {}", self.0.len(), values.len());
+        let is_traced = trace::is_on();
+        if !is_traced && let Some(scope) = self.last_of(values) {
+            return Ok(FlagScope(scope));
+        }
+        if values.len() != self.attributes.len() {
+            let message = format!("scope() takes {} values, got {}", self.attributes.len(), values.len());
             return Err(PyTypeError::new_err(message));
         }
-        let mut scope = FlagScopeBuilder::new(Purpose::WholeModule, self.0.len());
-        for (attribute, value) in self.0.iter().zip(values).filter(|(_, value)| !value.is_none()) {
+        let mut scope = FlagScopeBuilder::new(Purpose::WholeModule, self.attributes.len());
+        for (attribute, value) in self.attributes.iter().zip(values).filter(|(_, value)| !value.is_none()) {
             scope.add(attribute, &given(&value)?).into_py_result(py)?;
         }
-        Ok(FlagScope(scope.build(site::if_traced(py))))
+        let scope = scope.build(site::if_traced(py));
+        if !is_traced && values.iter_borrowed().all(|value| is_immutable(&value)) {
+            self.remember(CheckedValues { values: values.clone().unbind(), scope: scope.twin() });
+        }
+        Ok(FlagScope(scope))
     }
+}
+
+impl FlagArguments {
+    /// A scope of the values of the last call, if these are the same objects.
+    fn last_of(&self, values: &Bound<'_, PyTuple>) -> Option<backends::FlagScope> {
+        let last = self.last.try_lock().ok()?;
+        last.as_ref().filter(|checked| checked.are(values)).map(|checked| checked.scope.twin())
+    }
+
+    fn remember(&self, checked: CheckedValues) {
+        let Ok(mut last) = self.last.try_lock() else { return };
+        let replaced = last.replace(checked);
+        // Dropping objects may run Python code, which may come back here.
+        drop(last);
+        drop(replaced);
+    }
+}
+
+/// Whether the value is of a type whose objects always stand for the same value; not so where a subclass may decide.
+fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyString>()
 }
 
 /// No flag is written while the scope is open, by any thread; also a decorator.
