@@ -152,7 +152,8 @@ class Episode:
 
     def keep(self, result: Any) -> None:
         """Add a result to the pool."""
-        if result is not None and not isinstance(result, (bool, int, float, str)):
+        # Of the type itself: a hostile value's `__class__` may raise.
+        if result is not None and not issubclass(type(result), (bool, int, float, str)):
             self.pool.add(result)
 
     def arguments(self, target: Target) -> tuple[list[str], list[Any], dict[str, Any]]:
