@@ -109,6 +109,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
+def full(request: pytest.FixtureRequest) -> bool:
+    """Whether `--full` asks for everything, for tests that otherwise try a part of many similar values."""
+    return bool(request.config.getoption("--full"))
+
+
+@pytest.fixture
 def restored(no_leak: None) -> Iterator[None]:
     """Put the process's flags back after a test that assigns them."""
     before = interlock.backends.snapshot()

@@ -34,8 +34,10 @@ def maturin(project: Path, *arguments: str) -> None:
 def build(project: Path, folder: Path, profile: str) -> Path:
     """Build the wheel of `project` into an emptied `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
-    interpreter = ["--interpreter", sys.executable]
-    maturin(project, "build", "--profile", profile, *interpreter, "--out", str(folder))
+    # The Rust tests then find the dependencies of the wheel compiled.
+    features = ["--features", "shared-with-tests"] if profile == "dev" else []
+    options = ["--profile", profile, *features, "--interpreter", sys.executable]
+    maturin(project, "build", *options, "--out", str(folder))
     return only(folder, "*.whl")
 
 

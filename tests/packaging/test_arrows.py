@@ -20,7 +20,8 @@ ALLOWED = {
     "interlock-accelerator": BELOW_ACCELERATOR,
     "interlock-runtime": BELOW_ACCELERATOR | {"interlock-accelerator"},
     "interlock-tensor": {"interlock-runtime"},
-    "interlock-python": {"interlock-runtime", "interlock-tensor"},
+    # interlock-driver only for its feature `testing`, which the Rust tests turn on: see shared-with-tests.
+    "interlock-python": {"interlock-runtime", "interlock-tensor", "interlock-driver"},
     "example_driver": {"interlock-driver"},
 }
 FOLDERS = ("core", "driver", "host", "cuda", "accelerator", "tensor", "python")

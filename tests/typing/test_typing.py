@@ -23,7 +23,8 @@ def copies(names: Sequence[str], folder: Path) -> list[str]:
 
 def mypy(files: Sequence[str], folder: Path) -> Result:
     options = ["--strict", "--no-error-summary", "--show-error-codes", "--no-pretty", "--config-file", ""]
-    cache = ["--cache-dir", str(folder / "cache")]
+    # Shared by the runs of one worker: numpy and the stubs are checked once.
+    cache = ["--cache-dir", str(folder.parent / "mypy_cache")]
     return run_command([sys.executable, "-m", "mypy", *options, *cache, *files], seconds=SECONDS)
 
 

@@ -12,6 +12,7 @@ from interlock._launcher.discovery import Discovered
 from interlock._launcher.topology import LogicalCore, Topology
 
 from tests.unit.launcher import golden, machines
+from tests.unit.state import state_machine_base
 
 
 @pytest.mark.parametrize("machine", machines.NAMES)
@@ -72,12 +73,15 @@ def options(draw: strategies.DrawFn) -> Options:
     return drawn
 
 
+EXAMPLES = 200 if state_machine_base.FULL else 50
+
+
 def planned(topology: Topology, wanted: Options, environment: dict[str, str]) -> _plan.Plan:
     found = Discovered(numactl="numactl")
     return _plan.make(topology, wanted, environment, found, python="python", stamp="now")
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=2 * EXAMPLES)
 @given(topologies(), options())
 def test_a_plan_keeps_to_what_is_allowed_and_asked_for_or_there_is_none(
     topology: Topology, wanted: Options
@@ -114,7 +118,7 @@ def test_a_plan_keeps_to_what_is_allowed_and_asked_for_or_there_is_none(
         assert len(plan.instances) == (wanted.ninstances or len(plan.instances))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(topologies(), options(), strategies.integers(1, 4))
 def test_the_launchers_of_an_outer_one_share_no_core(topology: Topology, wanted: Options, ranks: int) -> None:
     assume(wanted.rank is None)
@@ -130,7 +134,7 @@ def test_the_launchers_of_an_outer_one_share_no_core(topology: Topology, wanted:
     assert len(taken) == len(set(taken))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(topologies())
 def test_what_nothing_limits_is_used_to_the_last_core(topology: Topology) -> None:
     free = Topology(topology.cores, topology.allowed, topology.memory_nodes)
@@ -142,7 +146,7 @@ def test_what_nothing_limits_is_used_to_the_last_core(topology: Topology) -> Non
         assert {core for instance in plan.instances for core in instance.cores} == free.allowed
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(topologies(), strategies.booleans())
 def test_a_quota_is_the_most_that_a_plan_without_numbers_takes(topology: Topology, multi: bool) -> None:
     assume(topology.quota is not None)
