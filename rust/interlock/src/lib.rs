@@ -6,6 +6,7 @@
 //! and thread-locals.
 
 #[cfg(feature = "accelerator")]
+#[doc(inline)]
 pub use interlock_accelerator as accelerator;
 #[doc(hidden)]
 pub use interlock_core::base;

@@ -39,6 +39,15 @@ macro_rules! choices {
 
 choices! {
     /// Which kernel serves a depthwise convolution.
+    ///
+    /// ```
+    /// use interlock_core::flags::DepthwiseKernel;
+    /// use interlock_core::flags::flags::CUDNN_DEPTHWISE_KERNEL;
+    ///
+    /// let _guard = CUDNN_DEPTHWISE_KERNEL.scope(DepthwiseKernel::Native)?.guard();
+    /// assert_eq!(CUDNN_DEPTHWISE_KERNEL.get(), DepthwiseKernel::Native);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     DepthwiseKernel {
         /// Whichever is thought faster.
         Auto = "auto",
@@ -49,6 +58,15 @@ choices! {
     }
 
     /// Which library serves linear algebra on cuda.
+    ///
+    /// ```
+    /// use interlock_core::flags::LinalgLibrary;
+    /// use interlock_core::flags::flags::CUDA_LINALG_LIBRARY;
+    ///
+    /// CUDA_LINALG_LIBRARY.set(LinalgLibrary::Cusolver)?;
+    /// assert_eq!(CUDA_LINALG_LIBRARY.get(), LinalgLibrary::Cusolver);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     LinalgLibrary {
         /// Whichever is thought faster.
         Default = "default",
@@ -59,6 +77,15 @@ choices! {
     }
 
     /// Which library serves matrix products on cuda.
+    ///
+    /// ```
+    /// use interlock_core::flags::BlasLibrary;
+    /// use interlock_core::flags::flags::CUDA_BLAS_LIBRARY;
+    ///
+    /// CUDA_BLAS_LIBRARY.set(BlasLibrary::Cublaslt)?;
+    /// assert_eq!(CUDA_BLAS_LIBRARY.get(), BlasLibrary::Cublaslt);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     BlasLibrary {
         /// cuBLAS, as things are.
         Default = "default",
@@ -71,6 +98,15 @@ choices! {
     }
 
     /// Which library serves flash attention on ROCm.
+    ///
+    /// ```
+    /// use interlock_core::flags::RocmFaLibrary;
+    /// use interlock_core::flags::flags::CUDA_ROCM_FA_LIBRARY;
+    ///
+    /// CUDA_ROCM_FA_LIBRARY.set(RocmFaLibrary::AOTriton)?;
+    /// assert_eq!(CUDA_ROCM_FA_LIBRARY.get(), RocmFaLibrary::AOTriton);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     RocmFaLibrary {
         /// Whichever is thought faster.
         Default = "default",
@@ -81,6 +117,15 @@ choices! {
     }
 
     /// How the order of an einsum's products is looked for.
+    ///
+    /// ```
+    /// use interlock_core::flags::EinsumStrategy;
+    /// use interlock_core::flags::flags::OPT_EINSUM_STRATEGY;
+    ///
+    /// let _guard = OPT_EINSUM_STRATEGY.scope(EinsumStrategy::Optimal)?.guard();
+    /// assert_eq!(OPT_EINSUM_STRATEGY.get(), EinsumStrategy::Optimal);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     EinsumStrategy {
         /// Thoroughly for few operands, quickly for many.
         Auto = "auto",
@@ -91,6 +136,13 @@ choices! {
     }
 
     /// Which engine runs quantized operations.
+    ///
+    /// ```
+    /// use interlock_core::flags::QuantizedEngine;
+    /// use interlock_core::flags::flags::QUANTIZED_ENGINE;
+    ///
+    /// assert_eq!(QUANTIZED_ENGINE.get(), QuantizedEngine::None);
+    /// ```
     QuantizedEngine {
         /// None: no operation is quantized yet.
         None = "none",

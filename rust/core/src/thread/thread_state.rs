@@ -94,8 +94,20 @@ impl ThreadState {
     }
 }
 
-/// A captured state as an object: it may be entered again while it is open, by several threads, and left
-/// in any order.
+/// A captured state as an object that is entered and exited. It may be entered again while it is open, by several
+/// threads, and exited in any order.
+///
+/// ```
+/// use interlock_core::modes::{is_grad_enabled, no_grad};
+/// use interlock_core::thread::{StateScope, ThreadState};
+///
+/// let scope = StateScope::new(ThreadState::capture());
+/// let _guard = no_grad();
+/// scope.enter();
+/// assert!(is_grad_enabled());
+/// scope.leave();
+/// assert!(!is_grad_enabled());
+/// ```
 #[derive(Debug)]
 pub struct StateScope {
     scope: Scope,
