@@ -14,6 +14,22 @@ use crate::{Error, Result};
 
 /// A graph: what the current stream records between [`capture_begin`](Graph::capture_begin) and
 /// [`capture_end`](Graph::capture_end), to be replayed without being queued piece by piece.
+///
+/// ```
+/// use interlock_accelerator::{CaptureMode, Graph, HostFn, Stream};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let stream = Stream::new(None, 0)?;
+/// let _guard = stream.guard()?;
+/// let graph = Graph::new(false)?;
+/// graph.capture_begin(None, CaptureMode::Global)?;
+/// stream.launch(HostFn::new("step", || Ok(())))?;
+/// graph.capture_end()?;
+/// graph.replay()?;
+/// graph.replay()?;
+/// stream.synchronize()?;
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Graph {
     home: &'static Accelerator,

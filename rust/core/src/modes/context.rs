@@ -66,8 +66,8 @@ impl ModeKind {
     }
 }
 
-/// A mode as an object that is entered and exited, like a context manager of Python. It may be entered again while it is
-/// open, by several threads, and exited in any order.
+/// A mode as an object that is entered and exited, like a context manager of Python. It may be entered again while it
+/// is open, by several threads, and exited in any order.
 ///
 /// ```
 /// use interlock_core::modes::{ModeContext, ModeKind, is_grad_enabled};
