@@ -62,6 +62,7 @@ impl ThreadState {
     }
 
     /// The current streams of the devices for which one was made current.
+    #[doc(hidden)]
     pub fn streams(&self) -> &[Arc<dyn StreamSlot>] {
         &self.slots.devices.streams
     }
