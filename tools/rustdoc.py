@@ -1,7 +1,7 @@
 """Check the rustdoc pages of the facade: each public struct, enum and trait shows an example.
 
-`cargo doc` has to generate the pages first. The facade inlines what it re-exports, so its own pages show every
-type that its users need.
+`cargo doc` has to generate the pages first. The facade inlines what it re-exports, so its own pages show
+every type that its users need.
 """
 
 import os
@@ -16,7 +16,7 @@ KINDS = ("struct.", "enum.", "trait.", "union.")
 
 
 class Index(HTMLParser):
-    """The types that the page of all items links to. It does not list pages that are left from earlier runs."""
+    """The types that the page of all items links to; it does not list the pages of earlier runs."""
 
     def __init__(self) -> None:
         super().__init__()
