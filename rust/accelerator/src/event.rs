@@ -10,7 +10,7 @@ use super::wait::Waiting;
 use super::{Device, current, registry};
 use crate::{Error, Result};
 
-/// An event: a mark in a stream that other streams wait for, and between two of which the time is measured.
+/// An event: a mark in a stream. Other streams wait for it, and two events measure the time between them.
 ///
 /// ```
 /// use interlock_accelerator::{Event, EventOptions, HostFn, Stream};

@@ -12,8 +12,8 @@ use super::stream::{Kind, Stream};
 use super::{current, registry};
 use crate::{Error, Result};
 
-/// A graph: what the current stream records between [`capture_begin`](Graph::capture_begin) and
-/// [`capture_end`](Graph::capture_end), to be replayed without being queued piece by piece.
+/// A graph: the work that the current stream records between [`capture_begin`](Graph::capture_begin) and
+/// [`capture_end`](Graph::capture_end), which a replay queues with one call.
 ///
 /// ```
 /// use interlock_accelerator::{CaptureMode, Graph, HostFn, Stream};

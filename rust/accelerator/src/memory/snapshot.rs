@@ -26,7 +26,7 @@ pub struct Snapshot {
     pub traces: Vec<Vec<TraceEntry>>,
 }
 
-/// A segment: memory that the driver returned at once.
+/// A segment: contiguous memory that the allocator took from the driver.
 ///
 /// ```
 /// use interlock_accelerator::memory::{DeviceBuffer, snapshot};
@@ -92,7 +92,7 @@ pub struct BlockState {
     pub stack: Option<Stack>,
 }
 
-/// What a block is used for.
+/// The use of a block.
 ///
 /// ```
 /// use interlock_accelerator::memory::{BlockUsage, DeviceBuffer, snapshot};

@@ -38,7 +38,7 @@ macro_rules! choices {
 }
 
 choices! {
-    /// Which kernel serves a depthwise convolution.
+    /// The kernel of depthwise convolutions.
     ///
     /// ```
     /// use interlock_core::flags::DepthwiseKernel;
@@ -57,7 +57,7 @@ choices! {
         Native = "native",
     }
 
-    /// Which library serves linear algebra on cuda.
+    /// The library of linear algebra on cuda.
     ///
     /// ```
     /// use interlock_core::flags::LinalgLibrary;
@@ -76,7 +76,7 @@ choices! {
         Magma = "magma",
     }
 
-    /// Which library serves matrix products on cuda.
+    /// The library of matrix products on cuda.
     ///
     /// ```
     /// use interlock_core::flags::BlasLibrary;
@@ -97,7 +97,7 @@ choices! {
         Ck = "ck",
     }
 
-    /// Which library serves flash attention on ROCm.
+    /// The library of flash attention on ROCm.
     ///
     /// ```
     /// use interlock_core::flags::RocmFaLibrary;
@@ -116,7 +116,7 @@ choices! {
         Ck = "ck",
     }
 
-    /// How the order of an einsum's products is looked for.
+    /// The strategy that finds the order of an einsum's products.
     ///
     /// ```
     /// use interlock_core::flags::EinsumStrategy;
@@ -135,7 +135,7 @@ choices! {
         Optimal = "optimal",
     }
 
-    /// Which engine runs quantized operations.
+    /// The engine of quantized operations.
     ///
     /// ```
     /// use interlock_core::flags::QuantizedEngine;

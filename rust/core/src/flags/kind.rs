@@ -337,7 +337,7 @@ pub(super) fn literal(names: &[&str]) -> String {
     format!("Literal[{}]", quoted.join(", "))
 }
 
-/// A Rust type that a flag's word can hold.
+/// A Rust type whose values a flag stores as bits.
 ///
 /// An enum that implements the trait gives typed access to a registered flag of several names.
 ///

@@ -13,8 +13,8 @@ use crate::base::env;
 use crate::base::sync::{RelaxedU64, TryLock};
 use crate::{Error, Result};
 
-/// The state of a task, put in force around each of its steps. What the task enters and writes stays with
-/// it; nothing flows back to the thread, or to the task that made it.
+/// The state of a task, which is active during each of its steps. Scopes and writes of the task stay with it: they
+/// change neither the thread nor the task that created it.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};

@@ -8,9 +8,9 @@ use super::task::{InState, TaskState};
 use super::{FlagSlots, Masked, Slots, active};
 use crate::device::{Device, DeviceIndex};
 
-/// Everything that a thread decides for itself, as it was at one moment: the mode bits, the flags that its
-/// scopes name, the current device and streams and the default device. Flags that it does not name are the
-/// process's wherever it is put in force; a device or stream that was not chosen is what it is by default.
+/// A copy of everything that a thread decides for itself: the mode bits, the flags that its scopes name, the current
+/// device and streams and the default device. Where it is active, other flags have the values of the process, and a
+/// device or stream that was not chosen has its default.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};
