@@ -125,7 +125,7 @@ def remaining_steps() -> list[Step]:
         Step("rust doctests", [["cargo", "test", *RUST_PACKAGES, "--doc"]]),
         Step(
             "rust documentation",
-            [["cargo", "doc", *RUST_PACKAGES, "--no-deps"]],
+            [["cargo", "doc", *RUST_PACKAGES, "--no-deps"], [PYTHON, "tools/rustdoc.py"]],
             variables={"RUSTDOCFLAGS": "-D warnings"},
         ),
         Step("release wheel", [[PYTHON, "tools/package.py", "release"]]),

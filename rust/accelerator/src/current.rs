@@ -41,6 +41,7 @@ pub fn current_device() -> Result<Device> {
 
 /// Returns the index of the current device of this thread if this process uses a driver. Starts nothing, and waits for
 /// nothing.
+#[doc(hidden)]
 pub fn current_index() -> Option<DeviceIndex> {
     registry::used_already().map(index_on)
 }
@@ -80,8 +81,21 @@ pub(super) fn device_slots_of(stream: &Stream) -> DeviceSlots {
     DeviceSlots::of_stream(stream.slot())
 }
 
-/// Something to be current while a scope is open. It may be entered again while it is open, by several threads,
-/// and left in any order.
+/// A device or stream that is current while the scope is open. It may be entered again while it is open, by several
+/// threads, and exited in any order.
+///
+/// ```
+/// use interlock_accelerator::{Device, DeviceType, PlaceScope, current_device};
+/// # use interlock_accelerator::host::{HostDriver, HostOptions};
+///
+/// # interlock_accelerator::use_driver(HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() })?)?;
+/// let second = Device::with_index(DeviceType::Host, 1);
+/// let scope = PlaceScope::of_device(second)?;
+/// scope.enter();
+/// assert_eq!(current_device()?, second);
+/// scope.leave();
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct PlaceScope {
     scope: Scope,

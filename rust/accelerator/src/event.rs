@@ -10,7 +10,21 @@ use super::wait::Waiting;
 use super::{Device, current, registry};
 use crate::{Error, Result};
 
-/// A mark that a stream passes: others wait for it, and two of them tell the time between.
+/// An event: a mark in a stream. Other streams wait for it, and two events measure the time between them.
+///
+/// ```
+/// use interlock_accelerator::{Event, EventOptions, HostFn, Stream};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let (producer, consumer) = (Stream::new(None, 0)?, Stream::new(None, 0)?);
+/// let ready = Event::new(None, EventOptions::default())?;
+/// producer.launch(HostFn::new("produce", || Ok(())))?;
+/// ready.record(&producer)?;
+/// consumer.wait_event(&ready)?;
+/// consumer.launch(HostFn::new("consume", || Ok(())))?;
+/// consumer.synchronize()?;
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Event {
     home: &'static Accelerator,

@@ -12,8 +12,24 @@ use super::stream::{Kind, Stream};
 use super::{current, registry};
 use crate::{Error, Result};
 
-/// A graph: what the current stream records between [`capture_begin`](Graph::capture_begin) and
-/// [`capture_end`](Graph::capture_end), to be replayed without being queued piece by piece.
+/// A graph: the work that the current stream records between [`capture_begin`](Graph::capture_begin) and
+/// [`capture_end`](Graph::capture_end), which a replay queues with one call.
+///
+/// ```
+/// use interlock_accelerator::{CaptureMode, Graph, HostFn, Stream};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let stream = Stream::new(None, 0)?;
+/// let _guard = stream.guard()?;
+/// let graph = Graph::new(false)?;
+/// graph.capture_begin(None, CaptureMode::Global)?;
+/// stream.launch(HostFn::new("step", || Ok(())))?;
+/// graph.capture_end()?;
+/// graph.replay()?;
+/// graph.replay()?;
+/// stream.synchronize()?;
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Graph {
     home: &'static Accelerator,

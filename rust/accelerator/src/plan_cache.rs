@@ -17,6 +17,17 @@ static MAX_SIZES: [RelaxedU64; Device::MAX_INDEX as usize + 1] =
     [const { RelaxedU64::new(DEFAULT) }; Device::MAX_INDEX as usize + 1];
 
 /// The cache of one device's plans of Fourier transforms.
+///
+/// ```
+/// use interlock_accelerator::PlanCache;
+/// use interlock_core::flags::Given;
+///
+/// match PlanCache::current() {
+///     Ok(cache) => cache.set_max_size(&Given::Integer(16))?,
+///     Err(error) => println!("no CUDA device: {error}"),
+/// }
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PlanCache {
     index: u8,

@@ -120,6 +120,7 @@ fn understood(text: &str) -> DriverSelection {
 
 /// What the environment asks for now, if that is something else than when the driver was fixed or started, and so
 /// comes too late; told once for each change.
+#[doc(hidden)]
 pub fn environment_came_too_late() -> Option<String> {
     choice_came_too_late().or_else(|| {
         // Asked without the lock: what a driver looks at is its own.
@@ -166,6 +167,7 @@ pub(super) fn chosen() -> Result<Arc<dyn Driver>, String> {
 }
 
 /// What the questions for devices answer, where that is known.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownDevices {
     /// What [`current_accelerator`] returns.
@@ -179,6 +181,7 @@ pub struct KnownDevices {
 /// that a thread that is attached to an interpreter need not detach.
 ///
 /// The environment is read again with each call until a driver is in use, and afterwards to see whether it changed.
+#[doc(hidden)]
 pub fn known_devices() -> Option<KnownDevices> {
     let mut registry = REGISTRY.lock();
     if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process()) {

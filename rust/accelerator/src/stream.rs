@@ -41,7 +41,16 @@ pub(crate) struct StreamInner {
     _owner: Option<KeepAlive>,
 }
 
-/// Where a stream comes from.
+/// The origin of a stream.
+///
+/// ```
+/// use interlock_accelerator::{Stream, StreamKind};
+///
+/// interlock_accelerator::use_named("host")?;
+/// assert_eq!(Stream::default_of(None)?.kind(), StreamKind::Default);
+/// assert_eq!(Stream::new(None, 0)?.kind(), StreamKind::Pooled);
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The one that its device has from the start.

@@ -9,8 +9,22 @@ use super::accelerator::Accelerator;
 use super::interrupt;
 use crate::{Error, Result};
 
-/// A wait that has begun: for what was queued then, and not for what is queued meanwhile. It may be gone on with
-/// after the timeout.
+/// A wait that has begun. It covers the work that was queued at its begin, and can be continued after a timeout.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use interlock_accelerator::{HostFn, Stream};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let stream = Stream::new(None, 0)?;
+/// stream.launch(HostFn::new("step", || Ok(())))?;
+/// let waiting = stream.waiting()?;
+/// while !waiting.at_most(Duration::from_millis(100))? {
+///     println!("still running");
+/// }
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Waiting {
     home: &'static Accelerator,
@@ -50,6 +64,7 @@ thread_local! {
 }
 
 /// This thread runs a function of a stream until this is dropped.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Serving {
     before: Option<StreamHandle>,

@@ -10,6 +10,16 @@ use crate::{Error, Result};
 macro_rules! device_types {
     ($($variant:ident = $name:literal, $number:literal;)+) => {
         /// The kinds of device: those that PyTorch names, the host driver's, and those of registered drivers.
+        ///
+        /// ```
+        /// use interlock_core::device::DeviceType;
+        ///
+        /// let kind: DeviceType = "cuda".parse()?;
+        /// assert_eq!(kind, DeviceType::Cuda);
+        /// // The type of a driver that another crate registers.
+        /// assert_eq!(DeviceType::named("mychip")?.name(), "mychip");
+        /// # Ok::<(), interlock_core::Error>(())
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum DeviceType {
@@ -126,6 +136,15 @@ impl FromStr for DeviceType {
 }
 
 /// A device: its type and, unless it stands for "the current one", its index.
+///
+/// ```
+/// use interlock_core::device::{Device, DeviceType};
+///
+/// let device: Device = "cuda:1".parse()?;
+/// assert_eq!((device.kind(), device.index()), (DeviceType::Cuda, Some(1)));
+/// assert_eq!(Device::CPU.to_string(), "cpu");
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Device {
     kind: DeviceType,

@@ -8,7 +8,17 @@ use crate::base::location::SourceLocation;
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong. Nothing has changed when one of these is returned.
+/// An error of flags, device names, vendor libraries or tasks. The call that returns it has changed nothing.
+///
+/// ```
+/// use interlock_core::Error;
+/// use interlock_core::flags::find;
+///
+/// match find("cudnn.benchmrk") {
+///     Err(error @ Error::UnknownFlag { .. }) => assert!(error.to_string().contains("cudnn.benchmark")),
+///     _ => panic!("the name is misspelt"),
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {

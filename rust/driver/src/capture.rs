@@ -10,8 +10,19 @@ use std::thread::{self, ThreadId};
 use super::handle::StreamHandle;
 use crate::{Error, Result};
 
-/// Where waiting for a device is refused while a stream captures, because a replay could not repeat it. Memory is
-/// allocated and freed all the same: the layer above the drivers ensures that a graph keeps what it uses.
+/// The threads on which a wait for a device is refused while a stream captures (`cudaStreamCaptureMode`), because a
+/// replay could not repeat the wait. Memory is allocated and freed all the same: the layer above the drivers ensures
+/// that a graph keeps what it uses.
+///
+/// ```
+/// use interlock_driver::{CaptureMode, DriverRuntime, GraphHandle, Result, StreamHandle};
+///
+/// fn record(runtime: &dyn DriverRuntime, stream: StreamHandle) -> Result<GraphHandle> {
+///     runtime.begin_capture(stream, CaptureMode::ThreadLocal)?;
+///     // What is queued on the stream here is recorded and does not run.
+///     runtime.end_capture(stream)
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureMode {
     /// On every thread.

@@ -11,6 +11,35 @@ use crate::Result;
 ///
 /// Every method may be called from every thread. Only [`start`](Driver::start),
 /// [`unavailable_reason`](Driver::unavailable_reason) and [`device_count`](Driver::device_count) may block.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use interlock_driver::{DeviceType, Driver, DriverRuntime, Error, Result};
+///
+/// /// A driver for devices that are not connected.
+/// struct Unplugged;
+///
+/// impl Driver for Unplugged {
+///     fn device_type(&self) -> DeviceType {
+///         DeviceType::PrivateUseOne
+///     }
+///
+///     fn unavailable_reason(&self) -> Option<String> {
+///         Some("the cable is not connected".into())
+///     }
+///
+///     fn device_count(&self) -> u32 {
+///         0
+///     }
+///
+///     fn start(&self) -> Result<Arc<dyn DriverRuntime>> {
+///         Err(Error::NoAccelerator { operation: "start", reason: "the cable is not connected".into() })
+///     }
+/// }
+///
+/// assert!(Unplugged.start().is_err());
+/// ```
 pub trait Driver: Send + Sync {
     /// Returns the type of the devices. Each type has one driver.
     fn device_type(&self) -> DeviceType;

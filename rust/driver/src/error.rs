@@ -9,7 +9,14 @@ use crate::{Device, OutOfMemory};
 /// The result of an operation on a device.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an operation on a device failed. Nothing has changed when one of these is returned.
+/// The error of an operation on a device. The call that returns it has changed nothing.
+///
+/// ```
+/// use interlock_driver::{Device, Error};
+///
+/// let error = Error::Unsupported { operation: "Graph.replay", device: Device::CPU };
+/// assert_eq!(error.to_string(), "Graph.replay is not supported on cpu");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {

@@ -11,6 +11,16 @@ use interlock_core::base::fork::rank;
 use interlock_core::base::sync::ForkLock;
 
 /// Bytes that a thread is about to read or write.
+///
+/// ```
+/// use interlock_driver::{Access, ByteRange};
+///
+/// let (source, mut target) = ([1_u8; 16], [0_u8; 16]);
+/// let ranges = [ByteRange::read(source.as_ptr(), 16), ByteRange::written(target.as_ptr(), 16)];
+/// let access = Access::new(&ranges);
+/// target.copy_from_slice(&source);
+/// drop(access);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ByteRange {
     start: usize,
@@ -52,6 +62,15 @@ static ACCESSES: ForkLock<Accesses> =
     ForkLock::new(rank::MEMORY_ACCESSES, Accesses { held: Vec::new(), last: 0 });
 
 /// Keeps other threads from writing the bytes, and from reading those that are written, until it is dropped.
+///
+/// ```
+/// use interlock_driver::{Access, ByteRange};
+///
+/// let mut bytes = [0_u8; 64];
+/// let _access = Access::new(&[ByteRange::written(bytes.as_ptr(), 64)]);
+/// // No work of a stream that runs on the CPU accesses the bytes now.
+/// bytes.fill(1);
+/// ```
 #[derive(Debug)]
 #[must_use]
 pub struct Access(u64);

@@ -8,6 +8,14 @@ use interlock_core::device::DeviceIndex;
 pub type PoolId = (u64, u64);
 
 /// A stream as its driver knows it.
+///
+/// ```
+/// use interlock_driver::{StreamHandle, WaitTarget};
+///
+/// // A driver chooses `raw`: here the index of the stream in a table.
+/// let stream = StreamHandle { device: 1, raw: 7 };
+/// assert_eq!(WaitTarget::Stream(stream).device(), 1);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StreamHandle {
     /// The device whose work it orders.
@@ -17,6 +25,16 @@ pub struct StreamHandle {
 }
 
 /// An event as its driver knows it.
+///
+/// ```
+/// use interlock_driver::{DriverRuntime, EventHandle, EventOptions, Result, StreamHandle};
+///
+/// fn record_new(runtime: &dyn DriverRuntime, stream: StreamHandle) -> Result<EventHandle> {
+///     let event = runtime.create_event(stream.device, EventOptions::default())?;
+///     runtime.record_event(event, stream)?;
+///     Ok(event)
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EventHandle {
     /// The device on whose streams it is recorded.
@@ -26,14 +44,41 @@ pub struct EventHandle {
 }
 
 /// A captured graph as its driver knows it.
+///
+/// ```
+/// use interlock_driver::{DriverRuntime, GraphExecHandle, GraphHandle, Result};
+///
+/// fn compile(runtime: &dyn DriverRuntime, graph: GraphHandle) -> Result<GraphExecHandle> {
+///     let executable = runtime.instantiate(graph)?;
+///     runtime.destroy_graph(graph);
+///     Ok(executable)
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GraphHandle(pub u64);
 
 /// An instantiated graph (`CUgraphExec`) as its driver knows it.
+///
+/// ```
+/// use interlock_driver::{DriverRuntime, GraphExecHandle, Result, StreamHandle};
+///
+/// fn replay_twice(runtime: &dyn DriverRuntime, graph: GraphExecHandle, stream: StreamHandle) -> Result<()> {
+///     runtime.replay(graph, stream)?;
+///     runtime.replay(graph, stream)
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GraphExecHandle(pub u64);
 
 /// An address in a device's memory, or in the memory of this program.
+///
+/// ```
+/// use interlock_driver::Address;
+///
+/// let base = Address(0x1000);
+/// assert_eq!(Address(base.0 + 64), Address(0x1040));
+/// assert_eq!(format!("{base:?}"), "Address(0x1000)");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address(pub u64);
 
@@ -43,7 +88,14 @@ impl fmt::Debug for Address {
     }
 }
 
-/// What an event is used for.
+/// Options of an event.
+///
+/// ```
+/// use interlock_driver::EventOptions;
+///
+/// let timed = EventOptions { timing: true, ..EventOptions::default() };
+/// assert!(timed.timing && !timed.blocking);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventOptions {
     /// It notes the time at which it is reached.

@@ -7,6 +7,13 @@ use interlock_core::device::Device;
 use crate::PoolId;
 
 /// A request that failed because memory ran out.
+///
+/// ```
+/// use interlock_driver::{Device, Error, OutOfMemory};
+///
+/// let Error::OutOfMemory(oom) = OutOfMemory::error(Device::CPU, 2 << 20) else { panic!("another error") };
+/// assert_eq!(oom.to_string(), "out of memory on cpu: 2.00 MiB could not be allocated (2097152 bytes)");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
     /// The device of the request.
@@ -18,6 +25,16 @@ pub struct OutOfMemory {
 }
 
 /// The state of an allocator when a request failed, in bytes.
+///
+/// ```
+/// use interlock_driver::{AllocatorState, OutOfMemory};
+///
+/// /// Returns whether the program itself uses the memory, so that an empty cache would not help.
+/// fn is_full(oom: &OutOfMemory) -> bool {
+///     let is_used = |state: &AllocatorState| state.allocated == state.reserved;
+///     oom.cache.as_ref().is_none_or(is_used)
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllocatorState {
     /// The size of a block for the request.

@@ -13,7 +13,16 @@ use super::handle::Address;
 /// Owns what queued work uses. The driver holds it until the work has completed and no graph can repeat it.
 pub type KeepAlive = Arc<dyn Any + Send + Sync>;
 
-/// Source or destination of a copy.
+/// The source or the destination of a copy.
+///
+/// ```
+/// use interlock_driver::{Address, CopyEndpoint};
+///
+/// let bytes = [0_u8; 16];
+/// let host = CopyEndpoint::Host(Address(bytes.as_ptr() as u64));
+/// let device = CopyEndpoint::Device(0, Address(0x1000));
+/// assert_eq!((host.device(), device.device()), (None, Some(0)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyEndpoint {
     /// Memory of a device.
@@ -40,6 +49,17 @@ impl CopyEndpoint {
 }
 
 /// A copy. The two ranges do not overlap, or are the same.
+///
+/// ```
+/// use interlock_driver::{Address, Copy, CopyEndpoint, DriverRuntime, Result, StreamHandle};
+///
+/// /// # Safety
+/// /// Both ranges stay valid until the stream has copied them.
+/// unsafe fn mirror(runtime: &dyn DriverRuntime, stream: StreamHandle, bytes: usize) -> Result<()> {
+///     let [to, from] = [0x1000, 0x2000].map(|address| CopyEndpoint::Device(0, Address(address)));
+///     unsafe { runtime.copy(stream, Copy { to, from, bytes, keep_alive: None }) }
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Copy {
     /// The destination.
@@ -52,7 +72,17 @@ pub struct Copy {
     pub keep_alive: Option<KeepAlive>,
 }
 
-/// Sets bytes to one value.
+/// A fill: sets bytes to one value (`cuMemsetD8Async`).
+///
+/// ```
+/// use interlock_driver::{Address, DriverRuntime, Fill, Result, StreamHandle};
+///
+/// /// # Safety
+/// /// The bytes stay allocated until the stream has filled them.
+/// unsafe fn zero(runtime: &dyn DriverRuntime, stream: StreamHandle, address: Address) -> Result<()> {
+///     unsafe { runtime.fill(stream, Fill { address, bytes: 512, value: 0, keep_alive: None }) }
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Fill {
     /// The first byte, on the device of the stream.
@@ -67,6 +97,13 @@ pub struct Fill {
 
 /// A function that runs in the order of a stream (`cuLaunchHostFunc`): once, or as often as a graph that recorded it is
 /// replayed.
+///
+/// ```
+/// use interlock_driver::HostFn;
+///
+/// let function = HostFn::new("load", || Err("no such file".into()));
+/// assert_eq!(function.call(), Err("no such file".into()));
+/// ```
 #[derive(Clone)]
 pub struct HostFn {
     /// The name in messages.
@@ -94,6 +131,16 @@ impl fmt::Debug for HostFn {
 }
 
 /// The nodes and edges of a captured graph.
+///
+/// ```
+/// use interlock_driver::GraphDump;
+///
+/// let nodes = vec!["fill".to_owned(), "copy".to_owned()];
+/// let dump = GraphDump { nodes, edges: vec![(0, 1)] };
+/// for (before, after) in &dump.edges {
+///     println!("{} -> {}", dump.nodes[*before], dump.nodes[*after]);
+/// }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GraphDump {
     /// What each node does, for people.

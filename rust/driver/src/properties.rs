@@ -1,6 +1,18 @@
 //! Properties of devices.
 
 /// The properties of a device.
+///
+/// ```
+/// use interlock_driver::DeviceProperties;
+///
+/// let properties = DeviceProperties {
+///     name: "Example 100".into(),
+///     total_memory: 8 << 30,
+///     multi_processor_count: 64,
+///     more: vec![("clock", "1.4 GHz".into())],
+/// };
+/// println!("{}: {} GiB", properties.name, properties.total_memory >> 30);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceProperties {
     /// The name that its vendor gives it.
@@ -14,6 +26,13 @@ pub struct DeviceProperties {
 }
 
 /// Memory of a device, in bytes.
+///
+/// ```
+/// use interlock_driver::MemoryInfo;
+///
+/// let info = MemoryInfo { free: 2 << 30, total: 8 << 30 };
+/// assert_eq!((info.total - info.free) >> 30, 6);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
     /// Bytes that no process has allocated.
@@ -23,6 +42,14 @@ pub struct MemoryInfo {
 }
 
 /// The priorities that streams of a device may have: a smaller number is served first.
+///
+/// ```
+/// use interlock_driver::PriorityRange;
+///
+/// let range = PriorityRange { least: 0, greatest: -3 };
+/// let clamped = (-10).clamp(range.greatest, range.least);
+/// assert_eq!(clamped, -3);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriorityRange {
     /// The largest number.

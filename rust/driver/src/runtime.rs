@@ -27,6 +27,16 @@ use crate::{Error, Result};
 /// A first driver implements the methods without a default. The others report [`Error::Unsupported`], which names the
 /// driver and the operation, or do what needs no support.
 ///
+/// ```
+/// use interlock_driver::{DeviceIndex, DriverRuntime, Result};
+///
+/// /// Returns the free bytes of all devices.
+/// fn free_bytes(runtime: &dyn DriverRuntime) -> Result<u64> {
+///     let devices = 0..runtime.device_count() as DeviceIndex;
+///     devices.map(|device| Ok(runtime.memory_info(device)?.free)).sum()
+/// }
+/// ```
+///
 /// # Safety
 /// The memory that [`allocate`](DriverRuntime::allocate), [`allocate_pinned`](DriverRuntime::allocate_pinned) and
 /// [`map`](DriverRuntime::map) return must stay valid for the requested bytes until it is freed or the runtime is

@@ -6,7 +6,15 @@ use interlock_core::device::DeviceIndex;
 
 use super::handle::{EventHandle, StreamHandle};
 
-/// What a thread waits for: all work of a stream or device that was queued before, or what an event marks.
+/// The target of a wait: all work of a stream or device that was queued before, or the work that an event marks.
+///
+/// ```
+/// use interlock_driver::{DriverRuntime, Result, WaitTarget};
+///
+/// fn is_idle(runtime: &dyn DriverRuntime) -> Result<bool> {
+///     runtime.check(WaitTarget::Device(0))
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitTarget {
     /// Everything queued on the stream.
@@ -31,6 +39,17 @@ impl WaitTarget {
 /// The work that a wait covers: what [`DriverRuntime::sync_point`](super::DriverRuntime::sync_point) found queued.
 /// Work that is queued later is not waited for; a sync point of a device may cover work that is queued right
 /// afterwards, where a driver waits for the work of other libraries as well.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use interlock_driver::{DriverRuntime, Result, SyncPoint, WaitPolicy, WaitTarget};
+///
+/// fn wait_a_second(runtime: &dyn DriverRuntime) -> Result<bool> {
+///     let point: SyncPoint = runtime.sync_point(WaitTarget::Device(0))?;
+///     runtime.wait(&point, WaitPolicy { timeout: Duration::from_secs(1), blocking: true })
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncPoint {
     /// The target of the wait.
@@ -39,7 +58,16 @@ pub struct SyncPoint {
     pub points: Vec<(u64, u64)>,
 }
 
-/// How a thread waits.
+/// The longest time of a wait, and whether the thread sleeps or polls.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use interlock_driver::WaitPolicy;
+///
+/// let policy = WaitPolicy { timeout: Duration::from_millis(100), blocking: true };
+/// assert!(policy.blocking);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitPolicy {
     /// The longest time to wait.

@@ -10,12 +10,26 @@ use interlock_driver::{Driver, DriverRuntime};
 use crate::options::HostOptions;
 use crate::runtime::HostRuntime;
 
-/// The driver of the type [`DeviceType::Host`].
+/// The driver of devices made of CPU threads, of the type [`DeviceType::Host`].
 ///
 /// Streams have priorities from 0, the least, to -3, the greatest. Each device has two engines that copy and
 /// fill; a free one serves the waiting stream with the greatest priority. Functions need no engine.
 ///
 /// A handle that this driver does not know is an [`Error::Argument`](interlock_driver::Error::Argument).
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use interlock_driver::{HostFn, WaitPolicy, WaitTarget};
+/// use interlock_host::{HostDriver, HostOptions};
+///
+/// let runtime = HostDriver::new(HostOptions::default())?.start()?;
+/// let stream = runtime.default_stream(0)?;
+/// runtime.launch_host_fn(stream, HostFn::new("greet", || Ok(())))?;
+/// let point = runtime.sync_point(WaitTarget::Stream(stream))?;
+/// assert!(runtime.wait(&point, WaitPolicy { timeout: Duration::from_secs(60), blocking: true })?);
+/// # Ok::<(), interlock_driver::Error>(())
+/// ```
 pub struct HostDriver {
     options: HostOptions,
     /// Built in each process that uses it: a child may be forked between the choice of a driver and its start.

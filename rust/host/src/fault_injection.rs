@@ -12,7 +12,7 @@ use crate::exec::command::Task;
 use crate::exec::shared::{Locked, Shared};
 use crate::object::stream::StreamKind;
 
-/// Makes a host driver misbehave. Clones are the same handle; give one to the driver in its
+/// Injects errors into a host driver. Clones are the same handle; give one to the driver in its
 /// [options](super::HostOptions), and keep another.
 ///
 /// The handle is that of the driver made last with it, until one of them is started: that one has it as long as
@@ -20,6 +20,17 @@ use crate::object::stream::StreamKind;
 ///
 /// Every method fails with [`Error::NoAccelerator`] where no driver has been made with it in this process: a
 /// forked child's driver is another, which begins without faults.
+///
+/// ```
+/// use interlock_host::{Faults, HostDriver, HostOptions};
+///
+/// let faults = Faults::new();
+/// let runtime = HostDriver::new(HostOptions { faults: faults.clone(), ..HostOptions::default() })?.start()?;
+/// faults.fail_allocation(Some(1))?;
+/// assert!(runtime.allocate(0, 512).is_err());
+/// assert!(runtime.allocate(0, 512).is_ok());
+/// # Ok::<(), interlock_driver::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Faults(Arc<ForkLocal<Mutex<Bound>>>);
 
@@ -31,7 +42,18 @@ struct Bound {
     started: bool,
 }
 
-/// How many objects of a driver have not been released.
+/// The number of objects of a driver that have not been released.
+///
+/// ```
+/// use interlock_host::{Faults, HostDriver, HostOptions};
+///
+/// let faults = Faults::new();
+/// let runtime = HostDriver::new(HostOptions { faults: faults.clone(), ..HostOptions::default() })?.start()?;
+/// let stream = runtime.create_stream(0, 0)?;
+/// assert_eq!(faults.live_objects()?.streams, 1);
+/// # runtime.destroy_stream(stream);
+/// # Ok::<(), interlock_driver::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveObjects {
     /// Streams besides the default ones, with those that still run what is queued.
@@ -56,7 +78,20 @@ pub struct LiveObjects {
     pub pinned_bytes: u64,
 }
 
-/// Copies that have not begun do not begin as long as this lives. Each keeps its engine busy.
+/// Pauses the copies of a driver until it is dropped. A copy that is paused occupies its engine.
+///
+/// ```
+/// use interlock_host::{Faults, HostDriver, HostOptions};
+///
+/// let faults = Faults::new();
+/// let runtime = HostDriver::new(HostOptions { faults: faults.clone(), ..HostOptions::default() })?.start()?;
+/// let hold = faults.hold_copies()?;
+/// // A copy that is queued here does not begin before `step` or `release`.
+/// assert!(!hold.step());
+/// hold.release();
+/// # drop(runtime);
+/// # Ok::<(), interlock_driver::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Hold(Weak<Shared>);
 

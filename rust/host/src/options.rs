@@ -4,7 +4,15 @@ use interlock_driver::{Error, Result};
 
 use crate::fault_injection::Faults;
 
-/// What the host driver is made of.
+/// Options of the host driver: its devices, their memory and injected errors.
+///
+/// ```
+/// use interlock_host::{HostDriver, HostOptions};
+///
+/// let driver = HostDriver::new(HostOptions { devices: 2, memory: 1 << 30, ..HostOptions::default() })?;
+/// assert_eq!(driver.device_count(), 2);
+/// # Ok::<(), interlock_driver::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct HostOptions {
     /// How many devices, from 0 to 128.

@@ -4,8 +4,39 @@
 //! This crate re-exports the crates below it under the names that PyTorch uses. It never depends on Python:
 //! `interlock-python` binds it, and a Rust program that embeds Python uses it directly, so both share the same statics
 //! and thread-locals.
+//!
+//! ```
+//! use interlock::autograd;
+//! use interlock::backends::flags::CUDNN_BENCHMARK;
+//! use interlock::state::ThreadState;
+//!
+//! CUDNN_BENCHMARK.set(true)?; // for the whole process
+//! let scope = CUDNN_BENCHMARK.scope(false)?;
+//! let guards = (autograd::no_grad(), scope.guard()); // for this thread
+//! let state = ThreadState::capture();
+//! drop(guards);
+//! assert!(autograd::is_grad_enabled() && CUDNN_BENCHMARK.get());
+//!
+//! let on_worker = || state.run(|| (autograd::is_grad_enabled(), CUDNN_BENCHMARK.get()));
+//! let seen = std::thread::scope(|threads| threads.spawn(on_worker).join());
+//! assert_eq!(seen.ok(), Some((false, false)));
+//! # Ok::<(), interlock::Error>(())
+//! ```
+//!
+//! The example of a type imports it from the crate that defines it. Here the paths are:
+//!
+//! | in examples | in this crate |
+//! | --- | --- |
+//! | `interlock_core::flags` | [`interlock::backends`](backends) |
+//! | `interlock_core::modes` | [`interlock::autograd`](autograd) |
+//! | `interlock_core::thread` | [`interlock::state`](state) |
+//! | `interlock_core::libraries` | [`interlock::libraries`](libraries) |
+//! | `interlock_accelerator`, `interlock_core::device` | `interlock::accelerator` |
+//! | `interlock_driver` | `interlock::accelerator::driver` |
+//! | `interlock_host` | `interlock::accelerator::host` |
 
 #[cfg(feature = "accelerator")]
+#[doc(inline)]
 pub use interlock_accelerator as accelerator;
 #[doc(hidden)]
 pub use interlock_core::base;

@@ -22,6 +22,18 @@ const ALLOCATING: &str = "an allocation";
 /// Clones and slices share the memory, which is freed with the last of them. Work that was queued by then runs before
 /// the memory is reused: work of its stream because reuse is queued there later, work of other streams because they are
 /// [recorded](DeviceBuffer::record_stream).
+///
+/// ```
+/// use interlock_accelerator::Stream;
+/// use interlock_accelerator::memory::DeviceBuffer;
+///
+/// interlock_accelerator::use_named("host")?;
+/// let stream = Stream::new(None, 0)?;
+/// let buffer = DeviceBuffer::on(&stream, 1 << 20)?;
+/// buffer.slice(0..512)?.fill(7, Some(&stream))?;
+/// stream.synchronize()?;
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DeviceBuffer {
     allocation: Arc<Allocation>,

@@ -11,6 +11,20 @@ use crate::stream::Stream;
 use crate::{Error, Result};
 
 /// Memory of this process, as an operand of a copy.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use interlock_accelerator::memory::{CopyOperand, DeviceBuffer, HostMemory, copy};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let bytes = Arc::new([1_u8; 64]);
+/// // SAFETY: the copy owns the bytes, and only reads them.
+/// let source = unsafe { HostMemory::new(bytes.as_ptr(), 64, Some(bytes)) };
+/// let target = DeviceBuffer::new(None, source.bytes())?;
+/// copy(&CopyOperand::Device(target), &CopyOperand::Host(source), None, true)?.synchronize()?;
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct HostMemory {
     address: Address,
@@ -46,6 +60,17 @@ impl HostMemory {
 }
 
 /// The source or the destination of a copy.
+///
+/// ```
+/// use interlock_accelerator::memory::{CopyOperand, DeviceBuffer, copy};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let (source, target) = (DeviceBuffer::new(None, 64)?, DeviceBuffer::new(None, 64)?);
+/// source.fill(1, None)?;
+/// let stream = copy(&CopyOperand::Device(target), &CopyOperand::Device(source), None, false)?;
+/// stream.synchronize()?;
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone)]
 pub enum CopyOperand {
     /// Memory of a device.

@@ -9,6 +9,14 @@ use crate::Device;
 use crate::Result;
 
 /// Allocates from Rust's global allocator, aligned to a cache line and to every vector register.
+///
+/// ```
+/// use interlock_accelerator::memory::{CpuAllocator, RawBuffer};
+///
+/// let buffer = RawBuffer::new(CpuAllocator::handle(), 100)?;
+/// assert_eq!(buffer.pointer().addr().get() % CpuAllocator::ALIGNMENT, 0);
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct CpuAllocator;
 

@@ -6,7 +6,17 @@ use super::stats_api::resolve_if_initialized;
 use crate::{Device, current};
 use crate::{Error, Result};
 
-/// A number of bytes, or a part of what a device has.
+/// A limit of memory: a number of bytes, or a fraction of the memory of a device.
+///
+/// ```
+/// use interlock_accelerator::memory::{Limit, limit, set_limit};
+///
+/// interlock_accelerator::use_named("host")?;
+/// assert_eq!("90%".parse(), Ok(Limit::Fraction(0.9)));
+/// set_limit(Some(Limit::Bytes(1 << 30)), None)?;
+/// assert_eq!(limit(None)?, Some(1 << 30));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// So many bytes.

@@ -58,6 +58,34 @@ type DynDriver = dyn interlock_driver::DriverRuntime;
 
 /// Allocates memory of one device.
 ///
+/// ```
+/// use std::ptr::NonNull;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use interlock_accelerator::memory::{Allocator, CpuAllocator};
+/// use interlock_accelerator::{Device, Result};
+///
+/// /// Counts the bytes of the allocations of another allocator.
+/// struct Counting(AtomicUsize);
+///
+/// // SAFETY: the memory is that of an allocator.
+/// unsafe impl Allocator for Counting {
+///     fn device(&self) -> Device {
+///         CpuAllocator.device()
+///     }
+///
+///     fn allocate(&self, bytes: usize) -> Result<NonNull<u8>> {
+///         self.0.fetch_add(bytes, Ordering::Relaxed);
+///         CpuAllocator.allocate(bytes)
+///     }
+///
+///     unsafe fn release(&self, pointer: NonNull<u8>, bytes: usize) {
+///         // SAFETY: it came from `CpuAllocator`.
+///         unsafe { CpuAllocator.release(pointer, bytes) }
+///     }
+/// }
+/// ```
+///
 /// # Safety
 /// What [`allocate`](Allocator::allocate) returns must stay valid for reads and writes of that many
 /// bytes, on the device, until it is released.

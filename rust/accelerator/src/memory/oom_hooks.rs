@@ -31,7 +31,18 @@ impl Hooks {
     }
 }
 
-/// Keeps a function registered until it is dropped.
+/// A registered function, which is removed when the registration is dropped.
+///
+/// ```
+/// use interlock_accelerator::memory::{Registration, on_oom};
+///
+/// let registration: Registration = on_oom(|oom| {
+///     eprintln!("{oom}");
+///     false
+/// });
+/// // Memory that runs out from here on is reported no more.
+/// drop(registration);
+/// ```
 #[derive(Debug)]
 pub struct Registration(u64);
 

@@ -10,6 +10,15 @@ use crate::Device;
 use crate::Result;
 
 /// Memory of one device, freed when it is dropped.
+///
+/// ```
+/// use interlock_accelerator::Device;
+/// use interlock_accelerator::memory::{CpuAllocator, RawBuffer};
+///
+/// let buffer = RawBuffer::new(CpuAllocator::handle(), 4096)?;
+/// assert_eq!((buffer.bytes(), buffer.device()), (4096, Device::CPU));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 pub struct RawBuffer {
     pointer: NonNull<u8>,
     bytes: usize,

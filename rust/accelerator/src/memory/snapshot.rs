@@ -8,6 +8,16 @@ use crate::Result;
 use crate::{Device, PoolId};
 
 /// The memory of devices, and what happened to it as far as that is recorded, in PyTorch's terms.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, snapshot};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let _buffer = DeviceBuffer::new(None, 4096)?;
+/// let snapshot = snapshot(None)?;
+/// assert_eq!(snapshot.segments.len(), 1);
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// The segments, in the order of devices and addresses.
@@ -16,7 +26,18 @@ pub struct Snapshot {
     pub traces: Vec<Vec<TraceEntry>>,
 }
 
-/// A segment: memory that the driver returned at once.
+/// A segment: contiguous memory that the allocator took from the driver.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, snapshot};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let _buffer = DeviceBuffer::new(None, 4096)?;
+/// for segment in snapshot(None)?.segments {
+///     println!("{:#x}: {} of {} bytes", segment.address, segment.allocated_size, segment.total_size);
+/// }
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentState {
     /// The index of its device.
@@ -46,6 +67,17 @@ pub struct SegmentState {
 }
 
 /// A block of a segment.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, snapshot};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let _buffer = DeviceBuffer::new(None, 4000)?;
+/// for block in snapshot(None)?.segments.iter().flat_map(|segment| &segment.blocks) {
+///     println!("{} bytes, {} of them requested: {}", block.size, block.requested_size, block.usage.name());
+/// }
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockState {
     /// The address of its first byte.
@@ -60,7 +92,17 @@ pub struct BlockState {
     pub stack: Option<Stack>,
 }
 
-/// What a block is used for.
+/// The use of a block.
+///
+/// ```
+/// use interlock_accelerator::memory::{BlockUsage, DeviceBuffer, snapshot};
+///
+/// interlock_accelerator::use_named("host")?;
+/// drop(DeviceBuffer::new(None, 4096)?);
+/// let segments = snapshot(None)?.segments;
+/// assert_eq!(segments[0].blocks[0].usage, BlockUsage::Inactive);
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockUsage {
     /// The program uses it.

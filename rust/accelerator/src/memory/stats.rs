@@ -3,6 +3,16 @@
 use super::super::PoolId;
 
 /// A quantity with its peak and its sums.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, Stat, statistics};
+///
+/// interlock_accelerator::use_named("host")?;
+/// drop(DeviceBuffer::new(None, 512)?);
+/// let bytes: Stat = statistics(None)?.allocated_bytes.all;
+/// assert_eq!((bytes.current, bytes.peak), (0, 512));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     /// The amount now.
@@ -55,6 +65,16 @@ impl Stat {
 }
 
 /// A quantity of all blocks, and of those from small and from large segments.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, StatArray, statistics};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let _buffers = [DeviceBuffer::new(None, 512)?, DeviceBuffer::new(None, 4 << 20)?];
+/// let allocations: StatArray = statistics(None)?.allocation;
+/// assert_eq!((allocations.small_pool.current, allocations.large_pool.current), (1, 1));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatArray {
     /// All blocks.
@@ -100,6 +120,16 @@ impl StatArray {
 }
 
 /// Statistics of a device's memory, with the names and meanings of PyTorch's `memory_stats`.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, statistics};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let _buffer = DeviceBuffer::new(None, 512)?;
+/// let statistics = statistics(None)?;
+/// assert_eq!((statistics.allocation.all.current, statistics.num_ooms), (1, 0));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Allocated blocks.

@@ -13,7 +13,16 @@ use crate::Result;
 use crate::accelerator::Accelerator;
 use crate::{Device, PoolId};
 
-/// A line of a program.
+/// A source line in the stack of an allocation.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, Frame, with_stack};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let frame = Frame { file: "train.py".into(), line: 12, name: "step".into() };
+/// let _buffer = with_stack(Some([frame].into()), || DeviceBuffer::new(None, 512))?;
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The file.
@@ -27,7 +36,14 @@ pub struct Frame {
 /// The lines of a program that called each other, the innermost first.
 pub type Stack = Arc<[Frame]>;
 
-/// What happened, by PyTorch's names.
+/// The kind of a [`TraceEntry`], under PyTorch's name.
+///
+/// ```
+/// use interlock_accelerator::memory::TraceAction;
+///
+/// assert_eq!(TraceAction::SegmentAlloc.name(), "segment_alloc");
+/// assert_eq!(TraceAction::named("oom"), Some(TraceAction::OutOfMemory));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceAction {
     /// A block was allocated.
@@ -75,7 +91,21 @@ impl TraceAction {
     }
 }
 
-/// Why memory was released to the driver, or became free just then.
+/// The reason why memory was released to the driver, or became free just then.
+///
+/// ```
+/// use interlock_accelerator::memory::{
+///     DeviceBuffer, HistoryConfig, HistoryRecorder, ReleaseReason, empty_cache, snapshot,
+/// };
+///
+/// interlock_accelerator::use_named("host")?;
+/// let _history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false }, None)?;
+/// drop(DeviceBuffer::new(None, 512)?);
+/// empty_cache()?;
+/// let entries = &snapshot(None)?.traces[0];
+/// assert!(entries.iter().any(|entry| entry.cause == Some(ReleaseReason::EmptyCache)));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReleaseReason {
     /// A request would have failed otherwise.
@@ -110,7 +140,19 @@ impl ReleaseReason {
     }
 }
 
-/// Something that happened to memory of a device.
+/// An entry in the history of a device's memory.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, HistoryConfig, HistoryRecorder, snapshot};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let _history = HistoryRecorder::record(HistoryConfig { max_entries: Some(100), stacks: false }, None)?;
+/// drop(DeviceBuffer::new(None, 512)?);
+/// for entry in &snapshot(None)?.traces[0] {
+///     println!("{} {:#x}: {} bytes", entry.action.name(), entry.address, entry.size);
+/// }
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceEntry {
     /// What.
@@ -137,7 +179,17 @@ pub(super) fn now() -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// How a history is recorded: options of [`HistoryRecorder::record`].
+/// Options of [`HistoryRecorder::record`].
+///
+/// ```
+/// use interlock_accelerator::memory::{HistoryConfig, HistoryRecorder, stacks_are_recorded};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let options = HistoryConfig { max_entries: Some(10_000), stacks: true };
+/// let _history = HistoryRecorder::record(options, None)?;
+/// assert!(stacks_are_recorded());
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryConfig {
     /// How many entries there are at most for each device: the last ones stay. `None` for any number.
@@ -146,7 +198,18 @@ pub struct HistoryConfig {
     pub stacks: bool,
 }
 
-/// Records the history of the process until it is stopped, or another one begins.
+/// Records the history of device memory until it is stopped, or another recorder begins.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, HistoryConfig, HistoryRecorder, snapshot};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false }, None)?;
+/// drop(DeviceBuffer::new(None, 512)?);
+/// history.stop()?;
+/// assert!(!snapshot(None)?.traces[0].is_empty());
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct HistoryRecorder(u64);
 

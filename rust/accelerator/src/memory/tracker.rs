@@ -11,6 +11,18 @@ use crate::{Error, Result};
 const WHAT: &str = "accelerator.memory.scope";
 
 /// Counts what all threads allocate on a device until it is closed or dropped, as RMM's `statistics_resource_adaptor`.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, MemoryTracker};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let tracker = MemoryTracker::open(None)?;
+/// let buffer = DeviceBuffer::new(None, 4096)?;
+/// drop(buffer);
+/// let counted = tracker.close()?;
+/// assert_eq!((counted.peak, counted.current), (4096, 0));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct MemoryTracker {
     /// The device and the id of the tracker there; `None` without an accelerator, when nothing is allocated.

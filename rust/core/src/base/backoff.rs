@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// The pauses between polls: none at first, then ever longer ones.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Backoff {
     began: Instant,

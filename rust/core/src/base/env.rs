@@ -113,6 +113,7 @@ pub fn parse_switch(text: &str) -> Option<bool> {
 ///
 /// The C library lets no thread read the environment while another one changes it. What keeps others from that,
 /// in a program of Python being attached to the interpreter, need be held only while the copy is made.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Environment(HashMap<OsString, OsString>);
 

@@ -11,7 +11,14 @@ use super::env;
 /// Returns the line of a program in another language that runs on this thread.
 static PROVIDER: OnceBox<fn() -> Option<SourceLocation>> = OnceBox::new();
 
-/// A file and a line.
+/// A line of a program: a file and a number.
+///
+/// ```
+/// use interlock_core::flags::SourceLocation;
+///
+/// let here = SourceLocation::caller();
+/// assert!(here.to_string().contains(".rs:"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceLocation {
     /// In Rust.

@@ -12,7 +12,16 @@ use crate::base::env::{self, SWITCH_WORDS, parse_switch};
 use crate::thread::Slot;
 use crate::{Error, Result};
 
-/// A flag, a node of the precision tree, or an older name that is a view of them.
+/// A dotted name below `backends`: a flag, a node of the precision tree, or an older name that is a view of them.
+///
+/// ```
+/// use interlock_core::flags::{Value, find};
+///
+/// let attribute = find("cudnn.benchmark")?;
+/// assert_eq!(attribute.read(), Value::Bool(false));
+/// assert_eq!(attribute.variables(), ["INTERLOCK_CUDNN_BENCHMARK"]);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Attribute {
     pub(super) name: &'static str,

@@ -38,7 +38,16 @@ macro_rules! choices {
 }
 
 choices! {
-    /// Which kernel serves a depthwise convolution.
+    /// The kernel of depthwise convolutions.
+    ///
+    /// ```
+    /// use interlock_core::flags::DepthwiseKernel;
+    /// use interlock_core::flags::flags::CUDNN_DEPTHWISE_KERNEL;
+    ///
+    /// let _guard = CUDNN_DEPTHWISE_KERNEL.scope(DepthwiseKernel::Native)?.guard();
+    /// assert_eq!(CUDNN_DEPTHWISE_KERNEL.get(), DepthwiseKernel::Native);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     DepthwiseKernel {
         /// Whichever is thought faster.
         Auto = "auto",
@@ -48,7 +57,16 @@ choices! {
         Native = "native",
     }
 
-    /// Which library serves linear algebra on cuda.
+    /// The library of linear algebra on cuda.
+    ///
+    /// ```
+    /// use interlock_core::flags::LinalgLibrary;
+    /// use interlock_core::flags::flags::CUDA_LINALG_LIBRARY;
+    ///
+    /// CUDA_LINALG_LIBRARY.set(LinalgLibrary::Cusolver)?;
+    /// assert_eq!(CUDA_LINALG_LIBRARY.get(), LinalgLibrary::Cusolver);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     LinalgLibrary {
         /// Whichever is thought faster.
         Default = "default",
@@ -58,7 +76,16 @@ choices! {
         Magma = "magma",
     }
 
-    /// Which library serves matrix products on cuda.
+    /// The library of matrix products on cuda.
+    ///
+    /// ```
+    /// use interlock_core::flags::BlasLibrary;
+    /// use interlock_core::flags::flags::CUDA_BLAS_LIBRARY;
+    ///
+    /// CUDA_BLAS_LIBRARY.set(BlasLibrary::Cublaslt)?;
+    /// assert_eq!(CUDA_BLAS_LIBRARY.get(), BlasLibrary::Cublaslt);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     BlasLibrary {
         /// cuBLAS, as things are.
         Default = "default",
@@ -70,7 +97,16 @@ choices! {
         Ck = "ck",
     }
 
-    /// Which library serves flash attention on ROCm.
+    /// The library of flash attention on ROCm.
+    ///
+    /// ```
+    /// use interlock_core::flags::RocmFaLibrary;
+    /// use interlock_core::flags::flags::CUDA_ROCM_FA_LIBRARY;
+    ///
+    /// CUDA_ROCM_FA_LIBRARY.set(RocmFaLibrary::AOTriton)?;
+    /// assert_eq!(CUDA_ROCM_FA_LIBRARY.get(), RocmFaLibrary::AOTriton);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     RocmFaLibrary {
         /// Whichever is thought faster.
         Default = "default",
@@ -80,7 +116,16 @@ choices! {
         Ck = "ck",
     }
 
-    /// How the order of an einsum's products is looked for.
+    /// The strategy that finds the order of an einsum's products.
+    ///
+    /// ```
+    /// use interlock_core::flags::EinsumStrategy;
+    /// use interlock_core::flags::flags::OPT_EINSUM_STRATEGY;
+    ///
+    /// let _guard = OPT_EINSUM_STRATEGY.scope(EinsumStrategy::Optimal)?.guard();
+    /// assert_eq!(OPT_EINSUM_STRATEGY.get(), EinsumStrategy::Optimal);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     EinsumStrategy {
         /// Thoroughly for few operands, quickly for many.
         Auto = "auto",
@@ -90,7 +135,14 @@ choices! {
         Optimal = "optimal",
     }
 
-    /// Which engine runs quantized operations.
+    /// The engine of quantized operations.
+    ///
+    /// ```
+    /// use interlock_core::flags::QuantizedEngine;
+    /// use interlock_core::flags::flags::QUANTIZED_ENGINE;
+    ///
+    /// assert_eq!(QUANTIZED_ENGINE.get(), QuantizedEngine::None);
+    /// ```
     QuantizedEngine {
         /// None: no operation is quantized yet.
         None = "none",

@@ -6,6 +6,17 @@ use crate::base::env;
 use crate::base::sync::RelaxedU64;
 
 /// The widest vector instructions that kernels may use.
+///
+/// ```
+/// use interlock_core::flags::CpuCapability;
+///
+/// let vector_bytes = match CpuCapability::get() {
+///     CpuCapability::Avx512 => 64,
+///     CpuCapability::Avx2 | CpuCapability::Sve256 => 32,
+///     _ => 16,
+/// };
+/// println!("{}: vectors of {vector_bytes} bytes", CpuCapability::get().name());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CpuCapability {

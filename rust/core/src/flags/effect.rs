@@ -2,7 +2,16 @@
 
 use crate::libraries::{Library, Presence};
 
-/// What obeys a flag.
+/// The operations and libraries that a flag affects.
+///
+/// ```
+/// use interlock_core::flags::find;
+///
+/// let effect = find("cudnn.benchmark")?.effect();
+/// assert!(!effect.what().is_empty());
+/// println!("{}; here: {}", effect.what(), effect.in_this_process());
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Effect {
     /// The operations.

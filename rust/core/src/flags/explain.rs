@@ -8,7 +8,18 @@ use super::process::PROCESS;
 use super::{SourceLocation, Value, environment, table};
 use crate::thread::{self, Slot};
 
-/// What decides a value, the weakest first.
+/// The level that decides the value of a flag, the weakest first.
+///
+/// ```
+/// use interlock_core::flags::flags::CUDNN_BENCHMARK;
+/// use interlock_core::flags::{Level, find};
+///
+/// let attribute = find("cudnn.benchmark")?;
+/// assert_eq!(attribute.explain().level, Level::Default);
+/// let _guard = CUDNN_BENCHMARK.scope(true)?.guard();
+/// assert_eq!(attribute.explain().level, Level::Scope);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Level {
@@ -42,7 +53,18 @@ impl Level {
     }
 }
 
-/// Who said what a value is.
+/// The source line or the environment variable that set a flag.
+///
+/// ```
+/// use interlock_core::flags::{SetBy, find};
+///
+/// match find("cudnn.benchmark")?.explain().set_by {
+///     Some(SetBy::Line(line)) => println!("set at {line}"),
+///     Some(SetBy::Variable(name)) => println!("set by the environment variable {name}"),
+///     None => println!("not set, or writes are not traced"),
+/// }
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetBy {
     /// A line of a program, where writes are traced (`INTERLOCK_DEBUG=1`).
@@ -61,6 +83,16 @@ impl fmt::Display for SetBy {
 }
 
 /// The value of a flag and where it comes from.
+///
+/// ```
+/// use interlock_core::flags::flags::CUDNN_BENCHMARK;
+/// use interlock_core::flags::{Level, Value, find};
+///
+/// CUDNN_BENCHMARK.set(true)?;
+/// let explanation = find("cudnn.benchmark")?.explain();
+/// assert_eq!((explanation.value, explanation.level), (Value::Bool(true), Level::Process));
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// What is in force on this thread.

@@ -66,8 +66,19 @@ pub fn flags_frozen() -> bool {
     HOLDING.get() != 0
 }
 
-/// Stops every write of a flag, by any thread, while it is open. It may be entered several times and
-/// left by any thread.
+/// Refuses every write of a flag, by any thread, while it is open. It may be entered several times and exited by any
+/// thread.
+///
+/// ```
+/// use interlock_core::flags::flags::CUDNN_BENCHMARK;
+/// use interlock_core::flags::{FreezeScope, SourceLocation};
+///
+/// let freeze = FreezeScope::default();
+/// freeze.enter(SourceLocation::caller());
+/// assert!(CUDNN_BENCHMARK.set(true).is_err());
+/// freeze.leave();
+/// assert!(CUDNN_BENCHMARK.set(true).is_ok());
+/// ```
 #[derive(Debug)]
 pub struct FreezeScope {
     serial: u64,

@@ -337,7 +337,40 @@ pub(super) fn literal(names: &[&str]) -> String {
     format!("Literal[{}]", quoted.join(", "))
 }
 
-/// A Rust type that a flag's word can hold.
+/// A Rust type whose values a flag stores as bits.
+///
+/// An enum that implements the trait gives typed access to a registered flag of several names.
+///
+/// ```
+/// use interlock_core::flags::{Declaration, FlagHandle, FlagValue, Takes, register};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// enum Solver {
+///     Fast,
+///     Exact,
+/// }
+///
+/// impl FlagValue for Solver {
+///     fn payload(self) -> u64 {
+///         self as u64
+///     }
+///
+///     fn decode(payload: u64) -> Self {
+///         if payload == Solver::Exact as u64 { Solver::Exact } else { Solver::Fast }
+///     }
+///
+///     fn is_held_by(takes: &Takes) -> bool {
+///         matches!(takes, Takes::Choice { names, .. } if names == &["fast", "exact"])
+///     }
+/// }
+///
+/// let takes = Takes::Choice { default: "fast".into(), names: vec!["fast".into(), "exact".into()] };
+/// let (attribute, _) = register(Declaration::new("mylib.solver", takes, "Which solver runs."))?;
+/// let solver: FlagHandle<Solver> = attribute.handle()?;
+/// solver.set(Solver::Exact)?;
+/// assert_eq!(solver.get(), Solver::Exact);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 pub trait FlagValue: Copy {
     /// The bits that stand for the value; a flag takes none of the upper two.
     fn payload(self) -> u64;
@@ -465,6 +498,16 @@ impl FlagValue for u32 {
 }
 
 /// Whether a matrix product may sum in lower precision than its result.
+///
+/// ```
+/// use interlock_core::flags::Reduction;
+/// use interlock_core::flags::flags::CUDA_MATMUL_FP16_REDUCTION;
+///
+/// let exact = Reduction { allowed: false, split: true };
+/// CUDA_MATMUL_FP16_REDUCTION.set(exact)?;
+/// assert_eq!(CUDA_MATMUL_FP16_REDUCTION.get(), exact);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduction {
     /// It may.

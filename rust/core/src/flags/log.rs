@@ -12,7 +12,16 @@ use crate::thread::Slot;
 /// How many writes are kept.
 const LENGTH: usize = 1_000;
 
-/// One write of one flag.
+/// A traced write of a flag.
+///
+/// ```
+/// use interlock_core::flags::written;
+///
+/// // Empty unless the process runs with INTERLOCK_DEBUG=1.
+/// for write in written() {
+///     println!("{}: {} was written", write.site, write.name);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedWrite {
     /// The dotted name of what was written: of a view, the nodes that it shows.

@@ -7,6 +7,15 @@ use super::{Given, SourceLocation};
 use crate::{Error, Result};
 
 /// The older, coarser name for the precision of float32 matrix products.
+///
+/// ```
+/// use interlock_core::flags::{MatmulPrecision, Node, Precision};
+///
+/// MatmulPrecision::High.set(None)?;
+/// assert_eq!(Node::CudaMatmul.get(), Precision::Tf32);
+/// assert_eq!(MatmulPrecision::get(), MatmulPrecision::High);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatmulPrecision {
     /// IEEE on every backend.

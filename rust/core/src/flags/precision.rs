@@ -11,7 +11,17 @@ use crate::base::sync::RelaxedU64;
 use crate::thread::{self, FlagSlots, Masked, NodeMask, Slot};
 use crate::{Error, Result};
 
-/// A float32 precision, as a node holds it or as it reads.
+/// The precision of float32 operations, as a [`Node`] stores or reads it.
+///
+/// ```
+/// use interlock_core::flags::{Node, Precision};
+///
+/// Node::Generic.set(Precision::Tf32)?;
+/// assert_eq!(Node::MkldnnConv.get(), Precision::Tf32);
+/// // cuDNN and cuBLAS have no bfloat16 mode for float32 operands.
+/// assert!(Node::CudaMatmul.set(Precision::Bf16).is_err());
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Precision {
@@ -44,7 +54,17 @@ impl Precision {
     }
 }
 
-/// A node of the tree.
+/// A node of the precision tree: operations that have a float32 precision of their own.
+///
+/// ```
+/// use interlock_core::flags::{Node, Precision};
+///
+/// let guard = Node::CudaMatmul.scope(Precision::Tf32)?.guard();
+/// assert_eq!(Node::CudaMatmul.get(), Precision::Tf32);
+/// drop(guard);
+/// assert_eq!(Node::CudaMatmul.get(), Precision::None);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Node {

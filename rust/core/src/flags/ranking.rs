@@ -5,7 +5,16 @@ use std::fmt;
 use super::kind::FlagValue;
 use super::value::Given;
 
-/// The positions of names in their list, the preferred one first.
+/// An order of preference among a few names: their positions in a list, the preferred one first.
+///
+/// ```
+/// use interlock_core::flags::{Value, find};
+///
+/// if let Value::Ranking(names, ranking) = find("cuda.sdp_priority")?.read() {
+///     assert_eq!(ranking.names(names).next(), Some("flash_attention"));
+/// }
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranking {
     /// A digit of three bits for each rank, the lowest first.

@@ -14,7 +14,18 @@ use super::{Given, environment, table};
 use crate::base::env;
 use crate::{Error, Result};
 
-/// A flag to be.
+/// The declaration of a flag of another library, for [`register`].
+///
+/// ```
+/// use interlock_core::flags::{Declaration, Takes, Value, register};
+///
+/// let takes = Takes::Count { default: 4, maximum: 64 };
+/// let declaration = Declaration::new("mylib.threads", takes, "How many threads mylib starts.");
+/// let (attribute, _) = register(declaration)?;
+/// assert_eq!(attribute.read(), Value::Integer(4));
+/// assert_eq!(attribute.variables(), ["MYLIB_THREADS"]);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declaration {
     /// The dotted name: that of the library first.

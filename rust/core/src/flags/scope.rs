@@ -11,6 +11,7 @@ use crate::base::env;
 use crate::thread::{FlagSlots, Scope, ScopeGuard, Slot, Slots, ThreadState};
 
 /// Why a value is written; one older flag means something else as an argument of `flags(...)`.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The flag was named: an assignment, `set_flags`, `override`.
@@ -21,7 +22,21 @@ pub enum Purpose {
     Copied,
 }
 
-/// Flags that are decided while the scope is open, for the thread that opened it.
+/// Sets flags for the thread that enters it, until that thread exits it.
+///
+/// ```
+/// use interlock_core::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
+/// use interlock_core::flags::{FlagScope, Given, find};
+///
+/// let values = ["cudnn.benchmark", "cudnn.enabled"].map(|name| Ok((find(name)?, Given::Bool(true))));
+/// let values = values.into_iter().collect::<interlock_core::Result<Vec<_>>>()?;
+/// let scope = FlagScope::new(values, None)?;
+/// let guard = scope.guard();
+/// assert!(CUDNN_BENCHMARK.get() && CUDNN_ENABLED.get());
+/// drop(guard);
+/// assert!(!CUDNN_BENCHMARK.get());
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct FlagScope {
     scope: Scope,
@@ -29,6 +44,7 @@ pub struct FlagScope {
 }
 
 /// A [`FlagScope`] to be: takes one value after the other and checks it.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct FlagScopeBuilder {
     flags: FlagSlots,

@@ -9,7 +9,18 @@ use crate::Result;
 use crate::base::env;
 use crate::thread::{FlagSlots, Slot, ThreadState};
 
-/// One flag of a [`Snapshot`].
+/// The value of one flag in a [`Snapshot`].
+///
+/// ```
+/// use interlock_core::flags::flags::CUDNN_BENCHMARK;
+/// use interlock_core::flags::{Level, snapshot};
+///
+/// CUDNN_BENCHMARK.set(true)?;
+/// let snapshot = snapshot();
+/// let assigned: Vec<_> = snapshot.iter().filter(|entry| entry.level == Level::Process).collect();
+/// assert_eq!(assigned[0].name, "cudnn.benchmark");
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotEntry {
     /// The dotted name.

@@ -4,7 +4,17 @@ use super::float;
 use super::kind::{Kind, LONGEST_TEXT, NOTHING, Refusal, payload_of_text};
 use super::value::Given;
 
-/// What a registered flag takes, and its default.
+/// The type, the range and the default of a registered flag.
+///
+/// ```
+/// use interlock_core::flags::{Declaration, Given, Takes, assign, register};
+///
+/// let takes = Takes::Float { default: 0.5, minimum: 0.0, maximum: 1.0 };
+/// let (attribute, _) = register(Declaration::new("mylib.dropout", takes, "The share of dropped values."))?;
+/// assert!(assign(&[(attribute, Some(Given::Float(0.25)))], None).is_ok());
+/// assert!(assign(&[(attribute, Some(Given::Float(2.0)))], None).is_err());
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Takes {
     /// On or off.

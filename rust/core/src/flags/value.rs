@@ -5,7 +5,16 @@ use std::fmt;
 
 use super::ranking::Ranking;
 
-/// What somebody wants to write, not checked yet.
+/// A value to be written to a flag, before it is checked.
+///
+/// ```
+/// use interlock_core::flags::{Given, assign, find};
+///
+/// let benchmark = find("cudnn.benchmark")?;
+/// assign(&[(benchmark, Some(Given::Bool(true)))], None)?;
+/// assert!(assign(&[(benchmark, Some(Given::Text("yes".into())))], None).is_err());
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given<'a> {
     /// Python's None.
@@ -90,7 +99,15 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A float as a flag holds it: equal where all bits are.
+/// A float as a flag stores it: two are equal where all their bits are.
+///
+/// ```
+/// use interlock_core::flags::Float;
+///
+/// assert_eq!(Float::new(0.5), Float::new(0.5));
+/// assert_ne!(Float::new(0.0), Float::new(-0.0));
+/// assert_eq!(Float::new(0.5).get(), 0.5);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Float {
     bits: u64,
@@ -108,7 +125,17 @@ impl Float {
     }
 }
 
-/// What a flag holds.
+/// The value of a flag.
+///
+/// ```
+/// use interlock_core::flags::{Value, find};
+///
+/// match find("cudnn.benchmark")?.read() {
+///     Value::Bool(value) => println!("on: {value}"),
+///     other => println!("{other}"),
+/// }
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Nothing is held and nothing is the default.

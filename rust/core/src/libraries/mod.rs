@@ -39,7 +39,16 @@ pub use version::Version;
 use crate::base::sync::TryLock;
 use crate::{Error, Result};
 
-/// A library that this crate never links.
+/// A vendor library that this crate finds and loads at run time, and never links.
+///
+/// ```
+/// use interlock_core::libraries::CUDNN;
+///
+/// if CUDNN.is_available()? {
+///     println!("{} can be loaded", CUDNN.title());
+/// }
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Library {
     name: &'static str,
@@ -55,7 +64,16 @@ pub struct Library {
     looked: TryLock<Option<Look>>,
 }
 
-/// What led to a file of a library, the strongest first.
+/// The reason why a file of a library was chosen, the strongest first.
+///
+/// ```
+/// use interlock_core::libraries::{CUDNN, Source};
+///
+/// if let Some(found) = CUDNN.find()? && found.source == Source::System {
+///     println!("{} is installed for the whole system", CUDNN.title());
+/// }
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A path that the user gave, by argument or variable.
@@ -83,7 +101,17 @@ impl Source {
     }
 }
 
-/// The file of a library, and what led to it.
+/// The file of a library and the reason why it was chosen.
+///
+/// ```
+/// use interlock_core::libraries::MKL;
+///
+/// match MKL.find()? {
+///     Some(found) => println!("{} ({})", found.path.display(), found.source.name()),
+///     None => println!("{} is not installed", MKL.title()),
+/// }
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The file.
@@ -92,7 +120,17 @@ pub struct Found {
     pub source: Source,
 }
 
-/// What is known of a library without loading it.
+/// The state of a library, read without loading it.
+///
+/// ```
+/// use interlock_core::libraries::ALL;
+///
+/// for library in ALL {
+///     let status = library.status()?;
+///     println!("{}: loaded: {}, file: {:?}", library.title(), status.is_loaded, status.found);
+/// }
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// The file that is loaded or would be tried first.

@@ -7,6 +7,14 @@ use super::OPENMP;
 use super::loader::loaded_already;
 
 /// An OpenMP runtime that is loaded.
+///
+/// ```
+/// use interlock_core::libraries::openmp_runtimes;
+///
+/// for runtime in openmp_runtimes() {
+///     println!("{} from {}: {:?} threads", runtime.name, runtime.path.display(), runtime.threads);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenMpRuntime {
     /// `libgomp` (GNU), `libiomp` (Intel) or `libomp` (LLVM).

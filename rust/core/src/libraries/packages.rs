@@ -7,6 +7,7 @@ use crate::base::fork::rank;
 use crate::base::sync::ForkLock;
 
 /// Where a Python program has its packages.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packages {
     /// The folders in which it looks for packages (`sys.path`).
@@ -24,6 +25,7 @@ static PACKAGES: ForkLock<Option<Arc<Packages>>> = ForkLock::new(rank::PYTHON_PA
 /// # Safety
 /// A file in these folders that has the name of a vendor library is that library: the search may load it, which runs
 /// its constructors, and call its functions.
+#[doc(hidden)]
 pub unsafe fn set_packages(packages: Packages) {
     if told().as_deref() != Some(&packages) {
         let packages = Some(Arc::new(packages));
@@ -33,6 +35,7 @@ pub unsafe fn set_packages(packages: Packages) {
 }
 
 /// Returns whether exactly these folders and this prefix were told last, so that they need not be told again.
+#[doc(hidden)]
 pub fn packages_are<'a>(mut folders: impl Iterator<Item = &'a Path>, prefix: Option<&Path>) -> bool {
     told().is_some_and(|told| {
         let same = told.folders.iter().all(|folder| folders.next().is_some_and(|other| other == folder));

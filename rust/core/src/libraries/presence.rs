@@ -11,6 +11,7 @@ use super::{Library, search};
 use crate::base::env;
 
 /// Whether a library is there.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// It is loaded into this process, by this crate or by other code.

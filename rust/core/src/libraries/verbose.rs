@@ -13,7 +13,15 @@ use crate::base::sync::{ForkLock, RelaxedU64};
 use crate::thread::{self, ThreadNumber};
 use crate::{Error, Result};
 
-/// A library that can be told to report its calls.
+/// A library that can report its calls.
+///
+/// ```
+/// use interlock_core::libraries::VerboseLibrary;
+///
+/// let library = VerboseLibrary::named("mkl");
+/// assert_eq!(library, Some(VerboseLibrary::Mkl));
+/// assert_eq!(VerboseLibrary::named("cudnn"), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerboseLibrary {
     /// MKL: levels 0 and 1.
@@ -164,7 +172,17 @@ pub(crate) fn forget_other_threads() {
     }
 }
 
-/// Has a library report its calls while it is open, for the whole process.
+/// Makes a library report its calls while it is open, for the whole process.
+///
+/// ```
+/// use interlock_core::libraries::{VerboseLibrary, VerboseScope};
+///
+/// // Level 0 changes nothing and loads nothing; level 1 needs oneDNN.
+/// let scope = VerboseScope::new(VerboseLibrary::OneDnn, 0)?;
+/// scope.enter()?;
+/// scope.leave();
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct VerboseScope {
     library: VerboseLibrary,

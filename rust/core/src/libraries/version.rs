@@ -6,6 +6,16 @@ use std::fmt::Display;
 use super::loader::Loaded;
 
 /// The version of a library.
+///
+/// ```
+/// use interlock_core::libraries::NCCL;
+///
+/// // Loads the library if there is one.
+/// if let Some(version) = NCCL.version()? {
+///     println!("{} {}", NCCL.title(), version.text);
+/// }
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     /// In its makers' own counting, where that is one number: 92800 of cuDNN 9.28.0.

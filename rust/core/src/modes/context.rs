@@ -5,7 +5,16 @@ use super::mode::{self, Mode};
 use crate::base::sync::RelaxedBool;
 use crate::thread::{self, Masked, Scope};
 
-/// Which mode a [`ModeContext`] is for.
+/// The mode that a [`ModeContext`] sets, under PyTorch's name.
+///
+/// ```
+/// use interlock_core::modes::{ModeContext, ModeKind, is_inference_mode_enabled};
+///
+/// let context = ModeContext::new(ModeKind::InferenceMode);
+/// context.enter();
+/// assert!(is_inference_mode_enabled());
+/// context.leave();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeKind {
     /// Gradients off; takes no argument.
@@ -57,8 +66,18 @@ impl ModeKind {
     }
 }
 
-/// A mode as an object: it may be entered again while it is open, by several threads, and left in
-/// any order.
+/// A mode as an object that is entered and exited, like a context manager of Python. It may be entered again while it
+/// is open, by several threads, and exited in any order.
+///
+/// ```
+/// use interlock_core::modes::{ModeContext, ModeKind, is_grad_enabled};
+///
+/// let context = ModeContext::new(ModeKind::NoGrad);
+/// context.enter();
+/// assert!(!is_grad_enabled());
+/// context.leave();
+/// assert!(is_grad_enabled());
+/// ```
 #[derive(Debug)]
 pub struct ModeContext {
     manager: ModeKind,

@@ -2,7 +2,15 @@
 
 use crate::thread::{Masked, ThreadState, mode_bits, mode_word};
 
-/// One bit of the mode word.
+/// A mode of a thread: one bit of its mode word.
+///
+/// ```
+/// use interlock_core::modes::{Mode, no_grad};
+///
+/// assert!(Mode::Grad.is_on());
+/// let _guard = no_grad();
+/// assert!(!Mode::Grad.is_on());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Operations record what a backward pass needs.

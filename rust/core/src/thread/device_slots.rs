@@ -14,12 +14,14 @@ use crate::device::{Device, DeviceIndex};
 /// A stream that is stored in the state of a thread. The crate that owns the type casts it back through [`Any`].
 ///
 /// Its destructor may call a driver, and so runs without the thread's state borrowed.
+#[doc(hidden)]
 pub trait StreamSlot: Any + Debug + Send + Sync {
     /// The device of the stream.
     fn device_index(&self) -> DeviceIndex;
 }
 
 /// The device and the streams that a layer decides.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct DeviceSlots {
     /// The current device.
@@ -93,12 +95,14 @@ impl DeviceSummary {
 }
 
 /// The device that a layer or a write made current on this thread.
+#[doc(hidden)]
 #[inline]
 pub fn current_device() -> Option<DeviceIndex> {
     with_tls(|current| current.devices.get().device)
 }
 
 /// The stream that a layer or a write made current on this thread for a device.
+#[doc(hidden)]
 #[inline]
 pub fn current_stream(index: DeviceIndex) -> Option<Arc<dyn StreamSlot>> {
     with_tls(|current| {
@@ -110,6 +114,7 @@ pub fn current_stream(index: DeviceIndex) -> Option<Arc<dyn StreamSlot>> {
 }
 
 /// The default device for new tensors that a layer or a write chose on this thread.
+#[doc(hidden)]
 #[inline]
 pub fn default_device() -> Option<Device> {
     with_tls(|current| {
@@ -121,6 +126,7 @@ pub fn default_device() -> Option<Device> {
 }
 
 /// Writes each slot to the innermost layer that decides it, else to the base of this thread or task.
+#[doc(hidden)]
 pub fn set_device_slots(devices: DeviceSlots) {
     with_layers(|current, owned| {
         if !owned.ensure_cleanup_registered() {

@@ -21,6 +21,7 @@ mod masked;
 pub(crate) mod mode_bits;
 mod remote_exit;
 mod scope;
+#[doc(hidden)]
 pub mod scope_trace;
 mod slots;
 mod task;

@@ -21,8 +21,19 @@ impl ScopeNumber {
 
 static MADE: RelaxedU64 = RelaxedU64::new(0);
 
-/// Who enters and leaves. It may be entered again while it is open, by several threads, and left in
-/// any order.
+/// The identity of an object that is entered and exited. It may be entered again while it is open, by several threads,
+/// and exited in any order.
+///
+/// ```
+/// use interlock_core::modes::{ModeContext, ModeKind, is_grad_enabled};
+/// use interlock_core::thread::Scope;
+///
+/// let context = ModeContext::new(ModeKind::NoGrad);
+/// context.enter();
+/// let scope: &Scope = context.scope();
+/// scope.leave();
+/// assert!(is_grad_enabled());
+/// ```
 #[derive(Debug)]
 pub struct Scope {
     number: ScopeNumber,
@@ -81,8 +92,18 @@ impl Scope {
     }
 }
 
-/// A layer that lasts until the guard is dropped. It stays on its thread; dropped by another task of the
-/// thread, it still ends where it was made.
+/// Guards a layer of this thread's state, which ends when the guard is dropped. It stays on its thread; dropped by
+/// another task of the thread, it ends where it was entered.
+///
+/// ```
+/// use interlock_core::modes::{is_grad_enabled, no_grad};
+/// use interlock_core::thread::ScopeGuard;
+///
+/// let guard: ScopeGuard = no_grad();
+/// assert!(!is_grad_enabled());
+/// drop(guard);
+/// assert!(is_grad_enabled());
+/// ```
 #[must_use = "the layer ends when the guard is dropped"]
 #[derive(Debug)]
 pub struct ScopeGuard {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{DeviceSlots, FlagSlots};
 
 /// Shared by all layers that a scope pushes, until a write lands in one of them.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Slots {
     pub(crate) flags: FlagSlots,

@@ -13,8 +13,19 @@ use crate::base::env;
 use crate::base::sync::{RelaxedU64, TryLock};
 use crate::{Error, Result};
 
-/// The state of a task, put in force around each of its steps. What the task enters and writes stays with
-/// it; nothing flows back to the thread, or to the task that made it.
+/// The state of a task, which is active during each of its steps. Scopes and writes of the task stay with it: they
+/// change neither the thread nor the task that created it.
+///
+/// ```
+/// use interlock_core::modes::{is_grad_enabled, no_grad};
+/// use interlock_core::thread::{TaskState, ThreadState};
+///
+/// let task = TaskState::new(&ThreadState::capture());
+/// let _guard = no_grad();
+/// assert!(task.step(is_grad_enabled)?);
+/// assert!(!is_grad_enabled());
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct TaskState {
     number: TaskNumber,
@@ -129,6 +140,23 @@ impl Drop for TaskState {
 
 pin_project! {
     /// A future that runs in a state of its own; see [`ThreadState::in_future`].
+    ///
+    /// ```
+    /// use std::pin::pin;
+    /// use std::task::{Context, Poll, Waker};
+    ///
+    /// use interlock_core::modes::{is_grad_enabled, no_grad};
+    /// use interlock_core::thread::ThreadState;
+    ///
+    /// let state = no_grad_state();
+    /// let future = pin!(state.in_future(async { is_grad_enabled() }));
+    /// assert_eq!(future.poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(false));
+    ///
+    /// fn no_grad_state() -> ThreadState {
+    ///     let _guard = no_grad();
+    ///     ThreadState::capture()
+    /// }
+    /// ```
     #[derive(Debug)]
     #[must_use = "a future does nothing unless it is polled"]
     pub struct InState<F> {

@@ -8,9 +8,9 @@ use super::task::{InState, TaskState};
 use super::{FlagSlots, Masked, Slots, active};
 use crate::device::{Device, DeviceIndex};
 
-/// Everything that a thread decides for itself, as it was at one moment: the mode bits, the flags that its
-/// scopes name, the current device and streams and the default device. Flags that it does not name are the
-/// process's wherever it is put in force; a device or stream that was not chosen is what it is by default.
+/// A copy of everything that a thread decides for itself: the mode bits, the flags that its scopes name, the current
+/// device and streams and the default device. Where it is active, other flags have the values of the process, and a
+/// device or stream that was not chosen has its default.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};
@@ -62,6 +62,7 @@ impl ThreadState {
     }
 
     /// The current streams of the devices for which one was made current.
+    #[doc(hidden)]
     pub fn streams(&self) -> &[Arc<dyn StreamSlot>] {
         &self.slots.devices.streams
     }
@@ -94,8 +95,20 @@ impl ThreadState {
     }
 }
 
-/// A captured state as an object: it may be entered again while it is open, by several threads, and left
-/// in any order.
+/// A captured state as an object that is entered and exited. It may be entered again while it is open, by several
+/// threads, and exited in any order.
+///
+/// ```
+/// use interlock_core::modes::{is_grad_enabled, no_grad};
+/// use interlock_core::thread::{StateScope, ThreadState};
+///
+/// let scope = StateScope::new(ThreadState::capture());
+/// let _guard = no_grad();
+/// scope.enter();
+/// assert!(is_grad_enabled());
+/// scope.leave();
+/// assert!(!is_grad_enabled());
+/// ```
 #[derive(Debug)]
 pub struct StateScope {
     scope: Scope,

@@ -11,6 +11,7 @@ pub(crate) const SONAME: &str = "libcuda.so.1";
 pub(crate) const OLDEST: Version = Version(12_000);
 
 /// What the probe found.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DriverStatus {
@@ -79,6 +80,7 @@ pub enum DriverStatus {
 }
 
 /// A CUDA version as the driver counts it: 12020 is 12.2.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub(crate) i32);
 

@@ -2,6 +2,17 @@
 
 /// What was allocated on a device while a [`MemoryTracker`](crate::memory::MemoryTracker) was open, in
 /// bytes.
+///
+/// ```
+/// use interlock_accelerator::memory::{DeviceBuffer, MemoryTracker};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let tracker = MemoryTracker::open(None)?;
+/// let _buffers = [DeviceBuffer::new(None, 512)?, DeviceBuffer::new(None, 512)?];
+/// let counted = tracker.statistics()?;
+/// assert_eq!((counted.allocations, counted.total), (2, 1024));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrackerStats {
     /// Bytes that were allocated since it was opened and are still in use.

@@ -25,6 +25,14 @@ pub(crate) struct ActiveConfig {
 }
 
 /// The source of a configuration.
+///
+/// ```
+/// use interlock_accelerator::memory::config::{AllocatorConfig, Source, config_source, set_config};
+///
+/// set_config(AllocatorConfig::default())?;
+/// assert_eq!(config_source(), Source::Program);
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The defaults.
@@ -129,7 +137,16 @@ fn epoch() -> u64 {
     EPOCH.get()
 }
 
-/// A key as it is reported.
+/// The value of a key, its source and its effect, as [`config_report`] returns them.
+///
+/// ```
+/// use interlock_accelerator::memory::config::config_report;
+///
+/// for entry in config_report()?.iter().filter(|entry| !entry.is_default) {
+///     println!("{} is {} ({})", entry.name, entry.value, entry.source);
+/// }
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigEntry {
     /// The key.

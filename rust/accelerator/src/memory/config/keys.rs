@@ -19,6 +19,15 @@ macro_rules! keys {
     )+) => {
         /// A configuration of the allocators. Its values are checked when it becomes active, or by
         /// [`check`](AllocatorConfig::check).
+        ///
+        /// ```
+        /// use interlock_accelerator::memory::{AllocatorConfig, set_config};
+        ///
+        /// let config: AllocatorConfig = "max_split_size_mb:64,roundup_power2_divisions:4".parse()?;
+        /// assert_eq!(config.max_split_size_mb, Some(64));
+        /// set_config(AllocatorConfig { expandable_segments: true, ..config })?;
+        /// # Ok::<(), interlock_accelerator::Error>(())
+        /// ```
         #[derive(Clone, Debug, PartialEq)]
         pub struct AllocatorConfig {$(
             $(#[doc = $doc])+
@@ -138,6 +147,16 @@ keys! {
 }
 
 /// A key of the configuration.
+///
+/// ```
+/// use interlock_accelerator::memory::AllocatorConfig;
+/// use interlock_accelerator::memory::config::KEYS;
+///
+/// let config = AllocatorConfig::default();
+/// for key in KEYS {
+///     println!("{}: {} ({})", key.name(), key.value(&config), key.expected());
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Key {
     name: &'static str,
@@ -203,7 +222,17 @@ impl Key {
     }
 }
 
-/// When a key applies.
+/// When a configuration key takes effect.
+///
+/// ```
+/// use interlock_accelerator::memory::AllocatorConfig;
+/// use interlock_accelerator::memory::config::{Applies, KEYS};
+///
+/// let config = AllocatorConfig::default();
+/// let has_effect = |applies| !matches!(applies, Applies::Never(_));
+/// let count = KEYS.iter().filter(|key| has_effect(config.applies(key))).count();
+/// println!("{count} of {} keys have an effect", KEYS.len());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applies {
     /// From the next call of the allocator on.
@@ -225,7 +254,16 @@ impl Applies {
     }
 }
 
-/// Something without which a key does not apply.
+/// A condition without which a key has no effect.
+///
+/// ```
+/// use interlock_accelerator::memory::config::KEYS;
+///
+/// for key in KEYS {
+///     let conditions: Vec<_> = key.requires().iter().map(|requirement| requirement.condition()).collect();
+///     println!("{}: {}", key.name(), conditions.join(", "));
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement {
     /// The allocator caches memory.

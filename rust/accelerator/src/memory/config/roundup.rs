@@ -5,7 +5,17 @@ use std::fmt;
 
 use super::value::ConfigValue;
 
-/// RoundupDivisions for all sizes, or by size; 0 means that sizes are not rounded so.
+/// The number of steps into which the range from one power of two to the next is divided, where sizes are rounded up
+/// to such steps: for all sizes or by size. 0 means that sizes are not rounded so.
+///
+/// ```
+/// use interlock_accelerator::memory::config::RoundupDivisions;
+///
+/// let steps = vec![(256, 1), (512, 2)];
+/// let divisions = RoundupDivisions::BySize { steps, rest: Some(8) };
+/// assert_eq!(divisions.divisions_for(600 << 20), 2);
+/// assert_eq!(divisions.divisions_for(2000 << 20), 8);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoundupDivisions {
     /// The same for every size.

@@ -4,7 +4,16 @@ use std::fmt;
 
 use super::RoundupDivisions;
 
-/// The value of some key.
+/// The value of a configuration key.
+///
+/// ```
+/// use interlock_accelerator::memory::AllocatorConfig;
+/// use interlock_accelerator::memory::config::{KEYS, Value};
+///
+/// let config = AllocatorConfig::default();
+/// let key = KEYS.iter().find(|key| key.name() == "expandable_segments");
+/// assert_eq!(key.map(|key| key.value(&config)), Some(Value::Switch(false)));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Which allocator.
@@ -47,7 +56,16 @@ pub(super) trait ConfigValue: Clone + Sized {
     fn from_value(value: Value) -> Option<Self>;
 }
 
-/// Which of PyTorch's allocators a program asks for.
+/// The allocator of PyTorch that a configuration names.
+///
+/// ```
+/// use interlock_accelerator::memory::AllocatorConfig;
+/// use interlock_accelerator::memory::config::Backend;
+///
+/// let config: AllocatorConfig = "backend:cudaMallocAsync".parse()?;
+/// assert_eq!(config.backend, Backend::CudaMallocAsync);
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// The one that keeps memory itself.

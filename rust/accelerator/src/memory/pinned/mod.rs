@@ -24,6 +24,20 @@ use crate::{current, registry};
 
 /// Bytes of pinned memory. Clones share the memory, which is freed with the last of them; it is reused only after work
 /// that was queued by then and that was [recorded](PinnedMemory::record_stream).
+///
+/// ```
+/// use interlock_accelerator::current_stream;
+/// use interlock_accelerator::memory::{CopyOperand, DeviceBuffer, PinnedMemory, copy};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let (device, pinned) = (DeviceBuffer::new(None, 64)?, PinnedMemory::new(64)?);
+/// device.fill(5, None)?;
+/// let target = CopyOperand::Host(pinned.as_end(&current_stream(None)?)?);
+/// copy(&target, &CopyOperand::Device(device), None, true)?.synchronize()?;
+/// // SAFETY: the copy has written all bytes, and nothing else uses them.
+/// assert_eq!(unsafe { pinned.pointer().read() }, 5);
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct PinnedMemory(Arc<Pinned>);
 

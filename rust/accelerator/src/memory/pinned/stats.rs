@@ -6,6 +6,16 @@ use crate::memory::stats::Stat;
 
 /// Statistics of pinned memory, with the names and meanings of PyTorch's `host_memory_stats`. Sizes are those of
 /// blocks, after rounding.
+///
+/// ```
+/// use interlock_accelerator::memory::{PinnedMemory, host_memory_stats};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let _pinned = PinnedMemory::new(4096)?;
+/// let statistics = host_memory_stats();
+/// assert_eq!((statistics.active_requests.current, statistics.num_host_alloc()), (1, 1));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PinnedStats {
     /// Blocks, in use or cached.
@@ -23,6 +33,16 @@ pub struct PinnedStats {
 }
 
 /// Durations of calls of the driver, in microseconds.
+///
+/// ```
+/// use interlock_accelerator::memory::{DurationStats, PinnedMemory, host_memory_stats};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let _pinned = PinnedMemory::new(4096)?;
+/// let calls: DurationStats = host_memory_stats().host_alloc_time;
+/// println!("{} calls of {} microseconds on average", calls.count, calls.avg());
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DurationStats {
     /// The sum.
