@@ -6,10 +6,13 @@ use std::sync::{Arc, MutexGuard};
 use cudarc::driver::sys::CUstreamCaptureMode;
 
 use interlock_core::base::fork;
-use interlock_core::device::Device;
-use interlock_core::device::DeviceType;
+use interlock_core::device::{Device, DeviceType};
 use interlock_driver::capture::{self, CaptureId, Captures, refused};
-use interlock_driver::{Error, Result};
+use interlock_driver::{
+    Address, CaptureMode, Copy, CopyEndpoint, DeviceIndex, DeviceProperties, DriverRuntime, Error,
+    EventHandle, EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, KeepAlive, MemoryInfo,
+    PriorityRange, Result, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
+};
 
 use super::device::device::{CudaDevice, DeviceOp};
 use super::device::device_sync::DeviceSync;
@@ -28,11 +31,6 @@ use super::stream::sync::{self, Point, StaleWaits};
 use super::stream::table::{self, StreamTable};
 use super::sys::api;
 use super::sys::error::{Code, check};
-use interlock_driver::{
-    Address, CaptureMode, Copy, CopyEndpoint, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle,
-    EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, KeepAlive, MemoryInfo,
-    PriorityRange, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
-};
 
 const COPY: &str = "a copy";
 const FILL: &str = "a fill";
@@ -267,7 +265,7 @@ impl CudaRuntime {
 
     fn wait_for_stream(&self, handle: StreamHandle, point: Point, policy: WaitPolicy) -> Result<bool> {
         let op = self.device(handle.device)?.begin(SYNC_STREAM)?;
-        if !sync::poll_until(policy, || sync::has_completed(&self.streams, &op, point))? {
+        if !policy.poll_until(|| sync::has_completed(&self.streams, &op, point))? {
             return Ok(false);
         }
         sync::poll_and_report(&self.streams, &op, point)?;
@@ -282,7 +280,7 @@ impl CudaRuntime {
         policy: WaitPolicy,
     ) -> Result<bool> {
         let op = self.device(handle.device)?.begin(SYNC_EVENT)?;
-        if !sync::poll_until(policy, || self.has_record_completed(&op, handle, generation))? {
+        if !policy.poll_until(|| self.has_record_completed(&op, handle, generation))? {
             return Ok(false);
         }
         points.iter().try_for_each(|point| sync::poll_and_report(&self.streams, &op, *point))?;
@@ -313,7 +311,7 @@ impl CudaRuntime {
                     let has_completed = |point: &Point| sync::has_completed(&self.streams, &op, *point);
                     points.iter().try_fold(true, |all, point| Ok(all && has_completed(point)?))
                 };
-                sync::poll_until(policy, all)?
+                policy.poll_until(all)?
             }
         };
         if !has_completed {
@@ -544,12 +542,13 @@ unsafe impl DriverRuntime for CudaRuntime {
         let stream = self.streams.find(stream, FILL)?;
         let op = stream.device().begin_on_stream(FILL)?;
         let capture = self.open_capture(&op, &stream, FILL)?;
-        if fill.bytes == 0 {
+        let Fill { address, bytes, value, keep_alive } = fill;
+        if bytes == 0 {
             return Ok(());
         }
         // SAFETY: as the caller guarantees; the owner stays until the fill has completed.
-        stream.submit(&op, |on| unsafe { submit::fill(&fill, on) })?;
-        self.retain(&op, &stream, capture, fill.keep_alive)
+        stream.submit(&op, |on| unsafe { api::cuMemsetD8Async(address.0, value, bytes, on) })?;
+        self.retain(&op, &stream, capture, keep_alive)
     }
 
     fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {

@@ -100,6 +100,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the error of an argument that is not accepted. `name` is what takes it, as a program names it.
+    pub fn argument(name: &'static str, given: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Error::Argument { name, given: given.into(), allowed: allowed.into() }
+    }
+
+    /// Returns the error of an operation that failed without a number of the driver.
+    pub fn device(device: Device, operation: impl Into<String>, reason: impl Into<String>) -> Self {
+        Error::Device { device, operation: operation.into(), reason: reason.into(), code: None }
+    }
+
     /// Names the operation of the caller where a device was lost: the call of the driver that noticed it is internal.
     #[must_use]
     pub fn during(mut self, caller: &str) -> Self {

@@ -6,6 +6,7 @@ pub mod env;
 pub mod fork;
 pub mod fork_local;
 pub mod location;
+pub mod mutex;
 pub mod parker;
 pub mod suggest;
 pub mod sync;

@@ -4,9 +4,7 @@ use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUresult};
 use once_cell::race::OnceBox;
 
 use interlock_core::device::Device;
-use interlock_driver::DeviceIndex;
-use interlock_driver::OutOfMemory;
-use interlock_driver::{Error, Result};
+use interlock_driver::{DeviceIndex, Error, OutOfMemory, Result};
 
 use crate::sys::api;
 use crate::sys::context_guard::{Context, ContextGuard, RelaxedCapture};

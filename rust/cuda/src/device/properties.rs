@@ -4,8 +4,7 @@ use std::ffi::{CStr, c_char};
 
 use cudarc::driver::sys::{CUdevice_attribute, CUresult, CUuuid};
 
-use interlock_driver::DeviceProperties;
-use interlock_driver::Result;
+use interlock_driver::{DeviceProperties, Result};
 
 use super::device::CudaDevice;
 use crate::sys::api;
@@ -23,6 +22,9 @@ pub(crate) fn total_memory(device: &CudaDevice) -> Result<usize> {
 pub(crate) fn properties(device: &CudaDevice) -> Result<DeviceProperties> {
     // SAFETY: the pointer is valid for so many bytes.
     let name = text(device, |text, bytes| unsafe { api::cuDeviceGetName(text, bytes, device.ordinal()) })?;
+    // SAFETY: as above.
+    let bus_id =
+        text(device, |text, bytes| unsafe { api::cuDeviceGetPCIBusId(text, bytes, device.ordinal()) })?;
     let number = |attribute| device.attribute(attribute);
     let capability = format!(
         "{}.{}",
@@ -34,7 +36,7 @@ pub(crate) fn properties(device: &CudaDevice) -> Result<DeviceProperties> {
     let more = vec![
         ("compute_capability", capability),
         ("uuid", uuid(device)?),
-        ("pci_bus_id", pci_bus_id(device)?),
+        ("pci_bus_id", bus_id),
         ("memory_pools", has(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)),
         ("virtual_memory", has(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)),
     ];
@@ -60,11 +62,6 @@ fn uuid(device: &CudaDevice) -> Result<String> {
         text.push_str(&format!("{:02x}", byte.cast_unsigned()));
     }
     Ok(text)
-}
-
-fn pci_bus_id(device: &CudaDevice) -> Result<String> {
-    // SAFETY: the pointer is valid for so many bytes.
-    text(device, |text, bytes| unsafe { api::cuDeviceGetPCIBusId(text, bytes, device.ordinal()) })
 }
 
 fn text(device: &CudaDevice, query: impl FnOnce(*mut c_char, i32) -> CUresult) -> Result<String> {

@@ -8,8 +8,7 @@ use cudarc::driver::sys::{
     CUDA_HOST_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraphNode, CUgraphNodeType,
 };
 
-use interlock_driver::GraphDump;
-use interlock_driver::Result;
+use interlock_driver::{GraphDump, Result};
 
 use super::graph::Graph;
 use crate::device::device::DeviceOp;

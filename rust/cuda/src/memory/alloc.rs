@@ -1,8 +1,6 @@
 //! Memory of devices.
 
-use interlock_driver::OutOfMemory;
-use interlock_driver::Result;
-use interlock_driver::{Address, MemoryInfo};
+use interlock_driver::{Address, MemoryInfo, OutOfMemory, Result};
 
 use crate::device::device::CudaDevice;
 use crate::device::properties::total_memory;

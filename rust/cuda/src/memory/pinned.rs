@@ -6,9 +6,7 @@ use std::ptr;
 use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
 
 use interlock_core::device::Device;
-use interlock_driver::Address;
-use interlock_driver::OutOfMemory;
-use interlock_driver::Result;
+use interlock_driver::{Address, OutOfMemory, Result};
 
 use crate::device::device::CudaDevice;
 use crate::sys::api;

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{CUresult, CUstream};
 
-use interlock_driver::Result;
-use interlock_driver::{Address, Copy, CopyEndpoint, Fill, HostFn};
+use interlock_driver::{Address, Copy, CopyEndpoint, HostFn, Result};
 
 use super::host_fn::{self, ErrorSink, HostFnCall};
 use super::stream::Stream;
@@ -58,15 +57,6 @@ pub(crate) unsafe fn copy(copy: &Copy, peers: Option<PeerContexts>, on: CUstream
             }
         }
     }
-}
-
-/// Queues a fill on a stream, whose context is current.
-///
-/// # Safety
-/// The bytes are valid until the fill has completed.
-pub(crate) unsafe fn fill(fill: &Fill, on: CUstream) -> CUresult {
-    // SAFETY: as the caller guarantees.
-    unsafe { api::cuMemsetD8Async(fill.address.0, fill.value, fill.bytes, on) }
 }
 
 /// Queues a host function that runs once, and the wait of the stream for it. Returns what has to stay alive until the

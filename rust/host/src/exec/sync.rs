@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use interlock_core::base::backoff::Backoff;
 use interlock_core::base::parker::Parker;
-use interlock_driver::Result;
-use interlock_driver::{DeviceIndex, EventHandle, SyncPoint, WaitPolicy, WaitTarget};
+use interlock_driver::{DeviceIndex, EventHandle, Result, SyncPoint, WaitPolicy, WaitTarget};
 
 use crate::exec::inner::Inner;
 use crate::exec::shared::Shared;
@@ -131,22 +129,10 @@ pub(crate) fn wait(shared: &Shared, sync_point: &SyncPoint, policy: WaitPolicy) 
         // A deadline that can't be represented never comes.
         sleep_until_reached(shared, &points, Instant::now().checked_add(policy.timeout))?
     } else {
-        poll_until_reached(shared, &points, policy)?
+        policy.poll_until(|| shared.lock()?.has_reached(&points))?
     };
     shared.lock()?.report(&points)?;
     Ok(has_reached)
-}
-
-fn poll_until_reached(shared: &Shared, points: &WaitPoints, policy: WaitPolicy) -> Result<bool> {
-    let mut backoff = Backoff::new(policy.timeout, policy.blocking);
-    loop {
-        if shared.lock()?.has_reached(points)? {
-            return Ok(true);
-        }
-        if !backoff.pause() {
-            return Ok(false);
-        }
-    }
 }
 
 fn sleep_until_reached(shared: &Shared, points: &WaitPoints, deadline: Option<Instant>) -> Result<bool> {

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use interlock_driver::Result;
 use interlock_driver::capture::{self, CaptureId, Ended, refused};
-use interlock_driver::{CaptureMode, DeviceIndex, GraphHandle, StreamHandle};
+use interlock_driver::{CaptureMode, DeviceIndex, GraphHandle, Result, StreamHandle};
 
 use crate::exec::command::Task;
 use crate::exec::inner::Inner;
@@ -152,9 +151,7 @@ impl Inner {
         }
         self.captures.end(id)
     }
-}
 
-impl Inner {
     pub(crate) fn begin_capture(&mut self, handle: StreamHandle, mode: CaptureMode) -> Result<()> {
         const OPERATION: &str = "Graph.capture_begin";
         let id = self.number();
