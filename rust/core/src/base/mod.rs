@@ -7,6 +7,9 @@ pub mod fork;
 pub mod fork_local;
 pub mod location;
 pub mod mutex;
+mod named_enum;
 pub mod parker;
 pub mod suggest;
 pub mod sync;
+
+pub(crate) use named_enum::named_enum;

@@ -27,7 +27,7 @@ type Borrowed<'a> = RefMut<'a, ManuallyDrop<TlsOwned>>;
 /// last clone of a stream calls a driver, which may access the state of the thread.
 pub(super) fn with_layers<R>(action: impl FnOnce(&Tls, &mut TlsOwned) -> R) -> Option<R> {
     with_tls(|current| {
-        // Borrowed twice only if an action, or the closure that `write_scoped_all` is given, came back here for
+        // Borrowed twice only if an action, or the closure that `write_scoped` is given, came back here for
         // thread state. None does, nor do the locks of the inboxes and of the traces.
         with_borrowed(current, current.owned.try_borrow_mut().ok()?, action)
     })
@@ -352,37 +352,25 @@ pub(crate) fn scoped_site(slot: Slot) -> Option<Option<SourceLocation>> {
     .flatten()
 }
 
-/// Offers one slot to the innermost layer that names it, as [`write_scoped_all`] does; false where no layer of this thread
-/// names it, and `write` was not called.
-pub(crate) fn write_scoped(slot: Slot, write: impl FnOnce(&mut FlagSlots)) -> bool {
-    let landed = with_layers(|current, owned| {
-        let Some(flags) = owned.state.layers.owning_layer_mut(slot) else { return false };
-        write(flags);
-        publish_flags(current, owned);
-        true
-    });
-    landed.unwrap_or(false)
-}
-
-/// Offers each slot to the innermost layer that names it: `write` is called with that layer's flags.
-/// Returns the slots that no layer of this thread names.
-pub(crate) fn write_scoped_all(
-    slots: impl Iterator<Item = Slot>,
-    mut write: impl FnMut(Slot, &mut FlagSlots),
-) -> Vec<Slot> {
-    let slots: Vec<Slot> = slots.collect();
-    let landed = with_layers(|current, owned| {
-        let (inside, outside): (Vec<Slot>, Vec<Slot>) =
-            slots.iter().partition(|slot| owned.state.layers.owning_layer(**slot).is_some());
-        for slot in &inside {
-            if let Some(flags) = owned.state.layers.owning_layer_mut(*slot) {
-                write(*slot, flags);
-            }
+/// Offers each write to the innermost layer that names its slot: calls `write` with that layer's flags, or with `None`
+/// where no layer of this thread names the slot.
+pub(crate) fn write_scoped<T>(
+    writes: &[T],
+    slot: impl Fn(&T) -> Slot,
+    mut write: impl FnMut(&T, Option<&mut FlagSlots>),
+) {
+    let offered = with_layers(|current, owned| {
+        let mut is_changed = false;
+        for one in writes {
+            let owning_layer = owned.state.layers.owning_layer_mut(slot(one));
+            is_changed |= owning_layer.is_some();
+            write(one, owning_layer);
         }
-        if !inside.is_empty() {
+        if is_changed {
             publish_flags(current, owned);
         }
-        outside
     });
-    landed.unwrap_or(slots)
+    if offered.is_none() {
+        writes.iter().for_each(|one| write(one, None));
+    }
 }
