@@ -25,7 +25,7 @@ use super::memory::{alloc, pinned};
 use super::stream::event::{EventTable, RecordedAt};
 use super::stream::host_fn::ErrorSink;
 use super::stream::stream::{DEFAULT, Stream};
-use super::stream::stream_semaphore::SemaphorePool;
+use super::stream::stream_semaphore::{Semaphore, SemaphorePool};
 use super::stream::submit::{self, PeerContexts};
 use super::stream::sync::{self, Point, StaleWaits};
 use super::stream::table::{self, StreamTable};
@@ -424,10 +424,8 @@ unsafe impl DriverRuntime for CudaRuntime {
             // A thread that has found the event before does not query the driver for it any more.
             *record = self.events.new_record(RecordedAt::Never);
         }
-        if let Ok(op) = event.device().begin("an Event that goes") {
-            // SAFETY: no caller can name the event any more.
-            let _ = op.check(unsafe { api::cuEventDestroy_v2(event.raw()) });
-        }
+        // SAFETY: no caller can name the event any more.
+        event.device().destroy("an Event that goes", || unsafe { api::cuEventDestroy_v2(event.raw()) });
     }
 
     fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
@@ -555,16 +553,16 @@ unsafe impl DriverRuntime for CudaRuntime {
         let stream = self.streams.find(stream, LAUNCH)?;
         let op = stream.device().begin_on_stream(LAUNCH)?;
         let capture = self.open_capture(&op, &stream, LAUNCH)?;
-        let call = match capture {
-            Some(id) => {
-                let errors = ErrorSink::Replay(self.captures.replays(id));
-                submit::recorded_host_fn(&op, &stream, errors, function)?
-            }
+        let (errors, semaphore) = match capture {
+            // A semaphore would have to be closed again before each replay, so the driver's thread waits.
+            Some(id) => (ErrorSink::Replay(self.captures.replays(id)), None),
             None => {
                 let semaphores = &self.state(op.device().index())?.semaphores;
-                submit::host_fn(&op, &stream, semaphores, function)?
+                let semaphore = Semaphore::acquire(semaphores, &op, stream.raw())?;
+                (ErrorSink::Stream(Arc::downgrade(&stream), stream.next_point()), semaphore.map(Arc::new))
             }
         };
+        let call = submit::host_fn(&op, &stream, errors, semaphore, function)?;
         self.retain(&op, &stream, capture, Some(call))
     }
 

@@ -6,6 +6,7 @@ pub mod env;
 pub mod fork;
 pub mod fork_local;
 pub mod location;
+mod messages;
 pub mod mutex;
 mod named_enum;
 pub mod parker;

@@ -4,14 +4,13 @@ use interlock_driver::Result;
 
 use super::device::CudaDevice;
 use crate::sys::api;
-use crate::sys::error::{Code, check};
+use crate::sys::error::{Code, check, read};
 
 /// Returns whether a device can access the memory of another.
 pub(crate) fn can_access_peer(device: &CudaDevice, other: &CudaDevice) -> bool {
-    let mut can = 0;
     // SAFETY: the pointer is valid, and both are devices of the driver.
-    let queried = unsafe { api::cuDeviceCanAccessPeer(&raw mut can, device.ordinal(), other.ordinal()) };
-    check(queried).is_ok() && can != 0
+    let can = read(0, |can| unsafe { api::cuDeviceCanAccessPeer(can, device.ordinal(), other.ordinal()) });
+    can.is_ok_and(|can| can != 0)
 }
 
 /// Lets `peer` access the memory of a device; returns false where it accesses as many devices as it can already.

@@ -8,15 +8,15 @@ use interlock_driver::{DeviceProperties, Result};
 
 use super::device::CudaDevice;
 use crate::sys::api;
+use crate::sys::error::read;
 
 const OPERATION: &str = "accelerator.device_properties";
 
 /// Returns the bytes of memory that a device has.
 pub(crate) fn total_memory(device: &CudaDevice) -> Result<usize> {
-    let mut bytes = 0;
     // SAFETY: the pointer is valid, and the device is one of the driver's.
-    let queried = unsafe { api::cuDeviceTotalMem_v2(&raw mut bytes, device.ordinal()) };
-    device.check(OPERATION, queried).map(|()| bytes)
+    let bytes = read(0, |bytes| unsafe { api::cuDeviceTotalMem_v2(bytes, device.ordinal()) });
+    bytes.map_err(|code| device.error(OPERATION, code))
 }
 
 pub(crate) fn properties(device: &CudaDevice) -> Result<DeviceProperties> {

@@ -115,10 +115,10 @@ impl GraphTable {
     pub(crate) fn instantiate(&self, handle: GraphHandle) -> Result<GraphExecHandle> {
         const OPERATION: &str = "Graph.instantiate";
         let graph = self.find(handle, OPERATION)?;
-        let mut executable = ptr::null_mut();
         let op = graph.device.begin(OPERATION)?;
         // SAFETY: the pointer is valid and the graph alive.
-        op.check(unsafe { api::cuGraphInstantiateWithFlags(&raw mut executable, graph.raw(), 0) })?;
+        let instantiate = |made| unsafe { api::cuGraphInstantiateWithFlags(made, graph.raw(), 0) };
+        let executable = op.read(ptr::null_mut(), instantiate)?;
         let executable = GraphExec {
             device: graph.device.clone(),
             executable: executable.expose_provenance() as u64,
@@ -140,21 +140,15 @@ impl GraphTable {
     /// Destroys an executable. Queued replays still run: the driver waits for them.
     pub(crate) fn destroy_exec(&self, handle: GraphExecHandle) {
         let executable = self.executables.lock().remove(&handle.0);
-        if let Some(executable) = executable
-            && let Ok(op) = executable.device.begin(DESTROY)
-        {
-            // It fails on a device that can't be used any more.
+        if let Some(executable) = executable {
             // SAFETY: no caller can name the executable any more.
-            let _ = op.check(unsafe { api::cuGraphExecDestroy(executable.raw()) });
+            executable.device.destroy(DESTROY, || unsafe { api::cuGraphExecDestroy(executable.raw()) });
         }
     }
 }
 
 /// Destroys the driver's graph.
 pub(crate) fn destroy(device: &CudaDevice, graph: CUgraph) {
-    if let Ok(op) = device.begin(DESTROY) {
-        // It fails on a device that can't be used any more.
-        // SAFETY: no caller can name the graph any more.
-        let _ = op.check(unsafe { api::cuGraphDestroy(graph) });
-    }
+    // SAFETY: no caller can name the graph any more.
+    device.destroy(DESTROY, || unsafe { api::cuGraphDestroy(graph) });
 }

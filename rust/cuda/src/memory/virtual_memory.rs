@@ -17,6 +17,7 @@ use crate::device::device::CudaDevice;
 use crate::device::peer;
 use crate::device::properties::total_memory;
 use crate::sys::api;
+use crate::sys::error::read;
 
 /// The virtual memory of a device, and the devices that access it.
 pub(crate) struct VirtualMemory {
@@ -55,22 +56,22 @@ impl VirtualMemory {
         }
         let properties = self.properties();
         let minimum = CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
-        let mut bytes = 0;
-        // SAFETY: the pointers are valid.
-        let queried =
-            unsafe { api::cuMemGetAllocationGranularity(&raw mut bytes, &raw const properties, minimum) };
-        self.device.check(RESERVING, queried).map(|()| bytes)
+        let bytes = read(0, |bytes| {
+            // SAFETY: the pointers are valid.
+            unsafe { api::cuMemGetAllocationGranularity(bytes, &raw const properties, minimum) }
+        });
+        bytes.map_err(|code| self.device.error(RESERVING, code))
     }
 
     pub(crate) fn reserve(&self, bytes: usize, granularity: usize) -> Result<Address> {
         if bytes == 0 || !bytes.is_multiple_of(granularity) {
             return Err(va_space::err_misaligned(bytes, granularity));
         }
-        let mut address = 0;
         let op = self.device.begin(RESERVING)?;
-        // SAFETY: the pointer is valid.
-        let reserved = unsafe { api::cuMemAddressReserve(&raw mut address, bytes, granularity, 0, 0) };
-        op.check_memory(bytes, reserved)?;
+        let address = op.read_memory(bytes, 0, |address| {
+            // SAFETY: the pointer is valid.
+            unsafe { api::cuMemAddressReserve(address, bytes, granularity, 0, 0) }
+        })?;
         self.space.lock().reserve(Address(address), bytes, ());
         Ok(Address(address))
     }
@@ -110,10 +111,10 @@ impl VirtualMemory {
             return Err(OutOfMemory::error(self.device.device_id(), bytes));
         }
         let op = self.device.begin(MAPPING)?;
-        let (mut memory, properties) = (0, self.properties());
+        let properties = self.properties();
         // SAFETY: the pointers are valid.
-        let created = unsafe { api::cuMemCreate(&raw mut memory, bytes, &raw const properties, 0) };
-        op.check_memory(bytes, created)?;
+        let create = |memory| unsafe { api::cuMemCreate(memory, bytes, &raw const properties, 0) };
+        let memory = op.read_memory(bytes, 0, create)?;
         // SAFETY: the addresses are reserved, have no memory, and are as many as the memory has bytes.
         let mapped = unsafe { api::cuMemMap(address.0, bytes, 0, memory, 0) };
         // Mapped memory stays until it is unmapped; the handle is not needed for that.

@@ -128,10 +128,9 @@ impl EventTable {
             let allowed = format!("one of the two on {}", device.device_id());
             return Err(Error::argument("Event", "both timing and interprocess", allowed));
         }
-        let mut event = ptr::null_mut();
         let op = device.begin("Event")?;
         // SAFETY: the pointer is valid.
-        op.check(unsafe { api::cuEventCreate(&raw mut event, flags(options)) })?;
+        let event = op.read(ptr::null_mut(), |event| unsafe { api::cuEventCreate(event, flags(options)) })?;
         Ok(self.add(device, event, options, RecordedAt::Never))
     }
 
@@ -152,20 +151,18 @@ impl EventTable {
                 return Err(misused("both events must be recorded and reached"));
             }
         }
-        let mut milliseconds = 0.0;
         // SAFETY: the pointer is valid and the events alive.
-        op.check(unsafe { api::cuEventElapsedTime(&raw mut milliseconds, start.raw(), end.raw()) })?;
-        Ok(f64::from(milliseconds))
+        op.read(0.0, |time| unsafe { api::cuEventElapsedTime(time, start.raw(), end.raw()) }).map(f64::from)
     }
 
     /// Returns the bytes with which another process opens the event.
     pub(crate) fn export(&self, handle: EventHandle) -> Result<Vec<u8>> {
         const OPERATION: &str = "Event.ipc_handle";
         let event = self.find(handle, OPERATION)?;
-        let mut exported = CUipcEventHandle { reserved: [0; 64] };
+        let empty = CUipcEventHandle { reserved: [0; 64] };
         let op = event.device.begin(OPERATION)?;
         // SAFETY: the pointer is valid and the event alive.
-        op.check(unsafe { api::cuIpcGetEventHandle(&raw mut exported, event.raw()) })?;
+        let exported = op.read(empty, |handle| unsafe { api::cuIpcGetEventHandle(handle, event.raw()) })?;
         Ok(exported.reserved.map(i8::cast_unsigned).to_vec())
     }
 
@@ -176,11 +173,10 @@ impl EventTable {
             let given = format!("{} bytes", exported.len());
             Error::argument(OPERATION, given, "the 64 bytes that ipc_handle gave in another process")
         })?;
-        let (mut event, handle) =
-            (ptr::null_mut(), CUipcEventHandle { reserved: bytes.map(u8::cast_signed) });
+        let handle = CUipcEventHandle { reserved: bytes.map(u8::cast_signed) };
         let op = device.begin(OPERATION)?;
         // SAFETY: the pointer is valid.
-        op.check(unsafe { api::cuIpcOpenEventHandle(&raw mut event, handle) })?;
+        let event = op.read(ptr::null_mut(), |event| unsafe { api::cuIpcOpenEventHandle(event, handle) })?;
         let options = EventOptions { interprocess: true, ..EventOptions::default() };
         Ok(self.add(device, event, options, RecordedAt::Elsewhere))
     }

@@ -37,9 +37,9 @@ impl PooledEvent {
             return Ok(PooledEvent { event, pool: pool.clone() });
         }
         let _relaxed = op.relax();
-        let (mut event, flags) = (ptr::null_mut(), CUevent_flags::CU_EVENT_DISABLE_TIMING as u32);
+        let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
         // SAFETY: the pointer is valid.
-        op.check(unsafe { api::cuEventCreate(&raw mut event, flags) })?;
+        let event = op.read(ptr::null_mut(), |event| unsafe { api::cuEventCreate(event, flags) })?;
         Ok(PooledEvent { event: event.expose_provenance() as u64, pool: pool.clone() })
     }
 

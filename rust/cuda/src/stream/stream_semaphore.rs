@@ -92,10 +92,9 @@ impl SemaphorePool {
     /// Allocates more words, and returns one.
     fn allocate_page(&self, op: &DeviceOp<'_>) -> Result<u64> {
         let _relaxed = op.relax();
-        let mut page = ptr::null_mut();
         // SAFETY: the pointer is valid.
-        let allocated = unsafe { api::cuMemHostAlloc(&raw mut page, PAGE, CU_MEMHOSTALLOC_PORTABLE) };
-        op.check_memory(PAGE, allocated)?;
+        let allocate = |page| unsafe { api::cuMemHostAlloc(page, PAGE, CU_MEMHOSTALLOC_PORTABLE) };
+        let page = op.read_memory(PAGE, ptr::null_mut(), allocate)?;
         let first = page.expose_provenance() as u64;
         self.free.lock().extend((first + LINE as u64..first + PAGE as u64).step_by(LINE));
         Ok(first)

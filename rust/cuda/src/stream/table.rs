@@ -107,11 +107,8 @@ impl StreamTable {
     /// Destroys a stream; what is queued there still runs.
     pub(crate) fn destroy(&self, handle: StreamHandle) {
         let Some(stream) = self.streams.lock().by_handle.remove(&handle) else { return };
-        if let Ok(op) = stream.device().begin("a Stream that goes") {
-            // It fails on a device that can't be used any more.
-            // SAFETY: the stream was created by `create`, and no caller can name it any more.
-            let _ = op.check(unsafe { api::cuStreamDestroy_v2(raw(handle)) });
-        }
+        // SAFETY: the stream was created by `create`, and no caller can name it any more.
+        stream.device().destroy("a Stream that goes", || unsafe { api::cuStreamDestroy_v2(raw(handle)) });
     }
 
     /// Adds a stream of another library.
