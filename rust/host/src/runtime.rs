@@ -10,7 +10,7 @@ use interlock_driver::{
     StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
 };
 
-use super::exec::command::Task;
+use super::exec::command::{Command, Task};
 use super::exec::inner::Inner;
 use super::exec::shared::{Locked, Shared};
 use super::exec::{sync, worker};
@@ -50,11 +50,16 @@ impl HostRuntime {
     fn queue(&self, stream: StreamHandle, task: Task, operation: &'static str) -> Result<()> {
         // If it is refused, the task is dropped after the lock is released.
         let mut inner = self.lock()?;
-        if let Some(capture) = inner.check_task(stream, &task, operation)? {
+        let capture = inner.stream(stream, operation)?.capture;
+        for device in task.devices() {
+            inner.device(device, operation)?;
+        }
+        if let Some(capture) = capture {
             return inner.record_task(capture, stream, task, operation);
         }
         worker::ensure_worker(&self.shared, &mut inner, stream.raw)?;
-        inner.submit(stream.raw, task);
+        inner.push(stream.raw, Command::Run(task), None, None);
+        inner.advance(stream.raw);
         Ok(())
     }
 

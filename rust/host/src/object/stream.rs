@@ -8,7 +8,7 @@ use interlock_driver::capture::CaptureId;
 use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle};
 
 use crate::exec::async_error::AsyncError;
-use crate::exec::command::{Command, QueuedCommand, Task};
+use crate::exec::command::{Command, QueuedCommand};
 use crate::exec::inner::Inner;
 use crate::object::{device, err_released};
 
@@ -232,25 +232,5 @@ impl Inner {
         if is_made {
             self.destroy_stream(handle.raw);
         }
-    }
-
-    /// Checks that a task may be queued on a stream. Returns the capture that records it, if any.
-    pub(crate) fn check_task(
-        &mut self,
-        handle: StreamHandle,
-        task: &Task,
-        operation: &'static str,
-    ) -> Result<Option<CaptureId>> {
-        let capture = self.stream(handle, operation)?.capture;
-        for device in task.devices() {
-            self.device(device, operation)?;
-        }
-        Ok(capture)
-    }
-
-    /// Queues a task that was checked, on a stream that has a thread.
-    pub(crate) fn submit(&mut self, id: StreamId, task: Task) {
-        self.push(id, Command::Run(task), None, None);
-        self.advance(id);
     }
 }
