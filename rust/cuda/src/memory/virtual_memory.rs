@@ -90,14 +90,12 @@ impl VirtualMemory {
         let is_aligned =
             bytes > 0 && bytes.is_multiple_of(granularity) && address.0.is_multiple_of(granularity as u64);
         // The mapping is recorded before it exists, so that no other call takes the addresses meanwhile.
-        let is_recorded = {
-            let mut space = self.space.lock();
-            let is_free = is_aligned && space.is_unmapped(address, bytes);
-            is_free.then(|| space.map(address, bytes)).is_some()
-        };
-        if !is_recorded {
+        let mut space = self.space.lock();
+        if !is_aligned || !space.is_unmapped(address, bytes) {
             return Err(va_space::err_not_unmapped(self.device.device_id(), address, bytes, granularity));
         }
+        space.map(address, bytes);
+        drop(space);
         let ordinals = std::iter::once(self.device.ordinal()).chain(peers.values().copied());
         let mapped = self.create_mapping(address, bytes, &ordinals.map(access).collect::<Vec<_>>());
         if mapped.is_err() {
