@@ -1,6 +1,5 @@
 //! What can go wrong, with the data that a message needs.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use crate::base::location::SourceLocation;
@@ -145,61 +144,33 @@ pub enum Error {
     TaskIsRunning,
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::FlagType { name, given, allowed } | Error::FlagValue { name, given, allowed } => {
-                write!(f, "{name} takes {allowed}, got {given}")
-            }
-            Error::FlagTableFull { name, given, table } => write!(f, "{name} cannot hold {given}: {table}"),
-            Error::FlagsFrozen { name, by } => {
-                write!(f, "{name} is refused: flags were frozen at {by}")
-            }
-            Error::UnknownFlag { name, near: Some(near) } => {
-                write!(f, "there is no flag {name}; did you mean {near}?")
-            }
-            Error::UnknownFlag { name, near: None } => write!(f, "there is no flag {name}"),
-            Error::FlagRegistration { name, reason } => {
-                write!(f, "the flag {name:?} can't be registered: {reason}")
-            }
-            Error::UnknownVariable { name, meant: Some((near, allowed)) } => {
-                write!(f, "there is no variable {name}; did you mean {near}, which takes {allowed}?")
-            }
-            Error::UnknownVariable { name, meant: None } => {
-                write!(f, "there is no variable {name}, and the prefix is interlock's own")
-            }
-            Error::UnreadVariable { name, meant: (near, allowed) } => {
-                write!(
-                    f,
-                    "no flag registered so far reads {name}; did you mean {near}, which takes {allowed}?"
-                )
-            }
-            Error::ReadOnlyFlag { name } => write!(f, "{name} can only be read"),
-            Error::UnknownDeviceType { given, known } => {
-                write!(f, "unknown device type {given:?}; known types: {known}")
-            }
-            Error::DeviceIndex { given, max } => write!(
-                f,
-                "invalid device index in {given:?}; an index is a number from 0 to {max} without sign or leading zeros"
-            ),
-            Error::LibraryNotFound { library, operation, reason } => {
-                write!(f, "{operation} needs {library}: {reason}")
-            }
-            Error::LibraryPath { library, by, path, reason } => {
-                write!(f, "{by} gives {path:?} for {library}, which can't be used: {reason}")
-            }
-            Error::UnknownLibrary { name, near: Some(near), .. } => {
-                write!(f, "there is no vendor library {name:?}; did you mean {near:?}?")
-            }
-            Error::UnknownLibrary { name, near: None, allowed } => {
-                write!(f, "there is no vendor library {name:?}; there are {allowed}")
-            }
-            Error::LibraryRefused { library, operation, status } => {
-                write!(f, "{operation} failed: {library} returned {status}")
-            }
-            Error::TaskIsRunning => f.write_str("the state of this task is in force already"),
-        }
-    }
-}
+crate::messages! { Error {
+    Error::FlagType { name, given, allowed } => "{name} takes {allowed}, got {given}";
+    Error::FlagValue { name, given, allowed } => "{name} takes {allowed}, got {given}";
+    Error::FlagTableFull { name, given, table } => "{name} cannot hold {given}: {table}";
+    Error::FlagsFrozen { name, by } => "{name} is refused: flags were frozen at {by}";
+    Error::UnknownFlag { name, near: Some(near) } => "there is no flag {name}; did you mean {near}?";
+    Error::UnknownFlag { name, near: None } => "there is no flag {name}";
+    Error::FlagRegistration { name, reason } => "the flag {name:?} can't be registered: {reason}";
+    Error::UnknownVariable { name, meant: Some((near, allowed)) } =>
+        "there is no variable {name}; did you mean {near}, which takes {allowed}?";
+    Error::UnknownVariable { name, meant: None } =>
+        "there is no variable {name}, and the prefix is interlock's own";
+    Error::UnreadVariable { name, meant: (near, allowed) } =>
+        "no flag registered so far reads {name}; did you mean {near}, which takes {allowed}?";
+    Error::ReadOnlyFlag { name } => "{name} can only be read";
+    Error::UnknownDeviceType { given, known } => "unknown device type {given:?}; known types: {known}";
+    Error::DeviceIndex { given, max } =>
+        "invalid device index in {given:?}; an index is a number from 0 to {max} without sign or leading zeros";
+    Error::LibraryNotFound { library, operation, reason } => "{operation} needs {library}: {reason}";
+    Error::LibraryPath { library, by, path, reason } =>
+        "{by} gives {path:?} for {library}, which can't be used: {reason}";
+    Error::UnknownLibrary { name, near: Some(near), .. } =>
+        "there is no vendor library {name:?}; did you mean {near:?}?";
+    Error::UnknownLibrary { name, near: None, allowed } =>
+        "there is no vendor library {name:?}; there are {allowed}";
+    Error::LibraryRefused { library, operation, status } => "{operation} failed: {library} returned {status}";
+    Error::TaskIsRunning => "the state of this task is in force already";
+} }
 
 impl std::error::Error for Error {}

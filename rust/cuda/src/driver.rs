@@ -5,8 +5,7 @@ use std::sync::Arc;
 use once_cell::race::OnceBox;
 
 use interlock_core::device::DeviceType;
-use interlock_driver::{Driver, DriverRuntime};
-use interlock_driver::{Error, Result};
+use interlock_driver::{Driver, DriverRuntime, Error, Result};
 
 use super::discover::device_count;
 use super::runtime::CudaRuntime;

@@ -17,7 +17,6 @@ use std::sync::Arc;
 
 use once_cell::race::OnceBox;
 
-pub use discover::status::{DriverStatus, Version};
 use driver::CudaDriver;
 use interlock_driver::Driver;
 

@@ -6,10 +6,13 @@ use std::sync::{Arc, MutexGuard};
 use cudarc::driver::sys::CUstreamCaptureMode;
 
 use interlock_core::base::fork;
-use interlock_core::device::Device;
-use interlock_core::device::DeviceType;
+use interlock_core::device::{Device, DeviceType};
 use interlock_driver::capture::{self, CaptureId, Captures, refused};
-use interlock_driver::{Error, Result};
+use interlock_driver::{
+    Address, CaptureMode, Copy, CopyEndpoint, DeviceIndex, DeviceProperties, DriverRuntime, Error,
+    EventHandle, EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, KeepAlive, MemoryInfo,
+    PriorityRange, Result, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
+};
 
 use super::device::device::{CudaDevice, DeviceOp};
 use super::device::device_sync::DeviceSync;
@@ -22,17 +25,12 @@ use super::memory::{alloc, pinned};
 use super::stream::event::{EventTable, RecordedAt};
 use super::stream::host_fn::ErrorSink;
 use super::stream::stream::{DEFAULT, Stream};
-use super::stream::stream_semaphore::SemaphorePool;
+use super::stream::stream_semaphore::{Semaphore, SemaphorePool};
 use super::stream::submit::{self, PeerContexts};
 use super::stream::sync::{self, Point, StaleWaits};
 use super::stream::table::{self, StreamTable};
 use super::sys::api;
 use super::sys::error::{Code, check};
-use interlock_driver::{
-    Address, CaptureMode, Copy, CopyEndpoint, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle,
-    EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, KeepAlive, MemoryInfo,
-    PriorityRange, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
-};
 
 const COPY: &str = "a copy";
 const FILL: &str = "a fill";
@@ -267,7 +265,7 @@ impl CudaRuntime {
 
     fn wait_for_stream(&self, handle: StreamHandle, point: Point, policy: WaitPolicy) -> Result<bool> {
         let op = self.device(handle.device)?.begin(SYNC_STREAM)?;
-        if !sync::poll_until(policy, || sync::has_completed(&self.streams, &op, point))? {
+        if !policy.poll_until(|| sync::has_completed(&self.streams, &op, point))? {
             return Ok(false);
         }
         sync::poll_and_report(&self.streams, &op, point)?;
@@ -282,7 +280,7 @@ impl CudaRuntime {
         policy: WaitPolicy,
     ) -> Result<bool> {
         let op = self.device(handle.device)?.begin(SYNC_EVENT)?;
-        if !sync::poll_until(policy, || self.has_record_completed(&op, handle, generation))? {
+        if !policy.poll_until(|| self.has_record_completed(&op, handle, generation))? {
             return Ok(false);
         }
         points.iter().try_for_each(|point| sync::poll_and_report(&self.streams, &op, *point))?;
@@ -313,7 +311,7 @@ impl CudaRuntime {
                     let has_completed = |point: &Point| sync::has_completed(&self.streams, &op, *point);
                     points.iter().try_fold(true, |all, point| Ok(all && has_completed(point)?))
                 };
-                sync::poll_until(policy, all)?
+                policy.poll_until(all)?
             }
         };
         if !has_completed {
@@ -426,10 +424,8 @@ unsafe impl DriverRuntime for CudaRuntime {
             // A thread that has found the event before does not query the driver for it any more.
             *record = self.events.new_record(RecordedAt::Never);
         }
-        if let Ok(op) = event.device().begin("an Event that goes") {
-            // SAFETY: no caller can name the event any more.
-            let _ = op.check(unsafe { api::cuEventDestroy_v2(event.raw()) });
-        }
+        // SAFETY: no caller can name the event any more.
+        event.device().destroy("an Event that goes", || unsafe { api::cuEventDestroy_v2(event.raw()) });
     }
 
     fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
@@ -544,28 +540,29 @@ unsafe impl DriverRuntime for CudaRuntime {
         let stream = self.streams.find(stream, FILL)?;
         let op = stream.device().begin_on_stream(FILL)?;
         let capture = self.open_capture(&op, &stream, FILL)?;
-        if fill.bytes == 0 {
+        let Fill { address, bytes, value, keep_alive } = fill;
+        if bytes == 0 {
             return Ok(());
         }
         // SAFETY: as the caller guarantees; the owner stays until the fill has completed.
-        stream.submit(&op, |on| unsafe { submit::fill(&fill, on) })?;
-        self.retain(&op, &stream, capture, fill.keep_alive)
+        stream.submit(&op, |on| unsafe { api::cuMemsetD8Async(address.0, value, bytes, on) })?;
+        self.retain(&op, &stream, capture, keep_alive)
     }
 
     fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
         let stream = self.streams.find(stream, LAUNCH)?;
         let op = stream.device().begin_on_stream(LAUNCH)?;
         let capture = self.open_capture(&op, &stream, LAUNCH)?;
-        let call = match capture {
-            Some(id) => {
-                let errors = ErrorSink::Replay(self.captures.replays(id));
-                submit::recorded_host_fn(&op, &stream, errors, function)?
-            }
+        let (errors, semaphore) = match capture {
+            // A semaphore would have to be closed again before each replay, so the driver's thread waits.
+            Some(id) => (ErrorSink::Replay(self.captures.replays(id)), None),
             None => {
                 let semaphores = &self.state(op.device().index())?.semaphores;
-                submit::host_fn(&op, &stream, semaphores, function)?
+                let semaphore = Semaphore::acquire(semaphores, &op, stream.raw())?;
+                (ErrorSink::Stream(Arc::downgrade(&stream), stream.next_point()), semaphore.map(Arc::new))
             }
         };
+        let call = submit::host_fn(&op, &stream, errors, semaphore, function)?;
         self.retain(&op, &stream, capture, Some(call))
     }
 

@@ -1,7 +1,5 @@
 //! Errors of devices and drivers, with the data that their messages need.
 
-use std::fmt;
-
 use interlock_core::Error as CoreError;
 
 use crate::{Device, OutOfMemory};
@@ -107,6 +105,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the error of an argument that is not accepted. `name` is what takes it, as a program names it.
+    pub fn argument(name: &'static str, given: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Error::Argument { name, given: given.into(), allowed: allowed.into() }
+    }
+
+    /// Returns the error of an operation that failed without a number of the driver.
+    pub fn device(device: Device, operation: impl Into<String>, reason: impl Into<String>) -> Self {
+        Error::Device { device, operation: operation.into(), reason: reason.into(), code: None }
+    }
+
     /// Names the operation of the caller where a device was lost: the call of the driver that noticed it is internal.
     #[must_use]
     pub fn during(mut self, caller: &str) -> Self {
@@ -130,46 +138,28 @@ impl From<CoreError> for Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Core(error) => error.fmt(f),
-            Error::NoSuchDevice { name, given, allowed } => write!(f, "{name} takes {allowed}, got {given}"),
-            Error::NoAccelerator { operation, reason } => {
-                write!(f, "{operation} needs an accelerator and there is none: {reason}")
-            }
-            Error::Device { device, operation, reason, code: Some(code) } => {
-                write!(f, "{operation} failed on {device}: {reason} (error {code})")
-            }
-            Error::Device { device, operation, reason, code: None } => {
-                write!(f, "{operation} failed on {device}: {reason}")
-            }
-            Error::DeviceLost { device, operation, reason } => {
-                write!(f, "{operation} is impossible: {device} was lost: {reason}")
-            }
-            Error::Unsupported { operation, device } => {
-                write!(f, "{operation} is not supported on {device}")
-            }
-            Error::Forked { what } => write!(
-                f,
-                "{what} belongs to the process from which this one was forked, and can't be used here; use \
-                 devices in the child only, or start it with the method spawn or forkserver"
-            ),
-            Error::Graph { operation, reason } => write!(f, "{operation} failed: {reason}"),
-            Error::DriverInUse { asked_for, in_use } => write!(
-                f,
-                "accelerator.use({asked_for:?}) comes too late: the driver {in_use:?} is in use, and it is fixed \
-                 at first use"
-            ),
-            Error::UnknownDriver { given, known } => {
-                write!(f, "there is no driver {given:?}; known: {}", known.join(", "))
-            }
-            Error::Argument { name, given, allowed } => write!(f, "{name} takes {allowed}, got {given}"),
-            Error::Interrupted => f.write_str("the wait was interrupted"),
-            Error::OutOfMemory(error) => error.fmt(f),
-        }
-    }
-}
+interlock_core::messages! { Error {
+    Error::Core(error) => "{error}";
+    Error::NoSuchDevice { name, given, allowed } => "{name} takes {allowed}, got {given}";
+    Error::NoAccelerator { operation, reason } => "{operation} needs an accelerator and there is none: {reason}";
+    Error::Device { device, operation, reason, code: Some(code) } =>
+        "{operation} failed on {device}: {reason} (error {code})";
+    Error::Device { device, operation, reason, code: None } => "{operation} failed on {device}: {reason}";
+    Error::DeviceLost { device, operation, reason } =>
+        "{operation} is impossible: {device} was lost: {reason}";
+    Error::Unsupported { operation, device } => "{operation} is not supported on {device}";
+    Error::Forked { what } =>
+        "{what} belongs to the process from which this one was forked, and can't be used here; use devices in \
+         the child only, or start it with the method spawn or forkserver";
+    Error::Graph { operation, reason } => "{operation} failed: {reason}";
+    Error::DriverInUse { asked_for, in_use } =>
+        "accelerator.use({asked_for:?}) comes too late: the driver {in_use:?} is in use, and it is fixed at \
+         first use";
+    Error::UnknownDriver { given, known } => "there is no driver {given:?}; known: {}", known.join(", ");
+    Error::Argument { name, given, allowed } => "{name} takes {allowed}, got {given}";
+    Error::Interrupted => "the wait was interrupted";
+    Error::OutOfMemory(error) => "{error}";
+} }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {

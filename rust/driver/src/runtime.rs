@@ -1,6 +1,5 @@
 //! A driver that has been started.
 
-use interlock_core::base::backoff::Backoff;
 use interlock_core::device::{Device, DeviceIndex, DeviceType};
 
 use super::capture::CaptureMode;
@@ -43,6 +42,7 @@ use crate::{Error, Result};
 /// dropped, and queued work must own its [`KeepAlive`](super::KeepAlive) until it has completed. Where
 /// [`is_host_accessible`](DriverRuntime::is_host_accessible) returns true, addresses of devices are addresses of this
 /// program.
+#[expect(unused_variables, reason = "most defaults only refuse")]
 pub unsafe trait DriverRuntime: Send + Sync {
     /// Returns the type of the devices.
     fn device_type(&self) -> DeviceType;
@@ -94,13 +94,11 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// Returns the granularity in bytes of [`map`](DriverRuntime::map), or 0 where the devices have no virtual memory:
     /// then none of the four methods below is called. Every size and address that they get is a multiple of it.
     fn mapping_granularity(&self, device: DeviceIndex) -> Result<usize> {
-        let _ = device;
         Ok(0)
     }
 
     /// Reserves addresses without memory, aligned to the granularity.
     fn reserve_addresses(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
-        let _ = bytes;
         Err(self.unsupported("virtual memory", device))
     }
 
@@ -110,14 +108,12 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// [`reserve_addresses`](DriverRuntime::reserve_addresses) returned them for this device and size, and no memory is
     /// mapped there.
     unsafe fn free_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        let _ = (address, bytes);
         Err(self.unsupported("virtual memory", device))
     }
 
     /// Maps memory to reserved addresses that have none; its content is undefined. It counts as
     /// [allocated](DriverRuntime::allocate).
     fn map(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        let _ = (address, bytes);
         Err(self.unsupported("virtual memory", device))
     }
 
@@ -126,13 +122,11 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// # Safety
     /// One [`map`](DriverRuntime::map) mapped it for this device and size, and neither queued work nor a graph uses it.
     unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        let _ = (address, bytes);
         Err(self.unsupported("virtual memory", device))
     }
 
     /// Returns the priorities of the streams; only 0 by default.
     fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange> {
-        let _ = device;
         Ok(PriorityRange { least: 0, greatest: 0 })
     }
 
@@ -152,7 +146,6 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// stays valid until no more work is queued on it. A driver refuses a number that it recognizes as something else,
     /// but it may pass the number to its library as a pointer.
     unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
-        let _ = raw;
         Err(self.unsupported("an external stream", device))
     }
 
@@ -170,19 +163,16 @@ pub unsafe trait DriverRuntime: Send + Sync {
 
     /// Returns the milliseconds from one event to another, both created with timing and completed.
     fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64> {
-        let _ = end;
         Err(self.unsupported("Event.elapsed_time", start.device))
     }
 
     /// Returns the bytes with which another process opens the event.
     fn export_event(&self, event: EventHandle) -> Result<Vec<u8>> {
-        let _ = event;
         Err(Error::Unsupported { operation: "Event.ipc_handle", device: Device::of(self.device_type()) })
     }
 
     /// Opens an event of another process.
     fn import_event(&self, device: DeviceIndex, exported: &[u8]) -> Result<EventHandle> {
-        let _ = (device, exported);
         Err(Error::Unsupported { operation: "Event.from_ipc_handle", device: Device::of(self.device_type()) })
     }
 
@@ -202,15 +192,7 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// Waits for a sync point; returns false on timeout. A driver whose sync points have no points waits for work that
     /// is queued in the meantime, too.
     fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
-        let mut backoff = Backoff::new(policy.timeout, policy.blocking);
-        loop {
-            if self.check(sync_point.target)? {
-                return Ok(true);
-            }
-            if !backoff.pause() {
-                return Ok(false);
-            }
-        }
+        policy.poll_until(|| self.check(sync_point.target))
     }
 
     /// Queues a copy.
@@ -229,21 +211,18 @@ pub unsafe trait DriverRuntime: Send + Sync {
 
     /// Queues a function of this program.
     fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
-        let _ = function;
         Err(self.unsupported("Stream.launch", stream.device))
     }
 
     /// Starts a capture: work that is queued on the stream from now on is recorded instead of run, and so is work of
     /// other streams once they wait for an event that was recorded there.
     fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()> {
-        let _ = mode;
         Err(self.unsupported("Graph.capture_begin", stream.device))
     }
 
     /// Returns the id of the capture that records the work of the stream, if any. Each capture of a process has an id of
     /// its own.
     fn capture_id(&self, stream: StreamHandle) -> Result<Option<u64>> {
-        let _ = stream;
         Ok(None)
     }
 
@@ -259,19 +238,16 @@ pub unsafe trait DriverRuntime: Send + Sync {
 
     /// Instantiates a graph for replays.
     fn instantiate(&self, graph: GraphHandle) -> Result<GraphExecHandle> {
-        let _ = graph;
         Err(Error::Unsupported { operation: "Graph.instantiate", device: Device::of(self.device_type()) })
     }
 
     /// Queues the work of a graph. Replays of one executable follow each other, on all streams.
     fn replay(&self, executable: GraphExecHandle, stream: StreamHandle) -> Result<()> {
-        let _ = executable;
         Err(self.unsupported("Graph.replay", stream.device))
     }
 
     /// Returns the nodes and edges of a graph.
     fn describe_graph(&self, graph: GraphHandle) -> Result<GraphDump> {
-        let _ = graph;
         Err(Error::Unsupported { operation: "Graph.debug_dump", device: Device::of(self.device_type()) })
     }
 
@@ -281,14 +257,10 @@ pub unsafe trait DriverRuntime: Send + Sync {
     }
 
     /// Destroys a graph.
-    fn destroy_graph(&self, graph: GraphHandle) {
-        let _ = graph;
-    }
+    fn destroy_graph(&self, graph: GraphHandle) {}
 
     /// Destroys an executable; queued replays still run.
-    fn destroy_graph_exec(&self, executable: GraphExecHandle) {
-        let _ = executable;
-    }
+    fn destroy_graph_exec(&self, executable: GraphExecHandle) {}
 
     /// Creates the error of an operation that this driver does not support.
     fn unsupported(&self, operation: &'static str, device: DeviceIndex) -> Error {

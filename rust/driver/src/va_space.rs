@@ -17,8 +17,7 @@ pub const UNMAPPING: &str = "taking memory from addresses";
 
 /// Returns the error for bytes that are no multiple of the granularity.
 pub fn err_misaligned(bytes: usize, granularity: usize) -> Error {
-    let (given, allowed) = (format!("{bytes} bytes"), format!("a multiple of {granularity}"));
-    Error::Argument { name: RESERVING, given, allowed }
+    Error::argument(RESERVING, format!("{bytes} bytes"), format!("a multiple of {granularity}"))
 }
 
 /// Returns the error for addresses that can't be freed.
@@ -39,7 +38,7 @@ pub fn err_not_mapped(device: Device, address: Address, bytes: usize) -> Error {
 }
 
 fn refused(name: &'static str, address: Address, bytes: usize, allowed: String) -> Error {
-    Error::Argument { name, given: format!("{bytes} bytes at {:#x}", address.0), allowed }
+    Error::argument(name, format!("{bytes} bytes at {:#x}", address.0), allowed)
 }
 
 /// Reservations by their first address, each with its owner and its mappings.

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use interlock_core::base::backoff::Backoff;
 use interlock_core::device::DeviceIndex;
 
 use super::handle::{EventHandle, StreamHandle};
+use crate::Result;
 
 /// The target of a wait: all work of a stream or device that was queued before, or the work that an event marks.
 ///
@@ -74,4 +76,19 @@ pub struct WaitPolicy {
     pub timeout: Duration,
     /// Sleep until woken, where the driver supports that, instead of polling.
     pub blocking: bool,
+}
+
+impl WaitPolicy {
+    /// Calls a query until it returns true; returns false on timeout.
+    pub fn poll_until(self, mut query: impl FnMut() -> Result<bool>) -> Result<bool> {
+        let mut backoff = Backoff::new(self.timeout, self.blocking);
+        loop {
+            if query()? {
+                return Ok(true);
+            }
+            if !backoff.pause() {
+                return Ok(false);
+            }
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! Devices made of CPU threads, before they are used.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use interlock_core::base::fork_local::ForkLocal;
+use interlock_core::base::mutex::Mutex;
 use interlock_core::device::DeviceType;
-use interlock_driver::Result;
-use interlock_driver::{Driver, DriverRuntime};
+use interlock_driver::{Driver, DriverRuntime, Result};
 
 use crate::options::HostOptions;
 use crate::runtime::HostRuntime;
@@ -95,7 +95,7 @@ impl Driver for HostDriver {
     }
 
     fn driver_for_child(&self) -> Option<Arc<dyn Driver>> {
-        let mut cached = self.in_child.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = self.in_child.get().lock();
         if let Some(driver) = cached.upgrade() {
             return Some(driver);
         }

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use interlock_core::base::fork_local::ForkLocal;
-use interlock_driver::DeviceIndex;
-use interlock_driver::{Error, Result};
+use interlock_core::base::mutex::Mutex;
+use interlock_driver::{DeviceIndex, Error, Result};
 
 use crate::exec::command::Task;
 use crate::exec::shared::{Locked, Shared};
@@ -104,14 +104,11 @@ impl Faults {
     /// Ties the handle to a driver, for good if that is `started`. Fails with [`Error::Argument`] if another has
     /// it that was started.
     pub(crate) fn bind(&self, shared: &Arc<Shared>, started: bool) -> Result<()> {
-        let mut bound = self.0.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bound = self.0.get().lock();
         let same = bound.shared.ptr_eq(&Arc::downgrade(shared));
         if !same && bound.started && bound.shared.strong_count() > 0 {
-            return Err(Error::Argument {
-                name: "faults",
-                given: "a handle that another driver has, which was started".into(),
-                allowed: "a handle of its own".into(),
-            });
+            let given = "a handle that another driver has, which was started";
+            return Err(Error::argument("faults", given, "a handle of its own"));
         }
         let started = started || (same && bound.started);
         *bound = Bound { shared: Arc::downgrade(shared), started };
@@ -119,7 +116,7 @@ impl Faults {
     }
 
     fn shared(&self) -> Result<Arc<Shared>> {
-        let bound = self.0.get().lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let bound = self.0.get().lock().clone();
         bound.shared.upgrade().ok_or_else(|| Error::NoAccelerator {
             operation: "a fault",
             reason: "no host driver was made with this handle in this process".into(),
@@ -198,8 +195,7 @@ impl Faults {
 
 fn checked(name: &'static str, number: Option<u64>) -> Result<Option<u64>> {
     if number == Some(0) {
-        let (given, allowed) = ("0".into(), "1 or more: 1 is the next allocation".into());
-        return Err(Error::Argument { name, given, allowed });
+        return Err(Error::argument(name, "0", "1 or more: 1 is the next allocation"));
     }
     Ok(number)
 }
@@ -246,14 +242,11 @@ pub(crate) struct FaultPlan {
 }
 
 impl FaultPlan {
-    /// Counts an allocation; whether it is the one that fails.
-    pub(crate) fn allocation_fails(&mut self) -> bool {
-        is_next(&mut self.allocation)
-    }
-
-    /// The same for pinned memory.
-    pub(crate) fn pinned_allocation_fails(&mut self) -> bool {
-        is_next(&mut self.pinned_allocation)
+    /// Counts an allocation, and returns whether it is the one that fails.
+    pub(crate) fn allocation_fails(&mut self, is_pinned: bool) -> bool {
+        let number = if is_pinned { &mut self.pinned_allocation } else { &mut self.allocation };
+        *number = number.map(|left| left - 1);
+        number.take_if(|left| *left == 0).is_some()
     }
 
     /// Why this task fails, which is being queued.
@@ -268,10 +261,4 @@ impl FaultPlan {
     pub(crate) fn copies_are_paused(&self) -> bool {
         self.holds > 0
     }
-}
-
-/// Counts down to the one that is meant; whether it is that.
-fn is_next(number: &mut Option<u64>) -> bool {
-    *number = number.map(|left| left - 1);
-    number.take_if(|left| *left == 0).is_some()
 }

@@ -30,11 +30,8 @@ impl HostOptions {
     /// Fails with [`Error::Argument`] for what no driver can be made of.
     pub(crate) fn check(&self) -> Result<()> {
         if self.devices > Self::MOST_DEVICES {
-            return Err(Error::Argument {
-                name: "the number of host devices",
-                given: self.devices.to_string(),
-                allowed: format!("0 to {}", Self::MOST_DEVICES),
-            });
+            let (given, allowed) = (self.devices.to_string(), format!("0 to {}", Self::MOST_DEVICES));
+            return Err(Error::argument("the number of host devices", given, allowed));
         }
         Ok(())
     }

@@ -3,11 +3,14 @@
 use std::sync::{Arc, MutexGuard};
 
 use interlock_core::device::{Device, DeviceType};
-use interlock_driver::OutOfMemory;
-use interlock_driver::Result;
 use interlock_driver::va_space::{self, MAPPING, RELEASING, RESERVING, UNMAPPING};
+use interlock_driver::{
+    Address, CaptureMode, Copy, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle, EventOptions,
+    Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, MemoryInfo, OutOfMemory, PriorityRange, Result,
+    StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
+};
 
-use super::exec::command::Task;
+use super::exec::command::{Command, Task};
 use super::exec::inner::Inner;
 use super::exec::shared::{Locked, Shared};
 use super::exec::{sync, worker};
@@ -16,11 +19,6 @@ use super::memory::virtual_memory::{self, GRANULARITY, Reservation, is_multiple}
 use super::object::device;
 use super::object::stream::PRIORITIES;
 use super::options::HostOptions;
-use interlock_driver::{
-    Address, CaptureMode, Copy, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle, EventOptions,
-    Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, MemoryInfo, PriorityRange, StreamHandle,
-    SyncPoint, WaitPolicy, WaitTarget,
-};
 
 /// The devices of a host driver. Work that is queued when it is dropped still runs.
 ///
@@ -52,17 +50,49 @@ impl HostRuntime {
     fn queue(&self, stream: StreamHandle, task: Task, operation: &'static str) -> Result<()> {
         // If it is refused, the task is dropped after the lock is released.
         let mut inner = self.lock()?;
-        if let Some(capture) = inner.check_task(stream, &task, operation)? {
+        let capture = inner.stream(stream, operation)?.capture;
+        for device in task.devices() {
+            inner.device(device, operation)?;
+        }
+        if let Some(capture) = capture {
             return inner.record_task(capture, stream, task, operation);
         }
         worker::ensure_worker(&self.shared, &mut inner, stream.raw)?;
-        inner.submit(stream.raw, task);
+        inner.push(stream.raw, Command::Run(task), None, None);
+        inner.advance(stream.raw);
         Ok(())
+    }
+
+    /// Allocates memory of a device, or pinned memory.
+    fn allocate_on(&self, device: Option<DeviceIndex>, bytes: usize) -> Result<Address> {
+        let out_of_memory = || OutOfMemory::error(device.map_or(Device::CPU, device::named), bytes);
+        if !self.lock()?.reserve_memory(device, bytes, ALLOCATING)? {
+            return Err(out_of_memory());
+        }
+        let allocated = heap::allocate(bytes);
+        self.lock()?.heap(device).and_then(|heap| heap.track(allocated, bytes)).ok_or_else(out_of_memory)
+    }
+
+    /// Frees memory of a device, whether it is lost or not, or pinned memory.
+    ///
+    /// # Safety
+    /// [`allocate_on`](Self::allocate_on) returned it for this size, and it is not used.
+    unsafe fn free_on(&self, device: Option<DeviceIndex>, address: Address, bytes: usize) -> Result<()> {
+        let lost = {
+            let mut inner = self.lock()?;
+            if !inner.heap(device).is_some_and(|heap| heap.remove(address, bytes)) {
+                return Err(heap::err_unknown(address, bytes, device.map(device::named)));
+            }
+            device.map_or(Ok(()), |device| inner.check_not_lost(device, heap::RELEASING))
+        };
+        // SAFETY: it was tracked, so `heap::allocate` returned it, and the caller guarantees that it is not used.
+        unsafe { heap::deallocate(address, bytes) };
+        lost
     }
 
     /// Removes a mapping, whether the device is lost or not.
     fn remove_mapping(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        if let Some(heap) = self.lock()?.heap(device) {
+        if let Some(heap) = self.lock()?.heap(Some(device)) {
             heap.remove_mapping(address, bytes);
         }
         Ok(())
@@ -77,6 +107,15 @@ impl Drop for HostRuntime {
             Err(_) => std::mem::forget(self.shared.clone()),
         }
     }
+}
+
+/// Implements methods that lock the state, as each names, and call its method of the same name.
+macro_rules! forward {
+    ($($lock:ident: $name:ident($($argument:ident: $type:ty),+) -> $result:ty;)+) => {$(
+        fn $name(&self, $($argument: $type),+) -> Result<$result> {
+            self.$lock()?.$name($($argument),+)
+        }
+    )+};
 }
 
 // SAFETY: memory comes from the heap or the system and is returned only by the free functions, for addresses that are
@@ -100,52 +139,21 @@ unsafe impl DriverRuntime for HostRuntime {
     }
 
     fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
-        let out_of_memory = || OutOfMemory::error(device::named(device), bytes);
-        {
-            let mut inner = self.lock()?;
-            inner.device(device, ALLOCATING)?;
-            if inner.faults.allocation_fails() || !inner.device(device, ALLOCATING)?.memory.reserve(bytes) {
-                return Err(out_of_memory());
-            }
-        }
-        let allocated = heap::allocate(bytes);
-        let mut inner = self.lock()?;
-        inner.heap(device).and_then(|heap| heap.track(allocated, bytes)).ok_or_else(out_of_memory)
+        self.allocate_on(Some(device), bytes)
     }
 
     unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        let lost = {
-            let mut inner = self.lock()?;
-            let lost = inner.check_not_lost(device, heap::RELEASING);
-            if !inner.heap(device).is_some_and(|heap| heap.remove(address, bytes)) {
-                return Err(heap::err_unknown(address, bytes, &format!("on {}", device::named(device))));
-            }
-            lost
-        };
-        // SAFETY: it was tracked, so `allocate` returned it, and the caller guarantees that it is not used.
-        unsafe { heap::deallocate(address, bytes) };
-        lost
+        // SAFETY: as the caller guarantees.
+        unsafe { self.free_on(Some(device), address, bytes) }
     }
 
     fn allocate_pinned(&self, _: DeviceIndex, bytes: usize) -> Result<Address> {
-        let out_of_memory = || OutOfMemory::error(Device::CPU, bytes);
-        {
-            let mut inner = self.lock()?;
-            if inner.faults.pinned_allocation_fails() || !inner.pinned.reserve(bytes) {
-                return Err(out_of_memory());
-            }
-        }
-        let allocated = heap::allocate(bytes);
-        self.lock()?.pinned.track(allocated, bytes).ok_or_else(out_of_memory)
+        self.allocate_on(None, bytes)
     }
 
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
-        if !self.lock()?.pinned.remove(address, bytes) {
-            return Err(heap::err_unknown(address, bytes, "as pinned memory"));
-        }
-        // SAFETY: as in `free`.
-        unsafe { heap::deallocate(address, bytes) };
-        Ok(())
+        // SAFETY: as the caller guarantees.
+        unsafe { self.free_on(None, address, bytes) }
     }
 
     fn is_host_accessible(&self) -> bool {
@@ -172,7 +180,7 @@ unsafe impl DriverRuntime for HostRuntime {
         let (reservation, lost) = {
             let mut inner = self.lock()?;
             let lost = inner.check_not_lost(device, RELEASING);
-            (inner.heap(device).and_then(|heap| heap.va_space().free(address, bytes)), lost)
+            (inner.heap(Some(device)).and_then(|heap| heap.va_space().free(address, bytes)), lost)
         };
         match reservation {
             Some(_) => lost,
@@ -189,7 +197,7 @@ unsafe impl DriverRuntime for HostRuntime {
             if !is_aligned || !space.is_unmapped(address, bytes) {
                 return Err(va_space::err_not_unmapped(device::named(device), address, bytes, GRANULARITY));
             }
-            if inner.faults.allocation_fails() || !inner.device(device, MAPPING)?.memory.reserve(bytes) {
+            if !inner.reserve_memory(Some(device), bytes, MAPPING)? {
                 return Err(out_of_memory());
             }
             inner.device(device, MAPPING)?.memory.va_space().map(address, bytes);
@@ -207,7 +215,7 @@ unsafe impl DriverRuntime for HostRuntime {
             let mut inner = self.lock()?;
             let lost = inner.check_not_lost(device, UNMAPPING);
             let is_mapping = |heap: &mut Heap| heap.va_space().is_mapping(address, bytes);
-            if !inner.heap(device).is_some_and(is_mapping) {
+            if !inner.heap(Some(device)).is_some_and(is_mapping) {
                 return Err(va_space::err_not_mapped(device::named(device), address, bytes));
             }
             lost
@@ -221,61 +229,38 @@ unsafe impl DriverRuntime for HostRuntime {
         lost
     }
 
+    forward! {
+        lock: default_stream(device: DeviceIndex) -> StreamHandle;
+        lock: create_stream(device: DeviceIndex, priority: i32) -> StreamHandle;
+        lock_no_flush: create_event(device: DeviceIndex, options: EventOptions) -> EventHandle;
+        lock_no_flush: record_event(event: EventHandle, stream: StreamHandle) -> ();
+        lock: wait_event(stream: StreamHandle, event: EventHandle) -> ();
+        lock: elapsed(start: EventHandle, end: EventHandle) -> f64;
+        lock: check(target: WaitTarget) -> bool;
+        lock_no_flush: has_completed(event: EventHandle) -> bool;
+        lock: sync_point(target: WaitTarget) -> SyncPoint;
+        lock: begin_capture(stream: StreamHandle, mode: CaptureMode) -> ();
+        lock_no_flush: capture_id(stream: StreamHandle) -> Option<u64>;
+        lock: end_capture(stream: StreamHandle) -> GraphHandle;
+        lock: instantiate(graph: GraphHandle) -> GraphExecHandle;
+        lock: describe_graph(graph: GraphHandle) -> GraphDump;
+    }
+
     fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange> {
         self.lock()?.device(device, "accelerator.stream_priority_range")?;
         Ok(PRIORITIES)
     }
 
-    fn default_stream(&self, device: DeviceIndex) -> Result<StreamHandle> {
-        self.lock()?.default_stream(device)
-    }
-
-    fn create_stream(&self, device: DeviceIndex, priority: i32) -> Result<StreamHandle> {
-        self.lock()?.create_stream(device, priority)
-    }
-
     fn destroy_stream(&self, stream: StreamHandle) {
-        if let Ok(mut inner) = self.lock() {
-            inner.release(stream);
-        }
+        _ = self.lock().map(|mut inner| inner.release(stream));
     }
 
     unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
         self.lock()?.wrap_external_stream(device, raw)
     }
 
-    fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle> {
-        self.lock_no_flush()?.create_event(device, options)
-    }
-
     fn destroy_event(&self, event: EventHandle) {
-        if let Ok(mut inner) = self.lock() {
-            inner.destroy_event(event);
-        }
-    }
-
-    fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
-        self.lock_no_flush()?.record_event(event, stream)
-    }
-
-    fn wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()> {
-        self.lock()?.wait_event(stream, event)
-    }
-
-    fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64> {
-        self.lock()?.elapsed(start, end)
-    }
-
-    fn check(&self, target: WaitTarget) -> Result<bool> {
-        self.lock()?.check(target)
-    }
-
-    fn has_completed(&self, event: EventHandle) -> Result<bool> {
-        self.lock_no_flush()?.has_completed(event)
-    }
-
-    fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
-        self.lock()?.sync_point(target)
+        _ = self.lock().map(|mut inner| inner.destroy_event(event));
     }
 
     fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
@@ -294,40 +279,16 @@ unsafe impl DriverRuntime for HostRuntime {
         self.queue(stream, Task::Launch(function), "Stream.launch")
     }
 
-    fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()> {
-        self.lock()?.begin_capture(stream, mode)
-    }
-
-    fn capture_id(&self, stream: StreamHandle) -> Result<Option<u64>> {
-        self.lock_no_flush()?.capture_id(stream)
-    }
-
-    fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {
-        self.lock()?.end_capture(stream)
-    }
-
-    fn instantiate(&self, graph: GraphHandle) -> Result<GraphExecHandle> {
-        self.lock()?.instantiate(graph)
-    }
-
     fn replay(&self, executable: GraphExecHandle, stream: StreamHandle) -> Result<()> {
         let start_worker = |inner: &mut Inner, stream| worker::ensure_worker(&self.shared, inner, stream);
         self.lock()?.replay(executable, stream, start_worker)
     }
 
-    fn describe_graph(&self, graph: GraphHandle) -> Result<GraphDump> {
-        self.lock()?.describe_graph(graph)
-    }
-
     fn destroy_graph(&self, graph: GraphHandle) {
-        if let Ok(mut inner) = self.lock() {
-            inner.destroy_graph(graph);
-        }
+        _ = self.lock().map(|mut inner| inner.destroy_graph(graph));
     }
 
     fn destroy_graph_exec(&self, executable: GraphExecHandle) {
-        if let Ok(mut inner) = self.lock() {
-            inner.destroy_graph_exec(executable);
-        }
+        _ = self.lock().map(|mut inner| inner.destroy_graph_exec(executable));
     }
 }

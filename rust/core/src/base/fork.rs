@@ -74,9 +74,8 @@ pub fn generation() -> u32 {
 /// child that is forked in the middle waiting for a thread that it lacks. `initialize` must neither fork, nor call
 /// this function, nor run user code, and should take microseconds: a fork spins meanwhile.
 pub fn initialize_without_forks(initialize: impl FnOnce()) {
-    let guard = INITIALIZING.lock();
+    let _guard = INITIALIZING.lock();
     initialize();
-    drop(guard);
 }
 
 /// Registers a lock before it is first acquired. The thread may hold other locks: it waits only while a fork holds all

@@ -6,6 +6,11 @@ pub mod env;
 pub mod fork;
 pub mod fork_local;
 pub mod location;
+mod messages;
+pub mod mutex;
+mod named_enum;
 pub mod parker;
 pub mod suggest;
 pub mod sync;
+
+pub(crate) use named_enum::named_enum;

@@ -1,7 +1,9 @@
 //! Blocking one thread until another one unblocks it.
 
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::{Condvar, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::mutex::Mutex;
 
 /// Blocks one thread. An `unpark` that comes before `park` is remembered, so no wake-up between a check and `park` is
 /// lost.
@@ -14,28 +16,18 @@ pub struct Parker {
 impl Parker {
     /// Unblocks the thread, or makes its next `park` return at once.
     pub fn unpark(&self) {
-        *self.is_unparked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.is_unparked.lock() = true;
         self.changed.notify_one();
     }
 
     /// Blocks until `unpark`, or until the deadline if there is one; returns whether it was `unpark`.
     pub fn park(&self, deadline: Option<Instant>) -> bool {
-        let mut is_unparked = self.is_unparked.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if std::mem::take(&mut *is_unparked) {
-                return true;
-            }
-            let Some(deadline) = deadline else {
-                is_unparked = self.changed.wait(is_unparked).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            is_unparked =
-                self.changed.wait_timeout(is_unparked, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        let timeout = deadline.map_or(Duration::MAX, left);
+        let is_parked = |is_unparked: &mut bool| !*is_unparked;
+        let waited = self.changed.wait_timeout_while(self.is_unparked.lock(), timeout, is_parked);
+        let (mut is_unparked, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut is_unparked)
     }
 }
 

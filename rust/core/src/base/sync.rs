@@ -88,14 +88,8 @@ impl RelaxedBool {
 ///
 /// Who reads the count and then values sees no value older than the count says: a change is counted
 /// after it is made (release), and the count is read before the values (acquire).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Epoch(AtomicU64);
-
-impl Default for Epoch {
-    fn default() -> Self {
-        Epoch::new()
-    }
-}
 
 impl Epoch {
     pub const fn new() -> Self {

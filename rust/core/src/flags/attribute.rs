@@ -155,13 +155,21 @@ impl Attribute {
     }
 
     /// What it reads and writes.
-    pub(super) fn slots(&self) -> Vec<Slot> {
-        match &self.target {
-            Target::Word(word, _) => vec![Slot::Flag(word.id)],
-            Target::Node(node) => vec![node.slot()],
-            Target::Tf32(nodes) => nodes.iter().map(|node| node.slot()).collect(),
-            Target::Constant(_) => Vec::new(),
-        }
+    #[inline]
+    pub(super) fn slots(&self) -> impl Iterator<Item = Slot> {
+        let (word, nodes): (_, &[Node]) = match &self.target {
+            Target::Word(word, _) => (Some(Slot::Flag(word.id)), &[]),
+            Target::Node(node) => (None, std::slice::from_ref(node)),
+            Target::Tf32(nodes) => (None, nodes),
+            Target::Constant(_) => (None, &[]),
+        };
+        word.into_iter().chain(nodes.iter().map(|node| node.slot()))
+    }
+
+    /// The slot that it reads and writes, unless it is a view of several.
+    pub(super) fn single_slot(&self) -> Option<Slot> {
+        let mut slots = self.slots();
+        slots.next().filter(|_| slots.next().is_none())
     }
 
     /// The value in force on this thread.
@@ -205,51 +213,29 @@ impl Attribute {
 
     /// Adds what writing `given` stands for, or refuses it.
     pub(super) fn add_write(&self, given: &Given, purpose: Purpose, writes: &mut impl Writes) -> Result<()> {
-        self.writable()?;
-        let held =
-            self.held_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.allowed()))?;
-        self.add_to_every_slot(held, writes);
+        self.add(Some(given), purpose, writes)
+    }
+
+    /// Adds what writing `given` stands for, or for `None` what dropping the assigned value does.
+    #[inline]
+    pub(super) fn add(
+        &self,
+        given: Option<&Given>,
+        purpose: Purpose,
+        writes: &mut impl Writes,
+    ) -> Result<()> {
+        let held = self.checked_write(given, purpose)?;
+        self.slots().for_each(|slot| writes.add(self.name, slot, held));
         Ok(())
     }
 
-    /// Adds what dropping the assigned value stands for.
-    pub(super) fn add_removal(&self, writes: &mut impl Writes) -> Result<()> {
-        self.writable()?;
-        self.add_to_every_slot(Held::Unset, writes);
-        Ok(())
-    }
-
-    /// What writing `given` stands for where that is one slot, or for `None` what dropping the assigned value does.
-    /// Refuses what [`add_write`](Attribute::add_write) refuses.
-    pub(super) fn single_write(&self, given: Option<&Given>) -> Result<Option<(Slot, Held)>> {
-        let slot = match &self.target {
-            Target::Word(word, _) => Slot::Flag(word.id),
-            Target::Node(node) => node.slot(),
-            Target::Tf32(_) | Target::Constant(_) => return Ok(None),
-        };
-        self.writable()?;
-        let held = match given {
-            Some(given) => self
-                .held_for(given, Purpose::Named)
-                .map_err(|refusal| self.refusal(refusal, given, self.allowed()))?,
-            None => Held::Unset,
-        };
-        Ok(Some((slot, held)))
-    }
-
-    fn writable(&self) -> Result<()> {
-        if self.is_read_only() { Err(Error::ReadOnlyFlag { name: qualified(self.name) }) } else { Ok(()) }
-    }
-
-    fn add_to_every_slot(&self, held: Held, writes: &mut impl Writes) {
-        match &self.target {
-            Target::Word(word, _) => writes.add(self.name, Slot::Flag(word.id), held),
-            Target::Node(node) => writes.add(self.name, node.slot(), held),
-            Target::Tf32(nodes) => {
-                nodes.iter().for_each(|node| writes.add(self.name, node.slot(), held));
-            }
-            Target::Constant(_) => {}
+    /// What each slot holds once `given` is written, or for `None` once the assigned value is dropped.
+    pub(super) fn checked_write(&self, given: Option<&Given>, purpose: Purpose) -> Result<Held> {
+        if self.is_read_only() {
+            return Err(Error::ReadOnlyFlag { name: qualified(self.name) });
         }
+        let Some(given) = given else { return Ok(Held::Unset) };
+        self.held_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.allowed()))
     }
 
     fn held_for(&self, given: &Given, purpose: Purpose) -> Result<Held, Refusal> {
@@ -307,7 +293,7 @@ impl Attribute {
             None => (self.parsed(text), self.allowed_text()),
         };
         let held = self.held_for(&given, Purpose::Named).map_err(|refusal| refused(refusal, allowed))?;
-        self.add_to_every_slot(held, writes);
+        self.slots().for_each(|slot| writes.add(self.name, slot, held));
         Ok(true)
     }
 

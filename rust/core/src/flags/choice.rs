@@ -1,37 +1,33 @@
 //! The flags that hold one of a few names, each as an enum.
 
 use super::kind::FlagValue;
+use crate::base::named_enum;
 
 macro_rules! choices {
-    ($(
-        $(#[doc = $doc:literal])+
-        $name:ident { #[doc = $first_doc:literal] $first:ident = $first_name:literal,
-            $(#[doc = $other_doc:literal] $other:ident = $other_name:literal,)* }
-    )+) => {$(
-        $(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name {
-            #[doc = $first_doc]
-            $first,
-            $(#[doc = $other_doc] $other,)*
+    ($($(#[doc = $doc:literal])+ $enum:ident {
+        $($(#[doc = $variant_doc:literal])+ $variant:ident = $name:literal,)+
+    })+) => {$(
+        named_enum! {
+            $(#[doc = $doc])+
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum $enum {
+                $($(#[doc = $variant_doc])+ $variant => $name,)+
+            }
         }
 
-        impl $name {
+        impl $enum {
             /// In the order of the payloads.
-            pub(super) const NAMES: &[&str] = &[$first_name $(, $other_name)*];
+            pub(super) const NAMES: &[&str] = &[$($name),+];
         }
 
-        impl FlagValue for $name {
+        impl FlagValue for $enum {
             fn payload(self) -> u64 {
                 self as u64
             }
 
             #[inline]
             fn decode(payload: u64) -> Self {
-                match payload {
-                    $(other if other == $name::$other as u64 => $name::$other,)*
-                    _ => $name::$first,
-                }
+                Self::ALL.get(payload as usize).copied().unwrap_or(Self::ALL[0])
             }
         }
     )+};

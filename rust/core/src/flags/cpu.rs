@@ -1,67 +1,46 @@
 //! Which vector instructions this CPU has, in the steps that PyTorch's kernels come in.
 
+use crate::base::named_enum;
 use once_cell::race::OnceBox;
 
 use crate::base::env;
 use crate::base::sync::RelaxedU64;
 
-/// The widest vector instructions that kernels may use.
-///
-/// ```
-/// use interlock_core::flags::CpuCapability;
-///
-/// let vector_bytes = match CpuCapability::get() {
-///     CpuCapability::Avx512 => 64,
-///     CpuCapability::Avx2 | CpuCapability::Sve256 => 32,
-///     _ => 16,
-/// };
-/// println!("{}: vectors of {vector_bytes} bytes", CpuCapability::get().name());
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CpuCapability {
-    /// Those that every CPU of the architecture has.
-    Default,
-    /// POWER's VSX.
-    Vsx,
-    /// Vectors of IBM Z, from z14 on.
-    ZVector,
-    /// AVX2 and FMA of x86.
-    Avx2,
-    /// AVX-512 of x86, as servers have it since Skylake.
-    Avx512,
-    /// Arm's SVE with vectors of 256 bits.
-    Sve256,
+named_enum! {
+    /// The widest vector instructions that kernels may use.
+    ///
+    /// ```
+    /// use interlock_core::flags::CpuCapability;
+    ///
+    /// let vector_bytes = match CpuCapability::get() {
+    ///     CpuCapability::Avx512 => 64,
+    ///     CpuCapability::Avx2 | CpuCapability::Sve256 => 32,
+    ///     _ => 16,
+    /// };
+    /// println!("{}: vectors of {vector_bytes} bytes", CpuCapability::get().name());
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum CpuCapability {
+        /// Those that every CPU of the architecture has.
+        Default => "DEFAULT",
+        /// POWER's VSX.
+        Vsx => "VSX",
+        /// Vectors of IBM Z, from z14 on.
+        ZVector => "Z VECTOR",
+        /// AVX2 and FMA of x86.
+        Avx2 => "AVX2",
+        /// AVX-512 of x86, as servers have it since Skylake.
+        Avx512 => "AVX512",
+        /// Arm's SVE with vectors of 256 bits.
+        Sve256 => "SVE256",
+    }
 }
 
-use CpuCapability::{Avx2, Avx512, Default, Sve256, Vsx, ZVector};
-
 impl CpuCapability {
-    /// Narrow before wide.
-    const ALL: [CpuCapability; 6] = [Default, Vsx, ZVector, Avx2, Avx512, Sve256];
-
-    /// The name as PyTorch writes it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Default => "DEFAULT",
-            Vsx => "VSX",
-            ZVector => "Z VECTOR",
-            Avx2 => "AVX2",
-            Avx512 => "AVX512",
-            Sve256 => "SVE256",
-        }
-    }
-
-    /// The name as `ATEN_CPU_CAPABILITY` has it.
-    const fn in_environment(self) -> &'static str {
-        match self {
-            Default => "default",
-            Vsx => "vsx",
-            ZVector => "zvector",
-            Avx2 => "avx2",
-            Avx512 => "avx512",
-            Sve256 => "sve256",
-        }
+    /// The name as `ATEN_CPU_CAPABILITY` has it: `zvector` for `Z VECTOR`.
+    fn in_environment(self) -> String {
+        self.name().replace(' ', "").to_lowercase()
     }
 
     /// What kernels of this process may use: what the CPU has, or what the environment lowers it to.
@@ -93,7 +72,7 @@ fn asked() -> &'static Asked {
 fn choose(wanted: Option<&str>, has: impl Fn(CpuCapability) -> bool) -> Asked {
     let available = CpuCapability::ALL.into_iter().filter(|capability| has(*capability));
     let available: Vec<_> = available.collect();
-    let capability = available.last().copied().unwrap_or(Default);
+    let capability = available.last().copied().unwrap_or(CpuCapability::Default);
     let Some(wanted) = wanted else { return Asked { capability, problem: None } };
     match available.iter().find(|capability| capability.in_environment() == wanted) {
         Some(chosen) => Asked { capability: *chosen, problem: None },
@@ -110,7 +89,7 @@ fn choose(wanted: Option<&str>, has: impl Fn(CpuCapability) -> bool) -> Asked {
 }
 
 fn this_cpu_has(capability: CpuCapability) -> bool {
-    capability == Default || architecture::has(capability)
+    capability == CpuCapability::Default || architecture::has(capability)
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
@@ -192,6 +171,7 @@ mod architecture {
 
 #[cfg(test)]
 mod tests {
+    use super::CpuCapability::{Avx2, Avx512, Default};
     use super::*;
 
     fn on_a_server(capability: CpuCapability) -> bool {

@@ -28,10 +28,6 @@ impl Effect {
         Effect { what, libraries: &[], is_registered: true }
     }
 
-    const fn through(what: &'static str, libraries: &'static [&'static Library]) -> Self {
-        Effect { what, libraries, is_registered: false }
-    }
-
     /// The operations that obey the flag.
     pub fn what(&self) -> &'static str {
         self.what
@@ -62,42 +58,36 @@ impl Effect {
     }
 }
 
-/// What there is to obey flags, in PyTorch or here.
-pub(super) mod consumers {
-    use super::Effect;
-    use crate::libraries::{CUBLAS, CUDNN, CUSOLVER, ONEDNN};
+/// Declares what there is to obey flags, in PyTorch or here: the operations, and the libraries that run them. Without a
+/// library nothing of it is here yet.
+macro_rules! consumers {
+    ($($name:ident = $what:literal, [$($library:ident),*];)+) => {
+        pub(super) mod consumers {
+            use super::Effect;
 
-    pub(in super::super) static CUDNN_OPERATIONS: Effect =
-        Effect::through("convolutions, recurrent layers and batch normalisation on cuda", &[&CUDNN]);
-    pub(in super::super) static CUDNN_CONVOLUTIONS: Effect =
-        Effect::through("convolutions on cuda", &[&CUDNN]);
-    pub(in super::super) static CUDNN_RECURRENT: Effect =
-        Effect::through("recurrent layers on cuda", &[&CUDNN]);
-    pub(in super::super) static CUBLAS_PRODUCTS: Effect =
-        Effect::through("matrix products on cuda", &[&CUBLAS]);
-    pub(in super::super) static ONEDNN_OPERATIONS: Effect =
-        Effect::through("matrix products, convolutions and recurrent layers on cpu", &[&ONEDNN]);
-    pub(in super::super) static FLOAT32_OF_CUDA: Effect =
-        Effect::through("float32 operations on cuda", &[&CUBLAS, &CUDNN]);
-    pub(in super::super) static FLOAT32_OF_ALL: Effect =
-        Effect::through("float32 operations of every backend", &[&CUBLAS, &CUDNN, &ONEDNN]);
-    pub(in super::super) static CUDNN_ATTENTION: Effect =
-        Effect::through("scaled-dot-product attention on cuda", &[&CUDNN]);
-    pub(in super::super) static CUDA_ATTENTION: Effect = unknown("scaled-dot-product attention on cuda");
-    pub(in super::super) static ROCM_ATTENTION: Effect = unknown("scaled-dot-product attention on ROCm");
-    pub(in super::super) static CUDA_LINEAR_ALGEBRA: Effect =
-        Effect::through("decompositions and solvers on cuda", &[&CUSOLVER]);
-    pub(in super::super) static MIOPEN_CONVOLUTIONS: Effect = unknown("convolutions on ROCm");
-    pub(in super::super) static ATTENTION_LAYERS: Effect = unknown("layers of multi-head attention");
-    pub(in super::super) static CPU_CONVOLUTIONS: Effect = unknown("convolutions on cpu");
-    pub(in super::super) static CPU_OPERATIONS: Effect = unknown("operations on cpu");
-    pub(in super::super) static EINSUM: Effect = unknown("einsum");
-    pub(in super::super) static QUANTIZED_OPERATIONS: Effect = unknown("quantized operations");
-    pub(in super::super) static ALL_OPERATIONS: Effect =
-        unknown("operations that have no fixed order of sums");
+            $(pub(in super::super) static $name: Effect =
+                Effect { what: $what, libraries: &[$(&crate::libraries::$library),*], is_registered: false };)+
+        }
+    };
+}
 
-    /// Nothing of it is here yet.
-    const fn unknown(what: &'static str) -> Effect {
-        Effect::through(what, &[])
-    }
+consumers! {
+    CUDNN_OPERATIONS = "convolutions, recurrent layers and batch normalisation on cuda", [CUDNN];
+    CUDNN_CONVOLUTIONS = "convolutions on cuda", [CUDNN];
+    CUDNN_RECURRENT = "recurrent layers on cuda", [CUDNN];
+    CUBLAS_PRODUCTS = "matrix products on cuda", [CUBLAS];
+    ONEDNN_OPERATIONS = "matrix products, convolutions and recurrent layers on cpu", [ONEDNN];
+    FLOAT32_OF_CUDA = "float32 operations on cuda", [CUBLAS, CUDNN];
+    FLOAT32_OF_ALL = "float32 operations of every backend", [CUBLAS, CUDNN, ONEDNN];
+    CUDNN_ATTENTION = "scaled-dot-product attention on cuda", [CUDNN];
+    CUDA_ATTENTION = "scaled-dot-product attention on cuda", [];
+    ROCM_ATTENTION = "scaled-dot-product attention on ROCm", [];
+    CUDA_LINEAR_ALGEBRA = "decompositions and solvers on cuda", [CUSOLVER];
+    MIOPEN_CONVOLUTIONS = "convolutions on ROCm", [];
+    ATTENTION_LAYERS = "layers of multi-head attention", [];
+    CPU_CONVOLUTIONS = "convolutions on cpu", [];
+    CPU_OPERATIONS = "operations on cpu", [];
+    EINSUM = "einsum", [];
+    QUANTIZED_OPERATIONS = "quantized operations", [];
+    ALL_OPERATIONS = "operations that have no fixed order of sums", [];
 }

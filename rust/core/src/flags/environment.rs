@@ -81,7 +81,7 @@ impl Environment {
             match attribute.add_variable(reading, value, &mut self.flags) {
                 Ok(false) => {}
                 Ok(true) => {
-                    self.sources.extend(attribute.slots().into_iter().map(|slot| (slot, name.clone())));
+                    self.sources.extend(attribute.slots().map(|slot| (slot, name.clone())));
                     return;
                 }
                 Err(error) => self.problems.push((name, error)),

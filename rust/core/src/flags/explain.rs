@@ -1,5 +1,6 @@
 //! Where the value of a flag comes from.
 
+use crate::base::named_enum;
 use std::fmt;
 
 use super::attribute::{Attribute, Target};
@@ -8,42 +9,34 @@ use super::process::PROCESS;
 use super::{SourceLocation, Value, environment, table};
 use crate::thread::{self, Slot};
 
-/// The level that decides the value of a flag, the weakest first.
-///
-/// ```
-/// use interlock_core::flags::flags::CUDNN_BENCHMARK;
-/// use interlock_core::flags::{Level, find};
-///
-/// let attribute = find("cudnn.benchmark")?;
-/// assert_eq!(attribute.explain().level, Level::Default);
-/// let _guard = CUDNN_BENCHMARK.scope(true)?.guard();
-/// assert_eq!(attribute.explain().level, Level::Scope);
-/// # Ok::<(), interlock_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Level {
-    /// Nobody has said anything.
-    Default = 1,
-    /// An environment variable, read once.
-    Environment = 2,
-    /// An assignment for the process.
-    Process = 3,
-    /// A scope that is open on this thread.
-    Scope = 4,
+named_enum! {
+    /// The level that decides the value of a flag, the weakest first.
+    ///
+    /// ```
+    /// use interlock_core::flags::flags::CUDNN_BENCHMARK;
+    /// use interlock_core::flags::{Level, find};
+    ///
+    /// let attribute = find("cudnn.benchmark")?;
+    /// assert_eq!(attribute.explain().level, Level::Default);
+    /// let _guard = CUDNN_BENCHMARK.scope(true)?.guard();
+    /// assert_eq!(attribute.explain().level, Level::Scope);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    pub enum Level {
+        /// Nobody has said anything.
+        Default = 1 => "default",
+        /// An environment variable, read once.
+        Environment = 2 => "environment",
+        /// An assignment for the process.
+        Process = 3 => "process",
+        /// A scope that is open on this thread.
+        Scope = 4 => "scope",
+    }
 }
 
 impl Level {
-    /// The name in messages and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Level::Default => "default",
-            Level::Environment => "environment",
-            Level::Process => "process",
-            Level::Scope => "scope",
-        }
-    }
-
     pub(super) fn of_number(number: u64) -> Self {
         match number {
             2 => Level::Environment,
@@ -151,7 +144,7 @@ fn source(slot: Slot) -> (Level, Option<SetBy>) {
     if let Some(site) = thread::scoped_site(slot) {
         return (Level::Scope, site.map(SetBy::Line));
     }
-    let level = level_in_process(slot);
+    let (_, level) = held_in_process(slot);
     let set_by = match level {
         Level::Process => PROCESS.lock().site(slot).map(SetBy::Line),
         Level::Environment => variable(slot).map(SetBy::Variable),
@@ -160,11 +153,14 @@ fn source(slot: Slot) -> (Level, Option<SetBy>) {
     (level, set_by)
 }
 
-/// Where the process has the value of a slot from.
-pub(super) fn level_in_process(slot: Slot) -> Level {
+/// What the process holds, and from where.
+pub(super) fn held_in_process(slot: Slot) -> (u64, Level) {
     match slot {
-        Slot::Flag(id) => table::word(id).map_or(Level::Default, |word| word.in_process().1),
-        Slot::Node(mask) => Node::of_slot(mask).in_process().1,
+        Slot::Flag(id) => table::word(id).map_or((0, Level::Default), |word| word.in_process()),
+        Slot::Node(mask) => {
+            let (held, level) = Node::of_slot(mask).in_process();
+            (held.map_or(0, |precision| precision as u64), level)
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::attribute::qualified;
 use super::environment;
 use super::kind::{FlagValue, Kind, Refusal, Table};
 use super::scope::{FlagScope, FlagScopeBuilder, Purpose};
-use super::write::{Held, write_one};
+use super::write::{Held, commit};
 use super::{Level, SourceLocation, Value};
 use crate::Result;
 use crate::base::sync::RelaxedU64;
@@ -112,7 +112,7 @@ impl FlagWord {
     #[track_caller]
     pub(super) fn write<T: FlagValue>(&self, value: T) -> Result<()> {
         let held = Held::Value(self.checked(value)?);
-        write_one(self.name, Slot::Flag(self.id), held, Some(SourceLocation::caller()))
+        commit(&[(self.name, Slot::Flag(self.id), held)], Some(SourceLocation::caller()))
     }
 
     /// The payload of a value, or the error that refuses it.

@@ -143,13 +143,10 @@ impl Kind {
                 Ranking::of(names, items).map(Ranking::payload).ok_or(Refusal::Value)
             }
             (Kind::Reduction, given) => Reduction::of(given).map(Reduction::payload),
-            (Kind::Integer { min, max, .. }, Given::Integer(number)) => {
-                if (min..=max).contains(number) {
-                    Ok(number.payload())
-                } else {
-                    Err(Refusal::Value)
-                }
+            (Kind::Integer { min, max, .. }, Given::Integer(number)) if (min..=max).contains(number) => {
+                Ok(number.payload())
             }
+            (Kind::Integer { .. }, Given::Integer(_)) => Err(Refusal::Value),
             (
                 Kind::Float { min, max, .. },
                 Given::Integer(_) | Given::Float(_) | Given::HugeInteger { .. },

@@ -2,43 +2,34 @@
 
 use super::kind::one_of;
 use super::precision::{self, Node, Precision};
-use super::write::{Batch, Held, Writes};
+use super::write::{Held, commit};
 use super::{Given, SourceLocation};
+use crate::base::named_enum;
 use crate::{Error, Result};
 
-/// The older, coarser name for the precision of float32 matrix products.
-///
-/// ```
-/// use interlock_core::flags::{MatmulPrecision, Node, Precision};
-///
-/// MatmulPrecision::High.set(None)?;
-/// assert_eq!(Node::CudaMatmul.get(), Precision::Tf32);
-/// assert_eq!(MatmulPrecision::get(), MatmulPrecision::High);
-/// # Ok::<(), interlock_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MatmulPrecision {
-    /// IEEE on every backend.
-    Highest,
-    /// TensorFloat-32 where there is any.
-    High,
-    /// TensorFloat-32 on cuda, bfloat16 on oneDNN.
-    Medium,
+named_enum! {
+    /// The older, coarser name for the precision of float32 matrix products.
+    ///
+    /// ```
+    /// use interlock_core::flags::{MatmulPrecision, Node, Precision};
+    ///
+    /// MatmulPrecision::High.set(None)?;
+    /// assert_eq!(Node::CudaMatmul.get(), Precision::Tf32);
+    /// assert_eq!(MatmulPrecision::get(), MatmulPrecision::High);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MatmulPrecision {
+        /// IEEE on every backend.
+        Highest => "highest",
+        /// TensorFloat-32 where there is any.
+        High => "high",
+        /// TensorFloat-32 on cuda, bfloat16 on oneDNN.
+        Medium => "medium",
+    }
 }
 
 impl MatmulPrecision {
-    const ALL: [MatmulPrecision; 3] =
-        [MatmulPrecision::Highest, MatmulPrecision::High, MatmulPrecision::Medium];
-
-    /// The name as it is written in a program.
-    pub const fn name(self) -> &'static str {
-        match self {
-            MatmulPrecision::Highest => "highest",
-            MatmulPrecision::High => "high",
-            MatmulPrecision::Medium => "medium",
-        }
-    }
-
     /// The precision that was asked for.
     pub fn of(given: &Given) -> Result<Self> {
         let named = |name| Self::ALL.into_iter().find(|precision| precision.name() == name);
@@ -72,10 +63,7 @@ impl MatmulPrecision {
             MatmulPrecision::High => (Precision::Tf32, Precision::Tf32),
             MatmulPrecision::Medium => (Precision::Tf32, Precision::Bf16),
         };
-        let mut batch = Batch::default();
-        for (node, precision) in [(Node::CudaMatmul, cuda), (Node::MkldnnMatmul, mkldnn)] {
-            batch.add(node.name(), node.slot(), Held::Value(precision as u64));
-        }
-        batch.commit(site)
+        let write = |node: Node, precision| (node.name(), node.slot(), Held::Value(precision as u64));
+        commit(&[write(Node::CudaMatmul, cuda), write(Node::MkldnnMatmul, mkldnn)], site)
     }
 }

@@ -5,87 +5,80 @@ use super::attribute::qualified;
 use super::environment;
 use super::kind::{literal, one_of};
 use super::scope::FlagScope;
-use super::write::{Batch, Held, Writes};
+use super::write::{Held, Writes, commit};
 use super::{Level, SourceLocation};
+use crate::base::named_enum;
 use crate::base::sync::RelaxedU64;
 use crate::thread::{self, FlagSlots, Masked, NodeMask, Slot};
 use crate::{Error, Result};
 
-/// The precision of float32 operations, as a [`Node`] stores or reads it.
-///
-/// ```
-/// use interlock_core::flags::{Node, Precision};
-///
-/// Node::Generic.set(Precision::Tf32)?;
-/// assert_eq!(Node::MkldnnConv.get(), Precision::Tf32);
-/// // cuDNN and cuBLAS have no bfloat16 mode for float32 operands.
-/// assert!(Node::CudaMatmul.set(Precision::Bf16).is_err());
-/// # Ok::<(), interlock_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Precision {
-    /// Nothing is asked for.
-    None = 1,
-    /// IEEE 754 single precision.
-    Ieee = 2,
-    /// TensorFloat-32: a mantissa of 10 bits.
-    Tf32 = 3,
-    /// bfloat16: a mantissa of 7 bits.
-    Bf16 = 4,
+named_enum! {
+    /// The precision of float32 operations, as a [`Node`] stores or reads it.
+    ///
+    /// ```
+    /// use interlock_core::flags::{Node, Precision};
+    ///
+    /// Node::Generic.set(Precision::Tf32)?;
+    /// assert_eq!(Node::MkldnnConv.get(), Precision::Tf32);
+    /// // cuDNN and cuBLAS have no bfloat16 mode for float32 operands.
+    /// assert!(Node::CudaMatmul.set(Precision::Bf16).is_err());
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[repr(u8)]
+    pub enum Precision {
+        /// Nothing is asked for.
+        None = 1 => "none",
+        /// IEEE 754 single precision.
+        Ieee = 2 => "ieee",
+        /// TensorFloat-32: a mantissa of 10 bits.
+        Tf32 = 3 => "tf32",
+        /// bfloat16: a mantissa of 7 bits.
+        Bf16 = 4 => "bf16",
+    }
 }
 
 impl Precision {
-    const ALL: [Precision; 4] = [Precision::None, Precision::Ieee, Precision::Tf32, Precision::Bf16];
-
-    /// The name as it is written in a program.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Precision::None => "none",
-            Precision::Ieee => "ieee",
-            Precision::Tf32 => "tf32",
-            Precision::Bf16 => "bf16",
-        }
-    }
-
     /// What a payload stands for; `None` is unset.
     pub(super) fn of_payload(payload: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|precision| *precision as u64 == payload)
     }
 }
 
-/// A node of the precision tree: operations that have a float32 precision of their own.
-///
-/// ```
-/// use interlock_core::flags::{Node, Precision};
-///
-/// let guard = Node::CudaMatmul.scope(Precision::Tf32)?.guard();
-/// assert_eq!(Node::CudaMatmul.get(), Precision::Tf32);
-/// drop(guard);
-/// assert_eq!(Node::CudaMatmul.get(), Precision::None);
-/// # Ok::<(), interlock_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Node {
-    /// `fp32_precision`
-    Generic,
-    /// `cudnn.fp32_precision`: everything on NVIDIA devices
-    Cuda,
-    /// `mkldnn.fp32_precision`
-    Mkldnn,
-    /// `cuda.matmul.fp32_precision`
-    CudaMatmul,
-    /// `cudnn.conv.fp32_precision`
-    CudaConv,
-    /// `cudnn.rnn.fp32_precision`
-    CudaRnn,
-    /// `mkldnn.matmul.fp32_precision`
-    MkldnnMatmul,
-    /// `mkldnn.conv.fp32_precision`
-    MkldnnConv,
-    /// `mkldnn.rnn.fp32_precision`
-    MkldnnRnn,
+named_enum! {
+    /// A node of the precision tree: operations that have a float32 precision of their own.
+    ///
+    /// ```
+    /// use interlock_core::flags::{Node, Precision};
+    ///
+    /// let guard = Node::CudaMatmul.scope(Precision::Tf32)?.guard();
+    /// assert_eq!(Node::CudaMatmul.get(), Precision::Tf32);
+    /// drop(guard);
+    /// assert_eq!(Node::CudaMatmul.get(), Precision::None);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    pub enum Node {
+        /// `fp32_precision`
+        Generic => "fp32_precision",
+        /// `cudnn.fp32_precision`: everything on NVIDIA devices
+        Cuda => "cudnn.fp32_precision",
+        /// `mkldnn.fp32_precision`
+        Mkldnn => "mkldnn.fp32_precision",
+        /// `cuda.matmul.fp32_precision`
+        CudaMatmul => "cuda.matmul.fp32_precision",
+        /// `cudnn.conv.fp32_precision`
+        CudaConv => "cudnn.conv.fp32_precision",
+        /// `cudnn.rnn.fp32_precision`
+        CudaRnn => "cudnn.rnn.fp32_precision",
+        /// `mkldnn.matmul.fp32_precision`
+        MkldnnMatmul => "mkldnn.matmul.fp32_precision",
+        /// `mkldnn.conv.fp32_precision`
+        MkldnnConv => "mkldnn.conv.fp32_precision",
+        /// `mkldnn.rnn.fp32_precision`
+        MkldnnRnn => "mkldnn.rnn.fp32_precision",
+    }
 }
 
 /// A node takes four bits: three for what it holds, one that says the process assigned it.
@@ -98,19 +91,6 @@ const RESOLVED: u64 = 1 << 63;
 static TREE: RelaxedU64 = RelaxedU64::new(0);
 
 impl Node {
-    /// Every node, parents first.
-    pub const ALL: [Node; 9] = [
-        Node::Generic,
-        Node::Cuda,
-        Node::Mkldnn,
-        Node::CudaMatmul,
-        Node::CudaConv,
-        Node::CudaRnn,
-        Node::MkldnnMatmul,
-        Node::MkldnnConv,
-        Node::MkldnnRnn,
-    ];
-
     const fn backend(self) -> Node {
         match self {
             Node::Generic => Node::Generic,
@@ -174,9 +154,8 @@ impl Node {
     /// Holds `precision` on this node only.
     #[track_caller]
     pub fn set(self, precision: Precision) -> Result<()> {
-        let mut batch = Batch::default();
-        batch.add(self.name(), self.slot(), Held::Value(self.checked(precision)? as u64));
-        batch.commit(Some(SourceLocation::caller()))
+        let held = Held::Value(self.checked(precision)? as u64);
+        commit(&[(self.name(), self.slot(), held)], Some(SourceLocation::caller()))
     }
 
     /// Returns a scope that decides this node for the thread that enters it. Fails for a precision that the node does
@@ -222,21 +201,6 @@ impl Node {
     /// The node that decides what this one reads; `None` where nothing is held and the default rules.
     pub(super) fn decided_by(self) -> Option<Node> {
         self.resolved_in(word()).1
-    }
-
-    /// The dotted name of the flag.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Node::Generic => "fp32_precision",
-            Node::Cuda => "cudnn.fp32_precision",
-            Node::Mkldnn => "mkldnn.fp32_precision",
-            Node::CudaMatmul => "cuda.matmul.fp32_precision",
-            Node::CudaConv => "cudnn.conv.fp32_precision",
-            Node::CudaRnn => "cudnn.rnn.fp32_precision",
-            Node::MkldnnMatmul => "mkldnn.matmul.fp32_precision",
-            Node::MkldnnConv => "mkldnn.conv.fp32_precision",
-            Node::MkldnnRnn => "mkldnn.rnn.fp32_precision",
-        }
     }
 
     /// The precision with this name, if this node may hold it.

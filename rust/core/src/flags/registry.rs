@@ -55,6 +55,7 @@ static REGISTERED: [OnceRef<'static, Registered>; AT_MOST] = [const { OnceRef::n
 #[derive(Debug)]
 struct Registered {
     attribute: Attribute,
+    word: &'static FlagWord,
     declaration: Declaration,
 }
 
@@ -69,10 +70,7 @@ fn registered() -> impl Iterator<Item = &'static Registered> {
 
 /// The word of a registered flag, by how many were registered before it.
 pub(super) fn word(number: usize) -> Option<&'static FlagWord> {
-    match REGISTERED.get(number)?.get()?.attribute.target {
-        Target::Word(word, _) => Some(word),
-        _ => None,
-    }
+    Some(REGISTERED.get(number)?.get()?.word)
 }
 
 /// The word and the declaration of a registered flag; `None` for any other attribute.
@@ -80,10 +78,7 @@ pub(super) fn word_and_declaration(
     attribute: &'static Attribute,
 ) -> Option<(&'static FlagWord, &'static Declaration)> {
     let found = registered().find(|registered| std::ptr::eq(&registered.attribute, attribute))?;
-    match found.attribute.target {
-        Target::Word(word, _) => Some((word, &found.declaration)),
-        _ => None,
-    }
+    Some((found.word, &found.declaration))
 }
 
 /// Whether a flag of another library may have this name.
@@ -141,7 +136,7 @@ pub fn register(declaration: Declaration) -> Result<(&'static Attribute, Vec<(St
         variables: &[],
         doc,
     };
-    let registered: &'static Registered = Box::leak(Box::new(Registered { attribute, declaration }));
+    let registered: &'static Registered = Box::leak(Box::new(Registered { attribute, word, declaration }));
     // Nobody else fills places: the lock is held.
     let _ = place.set(registered);
     let held_back = process.held_back.iter().position(|(held_back, _)| held_back == name);

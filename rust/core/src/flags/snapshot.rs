@@ -1,13 +1,13 @@
 //! Every flag of the process as one value, and back.
 
 use super::attribute::{Part, Target};
-use super::explain::level_in_process;
+use super::explain::held_in_process;
 use super::process::PROCESS;
 use super::write::{Batch, Held, put_in_process};
-use super::{Attribute, Given, Level, Node, Purpose, SourceLocation, Value, precision, registry, table};
+use super::{Attribute, Given, Level, Purpose, SourceLocation, Value, precision, registry, table};
 use crate::Result;
 use crate::base::env;
-use crate::thread::{FlagSlots, Slot, ThreadState};
+use crate::thread::{FlagSlots, ThreadState};
 
 /// The value of one flag in a [`Snapshot`].
 ///
@@ -79,16 +79,16 @@ impl ThreadState {
 /// A flag of another library that is not registered yet gets its value when it is.
 pub fn restore(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<SourceLocation>) -> Result<()> {
     let (batch, held_back) = restoration(assigned)?;
-    batch.commit_to_process("restore", held_back, site)
+    commit_to_process(batch, "restore", held_back, site)
 }
 
 /// Does the same, and nothing where exactly these are assigned already: then no freeze is in the way.
 pub fn install(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<SourceLocation>) -> Result<()> {
     let (batch, held_back) = restoration(assigned)?;
-    if held_back.is_empty() && batch.is_done() {
+    if held_back.is_empty() && is_done(&batch) {
         return Ok(());
     }
-    batch.commit_to_process("restore", held_back, site)
+    commit_to_process(batch, "restore", held_back, site)
 }
 
 type HeldBack = Vec<(String, Given<'static>)>;
@@ -111,61 +111,49 @@ fn restoration(assigned: &[(impl AsRef<str>, Given<'_>)]) -> Result<(Batch, Held
 
 /// Drops whatever is assigned for the process.
 pub fn reset(site: Option<SourceLocation>) -> Result<()> {
-    removal_of_all()?.commit_to_process("reset", Vec::new(), site)
+    commit_to_process(removal_of_all()?, "reset", Vec::new(), site)
 }
 
 fn removal_of_all() -> Result<Batch> {
     let mut batch = Batch::default();
     for attribute in table::attributes().filter(|attribute| !attribute.is_read_only()) {
-        attribute.add_removal(&mut batch)?;
+        attribute.add(None, Purpose::Named, &mut batch)?;
     }
     Ok(batch)
 }
 
-impl Batch {
-    /// Whether the process holds all of it.
-    fn is_done(&self) -> bool {
-        let _no_writes = PROCESS.lock();
-        self.slots().all(|(slot, held)| match held {
-            Held::Value(payload) => held_in_process(slot) == (payload, Level::Process),
-            Held::Unset | Held::Nothing => level_in_process(slot) != Level::Process,
-        })
-    }
-
-    fn commit_to_process(
-        self,
-        operation: &'static str,
-        held_back: HeldBack,
-        site: Option<SourceLocation>,
-    ) -> Result<()> {
-        let site = site.filter(|_| env::debug());
-        let mut process = PROCESS.lock();
-        process.freeze.admit(operation)?;
-        process.sites.clear();
-        process.held_back = held_back;
-        for (slot, held) in self.into_slots() {
-            let was_assigned = level_in_process(slot) == Level::Process;
-            put_in_process(slot, held);
-            let Some(site) = &site else { continue };
-            if held != Held::Unset {
-                process.sites.push((slot, site.clone()));
-            }
-            if held != Held::Unset || was_assigned {
-                process.log.note(slot, held, site);
-            }
-        }
-        process.note_change();
-        Ok(())
-    }
+/// Whether the process holds all of it.
+fn is_done(batch: &Batch) -> bool {
+    let _no_writes = PROCESS.lock();
+    batch.iter().all(|(_, slot, held)| match held {
+        Held::Value(payload) => held_in_process(*slot) == (*payload, Level::Process),
+        Held::Unset | Held::Nothing => held_in_process(*slot).1 != Level::Process,
+    })
 }
 
-/// What the process holds, and from where.
-fn held_in_process(slot: Slot) -> (u64, Level) {
-    match slot {
-        Slot::Flag(id) => table::word(id).map_or((0, Level::Default), |word| word.in_process()),
-        Slot::Node(mask) => {
-            let (held, level) = Node::of_slot(mask).in_process();
-            (held.map_or(0, |precision| precision as u64), level)
+/// Writes past every scope; what was restored before for flags that nobody has registered is replaced.
+fn commit_to_process(
+    batch: Batch,
+    operation: &'static str,
+    held_back: HeldBack,
+    site: Option<SourceLocation>,
+) -> Result<()> {
+    let site = site.filter(|_| env::debug());
+    let mut process = PROCESS.lock();
+    process.freeze.admit(operation)?;
+    process.sites.clear();
+    process.held_back = held_back;
+    for (_, slot, held) in batch {
+        let was_assigned = held_in_process(slot).1 == Level::Process;
+        put_in_process(slot, held);
+        let Some(site) = &site else { continue };
+        if held != Held::Unset {
+            process.sites.push((slot, site.clone()));
+        }
+        if held != Held::Unset || was_assigned {
+            process.log.note(slot, held, site);
         }
     }
+    process.note_change();
+    Ok(())
 }

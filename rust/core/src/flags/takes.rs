@@ -1,5 +1,7 @@
 //! What a registered flag takes.
 
+use std::collections::BTreeSet;
+
 use super::float;
 use super::kind::{Kind, LONGEST_TEXT, NOTHING, Refusal, payload_of_text};
 use super::value::Given;
@@ -73,41 +75,28 @@ pub const LARGEST_COUNT: u64 = 1 << 60;
 
 impl Takes {
     pub(super) fn check(&self) -> Result<(), String> {
-        const LARGEST: i64 = LARGEST_COUNT as i64;
         match self {
             Takes::Switch { .. } => Ok(()),
-            Takes::Count { maximum, .. } if *maximum > LARGEST_COUNT => {
-                Err(format!("the maximum {maximum} is above {LARGEST_COUNT}"))
-            }
-            Takes::Integer { maximum, .. } if *maximum > LARGEST => {
-                Err(format!("the maximum {maximum} is above {LARGEST}"))
-            }
-            Takes::Integer { minimum, .. } if *minimum < -LARGEST => {
-                Err(format!("the minimum {minimum} is below -{LARGEST}"))
+            Takes::Count { default, maximum } => whole_in_range((*default).into(), 0, (*maximum).into()),
+            Takes::Integer { default, minimum, maximum } => {
+                whole_in_range((*default).into(), (*minimum).into(), (*maximum).into())
             }
             Takes::Float { default, minimum, maximum }
                 if default.is_nan() || minimum.is_nan() || maximum.is_nan() =>
             {
                 Err("the default, the minimum and the maximum must be numbers, got nan".to_owned())
             }
-            Takes::Count { default, maximum } => in_range(*default, 0, *maximum),
-            Takes::Integer { default, minimum, maximum } => in_range(*default, *minimum, *maximum),
             Takes::Float { default, minimum, maximum } => in_range(*default, *minimum, *maximum),
             Takes::Choice { default, names } if !names.contains(default) => {
                 Err(format!("the default '{default}' is none of the choices {names:?}"))
             }
-            Takes::Choice { names, .. } => {
-                let is_there_before =
-                    |(index, name)| names.iter().take(index).any(|other: &String| other == name);
-                match names.iter().enumerate().any(is_there_before) {
-                    true => Err(format!("a choice is there twice in {names:?}")),
-                    false => Ok(()),
-                }
+            Takes::Choice { names, .. } if names.iter().collect::<BTreeSet<_>>().len() < names.len() => {
+                Err(format!("a choice is there twice in {names:?}"))
             }
             Takes::Text { default } if default.len() > LONGEST_TEXT => {
                 Err(format!("the default is longer than {LONGEST_TEXT} bytes"))
             }
-            Takes::Text { .. } => Ok(()),
+            Takes::Choice { .. } | Takes::Text { .. } => Ok(()),
             Takes::Optional { takes, .. } if matches!(**takes, Takes::Optional { .. }) => {
                 Err("what may be None must be of another kind than that".to_owned())
             }
@@ -167,6 +156,18 @@ impl Takes {
             }
         };
         [("type", kind.to_owned()), ("default", default), ("range of values", values)]
+    }
+}
+
+/// Checks a range of whole numbers, which a payload must be able to store.
+fn whole_in_range(default: i128, minimum: i128, maximum: i128) -> Result<(), String> {
+    const LARGEST: i128 = LARGEST_COUNT as i128;
+    if maximum > LARGEST {
+        Err(format!("the maximum {maximum} is above {LARGEST}"))
+    } else if minimum < -LARGEST {
+        Err(format!("the minimum {minimum} is below -{LARGEST}"))
+    } else {
+        in_range(default, minimum, maximum)
     }
 }
 

@@ -41,19 +41,12 @@ impl Reading {
             Reading::AsFlag => None,
             Reading::AsksFor(value) => Some(asked(text, Given::Text(value.into()))),
             Reading::AsksForOn => Some(asked(text, Given::Bool(true))),
-            Reading::Kibibytes => Some(
-                text.trim()
-                    .parse()
-                    .ok()
-                    .and_then(bytes_of)
-                    .map_or(Said::Unclear("a number of KiB"), |bytes| Said::Value(Given::Integer(bytes))),
-            ),
-            Reading::WorkspaceConfiguration => Some(
-                workspace_bytes(text)
-                    .map_or(Said::Unclear(":SIZE:COUNT, again and again, sizes in KiB"), |bytes| {
-                        Said::Value(Given::Integer(bytes))
-                    }),
-            ),
+            Reading::Kibibytes => {
+                Some(bytes_or(text.trim().parse().ok().and_then(bytes_of), "a number of KiB"))
+            }
+            Reading::WorkspaceConfiguration => {
+                Some(bytes_or(workspace_bytes(text), ":SIZE:COUNT, again and again, sizes in KiB"))
+            }
         }
     }
 }
@@ -64,6 +57,10 @@ fn asked<'a>(text: &str, wanted: Given<'a>) -> Said<'a> {
         Some(false) => Said::Nothing,
         None => Said::Unclear(SWITCH_WORDS),
     }
+}
+
+fn bytes_or<'a>(bytes: Option<i64>, allowed: &'static str) -> Said<'a> {
+    bytes.map_or(Said::Unclear(allowed), |bytes| Said::Value(Given::Integer(bytes)))
 }
 
 fn bytes_of(kibibytes: u32) -> Option<i64> {

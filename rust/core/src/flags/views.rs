@@ -33,14 +33,12 @@ pub(super) static VIEWS: [Attribute; 15] = [
     node(Node::MkldnnMatmul, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's matrix products."),
     node(Node::MkldnnConv, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's convolutions."),
     node(Node::MkldnnRnn, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's recurrent layers."),
-    Attribute {
-        name: "cudnn.allow_tf32",
-        target: Target::Tf32(&[Node::CudaConv, Node::CudaRnn]),
-        effect: &CUDNN_OPERATIONS,
-        own_variable: None,
-        variables: &[],
-        doc: "Whether convolutions and recurrent layers on cuda use TensorFloat-32: a view of their fp32_precision.",
-    },
+    view(
+        "cudnn.allow_tf32",
+        Target::Tf32(&[Node::CudaConv, Node::CudaRnn]),
+        &CUDNN_OPERATIONS,
+        "Whether convolutions and recurrent layers on cuda use TensorFloat-32: a view of their fp32_precision.",
+    ),
     Attribute {
         name: "cuda.matmul.allow_tf32",
         target: Target::Tf32(&[Node::CudaMatmul]),
@@ -59,42 +57,28 @@ pub(super) static VIEWS: [Attribute; 15] = [
         &words::CUDA_MATMUL_BF16_REDUCTION.word,
         "Whether the sums of bfloat16 products may be split into parts; written with the flag it belongs to.",
     ),
-    constant(
+    view(
         "quantized.supported_engines",
-        Value::Names(QuantizedEngine::NAMES),
+        Target::Constant(Value::Names(QuantizedEngine::NAMES)),
         &QUANTIZED_OPERATIONS,
         "The engines that can run quantized operations here.",
     ),
-    constant(
+    view(
         "xnnpack.enabled",
-        Value::Bool(false),
+        Target::Constant(Value::Bool(false)),
         &CPU_OPERATIONS,
         "Whether operations may run on XNNPACK: they never do here.",
     ),
 ];
 
-const fn constant(name: &'static str, value: Value, effect: &'static Effect, doc: &'static str) -> Attribute {
-    Attribute { name, target: Target::Constant(value), effect, own_variable: None, variables: &[], doc }
-}
-
 const fn node(node: Node, effect: &'static Effect, doc: &'static str) -> Attribute {
-    Attribute {
-        name: node.name(),
-        target: Target::Node(node),
-        effect,
-        own_variable: None,
-        variables: &[],
-        doc,
-    }
+    view(node.name(), Target::Node(node), effect, doc)
 }
 
 const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -> Attribute {
-    Attribute {
-        name,
-        target: Target::Word(word, Part::Second),
-        effect: &CUBLAS_PRODUCTS,
-        own_variable: None,
-        variables: &[],
-        doc,
-    }
+    view(name, Target::Word(word, Part::Second), &CUBLAS_PRODUCTS, doc)
+}
+
+const fn view(name: &'static str, target: Target, effect: &'static Effect, doc: &'static str) -> Attribute {
+    Attribute { name, target, effect, own_variable: None, variables: &[], doc }
 }

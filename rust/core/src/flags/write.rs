@@ -30,54 +30,11 @@ impl Held {
     }
 }
 
-/// Checked writes that belong together.
-#[derive(Debug, Default)]
-pub(crate) struct Batch {
-    /// The name is the one the program used, for messages.
-    writes: Vec<(&'static str, Slot, Held)>,
-}
+/// A checked write: the name that the program used, for messages, and what the slot shall hold.
+pub(super) type Write = (&'static str, Slot, Held);
 
-impl Batch {
-    fn held(&self, wanted: Slot) -> Held {
-        let found = self.writes.iter().find(|(_, slot, _)| *slot == wanted);
-        found.map_or(Held::Unset, |(_, _, held)| *held)
-    }
-
-    /// Writes each slot where the innermost layer of this thread decides it, else for the process.
-    pub(super) fn commit(self, site: Option<SourceLocation>) -> Result<()> {
-        let Some((name, ..)) = self.writes.first() else { return Ok(()) };
-        let site = site.filter(|_| env::debug());
-        let mut process = PROCESS.lock();
-        process.freeze.admit(name)?;
-        let outside =
-            thread::write_scoped_all(self.writes.iter().map(|(_, slot, _)| *slot), |slot, flags| {
-                put_in_layer(flags, slot, self.held(slot));
-                if let Some(site) = &site {
-                    flags.note_site(slot, site.clone());
-                }
-            });
-        if let Some(site) = &site {
-            self.writes.iter().for_each(|(_, slot, held)| process.log.note(*slot, *held, site));
-        }
-        for slot in &outside {
-            put_in_process(*slot, self.held(*slot));
-            process.sites.retain(|(noted, _)| noted != slot);
-            process.sites.extend(site.clone().map(|site| (*slot, site)));
-        }
-        if !outside.is_empty() {
-            process.note_change();
-        }
-        Ok(())
-    }
-
-    pub(super) fn slots(&self) -> impl Iterator<Item = (Slot, Held)> {
-        self.writes.iter().map(|(_, slot, held)| (*slot, *held))
-    }
-
-    pub(super) fn into_slots(self) -> impl Iterator<Item = (Slot, Held)> {
-        self.writes.into_iter().map(|(_, slot, held)| (slot, held))
-    }
-}
+/// Checked writes that belong together, at most one to each slot.
+pub(super) type Batch = Vec<Write>;
 
 /// Where checked writes are put.
 pub(super) trait Writes {
@@ -87,8 +44,8 @@ pub(super) trait Writes {
 
 impl Writes for Batch {
     fn add(&mut self, name: &'static str, slot: Slot, held: Held) {
-        self.writes.retain(|(_, taken, _)| *taken != slot);
-        self.writes.push((name, slot, held));
+        self.retain(|(_, taken, _)| *taken != slot);
+        self.push((name, slot, held));
     }
 }
 
@@ -136,29 +93,32 @@ pub(super) fn put_in_process(slot: Slot, held: Held) {
     }
 }
 
-/// Writes one slot as [`Batch::commit`] does, without collecting writes first. `name` is the one the program used.
-pub(super) fn write_one(
-    name: &'static str,
-    slot: Slot,
-    held: Held,
-    site: Option<SourceLocation>,
-) -> Result<()> {
+/// Writes each slot in the innermost layer of this thread that decides it, else for the process. The slots differ.
+pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<()> {
+    let Some((name, ..)) = writes.first() else { return Ok(()) };
     let site = site.filter(|_| env::debug());
     let mut process = PROCESS.lock();
     process.freeze.admit(name)?;
-    let landed = thread::write_scoped(slot, |flags| {
-        put_in_layer(flags, slot, held);
+    let mut is_changed = false;
+    let write = |&(_, slot, held): &Write, layer: Option<&mut FlagSlots>| {
         if let Some(site) = &site {
-            flags.note_site(slot, site.clone());
+            process.log.note(slot, held, site);
         }
-    });
-    if let Some(site) = &site {
-        process.log.note(slot, held, site);
-    }
-    if !landed {
-        put_in_process(slot, held);
-        process.sites.retain(|(noted, _)| *noted != slot);
-        process.sites.extend(site.map(|site| (slot, site)));
+        match layer {
+            Some(flags) => {
+                put_in_layer(flags, slot, held);
+                site.iter().for_each(|site| flags.note_site(slot, site.clone()));
+            }
+            None => {
+                put_in_process(slot, held);
+                process.sites.retain(|(noted, _)| *noted != slot);
+                process.sites.extend(site.clone().map(|site| (slot, site)));
+                is_changed = true;
+            }
+        }
+    };
+    thread::write_scoped(writes, |(_, slot, _)| *slot, write);
+    if is_changed {
         process.note_change();
     }
     Ok(())
@@ -167,18 +127,16 @@ pub(super) fn write_one(
 /// Writes several flags without a scope, all or none. `None` drops what is assigned.
 pub fn assign(writes: &[(&'static Attribute, Option<Given>)], site: Option<SourceLocation>) -> Result<()> {
     if let [(attribute, given)] = writes
-        && let Some((slot, held)) = attribute.single_write(given.as_ref())?
+        && let Some(slot) = attribute.single_slot()
     {
-        return write_one(attribute.name, slot, held, site);
+        let held = attribute.checked_write(given.as_ref(), Purpose::Named)?;
+        return commit(&[(attribute.name, slot, held)], site);
     }
     let mut batch = Batch::default();
     for (attribute, given) in writes {
-        match given {
-            Some(given) => attribute.add_write(given, Purpose::Named, &mut batch)?,
-            None => attribute.add_removal(&mut batch)?,
-        }
+        attribute.add(given.as_ref(), Purpose::Named, &mut batch)?;
     }
-    batch.commit(site)
+    commit(&batch, site)
 }
 
 /// Runs `write` unless flags are frozen, and while no flag is written: for a setting that is no flag but belongs to

@@ -25,22 +25,20 @@ impl Library {
 
     /// The library at `path`: that file, or the one in that folder.
     pub(super) fn at(&self, path: &Path, by: String) -> Result<Given> {
-        let given = |file: PathBuf, path: PathBuf| Given { file, by, path };
         // A name without a folder would be looked for elsewhere than here.
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        if absolute.is_dir() {
-            let found = search::files_in(self, &absolute).next();
-            match found {
-                Some(file) => Ok(given(file, path.to_owned())),
-                None => {
-                    let reason = format!("it is a folder without any of {}", self.sonames.join(", "));
-                    Err(given(absolute, path.to_owned()).error(self, reason))
-                }
-            }
+        let found = if absolute.is_dir() {
+            let reason = || format!("it is a folder without any of {}", self.sonames.join(", "));
+            search::files_in(self, &absolute).next().ok_or_else(reason)
         } else if absolute.is_file() {
-            Ok(given(absolute, path.to_owned()))
+            Ok(absolute)
         } else {
-            Err(given(absolute, path.to_owned()).error(self, "there is no such file".to_owned()))
+            Err("there is no such file".to_owned())
+        };
+        let path = path.to_owned();
+        match found {
+            Ok(file) => Ok(Given { file, by, path }),
+            Err(reason) => Err(Error::LibraryPath { library: self.title, by, path, reason }),
         }
     }
 }

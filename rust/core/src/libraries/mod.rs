@@ -15,6 +15,7 @@ mod table;
 mod verbose;
 mod version;
 
+use crate::base::named_enum;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
@@ -64,40 +65,29 @@ pub struct Library {
     looked: TryLock<Option<Look>>,
 }
 
-/// The reason why a file of a library was chosen, the strongest first.
-///
-/// ```
-/// use interlock_core::libraries::{CUDNN, Source};
-///
-/// if let Some(found) = CUDNN.find()? && found.source == Source::System {
-///     println!("{} is installed for the whole system", CUDNN.title());
-/// }
-/// # Ok::<(), interlock_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// A path that the user gave, by argument or variable.
-    Given,
-    /// Somebody else has loaded it into this process.
-    Loaded,
-    /// It lies among the packages of Python.
-    Packages,
-    /// An environment variable that names folders or an installation.
-    Environment,
-    /// It is installed for the whole system.
-    System,
-}
-
-impl Source {
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Source::Given => "given",
-            Source::Loaded => "loaded",
-            Source::Packages => "packages",
-            Source::Environment => "environment",
-            Source::System => "system",
-        }
+named_enum! {
+    /// The reason why a file of a library was chosen, the strongest first.
+    ///
+    /// ```
+    /// use interlock_core::libraries::{CUDNN, Source};
+    ///
+    /// if let Some(found) = CUDNN.find()? && found.source == Source::System {
+    ///     println!("{} is installed for the whole system", CUDNN.title());
+    /// }
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Source {
+        /// A path that the user gave, by argument or variable.
+        Given => "given",
+        /// Somebody else has loaded it into this process.
+        Loaded => "loaded",
+        /// It lies among the packages of Python.
+        Packages => "packages",
+        /// An environment variable that names folders or an installation.
+        Environment => "environment",
+        /// It is installed for the whole system.
+        System => "system",
     }
 }
 
@@ -183,8 +173,10 @@ impl Library {
     pub fn status(&self) -> Result<Status> {
         let (found, loaded) = self.look()?;
         let version = match &loaded {
-            Some(InProcess::Ours(loaded)) => self.version.ask(loaded),
-            Some(InProcess::Others(loaded)) if self.version.changes_nothing() => self.version.ask(loaded),
+            Some(InProcess::Ours(loaded)) => self.version.ask(self, loaded),
+            Some(InProcess::Others(loaded)) if self.version.changes_nothing() => {
+                self.version.ask(self, loaded)
+            }
             _ => None,
         };
         Ok(Status { found, is_loaded: loaded.is_some(), version })
@@ -230,7 +222,7 @@ impl Library {
     /// used.
     pub fn version(&self) -> Result<Option<Version>> {
         match self.loaded("version()") {
-            Ok(loaded) => Ok(self.version.ask(loaded)),
+            Ok(loaded) => Ok(self.version.ask(self, loaded)),
             Err(Error::LibraryNotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }

@@ -36,11 +36,8 @@ pub unsafe fn set_packages(packages: Packages) {
 
 /// Returns whether exactly these folders and this prefix were told last, so that they need not be told again.
 #[doc(hidden)]
-pub fn packages_are<'a>(mut folders: impl Iterator<Item = &'a Path>, prefix: Option<&Path>) -> bool {
-    told().is_some_and(|told| {
-        let same = told.folders.iter().all(|folder| folders.next().is_some_and(|other| other == folder));
-        same && folders.next().is_none() && told.prefix.as_deref() == prefix
-    })
+pub fn packages_are<'a>(folders: impl Iterator<Item = &'a Path>, prefix: Option<&Path>) -> bool {
+    told().is_some_and(|told| told.prefix.as_deref() == prefix && told.folders.iter().eq(folders))
 }
 
 pub(super) fn told() -> Option<Arc<Packages>> {

@@ -36,36 +36,24 @@ pub(super) struct Look {
 /// Everything but files that decides what a look finds.
 #[derive(Debug, PartialEq, Eq)]
 struct Dependencies {
-    loader: LoaderCounts,
-    /// `set_packages` replaces the value only by a different one.
-    packages: Option<Address>,
+    /// How many libraries the loader has added to this process and removed from it.
+    loader: (u64, u64),
+    packages: Option<Arc<Packages>>,
     variables: Vec<Option<OsString>>,
     folder: Option<PathBuf>,
 }
 
-/// A value that is compared by its address, and kept so that no other value gets that.
-#[derive(Debug)]
-struct Address(Arc<Packages>);
-
-impl PartialEq for Address {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for Address {}
-
 impl Dependencies {
     /// `None` where the loader does not tell whether it has loaded something meanwhile.
     fn now(library: &Library) -> Option<Self> {
-        let loader = LoaderCounts::now()?;
+        let loader = loader_counts()?;
         let own = env::variable_of_library(library.name);
         let mut variables = vec![env::value(&own), env::value(env::LIBRARY_PATH)];
         variables.extend(library.places.variables().map(env::value));
         // Paths that are relative depend on the working directory.
         let is_set = variables.iter().flatten().any(|value| !value.is_empty());
         let folder = if is_set { std::env::current_dir().ok() } else { None };
-        Some(Dependencies { loader, packages: packages::told().map(Address), variables, folder })
+        Some(Dependencies { loader, packages: packages::told(), variables, folder })
     }
 }
 
@@ -113,45 +101,34 @@ impl Library {
     }
 }
 
-/// How many libraries the loader has added to this process and removed from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LoaderCounts {
-    added: u64,
-    removed: u64,
+/// Returns how many libraries the loader has added to this process and removed from it, where it reports that.
+#[cfg(target_os = "linux")]
+fn loader_counts() -> Option<(u64, u64)> {
+    use std::ffi::{c_int, c_void};
+
+    unsafe extern "C" fn note(
+        info: *mut libc::dl_phdr_info,
+        size: libc::size_t,
+        counts: *mut c_void,
+    ) -> c_int {
+        if size >= size_of::<libc::dl_phdr_info>() {
+            // SAFETY: the loader lends what it says it has, with all fields that are known here, and hands on the pointer
+            // that `dl_iterate_phdr` was given.
+            unsafe { *counts.cast::<Option<(u64, u64)>>() = Some(((*info).dlpi_adds, (*info).dlpi_subs)) };
+        }
+        // Every library is told the same counts.
+        1
+    }
+
+    let mut counts: Option<(u64, u64)> = None;
+    // SAFETY: calls the function with a pointer to a local, before it returns.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut counts).cast()) };
+    counts
 }
 
-impl LoaderCounts {
-    #[cfg(target_os = "linux")]
-    fn now() -> Option<Self> {
-        use std::ffi::{c_int, c_void};
-
-        unsafe extern "C" fn note(
-            info: *mut libc::dl_phdr_info,
-            size: libc::size_t,
-            counts: *mut c_void,
-        ) -> c_int {
-            if size >= size_of::<libc::dl_phdr_info>() {
-                // SAFETY: the loader lends what it says it has, with all fields that are known here, and hands on the
-                // pointer that `dl_iterate_phdr` was given.
-                unsafe {
-                    let counts = &mut *counts.cast::<Option<LoaderCounts>>();
-                    *counts = Some(LoaderCounts { added: (*info).dlpi_adds, removed: (*info).dlpi_subs });
-                }
-            }
-            // Every library is told the same counts.
-            1
-        }
-
-        let mut counts: Option<LoaderCounts> = None;
-        // SAFETY: calls the function with a pointer to a local, before it returns.
-        unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut counts).cast()) };
-        counts
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn now() -> Option<Self> {
-        None
-    }
+#[cfg(not(target_os = "linux"))]
+fn loader_counts() -> Option<(u64, u64)> {
+    None
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -162,8 +139,8 @@ mod tests {
     fn loader_counts_stay_as_long_as_nothing_is_loaded() {
         // Other tests of this process may load libraries at any time.
         let unchanged = (0..1000).any(|_| {
-            let before = LoaderCounts::now();
-            before.is_some() && before == LoaderCounts::now()
+            let before = loader_counts();
+            before.is_some() && before == loader_counts()
         });
         assert!(unchanged);
     }

@@ -221,58 +221,54 @@ impl VerboseScope {
         if self.level == 0 {
             return Ok(());
         }
-        let set = Set::of(self.library)?;
+        let set_level = self.library.set_level()?;
         let scope = OpenScope { serial: self.serial, entered_on: thread::this_thread(), level: self.level };
         let environment = self.library.in_environment();
         self.library.levels_of_process(&mut LEVELS.lock()).push(scope, environment);
-        set.settle().inspect_err(|_| self.leave())
+        self.library.settle(set_level).inspect_err(|_| self.leave())
     }
 
     /// Ends what this scope began last: the level is that of the innermost scope left, or what it was
     /// before all of them. Nothing happens if it began nothing.
     pub fn leave(&self) {
         let removed = self.library.levels_of_process(&mut LEVELS.lock()).remove(self.serial);
-        if removed && let Ok(set) = Set::of(self.library) {
+        if removed && let Ok(set_level) = self.library.set_level() {
             // What it refuses here it has accepted before, or its own variable has asked for.
-            let _ = set.settle();
+            let _ = self.library.settle(set_level);
         }
     }
 }
 
-/// A library's function that sets the level.
-struct Set {
-    library: VerboseLibrary,
-    function: unsafe extern "C" fn(c_int) -> c_int,
-}
+/// `int function(int level)`, which sets the level.
+type SetLevel = unsafe extern "C" fn(c_int) -> c_int;
 
-impl Set {
-    fn of(library: VerboseLibrary) -> Result<Self> {
+impl VerboseLibrary {
+    fn set_level(self) -> Result<SetLevel> {
         // SAFETY: every release of the two libraries that has the function declares it so.
-        let function = unsafe { library.library().function(library.function(), library.operation())? };
-        Ok(Set { library, function })
+        unsafe { self.library().function(self.function(), self.operation()) }
     }
 
     /// Calls the library until what it was told is what the scopes say.
     ///
     /// The lock is not held over the call, which may take long. Who finds the list changed after the call
     /// calls again, so the last call that anybody makes has the level of the last change.
-    fn settle(&self) -> Result<()> {
+    fn settle(self, set_level: SetLevel) -> Result<()> {
         let wanted = || {
             let mut all = LEVELS.lock();
-            let levels = self.library.levels_of_process(&mut all);
+            let levels = self.levels_of_process(&mut all);
             (levels.changes, levels.current())
         };
         let (mut changes, mut level) = wanted();
         loop {
             // SAFETY: it takes any int and may be called by any thread at any time.
-            let status = unsafe { (self.function)(level) };
+            let status = unsafe { set_level(level) };
             let (changes_now, level_now) = wanted();
             if changes_now == changes {
-                return if self.library.accepted(status) {
+                return if self.accepted(status) {
                     Ok(())
                 } else {
-                    let operation = self.library.operation().to_owned();
-                    let library = self.library.library().title;
+                    let operation = self.operation().to_owned();
+                    let library = self.library().title;
                     Err(Error::LibraryRefused { library, operation, status })
                 };
             }

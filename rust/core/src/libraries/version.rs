@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::fmt::Display;
 
+use super::Library;
 use super::loader::Loaded;
 
 /// The version of a library.
@@ -24,20 +25,20 @@ pub struct Version {
     pub text: String,
 }
 
-/// What a library answers about its version.
+/// How a library is asked for its version. `function` is the library's own [function](Library).
 #[derive(Debug)]
 pub(super) enum Question {
     /// Nothing that anybody asks.
     None,
     /// `size_t function(void)`.
-    Size(&'static CStr),
+    Size,
     /// `int function(int *version)`, which answers 0.
-    Number(&'static CStr),
+    Number,
     /// `int function(int *major, int *minor)`, which answers 0.
-    Pair(&'static CStr),
+    Pair,
     /// `int function(int property, int *value)`, which answers 0, of the properties major, minor and patch; and what
     /// each counts for in the number of its header, for a library of which that is asked.
-    Properties(&'static CStr, Option<[u64; 3]>),
+    Properties(Option<[u64; 3]>),
     /// `int nvmlSystemGetNVMLVersion(char *text, unsigned length)`, which answers 0 after `int nvmlInit_v2(void)`.
     Nvml,
     /// `void MKL_Get_Version_String(char *text, int length)`. As MKL's first function it decides for the process
@@ -59,33 +60,34 @@ impl Question {
     /// Whether asking a library that somebody else has loaded leaves it as it is.
     pub(super) const fn changes_nothing(&self) -> bool {
         // The function of cuDNN loads more of it.
-        !matches!(self, Question::Mkl | Question::Nvml | Question::Size(_))
+        !matches!(self, Question::Mkl | Question::Nvml | Question::Size)
     }
 
     /// Asks a library that is there. `None` where it does not answer.
-    pub(super) fn ask(&self, loaded: &Loaded) -> Option<Version> {
+    pub(super) fn ask(&self, library: &Library, loaded: &Loaded) -> Option<Version> {
+        let name = library.function;
         // SAFETY: every release of the libraries declares the functions so, and they need no call before them.
         unsafe {
             match self {
                 Question::None => None,
-                Question::Size(name) => {
+                Question::Size => {
                     let function: unsafe extern "C" fn() -> usize = loaded.function(name).ok()?;
                     Version::of_number(u64::try_from(function()).ok()?)
                 }
-                Question::Number(name) => {
+                Question::Number => {
                     let function: unsafe extern "C" fn(*mut c_int) -> c_int = loaded.function(name).ok()?;
                     let mut number = 0;
                     succeeded(function(&raw mut number))?;
                     Version::of_number(u64::try_from(number).ok()?)
                 }
-                Question::Pair(name) => {
+                Question::Pair => {
                     type Function = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
                     let function: Function = loaded.function(name).ok()?;
                     let (mut major, mut minor) = (0, 0);
                     succeeded(function(&raw mut major, &raw mut minor))?;
                     Some(Version { number: None, text: joined([major, minor]) })
                 }
-                Question::Properties(name, weights) => {
+                Question::Properties(weights) => {
                     let function: unsafe extern "C" fn(c_int, *mut c_int) -> c_int =
                         loaded.function(name).ok()?;
                     let mut parts = [0; 3];
@@ -96,7 +98,7 @@ impl Question {
                 }
                 Question::Nvml => {
                     type Function = unsafe extern "C" fn(*mut c_char, c_uint) -> c_int;
-                    let initialise: unsafe extern "C" fn() -> c_int = loaded.function(c"nvmlInit_v2").ok()?;
+                    let initialise: unsafe extern "C" fn() -> c_int = loaded.function(name).ok()?;
                     let function: Function = loaded.function(c"nvmlSystemGetNVMLVersion").ok()?;
                     // It only counts from the second time on. Where it fails the next function may answer all the same.
                     initialise();

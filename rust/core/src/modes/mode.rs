@@ -1,54 +1,37 @@
 //! The mode word: its bits, and which of them a mode decides.
 
+use crate::base::named_enum;
 use crate::thread::{Masked, ThreadState, mode_bits, mode_word};
 
-/// A mode of a thread: one bit of its mode word.
-///
-/// ```
-/// use interlock_core::modes::{Mode, no_grad};
-///
-/// assert!(Mode::Grad.is_on());
-/// let _guard = no_grad();
-/// assert!(!Mode::Grad.is_on());
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Operations record what a backward pass needs.
-    Grad,
-    /// New tensors are inference tensors.
-    Inference,
-    /// A backward pass may use other threads than the one that started it.
-    Multithreading,
-    /// Views are tracked by replaying the operation that made them.
-    ViewReplay,
-    /// A gradient is brought into the layout of its tensor when it is accumulated.
-    LayoutPolicy,
+named_enum! {
+    /// A mode of a thread: one bit of its mode word.
+    ///
+    /// ```
+    /// use interlock_core::modes::{Mode, no_grad};
+    ///
+    /// assert!(Mode::Grad.is_on());
+    /// let _guard = no_grad();
+    /// assert!(!Mode::Grad.is_on());
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    pub enum Mode {
+        /// Operations record what a backward pass needs.
+        Grad = mode_bits::GRAD => "grad",
+        /// New tensors are inference tensors.
+        Inference = mode_bits::INFERENCE => "inference",
+        /// A backward pass may use other threads than the one that started it.
+        Multithreading = mode_bits::MULTITHREADING => "multithreading",
+        /// Views are tracked by replaying the operation that made them.
+        ViewReplay = mode_bits::VIEW_REPLAY => "view_replay",
+        /// A gradient is brought into the layout of its tensor when it is accumulated.
+        LayoutPolicy = mode_bits::LAYOUT_POLICY => "layout_policy",
+    }
 }
 
 impl Mode {
-    /// Every mode.
-    pub const ALL: [Mode; 5] =
-        [Mode::Grad, Mode::Inference, Mode::Multithreading, Mode::ViewReplay, Mode::LayoutPolicy];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Mode::Grad => "grad",
-            Mode::Inference => "inference",
-            Mode::Multithreading => "multithreading",
-            Mode::ViewReplay => "view_replay",
-            Mode::LayoutPolicy => "layout_policy",
-        }
-    }
-
     const fn bit(self) -> u8 {
-        match self {
-            Mode::Grad => mode_bits::GRAD,
-            Mode::Inference => mode_bits::INFERENCE,
-            Mode::Multithreading => mode_bits::MULTITHREADING,
-            Mode::ViewReplay => mode_bits::VIEW_REPLAY,
-            Mode::LayoutPolicy => mode_bits::LAYOUT_POLICY,
-        }
+        self as u8
     }
 
     /// Whether this mode is on for this thread.

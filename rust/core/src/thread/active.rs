@@ -27,7 +27,7 @@ type Borrowed<'a> = RefMut<'a, ManuallyDrop<TlsOwned>>;
 /// last clone of a stream calls a driver, which may access the state of the thread.
 pub(super) fn with_layers<R>(action: impl FnOnce(&Tls, &mut TlsOwned) -> R) -> Option<R> {
     with_tls(|current| {
-        // Borrowed twice only if an action, or the closure that `write_scoped_all` is given, came back here for
+        // Borrowed twice only if an action, or the closure that `write_scoped` is given, came back here for
         // thread state. None does, nor do the locks of the inboxes and of the traces.
         with_borrowed(current, current.owned.try_borrow_mut().ok()?, action)
     })
@@ -106,7 +106,7 @@ fn publish(current: &Tls, owned: &TlsOwned, slots: &Slots) {
     if owned.state.layers.flags_depend_on(slots) {
         publish_flags(current, owned);
     }
-    if owned.state.layers.devices_depend_on(slots) {
+    if slots.is_opaque || slots.devices.name_any() {
         publish_devices(current, owned);
     }
 }
@@ -308,16 +308,13 @@ fn activate(
 /// Puts a state in force without a look into its inbox, and returns the one that was.
 fn replace_active(current: &Tls, owned: &mut TlsOwned, state: ThreadScopes) -> ThreadScopes {
     let name_flags = owned.state.layers.name_flags() || state.layers.name_flags();
-    let name_devices = owned.state.layers.name_devices() || state.layers.name_devices();
     let displaced = std::mem::replace(&mut owned.state, state);
     current.inbox.set(owned.state.mailbox_id());
     current.modes.set(owned.state.layers.modes());
     if name_flags {
         publish_flags(current, owned);
     }
-    if name_devices {
-        publish_devices(current, owned);
-    }
+    publish_devices(current, owned);
     displaced
 }
 
@@ -352,37 +349,25 @@ pub(crate) fn scoped_site(slot: Slot) -> Option<Option<SourceLocation>> {
     .flatten()
 }
 
-/// Offers one slot to the innermost layer that names it, as [`write_scoped_all`] does; false where no layer of this thread
-/// names it, and `write` was not called.
-pub(crate) fn write_scoped(slot: Slot, write: impl FnOnce(&mut FlagSlots)) -> bool {
-    let landed = with_layers(|current, owned| {
-        let Some(flags) = owned.state.layers.owning_layer_mut(slot) else { return false };
-        write(flags);
-        publish_flags(current, owned);
-        true
-    });
-    landed.unwrap_or(false)
-}
-
-/// Offers each slot to the innermost layer that names it: `write` is called with that layer's flags.
-/// Returns the slots that no layer of this thread names.
-pub(crate) fn write_scoped_all(
-    slots: impl Iterator<Item = Slot>,
-    mut write: impl FnMut(Slot, &mut FlagSlots),
-) -> Vec<Slot> {
-    let slots: Vec<Slot> = slots.collect();
-    let landed = with_layers(|current, owned| {
-        let (inside, outside): (Vec<Slot>, Vec<Slot>) =
-            slots.iter().partition(|slot| owned.state.layers.owning_layer(**slot).is_some());
-        for slot in &inside {
-            if let Some(flags) = owned.state.layers.owning_layer_mut(*slot) {
-                write(*slot, flags);
-            }
+/// Offers each write to the innermost layer that names its slot: calls `write` with that layer's flags, or with `None`
+/// where no layer of this thread names the slot.
+pub(crate) fn write_scoped<T>(
+    writes: &[T],
+    slot: impl Fn(&T) -> Slot,
+    mut write: impl FnMut(&T, Option<&mut FlagSlots>),
+) {
+    let offered = with_layers(|current, owned| {
+        let mut is_changed = false;
+        for one in writes {
+            let owning_layer = owned.state.layers.owning_layer_mut(slot(one));
+            is_changed |= owning_layer.is_some();
+            write(one, owning_layer);
         }
-        if !inside.is_empty() {
+        if is_changed {
             publish_flags(current, owned);
         }
-        outside
     });
-    landed.unwrap_or(slots)
+    if offered.is_none() {
+        writes.iter().for_each(|one| write(one, None));
+    }
 }

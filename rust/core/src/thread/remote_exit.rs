@@ -6,7 +6,7 @@
 //! captures or installs; and at both ends of a step of a task, where the mailboxes of both states are checked. A read
 //! does not check, because it is one load: until then it sees the layer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::layer_stack::ExitTarget;
@@ -25,8 +25,8 @@ static OPENED: RelaxedU64 = RelaxedU64::new(0);
 
 /// The mailboxes of threads and tasks, each from its first enter to its end. A forked child keeps those of the threads
 /// that it lacks, which are never checked.
-pub(crate) static MAILBOXES: ForkLock<Option<HashMap<u64, PendingExits>>> =
-    ForkLock::new(rank::MAILBOXES, None);
+pub(crate) static MAILBOXES: ForkLock<BTreeMap<u64, PendingExits>> =
+    ForkLock::new(rank::MAILBOXES, BTreeMap::new());
 
 /// Exits, and how often each was requested: one scope may be exited many times before the mailbox is checked.
 pub(super) type Exits = BTreeMap<ExitTarget, u32>;
@@ -59,7 +59,7 @@ impl Mailbox {
     pub(super) fn open() -> Self {
         let inbox = Mailbox { number: MailboxId(OPENED.add(1)), waiting: Arc::default() };
         let letters = PendingExits { left: Exits::new(), abandoned: false, waiting: inbox.waiting.clone() };
-        MAILBOXES.lock().get_or_insert_default().insert(inbox.number.0, letters);
+        MAILBOXES.lock().insert(inbox.number.0, letters);
         inbox
     }
 
@@ -75,8 +75,7 @@ impl Mailbox {
     pub(super) fn take(&self) -> Request {
         let mut inboxes = MAILBOXES.lock();
         self.waiting.set(false);
-        let letters = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&self.number.0));
-        match letters {
+        match inboxes.get_mut(&self.number.0) {
             Some(letters) if letters.abandoned => Request::EndStep,
             Some(letters) => Request::DropLayers(std::mem::take(&mut letters.left)),
             None => Request::DropLayers(Exits::new()),
@@ -87,14 +86,13 @@ impl Mailbox {
 impl Drop for Mailbox {
     fn drop(&mut self) {
         // Taken out under the lock, freed after it.
-        let _letters = MAILBOXES.lock().as_mut().and_then(|inboxes| inboxes.remove(&self.number.0));
+        let _letters = MAILBOXES.lock().remove(&self.number.0);
     }
 }
 
 /// Asks for a layer to be dropped; nothing happens if who is asked has ended.
 pub(super) fn post(asked: MailboxId, left: ExitTarget) {
-    let mut inboxes = MAILBOXES.lock();
-    if let Some(letters) = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&asked.0)) {
+    if let Some(letters) = MAILBOXES.lock().get_mut(&asked.0) {
         let times = letters.left.entry(left).or_default();
         *times = times.saturating_add(1);
         letters.waiting.set(true);
@@ -104,8 +102,7 @@ pub(super) fn post(asked: MailboxId, left: ExitTarget) {
 /// Asks the thread that runs a step of a task to end the step, because the task was dropped on another thread. Nothing
 /// happens if the thread has ended.
 pub(super) fn abandon(task: MailboxId) {
-    let mut inboxes = MAILBOXES.lock();
-    if let Some(letters) = inboxes.as_mut().and_then(|inboxes| inboxes.get_mut(&task.0)) {
+    if let Some(letters) = MAILBOXES.lock().get_mut(&task.0) {
         letters.abandoned = true;
         letters.waiting.set(true);
     }
@@ -125,7 +122,7 @@ mod tests {
             threads.spawn(|| (0..1000).for_each(|_| object.leave()));
         });
         let distinct = |letters: &PendingExits| letters.left.len();
-        assert_eq!(MAILBOXES.lock().as_ref().unwrap().values().map(distinct).max(), Some(1));
+        assert_eq!(MAILBOXES.lock().values().map(distinct).max(), Some(1));
         apply_remote_exits();
         assert!(is_grad_enabled());
         object.enter();

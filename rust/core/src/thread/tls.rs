@@ -114,12 +114,7 @@ thread_local! {
             devices: Cell::new(DeviceSummary::NONE),
             inbox: Cell::new(MailboxId::NONE),
             thread: Cell::new(ThreadNumber::NONE),
-            owned: RefCell::new(ManuallyDrop::new(TlsOwned {
-                state: ThreadScopes::new(),
-                steps: Vec::new(),
-                ids: LayerIds::new(),
-                ended: false,
-            })),
+            owned: RefCell::new(ManuallyDrop::new(TlsOwned::new(false))),
         }
     };
 
@@ -158,9 +153,7 @@ impl Drop for TlsCleanup {
                 let displaced = owned.steps.iter().map(|step| &step.displaced);
                 displaced.chain([&owned.state]).for_each(|state| scope_trace::forget(state.mailbox_id()));
             }
-            let ended =
-                TlsOwned { state: ThreadScopes::new(), steps: Vec::new(), ids: LayerIds::new(), ended: true };
-            let last = std::mem::replace(&mut *owned, ManuallyDrop::new(ended));
+            let last = std::mem::replace(&mut *owned, ManuallyDrop::new(TlsOwned::new(true)));
             // Before the layers: with the last clone of a stream a driver is called, which may come back here.
             drop(owned);
             drop(ManuallyDrop::into_inner(last));
@@ -169,6 +162,10 @@ impl Drop for TlsCleanup {
 }
 
 impl TlsOwned {
+    const fn new(ended: bool) -> Self {
+        TlsOwned { state: ThreadScopes::new(), steps: Vec::new(), ids: LayerIds::new(), ended }
+    }
+
     /// Whether the thread lives; from now on the janitor will come when it ends.
     pub(super) fn ensure_cleanup_registered(&self) -> bool {
         !self.ended && CLEANUP.try_with(|_| ()).is_ok()

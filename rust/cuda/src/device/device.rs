@@ -4,13 +4,11 @@ use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUresult};
 use once_cell::race::OnceBox;
 
 use interlock_core::device::Device;
-use interlock_driver::DeviceIndex;
-use interlock_driver::OutOfMemory;
-use interlock_driver::{Error, Result};
+use interlock_driver::{DeviceIndex, Error, OutOfMemory, Result};
 
 use crate::sys::api;
 use crate::sys::context_guard::{Context, ContextGuard, RelaxedCapture};
-use crate::sys::error::{Code, check};
+use crate::sys::error::{Code, check, read};
 
 /// A device of the driver, from its start on.
 pub(crate) struct CudaDevice {
@@ -30,11 +28,11 @@ struct StickyError {
 impl CudaDevice {
     /// Returns the device of an index below their count. Uses no context.
     pub(crate) fn new(index: DeviceIndex) -> Result<Self> {
-        let mut ordinal = 0;
+        let mut device =
+            CudaDevice { index, ordinal: 0, context: OnceBox::new(), sticky_error: OnceBox::new() };
         // SAFETY: the pointer is valid.
-        let found = check(unsafe { api::cuDeviceGet(&raw mut ordinal, i32::from(index)) });
-        let device = CudaDevice { index, ordinal, context: OnceBox::new(), sticky_error: OnceBox::new() };
-        found.map_err(|code| device.error("accelerator.use", code))?;
+        let ordinal = read(0, |ordinal| unsafe { api::cuDeviceGet(ordinal, i32::from(index)) });
+        device.ordinal = ordinal.map_err(|code| device.error("accelerator.use", code))?;
         Ok(device)
     }
 
@@ -55,11 +53,12 @@ impl CudaDevice {
     /// Returns the primary context, which is created if it does not exist.
     pub(crate) fn context(&self, operation: &'static str) -> Result<Context> {
         let retain = || {
-            let mut context = std::ptr::null_mut();
             // Two threads may both retain it, which the driver counts.
-            // SAFETY: the pointer is valid, and the device is one of the driver's.
-            let retained = unsafe { api::cuDevicePrimaryCtxRetain(&raw mut context, self.ordinal) };
-            self.check(operation, retained).map(|()| Box::new(Context::of(context)))
+            let context = read(std::ptr::null_mut(), |context| {
+                // SAFETY: the pointer is valid, and the device is one of the driver's.
+                unsafe { api::cuDevicePrimaryCtxRetain(context, self.ordinal) }
+            });
+            context.map(|raw| Box::new(Context::of(raw))).map_err(|code| self.error(operation, code))
         };
         self.context.get_or_try_init(retain).copied()
     }
@@ -100,6 +99,13 @@ impl CudaDevice {
         Ok(DeviceOp { relaxed: None, _context, device: self, operation })
     }
 
+    /// Calls a function that destroys an object. It fails on a device that can't be used any more.
+    pub(crate) fn destroy(&self, operation: &'static str, act: impl FnOnce() -> CUresult) {
+        if let Ok(op) = self.begin(operation) {
+            let _ = op.check(act());
+        }
+    }
+
     /// Returns the error of a function that needs no context.
     pub(crate) fn check(&self, operation: &'static str, result: CUresult) -> Result<()> {
         check(result).map_err(|code| self.error(operation, code))
@@ -131,10 +137,8 @@ impl CudaDevice {
 
     /// Returns an attribute of the device; 0 where the driver does not know it.
     pub(crate) fn attribute(&self, attribute: CUdevice_attribute) -> i32 {
-        let mut value = 0;
         // SAFETY: the pointer is valid, and the device is one of the driver's.
-        let queried = unsafe { api::cuDeviceGetAttribute(&raw mut value, attribute, self.ordinal) };
-        check(queried).map_or(0, |()| value)
+        read(0, |value| unsafe { api::cuDeviceGetAttribute(value, attribute, self.ordinal) }).unwrap_or(0)
     }
 }
 
@@ -157,6 +161,11 @@ impl<'d> DeviceOp<'d> {
         self.relaxed.is_none().then(RelaxedCapture::enter)
     }
 
+    /// Returns what a function writes to the pointer that it gets, at first `initial`.
+    pub(crate) fn read<T>(&self, initial: T, query: impl FnOnce(*mut T) -> CUresult) -> Result<T> {
+        read(initial, query).map_err(|code| self.error(code))
+    }
+
     /// Returns the error of a function, if it failed.
     pub(crate) fn check(&self, result: CUresult) -> Result<()> {
         self.device.check(self.operation, result)
@@ -164,12 +173,19 @@ impl<'d> DeviceOp<'d> {
 
     /// Like [`check`](DeviceOp::check), for a function that may lack memory for `bytes`.
     pub(crate) fn check_memory(&self, bytes: usize, result: CUresult) -> Result<()> {
-        check(result).map_err(|code| {
-            if code.is_out_of_memory() {
-                OutOfMemory::error(self.device.device_id(), bytes)
-            } else {
-                self.error(code)
-            }
+        self.read_memory(bytes, (), |_| result)
+    }
+
+    /// Like [`read`](DeviceOp::read), for a function that may lack memory for `bytes`.
+    pub(crate) fn read_memory<T>(
+        &self,
+        bytes: usize,
+        initial: T,
+        query: impl FnOnce(*mut T) -> CUresult,
+    ) -> Result<T> {
+        read(initial, query).map_err(|code| match code.is_out_of_memory() {
+            true => OutOfMemory::error(self.device.device_id(), bytes),
+            false => self.error(code),
         })
     }
 

@@ -1,8 +1,9 @@
 //! Waits for all work of a device, including that of other libraries.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::thread;
 
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::WaitPolicy;
 
 use crate::sys::api;
@@ -45,15 +46,11 @@ impl Tickets {
     }
 }
 
-fn locked(tickets: &Mutex<Tickets>) -> MutexGuard<'_, Tickets> {
-    tickets.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl DeviceSync {
     /// Begins to wait for what is queued now. Returns the ticket of the wait.
     pub(crate) fn begin(&self, context: Context) -> u64 {
         let (tickets, woken) = &*self.0;
-        let mut tickets = locked(tickets);
+        let mut tickets = tickets.lock();
         tickets.requested += 1;
         if !tickets.has_thread {
             let shared = self.0.clone();
@@ -65,7 +62,7 @@ impl DeviceSync {
             // The system has no more threads, so this one waits.
             drop(tickets);
             let waited = synchronize(context);
-            locked(&self.0.0).end(number, waited);
+            self.0.0.lock().end(number, waited);
         }
         woken.notify_all();
         number
@@ -78,7 +75,7 @@ impl DeviceSync {
     pub(crate) fn wait(&self, number: u64, policy: WaitPolicy) -> Result<bool, Code> {
         let (tickets, woken) = &*self.0;
         let is_waiting = |tickets: &mut Tickets| tickets.ended < number;
-        let tickets = woken.wait_timeout_while(locked(tickets), policy.timeout, is_waiting);
+        let tickets = woken.wait_timeout_while(tickets.lock(), policy.timeout, is_waiting);
         let (tickets, _) = tickets.unwrap_or_else(PoisonError::into_inner);
         match &tickets.failed {
             Some(failed) if (failed.after + 1..=failed.up_to).contains(&number) => Err(failed.code),
@@ -93,10 +90,10 @@ fn run(shared: &(Mutex<Tickets>, Condvar), context: Context) {
     loop {
         let requested = {
             let is_idle = |tickets: &mut Tickets| tickets.ended >= tickets.requested;
-            woken.wait_while(locked(tickets), is_idle).unwrap_or_else(PoisonError::into_inner).requested
+            woken.wait_while(tickets.lock(), is_idle).unwrap_or_else(PoisonError::into_inner).requested
         };
         let waited = synchronize(context);
-        locked(tickets).end(requested, waited);
+        tickets.lock().end(requested, waited);
         woken.notify_all();
     }
 }
@@ -120,7 +117,7 @@ mod tests {
         let at_once = WaitPolicy { timeout: Duration::ZERO, blocking: false };
         let wait = |number| sync.wait(number, at_once);
         for (up_to, waited) in [(1, Ok(())), (2, Err(Code::NOT_READY)), (3, Err(Code::NOT_READY))] {
-            locked(&sync.0.0).end(up_to, waited);
+            sync.0.0.lock().end(up_to, waited);
         }
         assert_eq!([1, 2, 3, 4].map(wait), [Ok(true), Err(Code::NOT_READY), Err(Code::NOT_READY), Ok(false)]);
     }
@@ -129,7 +126,7 @@ mod tests {
     fn who_asked_later_is_served_once_and_for_all() {
         let sync = DeviceSync::default();
         for number in [2, 1] {
-            locked(&sync.0.0).end(number, Ok(()));
+            sync.0.0.lock().end(number, Ok(()));
         }
         assert_eq!(sync.wait(2, WaitPolicy { timeout: Duration::ZERO, blocking: false }), Ok(true));
     }

@@ -4,25 +4,27 @@ use std::ffi::{CStr, c_char};
 
 use cudarc::driver::sys::{CUdevice_attribute, CUresult, CUuuid};
 
-use interlock_driver::DeviceProperties;
-use interlock_driver::Result;
+use interlock_driver::{DeviceProperties, Result};
 
 use super::device::CudaDevice;
 use crate::sys::api;
+use crate::sys::error::read;
 
 const OPERATION: &str = "accelerator.device_properties";
 
 /// Returns the bytes of memory that a device has.
 pub(crate) fn total_memory(device: &CudaDevice) -> Result<usize> {
-    let mut bytes = 0;
     // SAFETY: the pointer is valid, and the device is one of the driver's.
-    let queried = unsafe { api::cuDeviceTotalMem_v2(&raw mut bytes, device.ordinal()) };
-    device.check(OPERATION, queried).map(|()| bytes)
+    let bytes = read(0, |bytes| unsafe { api::cuDeviceTotalMem_v2(bytes, device.ordinal()) });
+    bytes.map_err(|code| device.error(OPERATION, code))
 }
 
 pub(crate) fn properties(device: &CudaDevice) -> Result<DeviceProperties> {
     // SAFETY: the pointer is valid for so many bytes.
     let name = text(device, |text, bytes| unsafe { api::cuDeviceGetName(text, bytes, device.ordinal()) })?;
+    // SAFETY: as above.
+    let bus_id =
+        text(device, |text, bytes| unsafe { api::cuDeviceGetPCIBusId(text, bytes, device.ordinal()) })?;
     let number = |attribute| device.attribute(attribute);
     let capability = format!(
         "{}.{}",
@@ -34,7 +36,7 @@ pub(crate) fn properties(device: &CudaDevice) -> Result<DeviceProperties> {
     let more = vec![
         ("compute_capability", capability),
         ("uuid", uuid(device)?),
-        ("pci_bus_id", pci_bus_id(device)?),
+        ("pci_bus_id", bus_id),
         ("memory_pools", has(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)),
         ("virtual_memory", has(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)),
     ];
@@ -60,11 +62,6 @@ fn uuid(device: &CudaDevice) -> Result<String> {
         text.push_str(&format!("{:02x}", byte.cast_unsigned()));
     }
     Ok(text)
-}
-
-fn pci_bus_id(device: &CudaDevice) -> Result<String> {
-    // SAFETY: the pointer is valid for so many bytes.
-    text(device, |text, bytes| unsafe { api::cuDeviceGetPCIBusId(text, bytes, device.ordinal()) })
 }
 
 fn text(device: &CudaDevice, query: impl FnOnce(*mut c_char, i32) -> CUresult) -> Result<String> {

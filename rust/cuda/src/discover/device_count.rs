@@ -8,7 +8,7 @@ use super::probe;
 use super::status::DriverStatus;
 use super::visible_devices::{self, visible};
 use crate::sys::api;
-use crate::sys::error::check;
+use crate::sys::error::read;
 
 /// How many devices a start of the driver would show to this process, or why it can't be used.
 pub(crate) fn count() -> Result<u32, DriverStatus> {
@@ -52,10 +52,9 @@ pub(crate) fn count_by_starting() -> Result<u32, DriverStatus> {
     match probe::start() {
         // Counting is what every driver can; an error after a good start is a device that is gone.
         DriverStatus::Ready { .. } => {
-            let mut count = 0;
             // SAFETY: the pointer is valid.
-            let counted = check(unsafe { api::cuDeviceGetCount(&raw mut count) });
-            some(counted.ok().and_then(|()| u32::try_from(count).ok()))
+            let count = read(0, |count| unsafe { api::cuDeviceGetCount(count) });
+            some(count.ok().and_then(|count| u32::try_from(count).ok()))
         }
         status => Err(status.clone()),
     }

@@ -32,22 +32,48 @@ pub(crate) enum NvmlError {
 /// What the library calls a device.
 type Handle = *mut c_void;
 
-/// Its functions, by the names that drivers of CUDA 12 and newer have, and mostly older ones too.
-struct Nvml {
-    initialise: unsafe extern "C" fn() -> c_int,
-    count: unsafe extern "C" fn(*mut c_uint) -> c_int,
-    device: unsafe extern "C" fn(c_uint, *mut Handle) -> c_int,
-    uuid: unsafe extern "C" fn(Handle, *mut c_char, c_uint) -> c_int,
-    mig: Option<Mig>,
+/// Declares functions of the library that are looked up together, each with the type that its interface declares.
+macro_rules! functions {
+    ($(#[$doc:meta])* $table:ident { $($name:ident = $symbol:literal ($($argument:ty),*);)+ }) => {
+        $(#[$doc])*
+        struct $table {
+            $($name: unsafe extern "C" fn($($argument),*) -> c_int,)+
+        }
+
+        impl $table {
+            fn load() -> Result<Self> {
+                // SAFETY: each field has the type that the library's interface declares for the name.
+                unsafe { Ok($table { $($name: libraries::NVML.function($symbol, "counting devices")?,)+ }) }
+            }
+        }
+    };
 }
 
-/// What it has for GPUs that are divided.
-struct Mig {
-    mode: unsafe extern "C" fn(Handle, *mut c_uint, *mut c_uint) -> c_int,
-    most_parts: unsafe extern "C" fn(Handle, *mut c_uint) -> c_int,
-    part: unsafe extern "C" fn(Handle, c_uint, *mut Handle) -> c_int,
-    gpu_instance: unsafe extern "C" fn(Handle, *mut c_uint) -> c_int,
-    compute_instance: unsafe extern "C" fn(Handle, *mut c_uint) -> c_int,
+functions! {
+    /// Its functions, by the names that drivers of CUDA 12 and newer have, and mostly older ones too.
+    Functions {
+        initialise = c"nvmlInit_v2" ();
+        count = c"nvmlDeviceGetCount_v2" (*mut c_uint);
+        device = c"nvmlDeviceGetHandleByIndex_v2" (c_uint, *mut Handle);
+        uuid = c"nvmlDeviceGetUUID" (Handle, *mut c_char, c_uint);
+    }
+}
+
+functions! {
+    /// What it has for GPUs that are divided.
+    Mig {
+        mode = c"nvmlDeviceGetMigMode" (Handle, *mut c_uint, *mut c_uint);
+        most_parts = c"nvmlDeviceGetMaxMigDeviceCount" (Handle, *mut c_uint);
+        part = c"nvmlDeviceGetMigDeviceHandleByIndex" (Handle, c_uint, *mut Handle);
+        gpu_instance = c"nvmlDeviceGetGpuInstanceId" (Handle, *mut c_uint);
+        compute_instance = c"nvmlDeviceGetComputeInstanceId" (Handle, *mut c_uint);
+    }
+}
+
+/// The library, with what it has for divided GPUs, if anything.
+struct Nvml {
+    functions: Functions,
+    mig: Option<Mig>,
 }
 
 /// The GPUs that this process may use, in the order of the bus. Asked again each time.
@@ -64,23 +90,14 @@ pub(crate) fn gpus() -> Result<Vec<Gpu>, NvmlError> {
 
 impl Nvml {
     fn load() -> Result<Nvml> {
-        // SAFETY: each field has the type that the library's interface declares for the name.
-        unsafe {
-            Ok(Nvml {
-                initialise: function(c"nvmlInit_v2")?,
-                count: function(c"nvmlDeviceGetCount_v2")?,
-                device: function(c"nvmlDeviceGetHandleByIndex_v2")?,
-                uuid: function(c"nvmlDeviceGetUUID")?,
-                mig: Mig::load().ok(),
-            })
-        }
+        Ok(Nvml { functions: Functions::load()?, mig: Mig::load().ok() })
     }
 
     fn gpus(&self) -> Result<Vec<Gpu>, i32> {
         // SAFETY: may be called at any time.
-        succeeded(unsafe { (self.initialise)() })?;
+        succeeded(unsafe { (self.functions.initialise)() })?;
         // SAFETY: writes a number, as the library is initialised.
-        let count = written(|count| unsafe { (self.count)(count) })?;
+        let count = written(|count| unsafe { (self.functions.count)(count) })?;
         let mut gpus = Vec::new();
         for index in 0..count {
             match self.gpu(index) {
@@ -96,7 +113,7 @@ impl Nvml {
     fn gpu(&self, index: u32) -> Result<Gpu, i32> {
         let handle = handle(|handle| {
             // SAFETY: writes a handle, or fails where there is no such device.
-            unsafe { (self.device)(index, handle) }
+            unsafe { (self.functions.device)(index, handle) }
         })?;
         Ok(Gpu { uuid: self.uuid_of(handle)?, mig: self.parts(handle) })
     }
@@ -106,7 +123,7 @@ impl Nvml {
         const LENGTH: c_uint = 96;
         let mut text = [0; LENGTH as usize];
         // SAFETY: writes at most as many bytes.
-        succeeded(unsafe { (self.uuid)(device, text.as_mut_ptr(), LENGTH) })?;
+        succeeded(unsafe { (self.functions.uuid)(device, text.as_mut_ptr(), LENGTH) })?;
         let text = text.map(|letter| letter as u8);
         Ok(CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy().into_owned())
     }
@@ -139,30 +156,6 @@ impl Nvml {
         };
         Ok(MigDevice { uuid: self.uuid_of(part)?, gpu_instance, compute_instance })
     }
-}
-
-impl Mig {
-    fn load() -> Result<Mig> {
-        // SAFETY: as in `Nvml::load`.
-        unsafe {
-            Ok(Mig {
-                mode: function(c"nvmlDeviceGetMigMode")?,
-                most_parts: function(c"nvmlDeviceGetMaxMigDeviceCount")?,
-                part: function(c"nvmlDeviceGetMigDeviceHandleByIndex")?,
-                gpu_instance: function(c"nvmlDeviceGetGpuInstanceId")?,
-                compute_instance: function(c"nvmlDeviceGetComputeInstanceId")?,
-            })
-        }
-    }
-}
-
-/// A function of the library.
-///
-/// # Safety
-/// `F` is the type of the function that has this name.
-unsafe fn function<F: Copy>(name: &CStr) -> Result<F> {
-    // SAFETY: the caller's promise.
-    unsafe { libraries::NVML.function(name, "counting devices") }
 }
 
 fn succeeded(code: c_int) -> Result<(), i32> {

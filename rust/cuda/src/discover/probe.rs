@@ -10,6 +10,8 @@ use libloading::Library;
 use once_cell::race::OnceBox;
 
 use interlock_core::base::fork;
+use interlock_core::base::fork_local::ForkLocal;
+use interlock_core::base::sync::RelaxedU64;
 use interlock_core::libraries;
 use interlock_core::libraries::reason_of;
 
@@ -103,61 +105,50 @@ fn file_of(function: Start) -> String {
     file.map_or_else(|| "a library without a name".to_owned(), |file| file.to_string_lossy().into_owned())
 }
 
-/// A start of the driver, in the process that made it.
+/// A start of the driver in this process.
 struct InitRecord {
-    generation: u32,
     status: DriverStatus,
     /// What `CUDA_VISIBLE_DEVICES` was, which the driver reads then and never again.
     variable: Option<OsString>,
-    /// That of a forked child, in which what its parent started does not count as started.
-    in_child: OnceBox<InitRecord>,
 }
 
-// Not a blocking cell: a fork while another thread starts the driver would leave the child waiting. Starting it twice
-// is harmless.
-static INIT: OnceBox<InitRecord> = OnceBox::new();
+/// The fork generation, plus one, of the last process after whose start no child of a fork can start the driver; 0 if there
+/// is none.
+static POISONED_BY: RelaxedU64 = RelaxedU64::new(0);
 
-impl InitRecord {
-    fn is_current_process(&self) -> bool {
-        self.generation == fork::generation()
-    }
+fn is_poisoned_by_parent() -> bool {
+    ![0, u64::from(fork::generation()) + 1].contains(&POISONED_BY.get())
+}
 
-    /// The last one, of this process or of one from which it was forked.
-    fn last() -> Option<&'static InitRecord> {
-        std::iter::successors(INIT.get(), |started| started.in_child.get()).last()
-    }
-
-    /// Whether no child of a fork can start the driver again.
-    fn poisons_children(&self) -> bool {
-        matches!(self.status, DriverStatus::Ready { .. } | DriverStatus::Forked)
-    }
-
-    fn now(after: Option<&InitRecord>) -> Box<InitRecord> {
-        let generation = fork::generation();
-        let variable = visible_devices::variable();
-        let status =
-            if after.is_some_and(InitRecord::poisons_children) { DriverStatus::Forked } else { init_now() };
-        Box::new(InitRecord { generation, status, variable, in_child: OnceBox::new() })
-    }
+/// The start that this process made, if it has made one.
+fn record() -> &'static OnceBox<InitRecord> {
+    // Not blocking cells: a fork while another thread starts the driver would leave the child waiting. Starting it twice is
+    // harmless.
+    static INIT: OnceBox<ForkLocal<OnceBox<InitRecord>>> = OnceBox::new();
+    INIT.get_or_init(Box::default).get()
 }
 
 /// Starts the driver if it can be used; done once in a process.
 pub(crate) fn start() -> &'static DriverStatus {
-    let mut started = INIT.get_or_init(|| InitRecord::now(None));
-    while !started.is_current_process() {
-        started = started.in_child.get_or_init(|| InitRecord::now(Some(started)));
-    }
-    &started.status
+    let init = || {
+        let variable = visible_devices::variable();
+        let status = if is_poisoned_by_parent() { DriverStatus::Forked } else { init_now() };
+        if matches!(status, DriverStatus::Ready { .. } | DriverStatus::Forked) && !is_poisoned_by_parent() {
+            POISONED_BY.set(u64::from(fork::generation()) + 1);
+        }
+        Box::new(InitRecord { status, variable })
+    };
+    &record().get_or_init(init).status
 }
 
 /// Whether what [`start`] answers is known: it has been asked, or what the parent of this process did decides it.
 pub(crate) fn is_init_cached() -> bool {
-    InitRecord::last().is_some_and(|started| started.is_current_process() || started.poisons_children())
+    record().get().is_some() || is_poisoned_by_parent()
 }
 
 /// What `CUDA_VISIBLE_DEVICES` was when this process started the driver; `None` where it has not.
 pub(crate) fn variable_at_start() -> Option<&'static Option<OsString>> {
-    let started = InitRecord::last().filter(|started| started.is_current_process())?;
+    let started = record().get()?;
     matches!(started.status, DriverStatus::Ready { .. }).then_some(&started.variable)
 }
 

@@ -10,79 +10,42 @@ pub(crate) const SONAME: &str = "libcuda.so.1";
 /// The oldest driver interface that the bindings are made for: CUDA 12.0.
 pub(crate) const OLDEST: Version = Version(12_000);
 
-/// What the probe found.
-#[doc(hidden)]
+/// What is known of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DriverStatus {
-    /// The library is not installed, or can't be loaded.
-    Absent {
-        /// The loader's reason.
-        reason: String,
-    },
-    /// The library is the stub that the toolkit ships for linking.
-    Stub {
-        /// The file that was loaded.
-        path: String,
-    },
-    /// The driver is older than the bindings.
-    TooOld {
-        /// The CUDA version that it speaks.
-        version: Version,
-    },
-    /// The driver has not all functions that are called.
-    Lacks {
-        /// One that it has not.
-        function: String,
-    },
-    /// The bindings would use another library than the driver.
-    OtherLibrary {
-        /// The file that they find first.
-        found: String,
-        /// The file of the driver.
-        driver: String,
-    },
+pub(crate) enum DriverStatus {
+    /// The library is not installed, or can't be loaded, for the loader's reason.
+    Absent { reason: String },
+    /// The library in this file is the stub that the toolkit ships for linking.
+    Stub { path: String },
+    /// The driver speaks a CUDA version that is older than the bindings.
+    TooOld { version: Version },
+    /// The driver has not all functions that are called, such as this one.
+    Lacks { function: String },
+    /// The bindings would use another library than the driver: the file that they find first.
+    OtherLibrary { found: String, driver: String },
     /// The path that the user gave for NVML is of no use.
-    PathOfNvml {
-        /// Which, and why.
-        error: String,
-    },
+    PathOfNvml { error: String },
     /// The library is there and the kernel's part of the driver is not.
     NotLoaded,
     /// The driver runs and sees no device.
     NoDevice,
-    /// The driver has devices and `CUDA_VISIBLE_DEVICES` shows none of them.
-    Hidden {
-        /// What the variable says.
-        variable: String,
-    },
+    /// The driver has devices and `CUDA_VISIBLE_DEVICES`, which has this value, shows none of them.
+    Hidden { variable: String },
     /// This process may not use the devices.
     NotPermitted,
     /// The driver was started by the process from which this one was forked.
     Forked,
-    /// The driver refused for another reason.
-    Failed {
-        /// The function of the driver that was called.
-        function: &'static str,
-        /// The number that it returned.
-        code: i32,
-    },
-    /// The driver can be started.
-    Found {
-        /// The CUDA version that it speaks.
-        version: Version,
-    },
-    /// The driver is started.
-    Ready {
-        /// The CUDA version that it speaks.
-        version: Version,
-    },
+    /// The driver refused for another reason: a function returned a code.
+    Failed { function: &'static str, code: i32 },
+    /// The driver, which speaks this CUDA version, can be started.
+    Found { version: Version },
+    /// The driver, which speaks this CUDA version, is started.
+    Ready { version: Version },
 }
 
 /// A CUDA version as the driver counts it: 12020 is 12.2.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(pub(crate) i32);
+pub(crate) struct Version(pub(crate) i32);
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,57 +53,33 @@ impl fmt::Display for Version {
     }
 }
 
-impl fmt::Display for DriverStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DriverStatus::Absent { reason } => {
-                write!(f, "NVIDIA's driver library {SONAME} can't be loaded ({reason})")
-            }
-            DriverStatus::Stub { path } => write!(
-                f,
-                "{path}, which was loaded as {SONAME}, is the toolkit's stub for linking and no driver; take its \
-                 folder out of the library search path"
-            ),
-            DriverStatus::TooOld { version } => write!(
-                f,
-                "NVIDIA's driver speaks CUDA {version}, and {OLDEST} or newer is needed; install a newer driver"
-            ),
-            DriverStatus::Lacks { function } => write!(
-                f,
-                "NVIDIA's driver library {SONAME} lacks the function {function}: it is incomplete, or too old for \
-                 the version that it tells; install the driver anew"
-            ),
-            DriverStatus::OtherLibrary { found, driver } => write!(
-                f,
-                "{found} would be used in place of NVIDIA's driver {driver}; take its folder out of the library \
-                 search path"
-            ),
-            DriverStatus::PathOfNvml { error } => f.write_str(error),
-            DriverStatus::NotLoaded => write!(
-                f,
-                "NVIDIA's driver library is installed and the kernel module is not loaded; load it, or start the \
-                 container with access to the devices"
-            ),
-            DriverStatus::NoDevice => write!(f, "NVIDIA's driver sees no device"),
-            DriverStatus::Hidden { variable } => {
-                write!(f, "{} is {variable:?}, which shows none of NVIDIA's devices", env::VISIBLE_DEVICES)
-            }
-            DriverStatus::NotPermitted => {
-                write!(f, "NVIDIA's driver refused: this process may not use its devices")
-            }
-            DriverStatus::Forked => write!(
-                f,
-                "CUDA was started by the process from which this one was forked, and can't be used here; start it \
-                 in the child only, or start the child with the method spawn or forkserver"
-            ),
-            DriverStatus::Failed { function, code } => {
-                write!(f, "NVIDIA's driver did not start: {function} returned {code}")
-            }
-            DriverStatus::Found { version } => write!(f, "NVIDIA's driver for CUDA {version} can be started"),
-            DriverStatus::Ready { version } => write!(f, "NVIDIA's driver for CUDA {version} is ready"),
-        }
-    }
-}
+interlock_core::messages! { DriverStatus {
+    DriverStatus::Absent { reason } => "NVIDIA's driver library {SONAME} can't be loaded ({reason})";
+    DriverStatus::Stub { path } =>
+        "{path}, which was loaded as {SONAME}, is the toolkit's stub for linking and no driver; take its folder \
+         out of the library search path";
+    DriverStatus::TooOld { version } =>
+        "NVIDIA's driver speaks CUDA {version}, and {OLDEST} or newer is needed; install a newer driver";
+    DriverStatus::Lacks { function } =>
+        "NVIDIA's driver library {SONAME} lacks the function {function}: it is incomplete, or too old for the \
+         version that it tells; install the driver anew";
+    DriverStatus::OtherLibrary { found, driver } =>
+        "{found} would be used in place of NVIDIA's driver {driver}; take its folder out of the library search path";
+    DriverStatus::PathOfNvml { error } => "{error}";
+    DriverStatus::NotLoaded =>
+        "NVIDIA's driver library is installed and the kernel module is not loaded; load it, or start the \
+         container with access to the devices";
+    DriverStatus::NoDevice => "NVIDIA's driver sees no device";
+    DriverStatus::Hidden { variable } =>
+        "{} is {variable:?}, which shows none of NVIDIA's devices", env::VISIBLE_DEVICES;
+    DriverStatus::NotPermitted => "NVIDIA's driver refused: this process may not use its devices";
+    DriverStatus::Forked =>
+        "CUDA was started by the process from which this one was forked, and can't be used here; start it in \
+         the child only, or start the child with the method spawn or forkserver";
+    DriverStatus::Failed { function, code } => "NVIDIA's driver did not start: {function} returned {code}";
+    DriverStatus::Found { version } => "NVIDIA's driver for CUDA {version} can be started";
+    DriverStatus::Ready { version } => "NVIDIA's driver for CUDA {version} is ready";
+} }
 
 #[cfg(test)]
 mod tests {

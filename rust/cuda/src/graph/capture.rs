@@ -1,7 +1,8 @@
 //! Captures that this process has begun, and what their graphs own.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::capture::{CaptureId, Captures};
 use interlock_driver::{CaptureMode, KeepAlive, StreamHandle};
 
@@ -34,7 +35,7 @@ pub(crate) struct CaptureTable(Mutex<Captures<CapturedWork>>);
 
 impl CaptureTable {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Captures<CapturedWork>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Adds a capture. Another library has ended the one that began on this stream before, and has its graph.

@@ -8,8 +8,7 @@ use cudarc::driver::sys::{
     CUDA_HOST_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraphNode, CUgraphNodeType,
 };
 
-use interlock_driver::GraphDump;
-use interlock_driver::Result;
+use interlock_driver::{GraphDump, Result};
 
 use super::graph::Graph;
 use crate::device::device::DeviceOp;
@@ -43,10 +42,8 @@ pub(crate) fn describe(graph: &Graph) -> Result<GraphDump> {
 
 /// How many nodes a graph has.
 fn count(op: &DeviceOp<'_>, graph: &Graph) -> Result<usize> {
-    let mut count = 0;
     // SAFETY: without a place for nodes the driver tells how many there are.
-    let counted = unsafe { api::cuGraphGetNodes(graph.raw(), ptr::null_mut(), &raw mut count) };
-    op.check(counted).map(|()| count)
+    op.read(0, |count| unsafe { api::cuGraphGetNodes(graph.raw(), ptr::null_mut(), count) })
 }
 
 /// Returns whether a graph has no nodes.
@@ -66,11 +63,9 @@ fn nodes(op: &DeviceOp<'_>, graph: &Graph) -> Result<Vec<CUgraphNode>> {
 }
 
 fn edges(op: &DeviceOp<'_>, graph: &Graph) -> Result<Vec<(CUgraphNode, CUgraphNode)>> {
-    let mut count = 0;
+    let none = ptr::null_mut();
     // SAFETY: without a place for edges the driver tells how many there are.
-    let counted =
-        unsafe { api::cuGraphGetEdges(graph.raw(), ptr::null_mut(), ptr::null_mut(), &raw mut count) };
-    op.check(counted)?;
+    let mut count = op.read(0, |count| unsafe { api::cuGraphGetEdges(graph.raw(), none, none, count) })?;
     let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
     // SAFETY: there is a place for so many edges.
     let found =
@@ -103,10 +98,8 @@ fn transitive_reduction(edges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
 
 fn description(op: &DeviceOp<'_>, node: CUgraphNode) -> Result<String> {
     // A number, as a driver may have kinds that are newer than the bindings.
-    let mut kind = 0;
-    let place: *mut u32 = &raw mut kind;
     // SAFETY: the pointer is valid for a kind, which is a number of this size, and the node is alive.
-    op.check(unsafe { api::cuGraphNodeGetType(node, place.cast()) })?;
+    let kind = op.read(0u32, |kind| unsafe { api::cuGraphNodeGetType(node, kind.cast()) })?;
     Ok(match kind {
         HOST => host_fn(op, node)?,
         MEMSET => fill(op, node)?,
@@ -119,10 +112,9 @@ fn description(op: &DeviceOp<'_>, node: CUgraphNode) -> Result<String> {
 }
 
 fn host_fn(op: &DeviceOp<'_>, node: CUgraphNode) -> Result<String> {
-    let mut found = CUDA_HOST_NODE_PARAMS { fn_: None, userData: ptr::null_mut() };
+    let empty = CUDA_HOST_NODE_PARAMS { fn_: None, userData: ptr::null_mut() };
     // SAFETY: the pointer is valid, and the node is a function.
-    let queried = unsafe { api::cuGraphHostNodeGetParams(node, &raw mut found) };
-    op.check(queried)?;
+    let found = op.read(empty, |found| unsafe { api::cuGraphHostNodeGetParams(node, found) })?;
     let ours: unsafe extern "C" fn(*mut c_void) = host_fn::call;
     let is_ours = found.fn_.is_some_and(|function| ptr::fn_addr_eq(function, ours));
     if !is_ours {
@@ -134,11 +126,9 @@ fn host_fn(op: &DeviceOp<'_>, node: CUgraphNode) -> Result<String> {
 }
 
 fn fill(op: &DeviceOp<'_>, node: CUgraphNode) -> Result<String> {
-    let mut found =
-        CUDA_MEMSET_NODE_PARAMS { dst: 0, pitch: 0, value: 0, elementSize: 0, width: 0, height: 0 };
+    let empty = CUDA_MEMSET_NODE_PARAMS { dst: 0, pitch: 0, value: 0, elementSize: 0, width: 0, height: 0 };
     // SAFETY: the pointer is valid, and the node is a fill.
-    let queried = unsafe { api::cuGraphMemsetNodeGetParams(node, &raw mut found) };
-    op.check(queried)?;
+    let found = op.read(empty, |found| unsafe { api::cuGraphMemsetNodeGetParams(node, found) })?;
     let bytes = found.width * found.elementSize as usize * found.height.max(1);
     Ok(format!("fill {bytes} bytes with {}", found.value))
 }

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{CUgraph, CUgraphExec};
 
-use interlock_driver::{Error, Result};
-use interlock_driver::{GraphExecHandle, GraphHandle, KeepAlive};
+use interlock_core::base::mutex::Mutex;
+use interlock_driver::{Error, GraphExecHandle, GraphHandle, KeepAlive, Result};
 
 use super::capture::CapturedWork;
 use crate::device::device::{CudaDevice, DeviceOp};
@@ -86,10 +86,6 @@ pub(crate) struct GraphTable {
     next_number: AtomicU64,
 }
 
-fn locked<T>(table: &Mutex<HashMap<u64, T>>) -> MutexGuard<'_, HashMap<u64, T>> {
-    table.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn unknown(operation: &'static str) -> Error {
     Error::Graph { operation, reason: "the graph was let go".to_owned() }
 }
@@ -104,38 +100,38 @@ impl GraphTable {
         let number = self.next();
         let graph = graph.expose_provenance() as u64;
         let graph = Graph { device: device.clone(), graph, resources: Arc::new(work) };
-        locked(&self.graphs).insert(number, Arc::new(graph));
+        self.graphs.lock().insert(number, Arc::new(graph));
         GraphHandle(number)
     }
 
     pub(crate) fn find(&self, handle: GraphHandle, operation: &'static str) -> Result<Arc<Graph>> {
-        locked(&self.graphs).get(&handle.0).cloned().ok_or_else(|| unknown(operation))
+        self.graphs.lock().get(&handle.0).cloned().ok_or_else(|| unknown(operation))
     }
 
     pub(crate) fn find_exec(&self, handle: GraphExecHandle) -> Result<Arc<GraphExec>> {
-        locked(&self.executables).get(&handle.0).cloned().ok_or_else(|| unknown(REPLAY))
+        self.executables.lock().get(&handle.0).cloned().ok_or_else(|| unknown(REPLAY))
     }
 
     pub(crate) fn instantiate(&self, handle: GraphHandle) -> Result<GraphExecHandle> {
         const OPERATION: &str = "Graph.instantiate";
         let graph = self.find(handle, OPERATION)?;
-        let mut executable = ptr::null_mut();
         let op = graph.device.begin(OPERATION)?;
         // SAFETY: the pointer is valid and the graph alive.
-        op.check(unsafe { api::cuGraphInstantiateWithFlags(&raw mut executable, graph.raw(), 0) })?;
+        let instantiate = |made| unsafe { api::cuGraphInstantiateWithFlags(made, graph.raw(), 0) };
+        let executable = op.read(ptr::null_mut(), instantiate)?;
         let executable = GraphExec {
             device: graph.device.clone(),
             executable: executable.expose_provenance() as u64,
             resources: graph.resources.clone(),
         };
         let number = self.next();
-        locked(&self.executables).insert(number, Arc::new(executable));
+        self.executables.lock().insert(number, Arc::new(executable));
         Ok(GraphExecHandle(number))
     }
 
     /// Destroys a graph.
     pub(crate) fn destroy(&self, handle: GraphHandle) {
-        let graph = locked(&self.graphs).remove(&handle.0);
+        let graph = self.graphs.lock().remove(&handle.0);
         if let Some(graph) = graph {
             destroy(&graph.device, graph.raw());
         }
@@ -143,22 +139,16 @@ impl GraphTable {
 
     /// Destroys an executable. Queued replays still run: the driver waits for them.
     pub(crate) fn destroy_exec(&self, handle: GraphExecHandle) {
-        let executable = locked(&self.executables).remove(&handle.0);
-        if let Some(executable) = executable
-            && let Ok(op) = executable.device.begin(DESTROY)
-        {
-            // It fails on a device that can't be used any more.
+        let executable = self.executables.lock().remove(&handle.0);
+        if let Some(executable) = executable {
             // SAFETY: no caller can name the executable any more.
-            let _ = op.check(unsafe { api::cuGraphExecDestroy(executable.raw()) });
+            executable.device.destroy(DESTROY, || unsafe { api::cuGraphExecDestroy(executable.raw()) });
         }
     }
 }
 
 /// Destroys the driver's graph.
 pub(crate) fn destroy(device: &CudaDevice, graph: CUgraph) {
-    if let Ok(op) = device.begin(DESTROY) {
-        // It fails on a device that can't be used any more.
-        // SAFETY: no caller can name the graph any more.
-        let _ = op.check(unsafe { api::cuGraphDestroy(graph) });
-    }
+    // SAFETY: no caller can name the graph any more.
+    device.destroy(DESTROY, || unsafe { api::cuGraphDestroy(graph) });
 }

@@ -1,8 +1,6 @@
 //! Memory of devices.
 
-use interlock_driver::OutOfMemory;
-use interlock_driver::Result;
-use interlock_driver::{Address, MemoryInfo};
+use interlock_driver::{Address, MemoryInfo, OutOfMemory, Result};
 
 use crate::device::device::CudaDevice;
 use crate::device::properties::total_memory;
@@ -26,10 +24,8 @@ pub(crate) fn allocate(device: &CudaDevice, bytes: usize) -> Result<Address> {
     }
     let rounded = bytes.next_multiple_of(ALIGNMENT);
     let op = device.begin("an allocation")?;
-    let mut address = 0;
     // SAFETY: the pointer is valid.
-    let allocated = unsafe { api::cuMemAlloc_v2(&raw mut address, rounded) };
-    op.check_memory(bytes, allocated).map(|()| Address(address))
+    op.read_memory(bytes, 0, |address| unsafe { api::cuMemAlloc_v2(address, rounded) }).map(Address)
 }
 
 /// # Safety

@@ -1,26 +1,22 @@
 //! Pinned memory of this program, which every device accesses directly.
 
-use std::ffi::c_void;
 use std::ptr;
 
 use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
 
 use interlock_core::device::Device;
-use interlock_driver::Address;
-use interlock_driver::OutOfMemory;
-use interlock_driver::Result;
+use interlock_driver::{Address, OutOfMemory, Result};
 
 use crate::device::device::CudaDevice;
 use crate::sys::api;
-use crate::sys::error::check;
+use crate::sys::error::read;
 
 pub(crate) fn allocate_pinned(device: &CudaDevice, bytes: usize) -> Result<Address> {
-    let mut pointer: *mut c_void = ptr::null_mut();
     let op = device.begin("an allocation of pinned memory")?;
     // SAFETY: the pointer is valid.
-    let allocated = unsafe { api::cuMemHostAlloc(&raw mut pointer, bytes, CU_MEMHOSTALLOC_PORTABLE) };
-    match check(allocated) {
-        Ok(()) => Ok(Address(pointer.expose_provenance() as u64)),
+    let allocate = |pointer| unsafe { api::cuMemHostAlloc(pointer, bytes, CU_MEMHOSTALLOC_PORTABLE) };
+    match read(ptr::null_mut(), allocate) {
+        Ok(pointer) => Ok(Address(pointer.expose_provenance() as u64)),
         // The driver calls more bytes than a process has addresses an invalid value.
         Err(code) if code.is_out_of_memory() || bytes > isize::MAX as usize / 2 => {
             Err(OutOfMemory::error(Device::CPU, bytes))

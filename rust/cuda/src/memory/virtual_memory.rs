@@ -1,6 +1,7 @@
 //! Virtual memory: addresses to which memory is mapped step by step.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cudarc::driver::sys::{
     CUdevice, CUdevice_attribute, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags,
@@ -8,31 +9,28 @@ use cudarc::driver::sys::{
     CUmemAllocationType, CUmemLocation, CUmemLocationType, CUresult,
 };
 
-use interlock_driver::Address;
-use interlock_driver::OutOfMemory;
-use interlock_driver::Result;
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::va_space::{self, MAPPING, RELEASING, RESERVING, UNMAPPING, VaSpace};
+use interlock_driver::{Address, DeviceIndex, OutOfMemory, Result};
 
 use crate::device::device::CudaDevice;
-use crate::device::peer::{self, Peers};
+use crate::device::peer;
 use crate::device::properties::total_memory;
 use crate::sys::api;
+use crate::sys::error::read;
 
 /// The virtual memory of a device, and the devices that access it.
 pub(crate) struct VirtualMemory {
     device: Arc<CudaDevice>,
     space: Mutex<VaSpace>,
-    /// Locked while memory is mapped or unmapped: a device that gets access meanwhile would miss a mapping.
-    peers: Peers,
+    /// The other devices that access it. Locked while memory is mapped or unmapped: a device that gets access meanwhile
+    /// would miss a mapping.
+    peers: Mutex<BTreeMap<DeviceIndex, CUdevice>>,
 }
 
 impl VirtualMemory {
     pub(crate) fn new(device: Arc<CudaDevice>) -> Self {
-        VirtualMemory { device, space: Mutex::default(), peers: Peers::default() }
-    }
-
-    fn space(&self) -> MutexGuard<'_, VaSpace> {
-        self.space.lock().unwrap_or_else(PoisonError::into_inner)
+        VirtualMemory { device, space: Mutex::default(), peers: Mutex::default() }
     }
 
     fn properties(&self) -> CUmemAllocationProp {
@@ -58,28 +56,28 @@ impl VirtualMemory {
         }
         let properties = self.properties();
         let minimum = CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
-        let mut bytes = 0;
-        // SAFETY: the pointers are valid.
-        let queried =
-            unsafe { api::cuMemGetAllocationGranularity(&raw mut bytes, &raw const properties, minimum) };
-        self.device.check(RESERVING, queried).map(|()| bytes)
+        let bytes = read(0, |bytes| {
+            // SAFETY: the pointers are valid.
+            unsafe { api::cuMemGetAllocationGranularity(bytes, &raw const properties, minimum) }
+        });
+        bytes.map_err(|code| self.device.error(RESERVING, code))
     }
 
     pub(crate) fn reserve(&self, bytes: usize, granularity: usize) -> Result<Address> {
         if bytes == 0 || !bytes.is_multiple_of(granularity) {
             return Err(va_space::err_misaligned(bytes, granularity));
         }
-        let mut address = 0;
         let op = self.device.begin(RESERVING)?;
-        // SAFETY: the pointer is valid.
-        let reserved = unsafe { api::cuMemAddressReserve(&raw mut address, bytes, granularity, 0, 0) };
-        op.check_memory(bytes, reserved)?;
-        self.space().reserve(Address(address), bytes, ());
+        let address = op.read_memory(bytes, 0, |address| {
+            // SAFETY: the pointer is valid.
+            unsafe { api::cuMemAddressReserve(address, bytes, granularity, 0, 0) }
+        })?;
+        self.space.lock().reserve(Address(address), bytes, ());
         Ok(Address(address))
     }
 
     pub(crate) fn free(&self, address: Address, bytes: usize) -> Result<()> {
-        if self.space().free(address, bytes).is_none() {
+        if self.space.lock().free(address, bytes).is_none() {
             return Err(va_space::err_not_reserved(self.device.device_id(), address, bytes));
         }
         let op = self.device.begin(RELEASING)?;
@@ -92,18 +90,16 @@ impl VirtualMemory {
         let is_aligned =
             bytes > 0 && bytes.is_multiple_of(granularity) && address.0.is_multiple_of(granularity as u64);
         // The mapping is recorded before it exists, so that no other call takes the addresses meanwhile.
-        let is_recorded = {
-            let mut space = self.space();
-            let is_free = is_aligned && space.is_unmapped(address, bytes);
-            is_free.then(|| space.map(address, bytes)).is_some()
-        };
-        if !is_recorded {
+        let mut space = self.space.lock();
+        if !is_aligned || !space.is_unmapped(address, bytes) {
             return Err(va_space::err_not_unmapped(self.device.device_id(), address, bytes, granularity));
         }
+        space.map(address, bytes);
+        drop(space);
         let ordinals = std::iter::once(self.device.ordinal()).chain(peers.values().copied());
         let mapped = self.create_mapping(address, bytes, &ordinals.map(access).collect::<Vec<_>>());
         if mapped.is_err() {
-            self.space().unmap(address, bytes);
+            self.space.lock().unmap(address, bytes);
         }
         mapped
     }
@@ -113,10 +109,10 @@ impl VirtualMemory {
             return Err(OutOfMemory::error(self.device.device_id(), bytes));
         }
         let op = self.device.begin(MAPPING)?;
-        let (mut memory, properties) = (0, self.properties());
+        let properties = self.properties();
         // SAFETY: the pointers are valid.
-        let created = unsafe { api::cuMemCreate(&raw mut memory, bytes, &raw const properties, 0) };
-        op.check_memory(bytes, created)?;
+        let create = |memory| unsafe { api::cuMemCreate(memory, bytes, &raw const properties, 0) };
+        let memory = op.read_memory(bytes, 0, create)?;
         // SAFETY: the addresses are reserved, have no memory, and are as many as the memory has bytes.
         let mapped = unsafe { api::cuMemMap(address.0, bytes, 0, memory, 0) };
         // Mapped memory stays until it is unmapped; the handle is not needed for that.
@@ -136,13 +132,13 @@ impl VirtualMemory {
     /// As for [`DriverRuntime::unmap`](interlock_driver::DriverRuntime::unmap).
     pub(crate) unsafe fn unmap(&self, address: Address, bytes: usize) -> Result<()> {
         let _peers = self.peers.lock();
-        if !self.space().is_mapping(address, bytes) {
+        if !self.space.lock().is_mapping(address, bytes) {
             return Err(va_space::err_not_mapped(self.device.device_id(), address, bytes));
         }
         let op = self.device.begin(UNMAPPING)?;
         // SAFETY: memory is mapped to the addresses, and the caller guarantees that it is not used.
         op.check(unsafe { api::cuMemUnmap(address.0, bytes) })?;
-        self.space().unmap(address, bytes);
+        self.space.lock().unmap(address, bytes);
         Ok(())
     }
 
@@ -156,7 +152,7 @@ impl VirtualMemory {
             return Ok(());
         }
         let op = self.device.begin(operation)?;
-        let mappings: Vec<_> = self.space().mappings().collect();
+        let mappings: Vec<_> = self.space.lock().mappings().collect();
         for (address, bytes) in mappings {
             op.check(set_access(address, bytes, &[access(peer.ordinal())]))?;
         }

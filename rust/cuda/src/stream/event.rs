@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use cudarc::driver::sys::{CUevent, CUevent_flags, CUipcEventHandle};
 
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::capture::CaptureId;
-use interlock_driver::{Error, Result};
-use interlock_driver::{EventHandle, EventOptions};
+use interlock_driver::{Error, EventHandle, EventOptions, Result};
 
 use crate::device::device::{CudaDevice, DeviceOp};
 use crate::sys::api;
@@ -75,7 +75,7 @@ impl Event {
 
     /// Locked while the event is recorded or queried, so that both concern one record.
     pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+        self.record.lock()
     }
 
     /// Returns whether the work before the last record has completed.
@@ -92,10 +92,6 @@ pub(crate) struct EventTable {
 }
 
 impl EventTable {
-    fn lock(&self) -> MutexGuard<'_, HashMap<EventHandle, Arc<Event>>> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn add(
         &self,
         device: &Arc<CudaDevice>,
@@ -106,7 +102,7 @@ impl EventTable {
         let handle = EventHandle { device: device.index(), raw: event.expose_provenance() as u64 };
         let event =
             Event { handle, options, device: device.clone(), record: Mutex::new(self.new_record(at)) };
-        self.lock().insert(handle, Arc::new(event));
+        self.events.lock().insert(handle, Arc::new(event));
         handle
     }
 
@@ -117,29 +113,24 @@ impl EventTable {
     }
 
     pub(crate) fn find(&self, handle: EventHandle, operation: &'static str) -> Result<Arc<Event>> {
-        self.lock().get(&handle).cloned().ok_or_else(|| Error::Argument {
-            name: operation,
-            given: format!("an event with the handle {:#x}", handle.raw),
-            allowed: "an event that was made and not let go".to_owned(),
+        self.events.lock().get(&handle).cloned().ok_or_else(|| {
+            let given = format!("an event with the handle {:#x}", handle.raw);
+            Error::argument(operation, given, "an event that was made and not let go")
         })
     }
 
     pub(crate) fn remove(&self, handle: EventHandle) -> Option<Arc<Event>> {
-        self.lock().remove(&handle)
+        self.events.lock().remove(&handle)
     }
 
     pub(crate) fn create(&self, device: &Arc<CudaDevice>, options: EventOptions) -> Result<EventHandle> {
         if options.timing && options.interprocess {
-            return Err(Error::Argument {
-                name: "Event",
-                given: "both timing and interprocess".to_owned(),
-                allowed: format!("one of the two on {}", device.device_id()),
-            });
+            let allowed = format!("one of the two on {}", device.device_id());
+            return Err(Error::argument("Event", "both timing and interprocess", allowed));
         }
-        let mut event = ptr::null_mut();
         let op = device.begin("Event")?;
         // SAFETY: the pointer is valid.
-        op.check(unsafe { api::cuEventCreate(&raw mut event, flags(options)) })?;
+        let event = op.read(ptr::null_mut(), |event| unsafe { api::cuEventCreate(event, flags(options)) })?;
         Ok(self.add(device, event, options, RecordedAt::Never))
     }
 
@@ -147,12 +138,7 @@ impl EventTable {
     pub(crate) fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64> {
         const OPERATION: &str = "Event.elapsed_time";
         let [start, end] = [self.find(start, OPERATION)?, self.find(end, OPERATION)?];
-        let misused = |reason: &str| Error::Device {
-            device: start.device.device_id(),
-            operation: OPERATION.to_owned(),
-            reason: reason.to_owned(),
-            code: None,
-        };
+        let misused = |reason: &str| Error::device(start.device.device_id(), OPERATION, reason);
         if !(start.options.timing && end.options.timing) {
             return Err(misused("both events must be made with timing"));
         }
@@ -165,36 +151,32 @@ impl EventTable {
                 return Err(misused("both events must be recorded and reached"));
             }
         }
-        let mut milliseconds = 0.0;
         // SAFETY: the pointer is valid and the events alive.
-        op.check(unsafe { api::cuEventElapsedTime(&raw mut milliseconds, start.raw(), end.raw()) })?;
-        Ok(f64::from(milliseconds))
+        op.read(0.0, |time| unsafe { api::cuEventElapsedTime(time, start.raw(), end.raw()) }).map(f64::from)
     }
 
     /// Returns the bytes with which another process opens the event.
     pub(crate) fn export(&self, handle: EventHandle) -> Result<Vec<u8>> {
         const OPERATION: &str = "Event.ipc_handle";
         let event = self.find(handle, OPERATION)?;
-        let mut exported = CUipcEventHandle { reserved: [0; 64] };
+        let empty = CUipcEventHandle { reserved: [0; 64] };
         let op = event.device.begin(OPERATION)?;
         // SAFETY: the pointer is valid and the event alive.
-        op.check(unsafe { api::cuIpcGetEventHandle(&raw mut exported, event.raw()) })?;
+        let exported = op.read(empty, |handle| unsafe { api::cuIpcGetEventHandle(handle, event.raw()) })?;
         Ok(exported.reserved.map(i8::cast_unsigned).to_vec())
     }
 
     /// Opens an event of another process.
     pub(crate) fn import(&self, device: &Arc<CudaDevice>, exported: &[u8]) -> Result<EventHandle> {
         const OPERATION: &str = "Event.from_ipc_handle";
-        let bytes: [u8; 64] = exported.try_into().map_err(|_| Error::Argument {
-            name: OPERATION,
-            given: format!("{} bytes", exported.len()),
-            allowed: "the 64 bytes that ipc_handle gave in another process".to_owned(),
+        let bytes: [u8; 64] = exported.try_into().map_err(|_| {
+            let given = format!("{} bytes", exported.len());
+            Error::argument(OPERATION, given, "the 64 bytes that ipc_handle gave in another process")
         })?;
-        let (mut event, handle) =
-            (ptr::null_mut(), CUipcEventHandle { reserved: bytes.map(u8::cast_signed) });
+        let handle = CUipcEventHandle { reserved: bytes.map(u8::cast_signed) };
         let op = device.begin(OPERATION)?;
         // SAFETY: the pointer is valid.
-        op.check(unsafe { api::cuIpcOpenEventHandle(&raw mut event, handle) })?;
+        let event = op.read(ptr::null_mut(), |event| unsafe { api::cuIpcOpenEventHandle(event, handle) })?;
         let options = EventOptions { interprocess: true, ..EventOptions::default() };
         Ok(self.add(device, event, options, RecordedAt::Elsewhere))
     }

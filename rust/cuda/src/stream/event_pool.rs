@@ -1,10 +1,11 @@
 //! Events that mark points on timelines, used again and again.
 
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream};
 
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::Result;
 
 use crate::device::device::DeviceOp;
@@ -31,14 +32,14 @@ impl PooledEvent {
     }
 
     fn acquire(pool: &Arc<EventPool>, op: &DeviceOp<'_>) -> Result<Self> {
-        let free = pool.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let free = pool.0.lock().pop();
         if let Some(event) = free {
             return Ok(PooledEvent { event, pool: pool.clone() });
         }
         let _relaxed = op.relax();
-        let (mut event, flags) = (ptr::null_mut(), CUevent_flags::CU_EVENT_DISABLE_TIMING as u32);
+        let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
         // SAFETY: the pointer is valid.
-        op.check(unsafe { api::cuEventCreate(&raw mut event, flags) })?;
+        let event = op.read(ptr::null_mut(), |event| unsafe { api::cuEventCreate(event, flags) })?;
         Ok(PooledEvent { event: event.expose_provenance() as u64, pool: pool.clone() })
     }
 
@@ -55,6 +56,6 @@ impl PooledEvent {
 
 impl Drop for PooledEvent {
     fn drop(&mut self) {
-        self.pool.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.event);
+        self.pool.0.lock().push(self.event);
     }
 }

@@ -7,12 +7,12 @@
 
 use std::ffi::c_void;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 
+use interlock_core::base::mutex::Mutex;
 use interlock_core::device::Device;
-use interlock_driver::Error;
-use interlock_driver::HostFn;
+use interlock_driver::{Error, HostFn};
 
 use super::replay_tracker::ReplayTracker;
 use super::stream::{AsyncError, Stream};
@@ -62,8 +62,7 @@ impl HostFnCall {
             ErrorSink::Replay(tracker) => tracker.reported_at(),
         };
         let Some((stream, point)) = reported_at else { return };
-        let operation = self.function.name.to_string();
-        let error = Error::Device { device: self.device, operation, reason, code: None };
+        let error = Error::device(self.device, &*self.function.name, reason);
         if let Some(stream) = stream.upgrade() {
             stream.store_error(AsyncError::new(point, error));
         }
@@ -121,7 +120,7 @@ static IDLE: Mutex<Vec<SyncSender<Job>>> = Mutex::new(Vec::new());
 
 /// Runs a job on a thread that may call the driver.
 fn dispatch(job: Job) {
-    let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let idle = IDLE.lock().pop();
     match idle.or_else(start) {
         // A thread that is idle or new waits for a job.
         Some(worker) => drop(worker.send(job)),
@@ -140,6 +139,6 @@ fn start() -> Option<SyncSender<Job>> {
 fn work(own: &SyncSender<Job>, jobs: &Receiver<Job>) {
     while let Ok(job) = jobs.recv() {
         job.run();
-        IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(own.clone());
+        IDLE.lock().push(own.clone());
     }
 }

@@ -1,7 +1,9 @@
 //! The replays of a graph in which functions of this program run.
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
+
+use interlock_core::base::mutex::Mutex;
 
 use super::event_pool::PooledEvent;
 use super::stream::Stream;
@@ -19,12 +21,12 @@ pub(crate) struct ReplayTracker {
 
 impl ReplayTracker {
     pub(crate) fn lock_last(&self) -> MutexGuard<'_, Option<PooledEvent>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last.lock()
     }
 
     /// Returns the point that reports the errors of the replay that runs.
     pub(crate) fn reported_at(&self) -> Option<ErrorPoint> {
-        self.reported_at.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.reported_at.lock().clone()
     }
 }
 
@@ -53,5 +55,5 @@ pub(crate) unsafe extern "C" fn begin_replay(data: *mut c_void) {
     // SAFETY: as the caller guarantees. It only takes a lock under which no function of the driver is called.
     let begin: &ReplayBegin = unsafe { &*data.cast() };
     let reported_at = begin.reported_at.clone();
-    *begin.tracker.reported_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(reported_at);
+    *begin.tracker.reported_at.lock() = Some(reported_at);
 }

@@ -2,14 +2,14 @@
 
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use cudarc::driver::sys::{CUresult, CUstream, CUstreamCaptureStatus};
 
 use interlock_core::base::catch::drop_catching_panic;
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::capture::CaptureId;
-use interlock_driver::{Error, Result};
-use interlock_driver::{KeepAlive, StreamHandle};
+use interlock_driver::{Error, KeepAlive, Result, StreamHandle};
 
 use super::event_pool::{EventPool, PooledEvent};
 use super::timeline::Timeline;
@@ -99,18 +99,10 @@ impl Stream {
         raw(self.handle)
     }
 
-    fn timeline(&self) -> MutexGuard<'_, Timeline> {
-        self.timeline.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn async_error(&self) -> MutexGuard<'_, Option<AsyncError>> {
-        self.async_error.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Keeps other threads from queueing work until the guard is dropped: a host function and the wait for it belong
     /// together.
     pub(crate) fn lock_submit(&self) -> SubmitGuard<'_> {
-        self.submit_lock.lock().unwrap_or_else(PoisonError::into_inner)
+        self.submit_lock.lock()
     }
 
     /// Queues work with one function of the driver.
@@ -147,17 +139,17 @@ impl Stream {
 
     /// Returns a point for what is queued next.
     pub(crate) fn next_point(&self) -> u64 {
-        self.timeline().advance()
+        self.timeline.lock().advance()
     }
 
     /// Returns the point of what was queued last.
     pub(crate) fn submitted(&self) -> u64 {
-        self.timeline().submitted()
+        self.timeline.lock().submitted()
     }
 
     /// Returns the last point that an event signals.
     pub(crate) fn last_signaled(&self) -> u64 {
-        self.timeline().last_signaled()
+        self.timeline.lock().last_signaled()
     }
 
     /// Records an event behind all that is queued.
@@ -167,14 +159,14 @@ impl Stream {
 
     /// Signals the point behind all that is queued.
     pub(crate) fn signal(&self, op: &DeviceOp<'_>) -> Result<u64> {
-        let mut timeline = self.timeline();
+        let mut timeline = self.timeline.lock();
         Ok(timeline.signal(self.record(op)?))
     }
 
     /// Keeps an owner alive until all that is queued has completed.
     pub(crate) fn retain(&self, op: &DeviceOp<'_>, keep_alive: KeepAlive) -> Result<()> {
         let signaled = {
-            let mut timeline = self.timeline();
+            let mut timeline = self.timeline.lock();
             self.record(op).map(|event| {
                 let point = timeline.signal(event);
                 timeline.retain(point, keep_alive.clone());
@@ -195,14 +187,14 @@ impl Stream {
     /// Returns whether a point has completed, and drops the owners that completed work no longer needs.
     pub(crate) fn has_completed(&self, op: &DeviceOp<'_>, point: u64) -> Result<bool> {
         self.poll(op)?;
-        Ok(self.timeline().has_completed(point))
+        Ok(self.timeline.lock().has_completed(point))
     }
 
     /// Queries which points have completed, and drops the owners that their work no longer needs.
     pub(crate) fn poll(&self, op: &DeviceOp<'_>) -> Result<()> {
         let _relaxed = op.relax();
         let (result, completed) = {
-            let mut timeline = self.timeline();
+            let mut timeline = self.timeline.lock();
             let mut result = Ok(());
             while let Some(event) = timeline.first_pending() {
                 result = check(event.query());
@@ -231,27 +223,27 @@ impl Stream {
 
     /// Returns whether no signaled point is pending.
     pub(crate) fn is_idle(&self) -> bool {
-        self.timeline().pending() == 0
+        self.timeline.lock().pending() == 0
     }
 
     /// Returns whether nothing is pending, retained or to be reported.
     pub(crate) fn is_reclaimable(&self) -> bool {
-        self.is_idle() && self.async_error().is_none()
+        self.is_idle() && self.async_error.lock().is_none()
     }
 
     /// Stores an asynchronous error, unless one is stored already: later errors are often consequences.
     pub(crate) fn store_error(&self, error: AsyncError) {
-        self.async_error().get_or_insert(error);
+        self.async_error.lock().get_or_insert(error);
     }
 
     /// Returns the order of the stored error.
     pub(crate) fn error_order(&self) -> Option<u64> {
-        self.async_error().as_ref().map(|error| error.order)
+        self.async_error.lock().as_ref().map(|error| error.order)
     }
 
     /// Reports the stored error once, if work up to a point failed with it.
     pub(crate) fn take_error(&self, up_to: u64) -> Result<()> {
-        let mut stored = self.async_error();
+        let mut stored = self.async_error.lock();
         if stored.as_ref().is_none_or(|error| error.point > up_to) {
             return Ok(());
         }

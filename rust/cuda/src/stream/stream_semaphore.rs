@@ -1,12 +1,13 @@
 //! Words in memory at which streams wait until the CPU signals them (`cuStreamWaitValue32`).
 
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{CU_MEMHOSTALLOC_PORTABLE, CUresult, CUstream, CUstreamWaitValue_flags};
 use once_cell::race::OnceBool;
 
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::Result;
 
 use crate::device::device::DeviceOp;
@@ -47,7 +48,7 @@ impl Semaphore {
         if pool.is_supported.get() == Some(false) {
             return Ok(None);
         }
-        let free = pool.free().pop();
+        let free = pool.free.lock().pop();
         let word = free.map_or_else(|| pool.allocate_page(op), Ok)?;
         let semaphore = Semaphore { word, pool: pool.clone() };
         if pool.is_supported.get().is_none() {
@@ -88,25 +89,20 @@ impl Semaphore {
 }
 
 impl SemaphorePool {
-    fn free(&self) -> MutexGuard<'_, Vec<u64>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Allocates more words, and returns one.
     fn allocate_page(&self, op: &DeviceOp<'_>) -> Result<u64> {
         let _relaxed = op.relax();
-        let mut page = ptr::null_mut();
         // SAFETY: the pointer is valid.
-        let allocated = unsafe { api::cuMemHostAlloc(&raw mut page, PAGE, CU_MEMHOSTALLOC_PORTABLE) };
-        op.check_memory(PAGE, allocated)?;
+        let allocate = |page| unsafe { api::cuMemHostAlloc(page, PAGE, CU_MEMHOSTALLOC_PORTABLE) };
+        let page = op.read_memory(PAGE, ptr::null_mut(), allocate)?;
         let first = page.expose_provenance() as u64;
-        self.free().extend((first + LINE as u64..first + PAGE as u64).step_by(LINE));
+        self.free.lock().extend((first + LINE as u64..first + PAGE as u64).step_by(LINE));
         Ok(first)
     }
 }
 
 impl Drop for Semaphore {
     fn drop(&mut self) {
-        self.pool.free().push(self.word);
+        self.pool.free.lock().push(self.word);
     }
 }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{CUresult, CUstream};
 
-use interlock_driver::Result;
-use interlock_driver::{Address, Copy, CopyEndpoint, Fill, HostFn};
+use interlock_driver::{Address, Copy, CopyEndpoint, HostFn, Result};
 
 use super::host_fn::{self, ErrorSink, HostFnCall};
 use super::stream::Stream;
-use super::stream_semaphore::{Semaphore, SemaphorePool};
+use super::stream_semaphore::Semaphore;
 use crate::device::device::DeviceOp;
 use crate::sys::api;
 use crate::sys::context_guard::Context;
@@ -60,47 +59,16 @@ pub(crate) unsafe fn copy(copy: &Copy, peers: Option<PeerContexts>, on: CUstream
     }
 }
 
-/// Queues a fill on a stream, whose context is current.
-///
-/// # Safety
-/// The bytes are valid until the fill has completed.
-pub(crate) unsafe fn fill(fill: &Fill, on: CUstream) -> CUresult {
-    // SAFETY: as the caller guarantees.
-    unsafe { api::cuMemsetD8Async(fill.address.0, fill.value, fill.bytes, on) }
-}
-
-/// Queues a host function that runs once, and the wait of the stream for it. Returns what has to stay alive until the
-/// function has returned.
+/// Queues a host function, and the wait of the stream for it at a semaphore, if it has one. Returns what has to stay alive
+/// until the function has returned for the last time.
 pub(crate) fn host_fn(
-    op: &DeviceOp<'_>,
-    stream: &Arc<Stream>,
-    semaphores: &Arc<SemaphorePool>,
-    function: HostFn,
-) -> Result<Arc<HostFnCall>> {
-    let semaphore = Semaphore::acquire(semaphores, op, stream.raw())?.map(Arc::new);
-    let errors = ErrorSink::Stream(Arc::downgrade(stream), stream.next_point());
-    let call = HostFnCall::new(function, op.device().device_id(), errors, semaphore.clone());
-    enqueue(op, stream, Arc::new(call), semaphore.as_deref())
-}
-
-/// Records a host function in a capture. A semaphore would have to be closed again before each replay, so the driver's
-/// thread waits.
-pub(crate) fn recorded_host_fn(
     op: &DeviceOp<'_>,
     stream: &Stream,
     errors: ErrorSink,
+    semaphore: Option<Arc<Semaphore>>,
     function: HostFn,
 ) -> Result<Arc<HostFnCall>> {
-    let call = HostFnCall::new(function, op.device().device_id(), errors, None);
-    enqueue(op, stream, Arc::new(call), None)
-}
-
-fn enqueue(
-    op: &DeviceOp<'_>,
-    stream: &Stream,
-    call: Arc<HostFnCall>,
-    semaphore: Option<&Semaphore>,
-) -> Result<Arc<HostFnCall>> {
+    let call = Arc::new(HostFnCall::new(function, op.device().device_id(), errors, semaphore.clone()));
     stream.submit(op, |on| {
         // SAFETY: the caller keeps the call alive until it has been made for the last time.
         let queued = unsafe { api::cuLaunchHostFunc(on, Some(host_fn::call), call.data()) };

@@ -1,11 +1,9 @@
 //! Waits for streams and events.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
-use interlock_core::base::backoff::Backoff;
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::Result;
-use interlock_driver::WaitPolicy;
 
 use super::event::{Event, Record};
 use super::table::StreamTable;
@@ -45,7 +43,7 @@ impl StaleWaits {
             streams.destroy(waits.handle());
             (waits.number(), point?)
         };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(record.generation(), point);
+        self.0.lock().insert(record.generation(), point);
         Ok(())
     }
 
@@ -56,11 +54,11 @@ impl StaleWaits {
         op: &DeviceOp<'_>,
         generation: u64,
     ) -> Result<bool> {
-        let found = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&generation).copied();
+        let found = self.0.lock().get(&generation).copied();
         let Some(point) = found else { return Ok(true) };
         let has_completed = has_completed(streams, op, point)?;
         if has_completed {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&generation);
+            self.0.lock().remove(&generation);
         }
         Ok(has_completed)
     }
@@ -120,17 +118,4 @@ pub(crate) fn points_of_device(streams: &StreamTable, op: &DeviceOp<'_>) -> Resu
         }
     }
     Ok(points)
-}
-
-/// Calls a query until it returns true; returns false on timeout.
-pub(crate) fn poll_until(policy: WaitPolicy, mut query: impl FnMut() -> Result<bool>) -> Result<bool> {
-    let mut backoff = Backoff::new(policy.timeout, policy.blocking);
-    loop {
-        if query()? {
-            return Ok(true);
-        }
-        if !backoff.pause() {
-            return Ok(false);
-        }
-    }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::CUstream_flags;
 
+use interlock_core::base::mutex::Mutex;
 use interlock_core::device::Device;
-use interlock_driver::{DeviceIndex, PriorityRange, StreamHandle};
-use interlock_driver::{Error, Result};
+use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle};
 
 use super::event_pool::EventPool;
 use super::stream::{DEFAULT, Stream, raw};
@@ -48,10 +48,6 @@ impl StreamTable {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Streams> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn add(&self, streams: &mut Streams, handle: StreamHandle, is_external: bool) -> Result<Arc<Stream>> {
         let found = self.devices.get(usize::from(handle.device));
         let (device, events) = found.ok_or_else(|| Error::from(Device::invalid_index(handle.device)))?;
@@ -64,29 +60,26 @@ impl StreamTable {
 
     /// Returns the stream of a handle; default streams exist from the start.
     pub(crate) fn find(&self, handle: StreamHandle, operation: &'static str) -> Result<Arc<Stream>> {
-        let mut streams = self.lock();
+        let mut streams = self.streams.lock();
         if let Some(stream) = streams.by_handle.get(&handle) {
             return Ok(stream.clone());
         }
         if handle.raw == DEFAULT {
             return self.add(&mut streams, handle, false);
         }
-        Err(Error::Argument {
-            name: operation,
-            given: format!("a stream with the handle {:#x}", handle.raw),
-            allowed: "a stream that was made or adopted, and not let go".to_owned(),
-        })
+        let given = format!("a stream with the handle {:#x}", handle.raw);
+        Err(Error::argument(operation, given, "a stream that was made or adopted, and not let go"))
     }
 
     /// Returns the stream of a number, as long as it has work or an error.
     pub(crate) fn by_number(&self, number: u64) -> Option<Arc<Stream>> {
-        self.lock().by_number.get(&number).cloned()
+        self.streams.lock().by_number.get(&number).cloned()
     }
 
     /// Returns all streams of a device, and whether the driver may have destroyed each: it was destroyed and still has
     /// work, or belongs to another library, which does not report when it destroys it.
     pub(crate) fn of_device(&self, index: DeviceIndex) -> Vec<(Arc<Stream>, bool)> {
-        let streams = self.lock();
+        let streams = self.streams.lock();
         let may_be_destroyed = |stream: &Arc<Stream>| {
             let named = streams.by_handle.get(&stream.handle());
             stream.is_external() || named.is_none_or(|named| !Arc::ptr_eq(named, stream))
@@ -108,17 +101,14 @@ impl StreamTable {
             op.check(unsafe { api::cuStreamCreateWithPriority(&raw mut stream, flags, priority) })?;
         }
         let handle = StreamHandle { device: device.index(), raw: stream.expose_provenance() as u64 };
-        self.add(&mut self.lock(), handle, false)
+        self.add(&mut self.streams.lock(), handle, false)
     }
 
     /// Destroys a stream; what is queued there still runs.
     pub(crate) fn destroy(&self, handle: StreamHandle) {
-        let Some(stream) = self.lock().by_handle.remove(&handle) else { return };
-        if let Ok(op) = stream.device().begin("a Stream that goes") {
-            // It fails on a device that can't be used any more.
-            // SAFETY: the stream was created by `create`, and no caller can name it any more.
-            let _ = op.check(unsafe { api::cuStreamDestroy_v2(raw(handle)) });
-        }
+        let Some(stream) = self.streams.lock().by_handle.remove(&handle) else { return };
+        // SAFETY: the stream was created by `create`, and no caller can name it any more.
+        stream.device().destroy("a Stream that goes", || unsafe { api::cuStreamDestroy_v2(raw(handle)) });
     }
 
     /// Adds a stream of another library.
@@ -129,16 +119,13 @@ impl StreamTable {
             DEFAULT => {}
             // Another thread that signals a point there, or has memory wait for it, would name another stream.
             PER_THREAD => {
-                return Err(Error::Argument {
-                    name: EXTERNAL,
-                    given: format!("the default stream that each thread has of its own ({PER_THREAD})"),
-                    allowed: "a stream that is the same on every thread".to_owned(),
-                });
+                let given = format!("the default stream that each thread has of its own ({PER_THREAD})");
+                return Err(Error::argument(EXTERNAL, given, "a stream that is the same on every thread"));
             }
             _ if !may_be_pointer(raw) => return Err(not_of_device(device, raw)),
             _ => check_context(device, handle)?,
         }
-        let mut streams = self.lock();
+        let mut streams = self.streams.lock();
         if !streams.by_handle.contains_key(&handle) {
             self.add(&mut streams, handle, raw != DEFAULT)?;
         }
@@ -151,7 +138,7 @@ impl StreamTable {
         for (stream, _) in destroyed.filter(|(stream, _)| !stream.is_external()) {
             let polled = device.begin(operation).and_then(|op| stream.poll(&op));
             if polled.is_ok() && stream.is_reclaimable() {
-                self.lock().by_number.remove(&stream.number());
+                self.streams.lock().by_number.remove(&stream.number());
             }
         }
     }
@@ -166,11 +153,8 @@ fn may_be_pointer(raw: u64) -> bool {
 }
 
 fn not_of_device(device: &CudaDevice, raw: u64) -> Error {
-    Error::Argument {
-        name: EXTERNAL,
-        given: format!("{raw:#x}, which is none, or of another device or context"),
-        allowed: format!("a stream of the primary context of {}", device.device_id()),
-    }
+    let given = format!("{raw:#x}, which is none, or of another device or context");
+    Error::argument(EXTERNAL, given, format!("a stream of the primary context of {}", device.device_id()))
 }
 
 /// Checks that a stream belongs to a device's primary context.

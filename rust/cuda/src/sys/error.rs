@@ -16,6 +16,12 @@ pub(crate) fn check(result: CUresult) -> Result<(), Code> {
     if result == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(Code(result)) }
 }
 
+/// Returns what a function writes to the pointer that it gets, at first `initial`.
+pub(crate) fn read<T>(initial: T, query: impl FnOnce(*mut T) -> CUresult) -> Result<T, Code> {
+    let mut value = initial;
+    check(query(&raw mut value)).map(|()| value)
+}
+
 impl Code {
     pub(crate) const NOT_SUPPORTED: Code = Code(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     pub(crate) const INVALID_HANDLE: Code = Code(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -69,14 +75,7 @@ impl Code {
 
     /// Returns its name and the driver's description.
     pub(crate) fn describe(self) -> String {
-        let name = self.text(|code, text| {
-            // SAFETY: the pointer is valid, and the function may be called at any time.
-            unsafe { api::cuGetErrorName(code, text) }
-        });
-        let text = self.text(|code, text| {
-            // SAFETY: as above.
-            unsafe { api::cuGetErrorString(code, text) }
-        });
+        let (name, text) = (self.text(api::cuGetErrorName), self.text(api::cuGetErrorString));
         match (name, text) {
             (Some(name), Some(text)) => format!("{name}: {text}"),
             (Some(name), None) => name,
@@ -85,9 +84,10 @@ impl Code {
         }
     }
 
-    fn text(self, query: impl FnOnce(CUresult, *mut *const c_char) -> CUresult) -> Option<String> {
+    fn text(self, query: unsafe fn(CUresult, *mut *const c_char) -> CUresult) -> Option<String> {
         let mut text = ptr::null();
-        check(query(self.0, &raw mut text)).ok()?;
+        // SAFETY: the pointer is valid, and both functions may be called at any time.
+        check(unsafe { query(self.0, &raw mut text) }).ok()?;
         if text.is_null() {
             return None;
         }

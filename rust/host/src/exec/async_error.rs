@@ -1,10 +1,8 @@
 //! Asynchronous errors that were not reported yet.
 
-use interlock_driver::DeviceIndex;
-use interlock_driver::Error;
+use interlock_driver::{DeviceIndex, Error};
 
 use crate::exec::inner::Inner;
-use crate::object::device;
 use crate::object::stream::TimelinePoint;
 
 /// The error of queued work, until a thread that waits reports it.
@@ -30,11 +28,6 @@ impl AsyncError {
 
 /// The number of errors that a device stores of destroyed streams: a program that never waits collects no more.
 const MAX_UNREPORTED: usize = 64;
-
-/// The error for work that failed when it ran, or instead of running.
-pub(crate) fn async_error(device: DeviceIndex, operation: String, reason: String) -> Error {
-    Error::Device { device: device::named(device), operation, reason, code: None }
-}
 
 impl Inner {
     /// Keeps what failed for the stream that tells it, unless that has something to tell already: what fails

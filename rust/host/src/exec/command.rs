@@ -3,8 +3,7 @@
 use std::ptr;
 
 use interlock_core::device::Device;
-use interlock_driver::{Access, ByteRange};
-use interlock_driver::{Address, Copy, CopyEndpoint, DeviceIndex, Fill, HostFn};
+use interlock_driver::{Access, Address, ByteRange, Copy, CopyEndpoint, DeviceIndex, Fill, HostFn};
 
 use crate::object::device;
 use crate::object::stream::TimelinePoint;

@@ -37,7 +37,7 @@ pub(crate) struct Inner {
 impl Inner {
     pub(crate) fn new(options: &HostOptions) -> Self {
         let mut inner = Inner {
-            devices: (0..options.devices).map(|_| DeviceState::new(options.memory)).collect(),
+            devices: Vec::new(),
             streams: BTreeMap::new(),
             events: HashMap::new(),
             captures: Captures::default(),
@@ -49,9 +49,9 @@ impl Inner {
             run_queue: VecDeque::new(),
             numbers: 0,
         };
-        let indices = 0..inner.devices.len();
-        for device in indices.filter_map(|index| DeviceIndex::try_from(index).ok()) {
-            inner.add_stream(device, PRIORITIES.least, StreamKind::Default);
+        for device in (0..=DeviceIndex::MAX).take(options.devices as usize) {
+            let default_stream = inner.add_stream(device, PRIORITIES.least, StreamKind::Default);
+            inner.devices.push(DeviceState::new(options.memory, default_stream));
         }
         inner
     }

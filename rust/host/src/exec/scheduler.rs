@@ -1,27 +1,18 @@
 //! The scheduler: polls the first command of each stream, and completes those that need no thread.
 
-use interlock_driver::DeviceIndex;
-use interlock_driver::Error;
+use interlock_driver::{DeviceIndex, Error};
 
-use crate::exec::async_error;
 use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
+use crate::object::device;
 use crate::object::stream::{HeadState, Stream, StreamId, StreamKind, TimelinePoint, Waiter};
-
-/// What is to be done with the first command of a stream.
-enum HeadPoll {
-    /// It ends without running, or because it failed.
-    Skip,
-    /// Something else has to come first.
-    Stay,
-}
 
 impl Inner {
     /// Moves a stream on as far as it can, and so all that wait for it.
     pub(crate) fn advance(&mut self, id: StreamId) {
         self.run_queue.push_back(id);
         while let Some(id) = self.run_queue.pop_front() {
-            while let HeadPoll::Skip = self.poll_head(id) {
+            while self.poll_head(id) {
                 self.skip_head(id);
             }
             self.remove_if_finished(id);
@@ -34,20 +25,21 @@ impl Inner {
         all.into_iter().for_each(|id| self.advance(id));
     }
 
-    fn poll_head(&mut self, id: StreamId) -> HeadPoll {
-        let Some(stream) = self.streams.get(&id) else { return HeadPoll::Stay };
+    /// Returns whether the first command of a stream ends now, without running.
+    fn poll_head(&mut self, id: StreamId) -> bool {
+        let Some(stream) = self.streams.get(&id) else { return false };
         if matches!(stream.head, HeadState::Runnable | HeadState::Running) {
-            return HeadPoll::Stay;
+            return false;
         }
-        let Some(command) = stream.queue.front() else { return HeadPoll::Stay };
+        let Some(command) = stream.queue.front() else { return false };
         match &command.command {
-            Command::Nop => HeadPoll::Skip,
+            Command::Nop => true,
             Command::SignalEvent(event) => {
                 let (event, mark) = (*event, TimelinePoint { stream: id, position: command.position });
                 self.reach(event, mark);
-                HeadPoll::Skip
+                true
             }
-            Command::WaitFor(_) if self.is_lost(stream.device) => HeadPoll::Skip,
+            Command::WaitFor(_) if self.is_lost(stream.device) => true,
             Command::WaitFor(mark) => {
                 let mark = *mark;
                 self.poll_wait(id, mark)
@@ -56,9 +48,12 @@ impl Inner {
                 Some(error) => {
                     let reported_at = command.reported_at;
                     self.fail(reported_at, error);
-                    HeadPoll::Skip
+                    true
                 }
-                None => self.poll_task(id),
+                None => {
+                    self.poll_task(id);
+                    false
+                }
             },
         }
     }
@@ -70,44 +65,42 @@ impl Inner {
         let operation = || task.operation(command.device);
         match (devices.find(|device| self.is_lost(*device)), &command.fault) {
             (Some(lost), _) => self.check_not_lost(lost, &operation()).err(),
-            (None, Some(reason)) => {
-                Some(async_error::async_error(command.device, operation(), reason.clone()))
-            }
+            (None, Some(reason)) => Some(Error::device(device::named(command.device), operation(), reason)),
             (None, None) => None,
         }
     }
 
-    fn poll_wait(&mut self, id: StreamId, mark: TimelinePoint) -> HeadPoll {
+    fn poll_wait(&mut self, id: StreamId, mark: TimelinePoint) -> bool {
         if self.is_reached(mark) {
-            return HeadPoll::Skip;
+            return true;
         }
         let number = self.number();
-        let Some(stream) = self.streams.get_mut(&id) else { return HeadPoll::Stay };
+        let Some(stream) = self.streams.get_mut(&id) else { return false };
         if stream.head != HeadState::BlockedOnEvent {
             stream.head = HeadState::BlockedOnEvent;
             if let Some(awaited) = self.streams.get_mut(&mark.stream) {
                 awaited.add_waiter(mark.position, number, Waiter::Stream(id));
             }
         }
-        HeadPoll::Stay
+        false
     }
 
     /// Work that can be begun, as soon as there is an engine for it if it needs one.
-    fn poll_task(&mut self, id: StreamId) -> HeadPoll {
+    fn poll_task(&mut self, id: StreamId) {
         let turn = self.number();
         let copies_are_paused = self.faults.copies_are_paused();
-        let Some(stream) = self.streams.get_mut(&id) else { return HeadPoll::Stay };
+        let Some(stream) = self.streams.get_mut(&id) else { return };
         let Some(QueuedCommand { command: Command::Run(task), device, .. }) = stream.queue.front() else {
-            return HeadPoll::Stay;
+            return;
         };
         if task.moves_data() && stream.engine.is_none() {
             if stream.head == HeadState::BlockedOnEngine {
-                return HeadPoll::Stay;
+                return;
             }
-            let Some(state) = self.devices.get_mut(usize::from(*device)) else { return HeadPoll::Stay };
+            let Some(state) = self.devices.get_mut(usize::from(*device)) else { return };
             if !state.engines.take(id, stream.priority, turn) {
                 stream.head = HeadState::BlockedOnEngine;
-                return HeadPoll::Stay;
+                return;
             }
             stream.engine = Some(*device);
         }
@@ -115,10 +108,9 @@ impl Inner {
             if !matches!(stream.head, HeadState::Paused(_)) {
                 stream.head = HeadState::Paused(turn);
             }
-            return HeadPoll::Stay;
+            return;
         }
         stream.make_ready();
-        HeadPoll::Stay
     }
 
     /// Lets the copy begin that has been held up for longest; false where none is.

@@ -1,9 +1,10 @@
 //! The state of a driver behind its lock, which the runtime shares with its threads.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use interlock_core::base::fork;
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::{Error, Result};
 
 use crate::exec::deferred_drop::DeferredDrops;
@@ -26,23 +27,15 @@ impl Shared {
     /// # Errors
     /// [`Error::Forked`] in a forked child, where the lock may be held by a thread that the child lacks.
     pub(crate) fn lock(&self) -> Result<Locked<'_>> {
-        self.check_process()?;
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Locked { inner, deferred_drops: DeferredDrops::default() })
+        Ok(Locked { inner: self.lock_no_flush()?, deferred_drops: DeferredDrops::default() })
     }
 
     /// Like [`lock`](Shared::lock), for callers that hold other locks: deferred drops stay for the next guard.
     pub(crate) fn lock_no_flush(&self) -> Result<MutexGuard<'_, Inner>> {
-        self.check_process()?;
-        Ok(self.inner.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn check_process(&self) -> Result<()> {
-        if self.generation == fork::generation() {
-            Ok(())
-        } else {
-            Err(Error::Forked { what: "the host driver" })
+        if self.generation != fork::generation() {
+            return Err(Error::Forked { what: "the host driver" });
         }
+        Ok(self.inner.lock())
     }
 }
 

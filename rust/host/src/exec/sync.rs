@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use interlock_core::base::backoff::Backoff;
 use interlock_core::base::parker::Parker;
-use interlock_driver::Result;
-use interlock_driver::{DeviceIndex, EventHandle, SyncPoint, WaitPolicy, WaitTarget};
+use interlock_driver::{DeviceIndex, EventHandle, Result, SyncPoint, WaitPolicy, WaitTarget};
 
 use crate::exec::inner::Inner;
 use crate::exec::shared::Shared;
@@ -20,20 +18,12 @@ struct WaitPoints {
     marks: Vec<TimelinePoint>,
 }
 
-/// The call that names a target, for messages.
-#[derive(Clone, Copy)]
-enum Call {
-    Query,
-    Wait,
-}
-
-fn operation(target: WaitTarget, call: Call) -> &'static str {
-    match (target, call) {
-        (WaitTarget::Stream(_), Call::Query) => "Stream.query",
-        (WaitTarget::Stream(_), Call::Wait) => "Stream.synchronize",
-        (WaitTarget::Event(_), Call::Query) => "Event.query",
-        (WaitTarget::Event(_), Call::Wait) => "Event.synchronize",
-        (WaitTarget::Device(_), _) => "accelerator.synchronize",
+/// Returns what messages call a query of a target, and a wait for it.
+fn operations(target: WaitTarget) -> (&'static str, &'static str) {
+    match target {
+        WaitTarget::Stream(_) => ("Stream.query", "Stream.synchronize"),
+        WaitTarget::Event(_) => ("Event.query", "Event.synchronize"),
+        WaitTarget::Device(_) => ("accelerator.synchronize", "accelerator.synchronize"),
     }
 }
 
@@ -97,7 +87,7 @@ impl Inner {
 
     /// Returns whether a target has completed, and reports its errors.
     pub(crate) fn check(&mut self, target: WaitTarget) -> Result<bool> {
-        let points = self.wait_points(target, operation(target, Call::Query))?;
+        let points = self.wait_points(target, operations(target).0)?;
         let has_reached = self.has_reached(&points)?;
         self.report(&points)?;
         Ok(has_reached)
@@ -114,7 +104,7 @@ impl Inner {
     }
 
     pub(crate) fn sync_point(&mut self, target: WaitTarget) -> Result<SyncPoint> {
-        let WaitPoints { marks, .. } = self.wait_points(target, operation(target, Call::Wait))?;
+        let WaitPoints { marks, .. } = self.wait_points(target, operations(target).1)?;
         let points = marks.into_iter().map(|TimelinePoint { stream, position }| (stream, position)).collect();
         Ok(SyncPoint { target, points })
     }
@@ -124,29 +114,17 @@ impl Inner {
 pub(crate) fn wait(shared: &Shared, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
     let marks =
         sync_point.points.iter().map(|&(stream, position)| TimelinePoint { stream, position }).collect();
-    let operation = operation(sync_point.target, Call::Wait);
+    let (_, operation) = operations(sync_point.target);
     let points = WaitPoints { operation, device: sync_point.target.device(), marks };
     shared.lock()?.check_may_wait(sync_point.target, operation)?;
     let has_reached = if policy.blocking {
         // A deadline that can't be represented never comes.
         sleep_until_reached(shared, &points, Instant::now().checked_add(policy.timeout))?
     } else {
-        poll_until_reached(shared, &points, policy)?
+        policy.poll_until(|| shared.lock()?.has_reached(&points))?
     };
     shared.lock()?.report(&points)?;
     Ok(has_reached)
-}
-
-fn poll_until_reached(shared: &Shared, points: &WaitPoints, policy: WaitPolicy) -> Result<bool> {
-    let mut backoff = Backoff::new(policy.timeout, policy.blocking);
-    loop {
-        if shared.lock()?.has_reached(points)? {
-            return Ok(true);
-        }
-        if !backoff.pause() {
-            return Ok(false);
-        }
-    }
 }
 
 fn sleep_until_reached(shared: &Shared, points: &WaitPoints, deadline: Option<Instant>) -> Result<bool> {

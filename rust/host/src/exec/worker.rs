@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 
 use interlock_core::base::catch::drop_catching_panic;
 use interlock_core::base::parker::Parker;
-use interlock_driver::DeviceIndex;
-use interlock_driver::{Error, Result};
+use interlock_driver::{DeviceIndex, Error, Result};
 
-use crate::exec::async_error;
 use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
 use crate::exec::shared::Shared;
@@ -21,17 +19,15 @@ const IDLE: Duration = Duration::from_secs(10);
 
 /// What a thread does next.
 enum Next {
-    Run(RunningTask),
+    /// Work that left the queue, and what was known of it there.
+    Run {
+        task: Task,
+        device: DeviceIndex,
+        reported_at: TimelinePoint,
+        position: u64,
+    },
     Sleep,
     End,
-}
-
-/// Work that left the queue, and what was known of it there.
-struct RunningTask {
-    task: Task,
-    device: DeviceIndex,
-    reported_at: TimelinePoint,
-    position: u64,
 }
 
 /// Starts the thread of a stream if it has none. Fails if the system has none to give.
@@ -59,13 +55,13 @@ pub(crate) fn ensure_worker(shared: &Arc<Shared>, state: &mut Inner, id: StreamI
 fn work(shared: &Shared, id: StreamId, parker: &Parker) {
     loop {
         match next(shared, id) {
-            Next::Run(RunningTask { task, device, reported_at, position }) => {
+            Next::Run { task, device, reported_at, position } => {
                 let failed = task.run().err().map(|reason| (task.operation(device), reason));
                 // Before the place is reached: who waited for it finds what was kept released.
                 drop_catching_panic(task);
                 let Ok(mut state) = shared.lock() else { return };
                 if let Some((operation, reason)) = failed {
-                    state.fail(reported_at, async_error::async_error(device, operation, reason));
+                    state.fail(reported_at, Error::device(device::named(device), operation, reason));
                 }
                 state.complete(id, position);
                 state.advance(id);
@@ -91,7 +87,7 @@ fn next(shared: &Shared, id: StreamId) -> Next {
     match stream.queue.pop_front() {
         Some(QueuedCommand { command: Command::Run(task), device, reported_at, position, .. }) => {
             stream.head = HeadState::Running;
-            Next::Run(RunningTask { task, device, reported_at, position })
+            Next::Run { task, device, reported_at, position }
         }
         // Only work is ever ready.
         _ => Next::Sleep,

@@ -4,9 +4,8 @@ use std::alloc::{self, Layout};
 use std::collections::HashMap;
 use std::ptr;
 
-use interlock_driver::Error;
 use interlock_driver::va_space::VaSpace;
-use interlock_driver::{Address, MemoryInfo};
+use interlock_driver::{Address, Device, Error, MemoryInfo};
 
 use super::virtual_memory::Reservation;
 
@@ -107,10 +106,9 @@ pub(crate) unsafe fn deallocate(address: Address, bytes: usize) {
     }
 }
 
-pub(crate) fn err_unknown(address: Address, bytes: usize, owner: &str) -> Error {
-    Error::Argument {
-        name: RELEASING,
-        given: format!("{bytes} bytes at {:#x}", address.0),
-        allowed: format!("what was allocated {owner} and not given back yet"),
-    }
+/// Returns the error for memory that was not allocated on a device, or as pinned memory.
+pub(crate) fn err_unknown(address: Address, bytes: usize, device: Option<Device>) -> Error {
+    let owner = device.map_or("as pinned memory".to_owned(), |device| format!("on {device}"));
+    let given = format!("{bytes} bytes at {:#x}", address.0);
+    Error::argument(RELEASING, given, format!("what was allocated {owner} and not given back yet"))
 }

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use interlock_driver::Result;
 use interlock_driver::capture::{self, CaptureId, Ended, refused};
-use interlock_driver::{CaptureMode, DeviceIndex, GraphHandle, StreamHandle};
+use interlock_driver::{CaptureMode, DeviceIndex, GraphHandle, Result, StreamHandle};
 
 use crate::exec::command::Task;
 use crate::exec::inner::Inner;
@@ -19,13 +18,6 @@ pub(crate) struct Recording {
     tails: BTreeMap<StreamId, Vec<usize>>,
 }
 
-/// Work that a stream records.
-struct NewNode {
-    task: Task,
-    device: DeviceIndex,
-    priority: i32,
-}
-
 impl Recording {
     /// Creates a recording that starts on a stream.
     fn new(origin: StreamId) -> Self {
@@ -36,8 +28,7 @@ impl Recording {
         self.tails.get(&stream).cloned().unwrap_or_default()
     }
 
-    fn add(&mut self, stream: StreamId, new: NewNode) {
-        let NewNode { task, device, priority } = new;
+    fn add(&mut self, stream: StreamId, task: Task, device: DeviceIndex, priority: i32) {
         let after = self.tail_of(stream);
         self.tails.insert(stream, vec![self.nodes.len()]);
         self.nodes.push(Node { task, device, priority, after });
@@ -108,7 +99,7 @@ impl Inner {
         let priority = self.streams.get(&stream.raw).map_or(0, |stream| stream.priority);
         match self.captures.open(capture, operation) {
             Ok(recording) => {
-                recording.add(stream.raw, NewNode { task, device: stream.device, priority });
+                recording.add(stream.raw, task, stream.device, priority);
                 Ok(())
             }
             Err(error) => {
@@ -152,9 +143,7 @@ impl Inner {
         }
         self.captures.end(id)
     }
-}
 
-impl Inner {
     pub(crate) fn begin_capture(&mut self, handle: StreamHandle, mode: CaptureMode) -> Result<()> {
         const OPERATION: &str = "Graph.capture_begin";
         let id = self.number();

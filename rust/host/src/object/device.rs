@@ -5,30 +5,32 @@ use std::num::NonZero;
 use std::thread;
 
 use interlock_core::device::{Device, DeviceType};
-use interlock_driver::{DeviceIndex, DeviceProperties};
-use interlock_driver::{Error, Result};
+use interlock_driver::{DeviceIndex, DeviceProperties, Error, Result};
 
 use crate::exec::async_error::AsyncError;
 use crate::exec::copy_engines::CopyEngines;
 use crate::exec::inner::Inner;
 use crate::memory::heap::Heap;
-use crate::object::stream::HeadState;
+use crate::object::stream::{HeadState, StreamId};
 
 pub(crate) struct DeviceState {
     /// Why it is gone for good, if it is.
     pub(crate) lost: Option<String>,
     pub(crate) engines: CopyEngines,
     pub(crate) memory: Heap,
+    /// The stream that it has from the start.
+    pub(crate) default_stream: StreamId,
     /// What streams failed at that are gone, in the order of their failures.
     pub(crate) unreported_errors: BTreeMap<u64, AsyncError>,
 }
 
 impl DeviceState {
-    pub(crate) fn new(memory: u64) -> Self {
+    pub(crate) fn new(memory: u64, default_stream: StreamId) -> Self {
         DeviceState {
             lost: None,
             engines: CopyEngines::new(),
             memory: Heap::of(memory),
+            default_stream,
             unreported_errors: BTreeMap::new(),
         }
     }
@@ -55,12 +57,28 @@ impl Inner {
         self.check_not_lost(index, operation)?;
         self.devices
             .get_mut(usize::from(index))
-            .ok_or_else(|| Error::from(interlock_core::device::Device::invalid_index(named(index))))
+            .ok_or_else(|| Error::from(Device::invalid_index(named(index))))
     }
 
-    /// Returns the heap of a device, whether it is lost or not.
-    pub(crate) fn heap(&mut self, index: DeviceIndex) -> Option<&mut Heap> {
-        self.devices.get_mut(usize::from(index)).map(|device| &mut device.memory)
+    /// Returns the heap of a device, whether it is lost or not, or that of pinned memory.
+    pub(crate) fn heap(&mut self, index: Option<DeviceIndex>) -> Option<&mut Heap> {
+        match index {
+            Some(index) => self.devices.get_mut(usize::from(index)).map(|device| &mut device.memory),
+            None => Some(&mut self.pinned),
+        }
+    }
+
+    /// Counts bytes of a device, or of pinned memory, as used. Returns false if fewer are left, or if this allocation is
+    /// to fail.
+    pub(crate) fn reserve_memory(
+        &mut self,
+        index: Option<DeviceIndex>,
+        bytes: usize,
+        operation: &str,
+    ) -> Result<bool> {
+        index.map_or(Ok(()), |index| self.device(index, operation).map(drop))?;
+        let fails = self.faults.allocation_fails(index.is_none());
+        Ok(!fails && self.heap(index).is_some_and(|heap| heap.reserve(bytes)))
     }
 
     pub(crate) fn is_lost(&self, index: DeviceIndex) -> bool {

@@ -3,13 +3,12 @@
 use std::time::Instant;
 
 use interlock_driver::capture::CaptureId;
-use interlock_driver::{DeviceIndex, EventHandle, EventOptions, StreamHandle};
-use interlock_driver::{Error, Result};
+use interlock_driver::{DeviceIndex, Error, EventHandle, EventOptions, Result, StreamHandle};
 
 use crate::exec::command::Command;
 use crate::exec::inner::Inner;
-use crate::object::device;
 use crate::object::stream::TimelinePoint;
+use crate::object::{device, err_released};
 
 pub(crate) struct Event {
     pub(crate) device: DeviceIndex,
@@ -32,13 +31,9 @@ impl Inner {
     /// The event of a handle, if that is one that a program has and the device is not lost.
     pub(crate) fn event(&mut self, handle: EventHandle, operation: &'static str) -> Result<&mut Event> {
         self.check_not_lost(handle.device, operation)?;
-        self.events.get_mut(&handle.raw).filter(|event| event.device == handle.device).ok_or_else(|| {
-            Error::Argument {
-                name: operation,
-                given: format!("the number {}", handle.raw),
-                allowed: format!("an event of {} that was not released", device::named(handle.device)),
-            }
-        })
+        let event = self.events.get_mut(&handle.raw).filter(|event| event.device == handle.device);
+        let what = || format!("an event of {}", device::named(handle.device));
+        event.ok_or_else(|| err_released(operation, handle.raw, &what()))
     }
 
     /// A stream has reached the record of an event, which may have been recorded again.
@@ -50,9 +45,7 @@ impl Inner {
             event.reached = Some(Instant::now());
         }
     }
-}
 
-impl Inner {
     pub(crate) fn create_event(&mut self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle> {
         self.device(device, "Event")?;
         let raw = self.number();
@@ -70,11 +63,9 @@ impl Inner {
         self.event(event, OPERATION)?;
         let capture = self.stream(stream, OPERATION)?.capture;
         if event.device != stream.device {
-            return Err(Error::Argument {
-                name: OPERATION,
-                given: format!("a stream of {}", device::named(stream.device)),
-                allowed: format!("a stream of the event's device, {}", device::named(event.device)),
-            });
+            let given = format!("a stream of {}", device::named(stream.device));
+            let allowed = format!("a stream of the event's device, {}", device::named(event.device));
+            return Err(Error::argument(OPERATION, given, allowed));
         }
         let marked = match capture {
             Some(capture) => {
@@ -120,8 +111,7 @@ impl Inner {
                 (None, true, RecordedAt::InStream(_)) => "both events must be reached",
                 (None, true, RecordedAt::InCapture(..)) => "events of a capture have no time",
             };
-            let device = device::named(handle.device);
-            Err(Error::Device { device, operation: OPERATION.into(), reason: reason.into(), code: None })
+            Err(Error::device(device::named(handle.device), OPERATION, reason))
         };
         let (start, end) = (reached_at(start)?, reached_at(end)?);
         let milliseconds =

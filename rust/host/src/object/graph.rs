@@ -1,10 +1,10 @@
 //! Recorded graphs.
 
-use interlock_driver::{DeviceIndex, GraphDump, GraphHandle};
-use interlock_driver::{Error, Result};
+use interlock_driver::{DeviceIndex, GraphDump, GraphHandle, Result};
 
 use crate::exec::command::Task;
 use crate::exec::inner::Inner;
+use crate::object::err_released;
 
 /// Work of a graph. Nodes stand in an order in which they could run.
 #[derive(Clone)]
@@ -17,18 +17,10 @@ pub(crate) struct Node {
     pub(crate) after: Vec<usize>,
 }
 
-pub(crate) fn unknown(operation: &'static str, number: u64, what: &str) -> Error {
-    Error::Argument {
-        name: operation,
-        given: format!("the number {number}"),
-        allowed: format!("{what} that was not released"),
-    }
-}
-
 impl Inner {
     pub(crate) fn describe_graph(&self, handle: GraphHandle) -> Result<GraphDump> {
         let graph = self.graphs.get(&handle.0).cloned();
-        let graph = graph.ok_or_else(|| unknown("the shape of a Graph", handle.0, "a graph"))?;
+        let graph = graph.ok_or_else(|| err_released("the shape of a Graph", handle.0, "a graph"))?;
         let edges = |(place, node): (usize, &Node)| {
             node.after.iter().map(|before| (*before, place)).collect::<Vec<_>>()
         };

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use interlock_driver::Result;
-use interlock_driver::{GraphExecHandle, GraphHandle, StreamHandle};
+use interlock_driver::{GraphExecHandle, GraphHandle, Result, StreamHandle};
 
 use crate::exec::chains::{self, StreamAssignment};
 use crate::exec::command::Command;
 use crate::exec::inner::Inner;
-use crate::object::graph::{Node, unknown};
+use crate::object::err_released;
+use crate::object::graph::Node;
 use crate::object::stream::{StreamId, StreamKind, TimelinePoint};
 
 pub(crate) struct GraphExec {
@@ -69,12 +69,10 @@ impl Inner {
         }
         self.push(home, Command::Nop, None, None)
     }
-}
 
-impl Inner {
     pub(crate) fn instantiate(&mut self, handle: GraphHandle) -> Result<GraphExecHandle> {
         let nodes = self.graphs.get(&handle.0).cloned();
-        let nodes = nodes.ok_or_else(|| unknown("Graph.instantiate", handle.0, "a graph"))?;
+        let nodes = nodes.ok_or_else(|| err_released("Graph.instantiate", handle.0, "a graph"))?;
         let lanes = chains::assign(&nodes);
         let others = lanes.kinds.iter().skip(1);
         let streams = others
@@ -95,7 +93,7 @@ impl Inner {
     ) -> Result<()> {
         let capture = self.stream(stream, REPLAY)?.capture;
         let executable = self.executables.get(&handle.0).map(|found| (found.plan.clone(), found.last));
-        let (plan, last) = executable.ok_or_else(|| unknown(REPLAY, handle.0, "an executable graph"))?;
+        let (plan, last) = executable.ok_or_else(|| err_released(REPLAY, handle.0, "an executable graph"))?;
         for node in plan.nodes.iter() {
             for device in [node.device].into_iter().chain(node.task.devices()) {
                 self.check_not_lost(device, REPLAY)?;

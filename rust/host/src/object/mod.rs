@@ -6,3 +6,10 @@ pub(crate) mod event;
 pub(crate) mod graph;
 pub(crate) mod graph_exec;
 pub(crate) mod stream;
+
+use interlock_driver::Error;
+
+/// Returns the error for the number of an object that was released, or never existed.
+pub(crate) fn err_released(operation: &'static str, number: u64, what: &str) -> Error {
+    Error::argument(operation, format!("the number {number}"), format!("{what} that was not released"))
+}

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use interlock_core::base::parker::Parker;
 use interlock_driver::capture::CaptureId;
-use interlock_driver::{DeviceIndex, PriorityRange, StreamHandle};
-use interlock_driver::{Error, Result};
+use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle};
 
 use crate::exec::async_error::AsyncError;
-use crate::exec::command::{Command, QueuedCommand, Task};
+use crate::exec::command::{Command, QueuedCommand};
 use crate::exec::inner::Inner;
-use crate::object::device;
+use crate::object::{device, err_released};
 
 /// What a stream is called natively; no two of a driver ever have the same.
 pub(crate) type StreamId = u64;
@@ -149,16 +148,12 @@ impl Inner {
     /// The stream of a handle, if that is one that a program has and the device is not lost.
     pub(crate) fn stream(&mut self, handle: StreamHandle, operation: &'static str) -> Result<&mut Stream> {
         self.check_not_lost(handle.device, operation)?;
-        self.streams
-            .get_mut(&handle.raw)
-            .filter(|stream| {
-                stream.device == handle.device && stream.kind != StreamKind::Replay && !stream.released
-            })
-            .ok_or_else(|| Error::Argument {
-                name: operation,
-                given: format!("the number {}", handle.raw),
-                allowed: format!("a stream of {} that was not released", device::named(handle.device)),
-            })
+        let is_usable = |stream: &&mut Stream| {
+            stream.device == handle.device && stream.kind != StreamKind::Replay && !stream.released
+        };
+        let what = || format!("a stream of {}", device::named(handle.device));
+        let stream = self.streams.get_mut(&handle.raw).filter(is_usable);
+        stream.ok_or_else(|| err_released(operation, handle.raw, &what()))
     }
 
     /// Returns whether a stream has reached a point. A removed stream has reached all its points.
@@ -209,28 +204,17 @@ impl Inner {
         }
         self.advance(id);
     }
-}
 
-impl Inner {
     pub(crate) fn default_stream(&mut self, device: DeviceIndex) -> Result<StreamHandle> {
-        self.device(device, "the default stream")?;
-        let found = self
-            .streams
-            .iter()
-            .find(|(_, stream)| stream.device == device && stream.kind == StreamKind::Default);
-        let raw = found.map(|(id, _)| *id);
-        raw.map(|raw| StreamHandle { device, raw })
-            .ok_or_else(|| Error::from(interlock_core::device::Device::invalid_index(device::named(device))))
+        let raw = self.device(device, "the default stream")?.default_stream;
+        Ok(StreamHandle { device, raw })
     }
 
     pub(crate) fn create_stream(&mut self, device: DeviceIndex, priority: i32) -> Result<StreamHandle> {
         self.device(device, "Stream")?;
         if !(PRIORITIES.greatest..=PRIORITIES.least).contains(&priority) {
-            return Err(Error::Argument {
-                name: "the priority of a Stream",
-                given: priority.to_string(),
-                allowed: format!("{} to {}", PRIORITIES.greatest, PRIORITIES.least),
-            });
+            let allowed = format!("{} to {}", PRIORITIES.greatest, PRIORITIES.least);
+            return Err(Error::argument("the priority of a Stream", priority.to_string(), allowed));
         }
         Ok(StreamHandle { device, raw: self.add_stream(device, priority, StreamKind::Made) })
     }
@@ -248,25 +232,5 @@ impl Inner {
         if is_made {
             self.destroy_stream(handle.raw);
         }
-    }
-
-    /// Checks that a task may be queued on a stream. Returns the capture that records it, if any.
-    pub(crate) fn check_task(
-        &mut self,
-        handle: StreamHandle,
-        task: &Task,
-        operation: &'static str,
-    ) -> Result<Option<CaptureId>> {
-        let capture = self.stream(handle, operation)?.capture;
-        for device in task.devices() {
-            self.device(device, operation)?;
-        }
-        Ok(capture)
-    }
-
-    /// Queues a task that was checked, on a stream that has a thread.
-    pub(crate) fn submit(&mut self, id: StreamId, task: Task) {
-        self.push(id, Command::Run(task), None, None);
-        self.advance(id);
     }
 }

@@ -1,0 +1,18 @@
+//! A mutex without poisoning.
+
+use std::sync::{MutexGuard, PoisonError};
+
+/// A [`std::sync::Mutex`] that ignores panics of threads which held it. It is for values that are valid whenever user code
+/// may panic.
+#[derive(Debug, Default)]
+pub struct Mutex<T>(std::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub const fn new(value: T) -> Self {
+        Mutex(std::sync::Mutex::new(value))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
