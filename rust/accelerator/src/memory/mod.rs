@@ -7,6 +7,7 @@ mod copy;
 mod cpu;
 mod event_queue;
 mod limits;
+mod named_enum;
 mod oom_hooks;
 mod pinned;
 mod raw_buffer;

@@ -2,6 +2,7 @@
 
 use interlock_driver::DeviceIndex;
 
+use super::named_enum::named_enum;
 use super::stats_api::resolve_if_initialized;
 use super::trace::{Stack, TraceEntry};
 use crate::Result;
@@ -60,25 +61,15 @@ pub struct BlockState {
     pub stack: Option<Stack>,
 }
 
-/// What a block is used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockUsage {
-    /// The program uses it.
-    Allocated,
-    /// It is freed, and queued work of streams uses it.
-    AwaitingFree,
-    /// Nothing uses it.
-    Inactive,
-}
-
-impl BlockUsage {
-    /// Its name in PyTorch's snapshots.
-    pub fn name(self) -> &'static str {
-        match self {
-            BlockUsage::Allocated => "active_allocated",
-            BlockUsage::AwaitingFree => "active_awaiting_free",
-            BlockUsage::Inactive => "inactive",
-        }
+named_enum! {
+    /// What a block is used for.
+    pub enum BlockUsage {
+        /// The program uses it.
+        Allocated = "active_allocated",
+        /// It is freed, and queued work of streams uses it.
+        AwaitingFree = "active_awaiting_free",
+        /// Nothing uses it.
+        Inactive = "inactive",
     }
 }
 

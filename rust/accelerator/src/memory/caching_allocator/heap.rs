@@ -20,7 +20,7 @@ use super::arena::Arena;
 use super::free_list::Position;
 use super::size_policy::SizePolicy;
 use crate::PoolId;
-use crate::memory::stats::{StatArray, Statistics};
+use crate::memory::stats::{Quantity, StatArray, Statistics};
 use crate::stream::Stream;
 
 /// The segments and blocks of one device.

@@ -140,12 +140,18 @@ keys! {
 /// A key of the configuration.
 #[derive(Debug)]
 pub struct Key {
-    name: &'static str,
-    doc: &'static str,
-    expected: &'static str,
-    applies: Applies,
-    requires: &'static [Requirement],
-    in_conf_string: bool,
+    /// The name, as PyTorch's text and the struct have it.
+    pub name: &'static str,
+    /// What it means, in sentences.
+    pub doc: &'static str,
+    /// The values that it accepts, in words.
+    pub expected: &'static str,
+    /// When it applies where its requirements are met.
+    pub applies: Applies,
+    /// Without what it does not apply.
+    pub requires: &'static [Requirement],
+    /// Whether PyTorch's text may contain it.
+    pub in_conf_string: bool,
     validate: fn(&AllocatorConfig) -> bool,
     get: fn(&AllocatorConfig) -> Value,
     set: fn(&mut AllocatorConfig, Value) -> bool,
@@ -153,36 +159,6 @@ pub struct Key {
 }
 
 impl Key {
-    /// The name, as PyTorch's text and the struct have it.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// What it means, in sentences.
-    pub fn doc(&self) -> &'static str {
-        self.doc
-    }
-
-    /// The values that it accepts, in words.
-    pub fn expected(&self) -> &'static str {
-        self.expected
-    }
-
-    /// When it applies where its requirements are met.
-    pub fn applies(&self) -> Applies {
-        self.applies
-    }
-
-    /// Without what it does not apply.
-    pub fn requires(&self) -> &'static [Requirement] {
-        self.requires
-    }
-
-    /// Returns whether PyTorch's text may contain it.
-    pub fn in_conf_string(&self) -> bool {
-        self.in_conf_string
-    }
-
     /// Its value in a configuration.
     pub fn value(&self, config: &AllocatorConfig) -> Value {
         (self.get)(config)

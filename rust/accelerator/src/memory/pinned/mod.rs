@@ -16,6 +16,7 @@ use interlock_driver::{Address, KeepAlive};
 
 use super::config::{AllocatorConfig, ConfigWatch};
 use super::event_queue::EventQueue;
+use super::stats::Quantity;
 use super::{DynDriver, HostMemory};
 use crate::accelerator::Accelerator;
 use crate::stream::Stream;
