@@ -232,7 +232,7 @@ impl Allocation {
 
     /// The address of the first byte.
     fn address(&self) -> Address {
-        self.block.map_or(Address(0), AllocatedBlock::address)
+        self.block.map_or(Address(0), |block| block.address)
     }
 
     /// The stream that it was allocated for, if that exists.
@@ -244,7 +244,7 @@ impl Allocation {
     /// The other streams whose work uses it.
     fn stream_uses(&self) -> Result<Vec<Stream>> {
         let allocator = self.accelerator.allocator(self.device, WHAT)?;
-        Ok(self.block.map_or(Vec::new(), |block| allocator.stream_uses(block.id())))
+        Ok(self.block.map_or(Vec::new(), |block| allocator.stream_uses(block.id)))
     }
 
     /// Notes that work on a stream uses it. Work of its own stream needs no note: it is allocated and freed in its
@@ -254,7 +254,7 @@ impl Allocation {
         stream.driver()?;
         let is_own = stream.id() == self.stream && stream.device_index() == self.device;
         if let Some(block) = self.block.filter(|_| !is_own) {
-            allocator.record_stream(block.id(), stream);
+            allocator.record_stream(block.id, stream);
         }
         Ok(())
     }
@@ -281,7 +281,7 @@ impl Drop for Allocation {
         if let Some(block) = self.block
             && let Ok(allocator) = self.accelerator.allocator(self.device, WHAT)
         {
-            allocator.free(self.accelerator, block.id());
+            allocator.free(self.accelerator, block.id);
         }
     }
 }

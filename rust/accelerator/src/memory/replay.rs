@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use interlock_driver::DeviceIndex;
 
-use super::caching_allocator::{AllocatedBlock, BlockId, CachingAllocator};
+use super::caching_allocator::{BlockId, CachingAllocator};
 use super::snapshot::Snapshot;
 use super::stats::Statistics;
 use super::trace::{ReleaseReason, TraceAction, TraceEntry};
@@ -45,7 +45,7 @@ pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics>
         replay.repeat(entry, trace.get(place + 1))?;
     }
     replay.empty()?;
-    Ok(allocator.stats())
+    Ok(allocator.with_stats(|stats| stats.clone()))
 }
 
 /// What there is of a trace so far, by what the trace calls it.
@@ -101,7 +101,7 @@ impl Replay {
         let stream = self.stream(entry.stream)?;
         let pool = entry.pool.map(|pool| *self.pools.entry(pool).or_insert_with(new_pool));
         let bytes = usize::try_from(entry.size.max(1)).unwrap_or(usize::MAX);
-        self.allocator.allocate(&stream, bytes, pool).map(AllocatedBlock::id)
+        self.allocator.allocate(&stream, bytes, pool).map(|block| block.id)
     }
 
     fn stream(&mut self, id: i64) -> Result<Stream> {

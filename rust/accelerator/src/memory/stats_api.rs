@@ -2,7 +2,7 @@
 
 use interlock_driver::DeviceIndex;
 
-use super::stats::Statistics;
+use super::stats::{Quantity, Statistics};
 use crate::accelerator::Accelerator;
 use crate::{Device, current, current_accelerator, device_count, registry};
 use crate::{Error, Result};
@@ -39,7 +39,9 @@ pub(super) fn resolve_if_initialized(
 /// The memory statistics of a device, all zero before its first use. `None` is the current device.
 pub fn statistics(device: Option<Device>) -> Result<Statistics> {
     match resolve_if_initialized(device)? {
-        Some((accelerator, index)) => Ok(accelerator.allocator(index, NAMESPACE)?.stats()),
+        Some((accelerator, index)) => {
+            Ok(accelerator.allocator(index, NAMESPACE)?.with_stats(|stats| stats.clone()))
+        }
         None => Ok(Statistics::new()),
     }
 }
@@ -47,7 +49,7 @@ pub fn statistics(device: Option<Device>) -> Result<Statistics> {
 /// Sets the peaks of a device's statistics to what there is now.
 pub fn reset_peak_statistics(device: Option<Device>) -> Result<()> {
     if let Some((accelerator, index)) = resolve_if_initialized(device)? {
-        accelerator.allocator(index, NAMESPACE)?.reset_peak_stats();
+        accelerator.allocator(index, NAMESPACE)?.with_stats(Quantity::reset_peak);
     }
     Ok(())
 }
@@ -55,7 +57,7 @@ pub fn reset_peak_statistics(device: Option<Device>) -> Result<()> {
 /// Sets the sums and counts of a device's statistics to 0.
 pub fn reset_accumulated_statistics(device: Option<Device>) -> Result<()> {
     if let Some((accelerator, index)) = resolve_if_initialized(device)? {
-        accelerator.allocator(index, NAMESPACE)?.reset_accumulated_stats();
+        accelerator.allocator(index, NAMESPACE)?.with_stats(Quantity::reset_accumulated);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use interlock_driver::Address;
 
-use super::heap::BlockId;
+use super::block::BlockId;
 use super::size_policy::SizePolicy;
 
 /// Free blocks of one kind of segments, sorted by stream, size and position.
