@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use once_cell::race::OnceBox;
 
@@ -13,8 +13,7 @@ use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRa
 use super::graph_pools::{CapturedPool, Captures};
 use super::memory::{CachingAllocator, PinnedCache};
 use super::stream::{Kind, Stream, StreamInner};
-use super::{Device, DeviceType};
-use crate::{Error, Result};
+use super::{Device, DeviceType, Error, Result};
 
 /// A driver that has been started, in the process that started it.
 pub(crate) struct Accelerator {
@@ -24,7 +23,7 @@ pub(crate) struct Accelerator {
     generation: u32,
     devices: Vec<Streams>,
     /// Streams that are alive and not in `devices`, by the ids that they were given.
-    others: Mutex<HashMap<i64, (DeviceIndex, Weak<StreamInner>)>>,
+    live_streams: Mutex<LiveStreams>,
     next_id: AtomicI64,
     captures: Captures,
     /// What is kept of the memory of each device.
@@ -37,6 +36,8 @@ impl fmt::Debug for Accelerator {
         write!(f, "Accelerator({})", self.driver.device_type())
     }
 }
+
+type LiveStreams = HashMap<i64, (DeviceIndex, Weak<StreamInner>)>;
 
 /// The streams that a device keeps.
 #[derive(Default)]
@@ -75,7 +76,7 @@ impl Accelerator {
             driver,
             runtime,
             generation: fork::generation(),
-            others: Mutex::default(),
+            live_streams: Mutex::default(),
             next_id: AtomicI64::new(0),
             pinned: PinnedCache::default(),
         })
@@ -224,7 +225,7 @@ impl Accelerator {
     pub(super) fn exclusive_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
         let handle = self.runtime.create_stream(index, priority)?;
-        Ok(self.remembered(Stream::of(self, handle, self.new_id(), priority, Kind::Exclusive, None)))
+        Ok(self.register(Stream::of(self, handle, self.new_id(), priority, Kind::Exclusive, None)))
     }
 
     /// A stream that another library made.
@@ -239,7 +240,7 @@ impl Accelerator {
     ) -> Result<Stream> {
         // SAFETY: as the caller vouches.
         let handle = unsafe { self.runtime.wrap_external_stream(index, raw)? };
-        Ok(self.remembered(Stream::of(self, handle, self.new_id(), 0, Kind::External, owner)))
+        Ok(self.register(Stream::of(self, handle, self.new_id(), 0, Kind::External, owner)))
     }
 
     /// The stream with this id, if it is alive.
@@ -251,25 +252,28 @@ impl Accelerator {
         if let Some(stream) = kept.into_iter().find(|stream| stream.id() == id) {
             return Ok(Some(stream.clone()));
         }
-        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = others.get(&id).filter(|(device, _)| *device == index);
+        let live_streams = self.live_streams();
+        let found = live_streams.get(&id).filter(|(device, _)| *device == index);
         Ok(found.and_then(|(_, stream)| stream.upgrade()).map(Stream::from))
     }
 
-    /// Whether there is a stream with this id that is not in a pool, or is about to go.
-    pub(super) fn remembers(&self, id: i64) -> bool {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&id)
+    /// Returns whether there is a stream with this id that is not in a pool, or that is being destroyed.
+    pub(super) fn is_registered(&self, id: i64) -> bool {
+        self.live_streams().contains_key(&id)
     }
 
-    /// The stream with this id has gone.
-    pub(super) fn forget(&self, id: i64) {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    /// Notes that the stream with this id is destroyed.
+    pub(super) fn unregister(&self, id: i64) {
+        self.live_streams().remove(&id);
     }
 
-    fn remembered(&self, stream: Stream) -> Stream {
-        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        others.insert(stream.id(), (stream.device_index(), stream.weak()));
+    fn register(&self, stream: Stream) -> Stream {
+        self.live_streams().insert(stream.id(), (stream.device_index(), stream.weak()));
         stream
+    }
+
+    fn live_streams(&self) -> MutexGuard<'_, LiveStreams> {
+        self.live_streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn new_id(&self) -> i64 {

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use interlock_driver::PoolId;
-use interlock_driver::{CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, StreamHandle};
+use interlock_driver::{
+    CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, PoolId, StreamHandle,
+};
 
 use super::accelerator::Accelerator;
 use super::stream::{Kind, Stream};
@@ -23,7 +24,7 @@ pub struct Graph {
     state: Mutex<State>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     /// That of what is being captured or was.
     pool: Option<PoolId>,
@@ -37,11 +38,15 @@ struct State {
     shape: Option<GraphDump>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Phase {
+    #[default]
     Empty,
     Capturing(Stream, CaptureNumber),
-    Recorded { graph: Option<GraphHandle>, executable: Option<GraphExecHandle> },
+    Recorded {
+        graph: Option<GraphHandle>,
+        executable: Option<GraphExecHandle>,
+    },
 }
 
 /// A capture, by its driver's number.
@@ -58,16 +63,7 @@ impl Graph {
     /// is first needed or asked for.
     pub fn new(keep: bool) -> Result<Self> {
         let home = registry::in_use("accelerator.Graph")?;
-        let own_pool = new_pool();
-        let state = State {
-            pool: None,
-            replayed_on: Vec::new(),
-            debug: false,
-            empty: false,
-            phase: Phase::Empty,
-            shape: None,
-        };
-        Ok(Graph { home, keep, own_pool, state: Mutex::new(state) })
+        Ok(Graph { home, keep, own_pool: new_pool(), state: Mutex::default() })
     }
 
     fn driver(&self) -> Result<&dyn DriverRuntime> {
@@ -85,15 +81,13 @@ impl Graph {
         const OPERATION: &str = "Graph.capture_begin";
         let driver = self.driver()?;
         let mut state = self.state();
-        match state.phase {
-            Phase::Empty => {}
-            Phase::Capturing(..) => return Err(misused(OPERATION, "the graph is being captured already")),
-            Phase::Recorded { .. } => {
-                return Err(misused(
-                    OPERATION,
-                    "something was captured already; reset() makes room for more",
-                ));
-            }
+        let misuse = match state.phase {
+            Phase::Empty => None,
+            Phase::Capturing(..) => Some("the graph is being captured already"),
+            Phase::Recorded { .. } => Some("something was captured already; reset() makes room for more"),
+        };
+        if let Some(reason) = misuse {
+            return Err(misused(OPERATION, reason));
         }
         let stream = current::current_stream(None)?;
         if stream.kind() == Kind::Default {
@@ -133,13 +127,7 @@ impl Graph {
         }
         self.home.captures().end(*capture);
         state.phase = Phase::Empty;
-        let graph = match ended {
-            Ok(graph) => graph,
-            Err(error) => {
-                self.let_pool_go(&mut state);
-                return Err(error);
-            }
-        };
+        let graph = ended.inspect_err(|_| self.let_pool_go(&mut state))?;
         state.phase = Phase::Recorded { graph: Some(graph), executable: None };
         // It is for a warning alone, so that a driver which cannot say is no error.
         state.empty = driver.is_graph_empty(graph).unwrap_or(false);

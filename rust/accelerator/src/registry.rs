@@ -50,9 +50,14 @@ pub(crate) enum DriverSelection {
 }
 
 impl Registry {
+    /// The accelerator in use, if it is of this process.
+    fn current(&self) -> Option<&'static Accelerator> {
+        self.in_use.filter(|found| found.is_of_this_process())
+    }
+
     /// The driver that was named, or the first registered one that can be used; else the choice is left.
     fn chosen(&mut self) -> DriverSelection {
-        if let Some(in_use) = self.in_use.filter(|found| found.is_of_this_process()) {
+        if let Some(in_use) = self.current() {
             return DriverSelection::Driver(in_use.driver().clone());
         }
         if let Some(asked_for) = &self.asked_for {
@@ -133,7 +138,7 @@ pub fn environment_came_too_late() -> Option<String> {
 
 fn choice_came_too_late() -> Option<String> {
     let mut registry = REGISTRY.lock();
-    let in_use = registry.in_use.filter(|found| found.is_of_this_process())?;
+    let in_use = registry.current()?;
     let text = asked_by_environment();
     let (read, _) = registry.environment.as_mut()?;
     if *read == text {
@@ -181,7 +186,7 @@ pub struct KnownDevices {
 /// The environment is read again with each call until a driver is in use, and afterwards to see whether it changed.
 pub fn known_devices() -> Option<KnownDevices> {
     let mut registry = REGISTRY.lock();
-    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process()) {
+    if let Some(in_use) = registry.current() {
         if let Some((read, _)) = &registry.environment
             && *read != asked_by_environment()
         {
@@ -215,7 +220,7 @@ pub fn known_devices() -> Option<KnownDevices> {
 
 /// The accelerator that this process has used already, if any. Starts nothing and fixes nothing.
 pub(super) fn used_already() -> Option<&'static Accelerator> {
-    REGISTRY.lock().in_use.filter(|found| found.is_of_this_process())
+    REGISTRY.lock().current()
 }
 
 /// The accelerator in use; the first call starts its driver and fixes it. Fails where there is none for
@@ -245,7 +250,7 @@ fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> b
     // Built outside the lock; discarded if another thread wins.
     let made = Box::new(Accelerator::start(driver)?);
     let mut registry = REGISTRY.lock();
-    let is_free = !registry.in_use.is_some_and(Accelerator::is_of_this_process);
+    let is_free = registry.current().is_none();
     if is_free && registry.asked_for.as_ref().is_none_or(still_wanted) {
         // It lasts as long as the process: streams and events refer to it.
         let made: &'static Accelerator = Box::leak(made);
@@ -262,10 +267,7 @@ fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> b
 
 /// The chosen driver, if it has a device.
 fn usable(operation: &'static str) -> Result<Arc<dyn Driver>> {
-    let usable = chosen().and_then(|driver| match why_not(&*driver) {
-        None => Ok(driver),
-        Some(reason) => Err(reason),
-    });
+    let usable = chosen().and_then(|driver| why_not(&*driver).map_or(Ok(driver), Err));
     usable.map_err(|reason| Error::NoAccelerator { operation, reason })
 }
 
@@ -302,7 +304,7 @@ pub fn use_named(name: &str) -> Result<()> {
 fn choose(chosen: DriverSelection, name: &'static str) -> Result<()> {
     let mut registry = REGISTRY.lock();
     // A forked child may choose again, as it has used none yet.
-    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process()) {
+    if let Some(in_use) = registry.current() {
         return Err(Error::DriverInUse { asked_for: name, in_use: in_use.kind().name() });
     }
     registry.in_use = None;
@@ -324,7 +326,7 @@ fn known() -> Vec<&'static str> {
 pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
     let mut registry = REGISTRY.lock();
     let kind = driver.device_type();
-    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process())
+    if let Some(in_use) = registry.current()
         && in_use.kind() == kind
     {
         return Err(Error::DriverInUse { asked_for: kind.name(), in_use: kind.name() });

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use interlock_driver::{Address, Copy, CopyEndpoint, KeepAlive};
 
 use super::{DeviceBuffer, PinnedMemory};
-use crate::EventOptions;
-use crate::event::Event;
-use crate::stream::Stream;
-use crate::{Error, Result};
+use crate::{Error, Result, Stream};
 
 /// Memory of this process, as an operand of a copy.
 #[derive(Clone)]
@@ -109,7 +106,8 @@ impl CopyOperand {
 /// [`Error::Graph`] as above, and errors of the driver.
 pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, awaited: bool) -> Result<Stream> {
     const OPERATION: &str = "accelerator.memory.copy_";
-    let Some(on_device) = from.device().or(to.device()) else {
+    let buffers: Vec<&DeviceBuffer> = [from, to].into_iter().filter_map(CopyOperand::device).collect();
+    let Some(on_device) = buffers.first() else {
         return Err(Error::Argument {
             name: OPERATION,
             given: "memory of this program twice".to_owned(),
@@ -124,16 +122,14 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         });
     }
     let home = on_device.home();
-    for buffer in [to, from].into_iter().filter_map(CopyOperand::device) {
+    for buffer in &buffers {
         buffer.home().driver_for("a Buffer")?;
     }
     let queued_on = on_device.stream_or(stream)?;
     if !std::ptr::eq(queued_on.home(), home) {
         return Err(Error::Forked { what: "a Stream" });
     }
-    let on_either =
-        [to, from].into_iter().filter_map(CopyOperand::device).any(|end| end.device() == queued_on.device());
-    if !on_either {
+    if buffers.iter().all(|buffer| buffer.device() != queued_on.device()) {
         return Err(Error::NoSuchDevice {
             name: OPERATION.to_owned(),
             given: format!("a stream of {}", queued_on.device()),
@@ -166,9 +162,7 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
     // SAFETY: the copy owns both operands, or they are not reused before it has completed.
     unsafe { queued_on.copy(copy)? };
     if let Some(other) = other {
-        let done = Event::new(Some(queued_on.device()), EventOptions::default())?;
-        done.record(&queued_on)?;
-        done.hold_back(&other)?;
+        other.wait_stream(&queued_on)?;
     }
     Ok(queued_on)
 }

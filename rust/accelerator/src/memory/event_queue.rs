@@ -57,7 +57,11 @@ impl<T> EventQueue<T> {
     /// [deferred](EventQueue::defer).
     pub(super) fn push(&mut self, driver: &DynDriver, stream: &Stream, item: T) {
         match stream.handle().and_then(|handle| self.record_event(driver, handle)) {
-            Ok(event) => self.push_recorded(stream, event, item),
+            Ok(event) => {
+                self.last_ticket += 1;
+                let pending = Pending { ticket: self.last_ticket, event, item };
+                self.pending.entry((stream.device_index(), stream.id())).or_default().push_back(pending);
+            }
             Err(_) => self.defer(stream, item),
         }
     }
@@ -67,26 +71,15 @@ impl<T> EventQueue<T> {
         self.deferred.push((stream.clone(), item));
     }
 
-    /// Records the events of deferred items. Returns the streams that no item needs any more; the caller drops them
-    /// without holding a lock, because the last handle of a stream calls the allocator and the driver.
+    /// Queues deferred items again. Returns handles of their streams; the caller drops them without holding a lock,
+    /// because the last handle of a stream calls the allocator and the driver.
     pub(super) fn retry_deferred(&mut self, driver: &DynDriver) -> Vec<Stream> {
-        let mut unneeded = Vec::new();
-        for (stream, item) in std::mem::take(&mut self.deferred) {
-            match stream.handle().and_then(|handle| self.record_event(driver, handle)) {
-                Ok(event) => {
-                    self.push_recorded(&stream, event, item);
-                    unneeded.push(stream);
-                }
-                Err(_) => self.deferred.push((stream, item)),
-            }
-        }
-        unneeded
-    }
-
-    fn push_recorded(&mut self, stream: &Stream, event: EventHandle, item: T) {
-        self.last_ticket += 1;
-        let pending = Pending { ticket: self.last_ticket, event, item };
-        self.pending.entry((stream.device_index(), stream.id())).or_default().push_back(pending);
+        let deferred = std::mem::take(&mut self.deferred).into_iter();
+        let retried = deferred.map(|(stream, item)| {
+            self.push(driver, &stream, item);
+            stream
+        });
+        retried.collect()
     }
 
     /// Removes and returns the items whose events have completed, in the order of streams and then of events. Never

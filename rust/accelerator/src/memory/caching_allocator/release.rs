@@ -8,10 +8,9 @@ use super::AllocCtx;
 use super::block::{BlockId, SegmentId};
 use super::heap::Heap;
 use super::mem_pool::PoolKey;
-use crate::PoolId;
 use crate::memory::event_queue::EventQueue;
 use crate::memory::trace::ReleaseReason;
-use crate::stream::Stream;
+use crate::{PoolId, Stream};
 
 /// Freed blocks and releases that wait for events, retired segments that wait for their streams, and retired pools.
 #[derive(Default)]
@@ -168,7 +167,7 @@ impl Releases {
         let stream = segment.stream;
         let found = ctx.accelerator.stream_of_id(ctx.device, stream).ok().flatten();
         // A stream that is being destroyed records no event any more, and calls `on_stream_destroyed` in a moment.
-        let is_alive = found.is_some() || ctx.accelerator.remembers(stream);
+        let is_alive = found.is_some() || ctx.accelerator.is_registered(stream);
         self.deferred_drops.extend(found);
         let own = if is_alive && !ctx.capturing { self.event_after(ctx, stream) } else { None };
         if is_alive && own.is_none() {
@@ -191,7 +190,7 @@ impl Releases {
         stream: StreamHandle,
     ) {
         // Not before: as long as the stream is registered, its memory waits for it.
-        ctx.accelerator.forget(id);
+        ctx.accelerator.unregister(id);
         for id in heap.live_segments(|segment| segment.stream == id) {
             // If no event can be recorded, because the stream is lost or captured, the memory is never released.
             let Ok(event) = self.events.record_event(ctx.driver(), stream) else { continue };

@@ -19,9 +19,7 @@ use super::event_queue::EventQueue;
 use super::stats::Quantity;
 use super::{DynDriver, HostMemory};
 use crate::accelerator::Accelerator;
-use crate::stream::Stream;
-use crate::{Error, Result};
-use crate::{current, registry};
+use crate::{Error, Result, Stream, current, registry};
 
 /// Bytes of pinned memory. Clones share the memory, which is freed with the last of them; it is reused only after work
 /// that was queued by then and that was [recorded](PinnedMemory::record_stream).
@@ -156,7 +154,7 @@ impl PinnedCache {
     fn allocate(&self, driver: &DynDriver, bytes: usize) -> Result<Address> {
         self.config.refresh(|number, config| self.lock().configure(number, config))?;
         self.process_events(driver);
-        let rounded = self.lock().pool.options().round(bytes);
+        let rounded = self.lock().pool.options.round(bytes);
         match self.allocate_block(driver, rounded) {
             Err(Error::OutOfMemory(_)) => {}
             done => return done,
@@ -204,7 +202,7 @@ impl PinnedCache {
         let start = Instant::now();
         let address = driver.allocate_pinned(current::index_below(driver.device_count() as usize), bytes)?;
         let took = start.elapsed();
-        self.lock().pool.stats_mut().host_alloc_time.add(took);
+        self.lock().pool.stats.host_alloc_time.add(took);
         Ok(address)
     }
 
@@ -241,7 +239,7 @@ impl PinnedCache {
             // A driver that refuses has nothing to be released.
             let _ = unsafe { driver.free_pinned(address, bytes) };
             let took = start.elapsed();
-            self.lock().pool.stats_mut().host_free_time.add(took);
+            self.lock().pool.stats.host_free_time.add(took);
         }
     }
 }
@@ -251,7 +249,7 @@ impl Inner {
     fn configure(&mut self, number: u64, config: &AllocatorConfig) {
         if number > self.config_number {
             self.config_number = number;
-            self.pool.set_options(PinnedOptions::of(config));
+            self.pool.options = PinnedOptions::of(config);
         }
     }
 
@@ -266,7 +264,7 @@ impl Inner {
 
 /// The statistics of pinned memory, all zero before its first use.
 pub fn host_memory_stats() -> PinnedStats {
-    registry::used_already().map(|accelerator| *accelerator.pinned().lock().pool.stats()).unwrap_or_default()
+    registry::used_already().map(|accelerator| accelerator.pinned().lock().pool.stats).unwrap_or_default()
 }
 
 /// Releases pinned memory that nothing uses to the driver. Does not wait for queued work.
@@ -281,13 +279,13 @@ pub fn empty_host_cache() {
 /// Sets the peaks of the statistics to the amounts now, and the longest and the shortest duration to 0.
 pub fn reset_peak_host_memory_stats() {
     if let Some(accelerator) = registry::used_already() {
-        accelerator.pinned().lock().pool.stats_mut().reset_peak();
+        accelerator.pinned().lock().pool.stats.reset_peak();
     }
 }
 
 /// Sets the sums of the statistics to 0.
 pub fn reset_accumulated_host_memory_stats() {
     if let Some(accelerator) = registry::used_already() {
-        accelerator.pinned().lock().pool.stats_mut().reset_accumulated();
+        accelerator.pinned().lock().pool.stats.reset_accumulated();
     }
 }

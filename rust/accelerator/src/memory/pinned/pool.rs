@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use interlock_driver::Address;
 
 use super::stats::PinnedStats;
-use crate::memory::AllocatorState;
-use crate::memory::config::AllocatorConfig;
+use crate::memory::{AllocatorConfig, AllocatorState};
 
 /// How sizes of pinned memory are rounded and which blocks are cached, in bytes. By default every size is rounded and every
 /// block is cached.
@@ -42,11 +41,7 @@ impl PinnedOptions {
 
 impl Default for PinnedOptions {
     fn default() -> Self {
-        PinnedOptions {
-            max_round_threshold: usize::MAX,
-            max_cached_size: usize::MAX,
-            reserve_segment_size: 0,
-        }
+        PinnedOptions::of(&AllocatorConfig::default())
     }
 }
 
@@ -86,8 +81,8 @@ pub(super) struct Segment {
 /// All blocks of pinned memory, and what is counted of them.
 #[derive(Debug, Default)]
 pub(super) struct BlockPool {
-    options: PinnedOptions,
-    stats: PinnedStats,
+    pub(super) options: PinnedOptions,
+    pub(super) stats: PinnedStats,
     blocks: BTreeMap<u64, Block>,
     /// Free blocks by their size. The one that was freed last is reused first.
     free: BTreeMap<usize, Vec<Address>>,
@@ -104,22 +99,6 @@ impl Segment {
 }
 
 impl BlockPool {
-    pub(super) fn options(&self) -> &PinnedOptions {
-        &self.options
-    }
-
-    pub(super) fn set_options(&mut self, options: PinnedOptions) {
-        self.options = options;
-    }
-
-    pub(super) fn stats(&self) -> &PinnedStats {
-        &self.stats
-    }
-
-    pub(super) fn stats_mut(&mut self) -> &mut PinnedStats {
-        &mut self.stats
-    }
-
     /// Allocates a free block for a request of this rounded size. One of up to the next power of two serves a request
     /// that is not rounded.
     pub(super) fn allocate(&mut self, rounded: usize) -> Option<Address> {
