@@ -6,8 +6,7 @@ use std::time::Duration;
 use interlock_driver::{StreamHandle, SyncPoint, WaitPolicy, WaitTarget};
 
 use super::accelerator::Accelerator;
-use super::interrupt;
-use crate::{Error, Result};
+use crate::{Error, Result, check_interrupts};
 
 /// A wait that has begun: for what was queued then, and not for what is queued meanwhile. It may be gone on with
 /// after the timeout.
@@ -31,7 +30,7 @@ impl Waiting {
         /// The host is asked after this time at the latest.
         const SLICE: Duration = Duration::from_millis(20);
         while !self.at_most(SLICE)? {
-            interrupt::check()?;
+            check_interrupts()?;
         }
         Ok(())
     }

@@ -114,6 +114,15 @@ impl Segment {
         self.map_unit.is_some()
     }
 
+    /// Where in one of its blocks whole map units begin, and how many bytes they have; `None` if there are none.
+    pub(super) fn map_units_in(&self, block: &Block) -> Option<(usize, usize)> {
+        let map_unit = self.map_unit?;
+        let start = (block.address.0 - self.address.0) as usize;
+        let (first, end) = (start.next_multiple_of(map_unit), (start + block.bytes) / map_unit * map_unit);
+        let length = end.checked_sub(first).filter(|length| *length > 0)?;
+        Some((first - start, length))
+    }
+
     /// The entry of a block in a free list.
     #[inline]
     pub(super) fn entry(&self, id: BlockId, block: &Block) -> FreeBlock {
@@ -139,6 +148,18 @@ impl Arena<Block> {
     pub(super) fn neighbours(&self, id: BlockId, state: BlockState) -> [Option<BlockId>; 2] {
         let Block { prev, next, .. } = self[id];
         [prev, next].map(|side| side.filter(|side| self[*side].state == state))
+    }
+
+    /// The bytes of the free block before a block.
+    pub(super) fn free_before(&self, id: BlockId) -> usize {
+        let [prev, _] = self.neighbours(id, BlockState::Free);
+        prev.map_or(0, |prev| self[prev].bytes)
+    }
+
+    /// The bytes that a free block has, or would have if its segment grew behind it.
+    pub(super) fn bytes_if_grown(&self, id: BlockId) -> usize {
+        let [_, unmapped] = self.neighbours(id, BlockState::Unmapped);
+        self[id].bytes + unmapped.map_or(0, |unmapped| self[unmapped].bytes)
     }
 
     /// Splits a block in two; returns the second, which has the same state. Neither is in a free list for its new size.

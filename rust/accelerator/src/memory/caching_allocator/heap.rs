@@ -34,7 +34,9 @@ pub(super) struct Heap {
     frees: u64,
     /// Bytes in free lists.
     cached_bytes: u64,
-    stats: Statistics,
+    /// Everything that is counted. The heap counts segments and blocks, the slow path what it does.
+    pub(super) stats: Statistics,
+    pub(super) policy: SizePolicy,
 }
 
 /// A request for memory.
@@ -95,6 +97,7 @@ impl Default for Heap {
             frees: 0,
             cached_bytes: 0,
             stats: Statistics::new(),
+            policy: SizePolicy::default(),
         }
     }
 }
@@ -140,32 +143,27 @@ impl Heap {
         self.pools.largest_free() as u64
     }
 
-    /// Everything that is counted. The heap counts segments and blocks, the slow path what it does.
-    pub(super) fn stats(&mut self) -> &mut Statistics {
-        &mut self.stats
-    }
-
     /// Allocates the free block that fits best, split to size; `None` if no block fits.
     #[inline]
-    pub(super) fn allocate(&mut self, request: &Request, policy: &SizePolicy) -> Option<BlockId> {
+    pub(super) fn allocate(&mut self, request: &Request) -> Option<BlockId> {
         let list = self.pools[request.pool].list(request.is_small());
-        let (position, block) = list.best_fit(request.stream, request.bytes, policy)?;
+        let (position, block) = list.best_fit(request.stream, request.bytes, &self.policy)?;
         if self.segment_of(block).is_expandable() {
-            let block = self.best_expandable(block, request, policy);
-            self.allocate_block(block, request, policy);
+            let block = self.best_expandable(block, request);
+            self.allocate_block(block, request);
             return Some(block);
         }
-        self.allocate_listed(block, Some(position), request, policy);
+        self.allocate_listed(block, Some(position), request);
         Some(block)
     }
 
     /// The smallest free block that is large enough, where one that can still grow counts as large as it can grow: the
     /// end of an expandable segment is spared for requests that need it. `first` is the smallest.
-    fn best_expandable(&self, first: BlockId, request: &Request, policy: &SizePolicy) -> BlockId {
+    fn best_expandable(&self, first: BlockId, request: &Request) -> BlockId {
         let list = self.pools[request.pool].list(request.is_small());
         let mut best = first;
-        for next in list.fitting(request.stream, request.bytes, policy).skip(1) {
-            if self.bytes_if_grown(next.block()) >= self.bytes_if_grown(best) {
+        for next in list.fitting(request.stream, request.bytes, &self.policy).skip(1) {
+            if self.blocks.bytes_if_grown(next.block()) >= self.blocks.bytes_if_grown(best) {
                 break;
             }
             best = next.block();
@@ -173,31 +171,19 @@ impl Heap {
         best
     }
 
-    /// The bytes that a free block has, or would have if its segment grew behind it.
-    fn bytes_if_grown(&self, id: BlockId) -> usize {
-        let [_, unmapped] = self.blocks.neighbours(id, BlockState::Unmapped);
-        self.blocks[id].bytes + unmapped.map_or(0, |unmapped| self.blocks[unmapped].bytes)
-    }
-
     /// Allocates a free block that is large enough, split to size if the rest is large enough to be a block.
-    pub(super) fn allocate_block(&mut self, id: BlockId, request: &Request, policy: &SizePolicy) {
+    pub(super) fn allocate_block(&mut self, id: BlockId, request: &Request) {
         let block = &self.blocks[id];
         let segment = &self.segments[block.segment];
         let list = self.pools[segment.pool].list(segment.is_small);
         // Without a position it is in no list, because its segment is retired.
         let position = list.position(&segment.entry(id, block));
-        self.allocate_listed(id, position, request, policy);
+        self.allocate_listed(id, position, request);
     }
 
     /// Allocates the free block that is at this position of its free list.
     #[inline]
-    fn allocate_listed(
-        &mut self,
-        id: BlockId,
-        position: Option<Position>,
-        request: &Request,
-        policy: &SizePolicy,
-    ) {
+    fn allocate_listed(&mut self, id: BlockId, position: Option<Position>, request: &Request) {
         let block = &self.blocks[id];
         let segment = &self.segments[block.segment];
         let (small, is_expandable) = (segment.is_small, segment.is_expandable());
@@ -205,7 +191,7 @@ impl Heap {
         let before = inactive_split(segment, block);
         let list = self.pools[segment.pool].list_mut(small);
         let mut after = InactiveSplit::default();
-        if policy.should_split(request.bytes, rest_bytes, is_expandable) {
+        if self.policy.should_split(request.bytes, rest_bytes, is_expandable) {
             if let Some(position) = position {
                 let rest = self.blocks.next_key();
                 let address = Address(block.address.0 + request.bytes as u64);
@@ -221,18 +207,18 @@ impl Heap {
             self.cached_bytes -= block.bytes as u64;
         }
         self.update_inactive_split(small, before, after);
-        self.mark_allocated(id, request, policy);
+        self.mark_allocated(id, request);
     }
 
     #[inline]
-    fn mark_allocated(&mut self, id: BlockId, request: &Request, policy: &SizePolicy) {
+    fn mark_allocated(&mut self, id: BlockId, request: &Request) {
         let small = request.is_small();
         self.allocations += 1;
         let block = &mut self.blocks[id];
         block.state = BlockState::Allocated;
         block.requested = request.requested;
         block.last_used_tick = self.allocations;
-        block.is_oversize = policy.is_oversize(block.bytes);
+        block.is_oversize = self.policy.is_oversize(block.bytes);
         let (bytes, is_oversize) = (block.bytes as u64, block.is_oversize);
         let stats = &mut self.stats;
         stats.allocation.increase(small, 1);
@@ -377,15 +363,9 @@ impl Heap {
     }
 
     /// Adds a segment that the driver returned, as one free block, which is returned.
-    pub(super) fn add_segment(
-        &mut self,
-        request: &Request,
-        address: Address,
-        bytes: usize,
-        policy: &SizePolicy,
-    ) -> BlockId {
+    pub(super) fn add_segment(&mut self, request: &Request, address: Address, bytes: usize) -> BlockId {
         let small = request.is_small();
-        let is_oversize = policy.is_oversize(bytes);
+        let is_oversize = self.policy.is_oversize(bytes);
         let block = self.insert_segment(request, address, bytes, None, is_oversize);
         self.list(block);
         self.stats.segment.increase(small, 1);
@@ -471,7 +451,7 @@ impl Heap {
     /// its whole map units.
     pub(super) fn detach_releasable(&mut self, id: BlockId) -> Option<BlockId> {
         match self.segment_of(id).map_unit {
-            Some(map_unit) => self.detach_mapped(id, map_unit),
+            Some(_) => self.detach_mapped(id),
             None => {
                 self.detach(id);
                 Some(id)
@@ -484,8 +464,8 @@ impl Heap {
         self.blocks[id].state = BlockState::Releasing;
     }
 
-    fn detach_mapped(&mut self, id: BlockId, map_unit: usize) -> Option<BlockId> {
-        let (start, length) = self.map_units_in(id, map_unit)?;
+    fn detach_mapped(&mut self, id: BlockId) -> Option<BlockId> {
+        let (start, length) = self.segment_of(id).map_units_in(&self.blocks[id])?;
         self.unlist(id);
         let units = if start > 0 { self.blocks.split(id, start) } else { id };
         if self.blocks[units].bytes > length {
@@ -497,63 +477,6 @@ impl Heap {
         }
         self.blocks[units].state = BlockState::Releasing;
         Some(units)
-    }
-
-    /// Where in a block its whole map units begin, and how many bytes they have; `None` if there are none.
-    fn map_units_in(&self, id: BlockId, map_unit: usize) -> Option<(usize, usize)> {
-        let Block { segment, address, bytes, .. } = self.blocks[id];
-        let start = (address.0 - self.segments[segment].address.0) as usize;
-        let (first, end) = (start.next_multiple_of(map_unit), (start + bytes) / map_unit * map_unit);
-        let length = end.checked_sub(first).filter(|length| *length > 0)?;
-        Some((first - start, length))
-    }
-
-    /// Blocks that may be released: all of unused segments, and free blocks of expandable ones. Not those of graphs,
-    /// and not those of retired segments.
-    pub(super) fn unused(&self) -> Vec<BlockId> {
-        let may_go = |segment: &Segment| self.pools[segment.pool].id.is_none() && !segment.is_retired;
-        let segments = self.segments.iter().filter(|(_, segment)| may_go(segment));
-        segments.flat_map(|(id, _)| self.unused_of(id)).collect()
-    }
-
-    /// Blocks of one segment that may be released.
-    pub(super) fn unused_of(&self, id: SegmentId) -> Vec<BlockId> {
-        let segment = &self.segments[id];
-        match segment.map_unit {
-            None => {
-                let first = &self.blocks[segment.first];
-                Some(segment.first)
-                    .filter(|_| first.state == BlockState::Free && !first.is_split())
-                    .into_iter()
-                    .collect()
-            }
-            Some(map_unit) => {
-                let can_shrink = |id: &BlockId| {
-                    self.blocks[*id].state == BlockState::Free && self.map_units_in(*id, map_unit).is_some()
-                };
-                self.blocks_of(id).filter(can_shrink).collect()
-            }
-        }
-    }
-
-    /// Returns whether no block of a segment is used.
-    pub(super) fn is_unused(&self, segment: SegmentId) -> bool {
-        let is_unused = |id| matches!(self.blocks[id].state, BlockState::Free | BlockState::Unmapped);
-        self.blocks_of(segment).all(is_unused)
-    }
-
-    /// Segments that meet a condition and are not being released.
-    pub(super) fn live_segments(&self, condition: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
-        let is_live = |segment: &Segment| {
-            segment.is_expandable() || self.blocks[segment.first].state != BlockState::Releasing
-        };
-        let found = self.segments.iter().filter(|(_, segment)| is_live(segment) && condition(segment));
-        found.map(|(id, _)| id).collect()
-    }
-
-    /// Live segments of a pool whose free blocks are allocated.
-    pub(super) fn active_segments(&self, pool: PoolKey) -> Vec<SegmentId> {
-        self.live_segments(|segment| segment.pool == pool && !segment.is_retired)
     }
 
     /// Allocates no free block of a segment any more.
@@ -625,20 +548,14 @@ impl Heap {
         let segments = self.segments.iter().filter(|(_, segment)| fits(segment));
         let unmapped = segments.flat_map(|(id, _)| self.blocks_of(id)).filter(|id| {
             let block = &self.blocks[*id];
-            block.state == BlockState::Unmapped && self.free_before(*id) + block.bytes >= request.bytes
+            block.state == BlockState::Unmapped && self.blocks.free_before(*id) + block.bytes >= request.bytes
         });
-        unmapped.max_by_key(|id| (self.free_before(*id), std::cmp::Reverse(self.blocks[*id].address)))
+        unmapped.max_by_key(|id| (self.blocks.free_before(*id), std::cmp::Reverse(self.blocks[*id].address)))
     }
 
     /// Returns whether a segment can grow for a request.
     pub(super) fn can_grow(&self, request: &Request) -> bool {
         self.find_unmapped(request).is_some()
-    }
-
-    /// The bytes of the free block before a block.
-    fn free_before(&self, id: BlockId) -> usize {
-        let [prev, _] = self.blocks.neighbours(id, BlockState::Free);
-        prev.map_or(0, |prev| self.blocks[prev].bytes)
     }
 
     /// Detaches addresses that get memory for a request, and the free block before them.
@@ -647,7 +564,7 @@ impl Heap {
         let Block { segment, address, .. } = self.blocks[block];
         let map_unit = self.segments[segment].map_unit?;
         // The free block before them may be enough by now.
-        let missing = request.bytes.saturating_sub(self.free_before(block)).max(1);
+        let missing = request.bytes.saturating_sub(self.blocks.free_before(block)).max(1);
         let bytes = missing.checked_next_multiple_of(map_unit)?;
         let [prev, _] = self.blocks.neighbours(block, BlockState::Free);
         if let Some(prev) = prev {

@@ -27,7 +27,6 @@ pub(super) struct Inner {
     pub(super) quota: Quota,
     pub(super) recorder: Recorder,
     pub(super) trackers: Trackers,
-    policy: SizePolicy,
     /// The number of the configuration that was applied last.
     config_number: u64,
     /// Held blocks that are freed when everything unused is released.
@@ -81,7 +80,7 @@ impl Inner {
     /// The request for a number of bytes; `None` if it exceeds the address space.
     #[inline]
     pub(super) fn request(&mut self, stream: i64, requested: usize, pool: Option<PoolId>) -> Option<Request> {
-        let bytes = self.policy.round(requested)?;
+        let bytes = self.heap.policy.round(requested)?;
         let pool = match pool {
             None => self.heap.default_pool(),
             Some(id) => self.heap.private_pool(id),
@@ -92,7 +91,7 @@ impl Inner {
     /// Allocates a cached block.
     #[inline]
     pub(super) fn allocate(&mut self, request: &Request) -> Option<AllocatedBlock> {
-        let block = self.heap.allocate(request, &self.policy)?;
+        let block = self.heap.allocate(request)?;
         Some(self.on_alloc(block))
     }
 
@@ -182,8 +181,8 @@ impl Inner {
 
     /// Describes a request that no cached block serves for the slow path.
     pub(super) fn miss(&self, request: Request) -> Miss {
-        let growth = self.policy.expandable_segments.then(|| Growth {
-            unit: self.policy.map_unit(request.is_small()),
+        let growth = self.heap.policy.expandable_segments.then(|| Growth {
+            unit: self.heap.policy.map_unit(request.is_small()),
             can_grow: self.heap.can_grow(&request),
         });
         Miss { request, growth }
@@ -204,10 +203,10 @@ impl Inner {
         request: &Request,
         expansion: Option<&mut Expansion>,
     ) -> (Option<SegmentPlan>, Option<Addresses>) {
-        let throw_on_oom = self.policy.throw_on_oom;
+        let throw_on_oom = self.heap.policy.throw_on_oom;
         let Some(source) = self.segment_source(request, expansion) else { return (None, None) };
         let mut plan = SegmentPlan { source, is_reserved: false, throw_on_oom };
-        let reserved = self.heap.stats().reserved_bytes.all.current;
+        let reserved = self.heap.stats.reserved_bytes.all.current;
         plan.is_reserved = self.quota.try_reserve(plan.bytes() as u64, reserved);
         if plan.is_reserved || throw_on_oom { (Some(plan), None) } else { (None, self.abort_segment(&plan)) }
     }
@@ -218,7 +217,7 @@ impl Inner {
         expansion: Option<&mut Expansion>,
     ) -> Option<SegmentSource> {
         let Some(expansion) = expansion else {
-            return self.policy.segment_size(request.bytes).map(SegmentSource::Segment);
+            return self.heap.policy.segment_size(request.bytes).map(SegmentSource::Segment);
         };
         if !self.heap.can_grow(request) {
             self.heap.add_unmapped_segment(request, expansion.addresses.take()?, expansion.map_unit);
@@ -249,12 +248,12 @@ impl Inner {
         self.quota.end_reservation(bytes as u64);
         let (action, block) = match &plan.source {
             SegmentSource::Segment(_) => {
-                (TraceAction::SegmentAlloc, self.heap.add_segment(request, address, bytes, &self.policy))
+                (TraceAction::SegmentAlloc, self.heap.add_segment(request, address, bytes))
             }
             SegmentSource::Map(map) => (TraceAction::SegmentMap, self.heap.commit_map(map)),
         };
         self.recorder.trace_segment(action, &self.heap, block, address, bytes);
-        self.heap.allocate_block(block, request, &self.policy);
+        self.heap.allocate_block(block, request);
         self.on_alloc(block)
     }
 
@@ -281,14 +280,14 @@ impl Inner {
 
     /// Releases everything that is unused.
     pub(super) fn release_unused(&mut self, ctx: &AllocCtx) {
-        let unused = self.heap.unused();
+        let unused = gc::unused(&self.heap);
         self.releases.release_blocks(ctx, &mut self.heap, unused);
     }
 
     /// Releases cached blocks beyond the limit, those first that were freed first.
     #[inline]
     pub(super) fn trim(&mut self, ctx: &AllocCtx) {
-        let limit = if self.policy.caching { self.quota.cache_limit } else { Some(0) };
+        let limit = if self.heap.policy.caching { self.quota.cache_limit } else { Some(0) };
         let excess = limit.map_or(0, |limit| self.heap.cached_bytes().saturating_sub(limit));
         if excess > 0 && !ctx.capturing {
             let oldest = gc::oldest_unused(&self.heap, excess);
@@ -299,10 +298,10 @@ impl Inner {
     /// Releases large segments that have been unused for long if more is reserved than the configured share of the
     /// limit: PyTorch's `garbage_collection_threshold`.
     pub(super) fn garbage_collect(&mut self, ctx: &AllocCtx) {
-        let threshold = self.policy.garbage_collection_threshold;
+        let threshold = self.heap.policy.garbage_collection_threshold;
         let Some(limit) = self.quota.limit.filter(|_| threshold > 0.0 && !ctx.capturing) else { return };
         let allowed = (threshold * limit as f64) as u64;
-        let excess = self.heap.stats().reserved_bytes.all.current.saturating_sub(allowed);
+        let excess = self.heap.stats.reserved_bytes.all.current.saturating_sub(allowed);
         let garbage = gc::garbage(&self.heap, excess);
         self.releases.release_blocks(ctx, &mut self.heap, garbage);
     }
@@ -315,8 +314,8 @@ impl Inner {
         self.quota.total = total;
         if number > self.config_number {
             self.config_number = number;
-            self.policy = SizePolicy::of(config);
-            self.heap.stats().max_split_size = self.policy.reported_max_split_size();
+            self.heap.policy = SizePolicy::of(config);
+            self.heap.stats.max_split_size = self.heap.policy.reported_max_split_size();
             self.quota.configure(config);
         }
     }
@@ -331,11 +330,11 @@ impl Inner {
         free: Option<u64>,
     ) -> AllocatorState {
         self.recorder.trace_oom(free.unwrap_or(0), requested as u64, stream, pool);
-        let stats = self.heap.stats();
-        stats.num_ooms += 1;
+        self.heap.stats.num_ooms += 1;
+        let stats = &self.heap.stats;
         AllocatorState {
             rounded,
-            segment: self.policy.segment_size(rounded).unwrap_or(rounded),
+            segment: self.heap.policy.segment_size(rounded).unwrap_or(rounded),
             allocated: stats.allocated_bytes.all.current,
             reserved: stats.reserved_bytes.all.current,
             largest_free: self.heap.largest_free(),

@@ -116,9 +116,9 @@ impl CachingAllocator {
 
     /// Like [`with_inner`](CachingAllocator::with_inner), and releases what can be released then.
     #[inline]
-    fn update<T>(&self, ctx: &AllocCtx, function: impl FnOnce(&mut Inner) -> T) -> T {
+    fn update<T>(&self, ctx: &AllocCtx, function: impl FnOnce(&mut Inner, &AllocCtx) -> T) -> T {
         let mut inner = self.lock();
-        let result = function(&mut inner);
+        let result = function(&mut inner, ctx);
         let Inner { releases, heap, .. } = &mut *inner;
         if !(releases.deferred_drops.is_empty() && releases.is_idle()) {
             let releasable = releases.take_releasable(ctx, heap);
@@ -210,8 +210,7 @@ impl CachingAllocator {
 
     /// Frees a block that the program does not use any more; work that is queued may still use it.
     pub(crate) fn free(&self, accelerator: &'static Accelerator, block: BlockId) {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.free(&ctx, block));
+        self.update(&self.ctx(accelerator), |inner, ctx| inner.free(ctx, block));
     }
 
     /// Notes that work of another stream uses a block.
@@ -244,8 +243,9 @@ impl CachingAllocator {
         id: i64,
         stream: StreamHandle,
     ) {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.releases.on_stream_destroyed(&ctx, &mut inner.heap, id, stream));
+        self.update(&self.ctx(accelerator), |inner, ctx| {
+            inner.releases.on_stream_destroyed(ctx, &mut inner.heap, id, stream)
+        });
     }
 
     /// Releases the memory of a pool that no graph uses any more, once it is unused. The streams may still run a graph
@@ -256,13 +256,14 @@ impl CachingAllocator {
         pool: PoolId,
         streams: &[Stream],
     ) {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.releases.on_pool_released(&ctx, &mut inner.heap, pool, streams));
+        self.update(&self.ctx(accelerator), |inner, ctx| {
+            inner.releases.on_pool_released(ctx, &mut inner.heap, pool, streams)
+        });
     }
 
     /// Reads or resets the statistics.
     pub(crate) fn with_stats<T>(&self, function: impl FnOnce(&mut Statistics) -> T) -> T {
-        self.with_inner(|inner| function(inner.heap.stats()))
+        self.with_inner(|inner| function(&mut inner.heap.stats))
     }
 
     /// The size of the largest free block, and all cached bytes.
@@ -299,10 +300,9 @@ impl CachingAllocator {
         accelerator: &'static Accelerator,
         limit: Option<u64>,
     ) -> Option<u64> {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| {
+        self.update(&self.ctx(accelerator), |inner, ctx| {
             let previous = std::mem::replace(&mut inner.quota.cache_limit, limit);
-            inner.trim(&ctx);
+            inner.trim(ctx);
             previous
         })
     }
@@ -334,14 +334,12 @@ impl CachingAllocator {
 
     /// For replays: completes the free of a held block, now or `later`, when everything unused is released next.
     pub(crate) fn complete(&self, accelerator: &'static Accelerator, block: BlockId, later: bool) {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.complete(&ctx, block, later));
+        self.update(&self.ctx(accelerator), |inner, ctx| inner.complete(ctx, block, later));
     }
 
     /// For replays: completes all frees that were to be completed later.
     pub(crate) fn complete_all(&self, accelerator: &'static Accelerator) {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.complete_all(&ctx));
+        self.update(&self.ctx(accelerator), |inner, ctx| inner.complete_all(ctx));
     }
 
     /// Opens a memory tracker, which counts allocations from now on; returns its id.

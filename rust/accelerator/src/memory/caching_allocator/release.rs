@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use interlock_driver::{Address, EventHandle, StreamHandle};
 
-use super::AllocCtx;
 use super::block::{BlockId, SegmentId};
 use super::heap::Heap;
 use super::mem_pool::PoolKey;
+use super::{AllocCtx, gc};
 use crate::memory::event_queue::EventQueue;
 use crate::memory::trace::ReleaseReason;
 use crate::{PoolId, Stream};
@@ -161,7 +161,7 @@ impl Releases {
     pub(super) fn release_if_unused(&mut self, ctx: &AllocCtx, heap: &mut Heap, id: SegmentId) {
         self.blocked_segments.retain(|blocked| *blocked != id);
         let segment = heap.segment(id);
-        if !segment.is_retired || !heap.is_unused(id) {
+        if !segment.is_retired || !gc::is_unused(heap, id) {
             return;
         }
         let stream = segment.stream;
@@ -176,7 +176,7 @@ impl Releases {
             // It stays retired: units of an expandable segment are released one by one.
             let mut after = std::mem::take(&mut heap.release_state(id).after);
             after.extend(own);
-            let blocks = heap.unused_of(id);
+            let blocks = gc::unused_of(heap, id);
             self.release_after(after, heap, blocks);
         }
     }
@@ -191,7 +191,7 @@ impl Releases {
     ) {
         // Not before: as long as the stream is registered, its memory waits for it.
         ctx.accelerator.unregister(id);
-        for id in heap.live_segments(|segment| segment.stream == id) {
+        for id in gc::live_segments(heap, |segment| segment.stream == id) {
             // If no event can be recorded, because the stream is lost or captured, the memory is never released.
             let Ok(event) = self.events.record_event(ctx.driver(), stream) else { continue };
             let segment = heap.segment(id);
@@ -223,7 +223,7 @@ impl Releases {
     /// Retires the segments of a retired pool, or defers that: while a graph is captured or a request may add a
     /// segment, or if a stream can't record an event.
     fn release_pool(&mut self, ctx: &AllocCtx, heap: &mut Heap, pool: PoolKey, streams: Vec<Stream>) {
-        let segments = if ctx.capturing { Vec::new() } else { heap.active_segments(pool) };
+        let segments = if ctx.capturing { Vec::new() } else { gc::active_segments(heap, pool) };
         for id in segments {
             let Ok(mut events) = self.events.record_events(ctx.driver(), &streams) else { break };
             let stream_end = heap.release_state(id).stream_end.take();
@@ -235,7 +235,7 @@ impl Releases {
                 None => self.events.recycle_events(events),
             }
         }
-        if heap.pool(pool).pending_requests == 0 && heap.active_segments(pool).is_empty() {
+        if heap.pool(pool).pending_requests == 0 && gc::active_segments(heap, pool).is_empty() {
             self.deferred_drops.extend(streams);
             heap.remove_pool_if_unused(pool);
         } else {

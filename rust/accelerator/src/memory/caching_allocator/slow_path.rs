@@ -9,9 +9,7 @@ use super::inner::{Inner, Miss, SegmentPlan, SegmentSource};
 use super::{AllocCtx, AllocatedBlock, CachingAllocator};
 use crate::memory::oom_hooks;
 use crate::memory::trace::ReleaseReason;
-use crate::stream::Stream;
-use crate::{Backoff, PoolId, interrupt, wait};
-use crate::{Error, Result};
+use crate::{Backoff, Error, PoolId, Result, Stream, check_interrupts, wait};
 
 /// A request that no cached block serves.
 pub(super) struct SlowPath<'a> {
@@ -36,7 +34,7 @@ impl SlowPath<'_> {
             Ok(None) => self.oom_error(request.requested, request.bytes),
             Err(error) => error,
         };
-        self.allocator.update(self.ctx, |inner| inner.end_request(self.ctx, request.pool));
+        self.allocator.update(self.ctx, |inner, ctx| inner.end_request(ctx, request.pool));
         Err(error)
     }
 
@@ -55,7 +53,7 @@ impl SlowPath<'_> {
         }
         release_cached_blocks(self.allocator, self.ctx, ReleaseReason::Shortage)?;
         // Other threads may have freed a block in the meantime.
-        match self.retry(miss, |inner| inner.heap.stats().num_alloc_retries += 1) {
+        match self.retry(miss, |inner| inner.heap.stats.num_alloc_retries += 1) {
             Ok(block) => Ok(Some(block)),
             Err(again) => self.alloc_segment(&again, false),
         }
@@ -67,11 +65,11 @@ impl SlowPath<'_> {
         Miss { request, .. }: Miss,
         count: impl FnOnce(&mut Inner),
     ) -> Result<AllocatedBlock, Miss> {
-        self.allocator.update(self.ctx, |inner| {
+        self.allocator.update(self.ctx, |inner, ctx| {
             count(inner);
-            inner.process_events(self.ctx);
+            inner.process_events(ctx);
             let block = inner.allocate(&request).ok_or_else(|| inner.miss(request))?;
-            inner.end_request(self.ctx, request.pool);
+            inner.end_request(ctx, request.pool);
             Ok(block)
         })
     }
@@ -98,14 +96,14 @@ impl SlowPath<'_> {
             }
         };
         if let Ok(Some(address)) = address {
-            return Ok(Some(self.allocator.update(self.ctx, |inner| {
+            return Ok(Some(self.allocator.update(self.ctx, |inner, ctx| {
                 let block = inner.commit_segment(request, &plan, address);
-                inner.end_request(self.ctx, request.pool);
+                inner.end_request(ctx, request.pool);
                 block
             })));
         }
-        let addresses = self.allocator.update(self.ctx, |inner| {
-            inner.heap.stats().num_oom_rejections += u64::from(is_lacking);
+        let addresses = self.allocator.update(self.ctx, |inner, _| {
+            inner.heap.stats.num_oom_rejections += u64::from(is_lacking);
             inner.abort_segment(&plan)
         });
         expandable::free_addresses(self.ctx, addresses);
@@ -169,7 +167,7 @@ pub(super) fn release_cached_blocks(
 ) -> Result<()> {
     let freed = allocator.with_inner(|inner| {
         inner.recorder.release_reason = Some(reason);
-        inner.heap.stats().num_sync_all_streams += 1;
+        inner.heap.stats.num_sync_all_streams += 1;
         inner.complete_all(ctx);
         inner.process_events(ctx);
         inner.releases.events.last_ticket()
@@ -197,7 +195,7 @@ fn wait_while(
     // An earlier error is no reason not to try.
     let _ = allocator.with_inner(|inner| inner.releases.events.take_last_error());
     loop {
-        allocator.update(ctx, |inner| inner.process_events(ctx));
+        allocator.update(ctx, Inner::process_events);
         let over = allocator.with_inner(|inner| match !is_pending(inner) || wait::is_serving() {
             true => Ok(true),
             false => inner.releases.events.take_last_error().map(|()| false),
@@ -205,7 +203,7 @@ fn wait_while(
         if over {
             return Ok(());
         }
-        interrupt::check()?;
+        check_interrupts()?;
         backoff.pause();
     }
 }
