@@ -43,7 +43,7 @@ type LiveStreams = HashMap<i64, (DeviceIndex, Weak<StreamInner>)>;
 #[derive(Default)]
 struct Streams {
     default: OnceBox<Stream>,
-    pools: Vec<Pool>,
+    pools: [Pool; Pool::PRIORITIES],
 }
 
 /// Streams of one priority that are handed out in turn.
@@ -57,7 +57,7 @@ impl Pool {
     /// As many as PyTorch has of each priority.
     const SIZE: usize = 32;
     /// As many priorities as PyTorch tells apart.
-    const PRIORITIES: i32 = 4;
+    const PRIORITIES: usize = 4;
 }
 
 impl Accelerator {
@@ -65,12 +65,8 @@ impl Accelerator {
     pub(super) fn start(driver: Arc<dyn Driver>) -> Result<Self> {
         let runtime = driver.start()?;
         let count = DeviceIndex::try_from(runtime.device_count()).unwrap_or(DeviceIndex::MAX);
-        let devices = (0..count).map(|_| Streams {
-            default: OnceBox::new(),
-            pools: (0..Pool::PRIORITIES).map(|_| Pool::default()).collect(),
-        });
         Ok(Accelerator {
-            devices: devices.collect(),
+            devices: (0..count).map(|_| Streams::default()).collect(),
             captures: Captures::default(),
             allocators: (0..count).map(CachingAllocator::new).collect(),
             driver,
@@ -203,7 +199,7 @@ impl Accelerator {
     /// in PyTorch: programs ask for -1 whatever the device.
     pub(super) fn pooled_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
-        let level = priority.saturating_neg().clamp(0, Pool::PRIORITIES - 1);
+        let level = priority.saturating_neg().clamp(0, Pool::PRIORITIES as i32 - 1);
         let pools = &self.streams(index)?.pools;
         let Some(pool) = pools.get(level as usize) else { return self.default_stream(index) };
         let place = pool.handed_out.fetch_add(1, Ordering::Relaxed) % Pool::SIZE;
@@ -277,7 +273,7 @@ impl Accelerator {
     }
 
     fn new_id(&self) -> i64 {
-        let in_pools = i64::from(Pool::PRIORITIES) * Pool::SIZE as i64;
+        let in_pools = (Pool::PRIORITIES * Pool::SIZE) as i64;
         in_pools + 1 + self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 

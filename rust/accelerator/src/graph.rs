@@ -10,8 +10,7 @@ use interlock_driver::{
 
 use super::accelerator::Accelerator;
 use super::stream::{Kind, Stream};
-use super::{current, registry};
-use crate::{Error, Result};
+use super::{Error, Result, current, registry};
 
 /// A graph: what the current stream records between [`capture_begin`](Graph::capture_begin) and
 /// [`capture_end`](Graph::capture_end), to be replayed without being queued piece by piece.

@@ -9,8 +9,7 @@ use interlock_core::base::sync::ForkLock;
 use interlock_driver::Driver;
 
 use super::accelerator::Accelerator;
-use super::{Device, builtin, memory};
-use crate::{Error, Result};
+use super::{Device, Error, Result, builtin, memory};
 
 /// What was chosen and what is in use.
 static REGISTRY: ForkLock<Registry> = ForkLock::new(
@@ -186,22 +185,15 @@ pub struct KnownDevices {
 /// The environment is read again with each call until a driver is in use, and afterwards to see whether it changed.
 pub fn known_devices() -> Option<KnownDevices> {
     let mut registry = REGISTRY.lock();
-    if let Some(in_use) = registry.current() {
-        if let Some((read, _)) = &registry.environment
-            && *read != asked_by_environment()
-        {
-            return None;
-        }
-        let told = registry.last_warning.clone();
-        // A driver is asked without the lock.
-        drop(registry);
-        let count = u32::try_from(in_use.device_count()).ok()?;
-        let known = KnownDevices { accelerator: Some(Device::of(in_use.kind())), count };
-        return (in_use.driver().stale_env_warning() == told).then_some(known);
+    let in_use = registry.current();
+    let has_changed = |(read, _): &(Option<String>, _)| *read != asked_by_environment();
+    if in_use.is_some() && registry.environment.as_ref().is_some_and(has_changed) {
+        return None;
     }
     let chosen = registry.chosen();
     let told = registry.last_warning.clone();
     let any_registered = !registry.registered.is_empty();
+    // A driver is asked without the lock.
     drop(registry);
     let (driver, was_chosen) = match chosen {
         DriverSelection::Driver(driver) => (driver, true),
@@ -213,7 +205,10 @@ pub fn known_devices() -> Option<KnownDevices> {
             Err(_) => return Some(KnownDevices { accelerator: None, count: 0 }),
         },
     };
-    let count = driver.device_count_if_known()?;
+    let count = match in_use {
+        Some(in_use) => u32::try_from(in_use.device_count()).ok()?,
+        None => driver.device_count_if_known()?,
+    };
     let accelerator = (was_chosen || count > 0).then(|| Device::of(driver.device_type()));
     (driver.stale_env_warning() == told).then_some(KnownDevices { accelerator, count })
 }

@@ -11,10 +11,7 @@ use interlock_driver::{
 };
 
 use super::accelerator::Accelerator;
-use super::event::Event;
-use super::wait::{Serving, Waiting};
-use super::{Device, current};
-use crate::{Error, Result};
+use super::{Device, Error, Event, Result, Serving, Waiting, current};
 
 /// A stream of the accelerator: a queue of work for one device. Clones are the same stream.
 ///

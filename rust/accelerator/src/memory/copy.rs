@@ -12,13 +12,9 @@ use crate::{Error, Result, Stream};
 pub struct HostMemory {
     address: Address,
     bytes: usize,
-    owner: HostOwner,
-}
-
-#[derive(Clone)]
-enum HostOwner {
-    Kept(Option<KeepAlive>),
-    Pinned(PinnedMemory),
+    keep_alive: Option<KeepAlive>,
+    /// Pinned memory, which keeps itself alive.
+    pinned: Option<PinnedMemory>,
 }
 
 impl HostMemory {
@@ -28,12 +24,12 @@ impl HostMemory {
     /// They are valid, and nothing else reads what a copy writes or writes what it reads, until `keep_alive` is dropped, or
     /// without one until the work that was queued with them has completed.
     pub unsafe fn new(pointer: *const u8, bytes: usize, keep_alive: Option<KeepAlive>) -> Self {
-        HostMemory { address: Address(pointer as u64), bytes, owner: HostOwner::Kept(keep_alive) }
+        HostMemory { address: Address(pointer as u64), bytes, keep_alive, pinned: None }
     }
 
     pub(super) fn pinned(memory: &PinnedMemory) -> Self {
         let (address, bytes) = (Address(memory.pointer().as_ptr() as u64), memory.bytes());
-        HostMemory { address, bytes, owner: HostOwner::Pinned(memory.clone()) }
+        HostMemory { address, bytes, keep_alive: None, pinned: Some(memory.clone()) }
     }
 
     /// The number of bytes.
@@ -70,18 +66,16 @@ impl CopyOperand {
     fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         match self {
             CopyOperand::Device(memory) => memory.prepare_use(stream),
-            CopyOperand::Host(HostMemory { owner: HostOwner::Kept(keep_alive), .. }) => {
-                Ok(keep_alive.clone())
-            }
-            CopyOperand::Host(HostMemory { owner: HostOwner::Pinned(memory), .. }) => {
-                memory.prepare_use(stream)
-            }
+            CopyOperand::Host(memory) => match &memory.pinned {
+                Some(pinned) => pinned.prepare_use(stream),
+                None => Ok(memory.keep_alive.clone()),
+            },
         }
     }
 
     /// Returns whether it is memory of this process that the driver does not know.
     fn is_pageable(&self) -> bool {
-        matches!(self, CopyOperand::Host(HostMemory { owner: HostOwner::Kept(_), .. }))
+        matches!(self, CopyOperand::Host(HostMemory { pinned: None, .. }))
     }
 
     fn device(&self) -> Option<&DeviceBuffer> {

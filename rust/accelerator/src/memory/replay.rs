@@ -9,8 +9,7 @@ use super::snapshot::Snapshot;
 use super::stats::Statistics;
 use super::trace::{ReleaseReason, TraceAction, TraceEntry};
 use crate::accelerator::Accelerator;
-use crate::{Device, PoolId, Stream, current, new_pool};
-use crate::{Error, Result};
+use crate::{Device, Error, PoolId, Result, Stream, current, new_pool};
 
 const OPERATION: &str = "accelerator.memory.replay";
 

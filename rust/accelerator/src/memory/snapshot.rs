@@ -5,8 +5,7 @@ use interlock_driver::DeviceIndex;
 use super::named_enum::named_enum;
 use super::stats_api::resolve_if_initialized;
 use super::trace::{Stack, TraceEntry};
-use crate::Result;
-use crate::{Device, PoolId};
+use crate::{Device, PoolId, Result};
 
 /// The memory of devices, and what happened to it as far as that is recorded, in PyTorch's terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,9 +10,8 @@ use interlock_driver::DeviceIndex;
 
 use super::named_enum::named_enum;
 use super::stats_api::resolve_if_initialized;
-use crate::Result;
 use crate::accelerator::Accelerator;
-use crate::{Device, PoolId};
+use crate::{Device, PoolId, Result};
 
 /// A line of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]

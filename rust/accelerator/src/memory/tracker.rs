@@ -5,8 +5,7 @@ use interlock_driver::DeviceIndex;
 use super::TrackerStats;
 use super::stats_api::resolve_if_initialized;
 use crate::accelerator::Accelerator;
-use crate::{Device, current};
-use crate::{Error, Result};
+use crate::{Device, Error, Result, current};
 
 const WHAT: &str = "accelerator.memory.scope";
 

@@ -31,18 +31,9 @@ impl<T> Key<T> {
 /// not inlined, move each value through memory twice.
 #[derive(Debug)]
 pub(super) struct Arena<T> {
-    slots: Vec<Slot<T>>,
-    /// The first vacant slot, or the length.
-    vacant: usize,
-}
-
-#[derive(Debug)]
-enum Slot<T> {
-    Vacant {
-        /// The next vacant slot, or the length.
-        next: usize,
-    },
-    Occupied(T),
+    slots: Vec<Option<T>>,
+    /// The places of the vacant slots; the one that became vacant last is used first.
+    vacant: Vec<usize>,
 }
 
 impl<T> Arena<T> {
@@ -55,17 +46,10 @@ impl<T> Arena<T> {
     #[inline]
     pub(super) fn insert_with(&mut self, value: impl FnOnce() -> T) -> Key<T> {
         let key = self.next_key();
-        match self.slots.get_mut(self.vacant) {
-            Some(slot) => {
-                if let Slot::Vacant { next } = *slot {
-                    self.vacant = next;
-                }
-                *slot = Slot::Occupied(value());
-            }
-            None => {
-                self.slots.push(Slot::Occupied(value()));
-                self.vacant = self.slots.len();
-            }
+        self.vacant.pop();
+        match self.slots.get_mut(key.place()) {
+            Some(slot) => *slot = Some(value()),
+            None => self.slots.push(Some(value())),
         }
         key
     }
@@ -73,29 +57,19 @@ impl<T> Arena<T> {
     /// The key that the next value gets.
     #[inline]
     pub(super) fn next_key(&self) -> Key<T> {
-        Key::of_place(self.vacant)
+        Key::of_place(self.vacant.last().map_or(self.slots.len(), |place| *place))
     }
 
     #[inline]
     pub(super) fn remove(&mut self, key: Key<T>) -> T {
-        let vacant = Slot::Vacant { next: self.vacant };
-        match self.slots.get_mut(key.place()) {
-            Some(slot @ Slot::Occupied(_)) => {
-                self.vacant = key.place();
-                match std::mem::replace(slot, vacant) {
-                    Slot::Occupied(value) => value,
-                    Slot::Vacant { .. } => missing(),
-                }
-            }
-            _ => missing(),
-        }
+        let value = self.slots.get_mut(key.place()).and_then(Option::take);
+        self.vacant.push(key.place());
+        value.unwrap_or_else(|| missing())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key<T>, &T)> {
-        self.slots.iter().enumerate().filter_map(|(place, slot)| match slot {
-            Slot::Occupied(value) => Some((Key::of_place(place), value)),
-            Slot::Vacant { .. } => None,
-        })
+        let slots = self.slots.iter().enumerate();
+        slots.filter_map(|(place, slot)| Some((Key::of_place(place), slot.as_ref()?)))
     }
 }
 
@@ -114,7 +88,7 @@ impl<T> From<usize> for Key<T> {
 
 impl<T> Default for Arena<T> {
     fn default() -> Self {
-        Arena { slots: Vec::new(), vacant: 0 }
+        Arena { slots: Vec::new(), vacant: Vec::new() }
     }
 }
 
@@ -124,7 +98,7 @@ impl<T> Index<Key<T>> for Arena<T> {
     #[inline]
     fn index(&self, key: Key<T>) -> &T {
         match self.slots.get(key.place()) {
-            Some(Slot::Occupied(value)) => value,
+            Some(Some(value)) => value,
             _ => missing(),
         }
     }
@@ -134,7 +108,7 @@ impl<T> IndexMut<Key<T>> for Arena<T> {
     #[inline]
     fn index_mut(&mut self, key: Key<T>) -> &mut T {
         match self.slots.get_mut(key.place()) {
-            Some(Slot::Occupied(value)) => value,
+            Some(Some(value)) => value,
             _ => missing(),
         }
     }

@@ -366,11 +366,10 @@ impl Heap {
     pub(super) fn add_segment(&mut self, request: &Request, address: Address, bytes: usize) -> BlockId {
         let small = request.is_small();
         let is_oversize = self.policy.is_oversize(bytes);
-        let block = self.insert_segment(request, address, bytes, None, is_oversize);
+        let block = self.insert_segment(request, Addresses { start: address, bytes }, None, is_oversize);
         self.list(block);
         self.stats.segment.increase(small, 1);
-        self.count_reserved(request.pool, |stat| stat.increase(small, bytes as u64));
-        self.stats.num_device_alloc += 1;
+        self.count_reserved(request.pool, small, 0, bytes);
         if is_oversize {
             self.stats.oversize_segments.increase(1);
         }
@@ -379,14 +378,13 @@ impl Heap {
 
     /// Adds an expandable segment, whose addresses have no memory yet.
     pub(super) fn add_unmapped_segment(&mut self, request: &Request, addresses: Addresses, map_unit: usize) {
-        self.insert_segment(request, addresses.start, addresses.bytes, Some(map_unit), false);
+        self.insert_segment(request, addresses, Some(map_unit), false);
     }
 
     fn insert_segment(
         &mut self,
         request: &Request,
-        address: Address,
-        bytes: usize,
+        Addresses { start: address, bytes }: Addresses,
         map_unit: Option<usize>,
         is_oversize: bool,
     ) -> BlockId {
@@ -416,8 +414,7 @@ impl Heap {
     pub(super) fn remove_segment(&mut self, id: SegmentId) {
         let Segment { is_small: small, pool, bytes, is_oversize, .. } = self.segments[id];
         self.stats.segment.decrease(small, 1);
-        self.count_reserved(pool, |stat| stat.decrease(small, bytes as u64));
-        self.stats.num_device_free += 1;
+        self.count_reserved(pool, small, bytes, 0);
         if is_oversize {
             self.stats.oversize_segments.decrease(1);
         }
@@ -433,17 +430,19 @@ impl Heap {
         segment
     }
 
-    /// Counts bytes that the driver has returned or got back.
-    fn count_reserved(&mut self, pool: PoolKey, count: impl Fn(&mut StatArray)) {
-        count(&mut self.stats.reserved_bytes);
+    /// Counts bytes that the driver has returned (`before` is 0) or got back (`after` is 0).
+    fn count_reserved(&mut self, pool: PoolKey, small: bool, before: usize, after: usize) {
+        let stats = &mut self.stats;
+        *(if before == 0 { &mut stats.num_device_alloc } else { &mut stats.num_device_free }) += 1;
+        stats.reserved_bytes.change(small, before as u64, after as u64);
         let Some(id) = self.pools[pool].id else { return };
-        let private = &mut self.stats.reserved_bytes_by_private_pools;
+        let private = &mut stats.reserved_bytes_by_private_pools;
         let place = private.binary_search_by_key(&id, |(id, _)| *id).unwrap_or_else(|place| {
             private.insert(place, (id, StatArray::default()));
             place
         });
         if let Some((_, stat)) = private.get_mut(place) {
-            count(stat);
+            stat.change(small, before as u64, after as u64);
         }
     }
 
@@ -580,8 +579,7 @@ impl Heap {
     /// Returns the free block that mapped addresses have become.
     pub(super) fn commit_map(&mut self, map: &PlannedMap) -> BlockId {
         let Segment { pool, is_small: small, .. } = self.segments[map.segment];
-        self.stats.num_device_alloc += 1;
-        self.count_reserved(pool, |stat| stat.increase(small, map.bytes as u64));
+        self.count_reserved(pool, small, 0, map.bytes);
         if let Some(prev) = map.prev {
             self.insert_free(prev);
         }
@@ -598,8 +596,7 @@ impl Heap {
     pub(super) fn end_unmap(&mut self, id: BlockId) -> Option<Addresses> {
         let Block { segment, bytes, .. } = self.blocks[id];
         let Segment { pool, is_small: small, .. } = self.segments[segment];
-        self.stats.num_device_free += 1;
-        self.count_reserved(pool, |stat| stat.decrease(small, bytes as u64));
+        self.count_reserved(pool, small, bytes, 0);
         self.make_unmapped(id, None)
     }
 

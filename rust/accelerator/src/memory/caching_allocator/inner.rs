@@ -50,29 +50,13 @@ pub(super) struct Growth {
 
 /// Memory that the driver is asked for.
 pub(super) struct SegmentPlan {
-    pub(super) source: SegmentSource,
+    pub(super) bytes: usize,
+    /// The addresses that get it, if a segment grows; otherwise it is a new segment.
+    pub(super) map: Option<PlannedMap>,
     /// The quota permits it, and contains it until the plan is committed or aborted.
     pub(super) is_reserved: bool,
     /// The driver has to be asked first whether it has enough memory.
     pub(super) throw_on_oom: bool,
-}
-
-/// Where the memory of a plan comes from.
-#[derive(Clone, Copy)]
-pub(super) enum SegmentSource {
-    /// A new segment of this size.
-    Segment(usize),
-    /// A segment that grows.
-    Map(PlannedMap),
-}
-
-impl SegmentPlan {
-    pub(super) fn bytes(&self) -> usize {
-        match &self.source {
-            SegmentSource::Segment(bytes) => *bytes,
-            SegmentSource::Map(map) => map.bytes,
-        }
-    }
 }
 
 /// Allocating and freeing.
@@ -204,36 +188,32 @@ impl Inner {
         expansion: Option<&mut Expansion>,
     ) -> (Option<SegmentPlan>, Option<Addresses>) {
         let throw_on_oom = self.heap.policy.throw_on_oom;
-        let Some(source) = self.segment_source(request, expansion) else { return (None, None) };
-        let mut plan = SegmentPlan { source, is_reserved: false, throw_on_oom };
+        let map = expansion.map(|expansion| self.begin_map(request, expansion));
+        let bytes = match &map {
+            Some(map) => map.map(|map| map.bytes),
+            None => self.heap.policy.segment_size(request.bytes),
+        };
+        let Some(bytes) = bytes else { return (None, None) };
+        let mut plan = SegmentPlan { bytes, map: map.flatten(), is_reserved: false, throw_on_oom };
         let reserved = self.heap.stats.reserved_bytes.all.current;
-        plan.is_reserved = self.quota.try_reserve(plan.bytes() as u64, reserved);
+        plan.is_reserved = self.quota.try_reserve(bytes as u64, reserved);
         if plan.is_reserved || throw_on_oom { (Some(plan), None) } else { (None, self.abort_segment(&plan)) }
     }
 
-    fn segment_source(
-        &mut self,
-        request: &Request,
-        expansion: Option<&mut Expansion>,
-    ) -> Option<SegmentSource> {
-        let Some(expansion) = expansion else {
-            return self.heap.policy.segment_size(request.bytes).map(SegmentSource::Segment);
-        };
+    /// Begins the growth of a segment, which is added if no existing one can grow enough.
+    fn begin_map(&mut self, request: &Request, expansion: &mut Expansion) -> Option<PlannedMap> {
         if !self.heap.can_grow(request) {
             self.heap.add_unmapped_segment(request, expansion.addresses.take()?, expansion.map_unit);
         }
-        self.heap.begin_map(request).map(SegmentSource::Map)
+        self.heap.begin_map(request)
     }
 
     /// Ends a plan for which the driver returned no memory. Returns addresses that the caller releases.
     pub(super) fn abort_segment(&mut self, plan: &SegmentPlan) -> Option<Addresses> {
         if plan.is_reserved {
-            self.quota.end_reservation(plan.bytes() as u64);
+            self.quota.end_reservation(plan.bytes as u64);
         }
-        match &plan.source {
-            SegmentSource::Segment(_) => None,
-            SegmentSource::Map(map) => self.heap.abort_map(map),
-        }
+        plan.map.as_ref().and_then(|map| self.heap.abort_map(map))
     }
 
     /// Allocates a block of the memory that the driver returned for a plan: a segment at `address`, or mapped
@@ -244,13 +224,11 @@ impl Inner {
         plan: &SegmentPlan,
         address: Address,
     ) -> AllocatedBlock {
-        let bytes = plan.bytes();
+        let bytes = plan.bytes;
         self.quota.end_reservation(bytes as u64);
-        let (action, block) = match &plan.source {
-            SegmentSource::Segment(_) => {
-                (TraceAction::SegmentAlloc, self.heap.add_segment(request, address, bytes))
-            }
-            SegmentSource::Map(map) => (TraceAction::SegmentMap, self.heap.commit_map(map)),
+        let (action, block) = match &plan.map {
+            Some(map) => (TraceAction::SegmentMap, self.heap.commit_map(map)),
+            None => (TraceAction::SegmentAlloc, self.heap.add_segment(request, address, bytes)),
         };
         self.recorder.trace_segment(action, &self.heap, block, address, bytes);
         self.heap.allocate_block(block, request);

@@ -43,10 +43,8 @@ use super::config::ConfigWatch;
 use super::snapshot::SegmentState;
 use super::stats::Statistics;
 use super::trace::{HistoryConfig, ReleaseReason, TraceEntry};
-use crate::PoolId;
-use crate::Result;
 use crate::accelerator::Accelerator;
-use crate::stream::Stream;
+use crate::{PoolId, Result, Stream};
 
 /// The caching allocator of one device. The caller has checked that the accelerator belongs to this process.
 pub(crate) struct CachingAllocator {

@@ -3,7 +3,7 @@
 use crate::memory::config::AllocatorConfig;
 
 /// The limits of the process on a device, and what is being reserved.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Quota {
     /// The largest number of bytes that may be reserved.
     pub(super) limit: Option<u64>,
@@ -11,26 +11,20 @@ pub(super) struct Quota {
     pub(super) cache_limit: Option<u64>,
     /// The memory of the device in bytes; 0 if it is not known.
     pub(super) total: u64,
-    /// The share of the device's memory in the configuration that was applied last.
-    configured_fraction: f64,
+    /// The share of the device's memory in the configuration that was applied last, if there was one.
+    configured_fraction: Option<f64>,
     /// Bytes that the driver is being asked for.
     in_flight_bytes: u64,
-}
-
-impl Default for Quota {
-    fn default() -> Self {
-        Quota { limit: None, cache_limit: None, total: 0, configured_fraction: 1.0, in_flight_bytes: 0 }
-    }
 }
 
 impl Quota {
     /// Applies a configuration. A limit that the program has set stays unless the configured share has changed.
     pub(super) fn configure(&mut self, config: &AllocatorConfig) {
         let fraction = config.per_process_memory_fraction;
-        if fraction != self.configured_fraction {
+        if fraction != self.configured_fraction.unwrap_or(1.0) {
             self.limit = (fraction < 1.0).then_some((fraction * self.total as f64) as u64);
         }
-        self.configured_fraction = fraction;
+        self.configured_fraction = Some(fraction);
     }
 
     /// Counts bytes as in flight if they are within the memory of the device and the limit, given what is reserved;

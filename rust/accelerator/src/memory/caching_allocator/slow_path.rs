@@ -5,7 +5,7 @@ use std::time::Duration;
 use interlock_driver::OutOfMemory;
 
 use super::expandable::{self, Expansion};
-use super::inner::{Inner, Miss, SegmentPlan, SegmentSource};
+use super::inner::{Inner, Miss, SegmentPlan};
 use super::{AllocCtx, AllocatedBlock, CachingAllocator};
 use crate::memory::oom_hooks;
 use crate::memory::trace::ReleaseReason;
@@ -87,13 +87,11 @@ impl SlowPath<'_> {
         expandable::free_addresses(self.ctx, expansion.and_then(|expansion| expansion.addresses));
         let Some(plan) = plan else { return Ok(None) };
         let driver = self.ctx.driver();
-        let is_lacking = plan.throw_on_oom && self.driver_lacks(plan.bytes() as u64);
-        let address = match &plan.source {
+        let is_lacking = plan.throw_on_oom && self.driver_lacks(plan.bytes as u64);
+        let address = match &plan.map {
             _ if is_lacking || !plan.is_reserved => Ok(None),
-            SegmentSource::Segment(bytes) => driver.allocate(self.ctx.device, *bytes).map(Some),
-            SegmentSource::Map(map) => {
-                expandable::map(self.ctx, map).map(|is_mapped| is_mapped.then_some(map.address))
-            }
+            None => driver.allocate(self.ctx.device, plan.bytes).map(Some),
+            Some(map) => expandable::map(self.ctx, map).map(|is_mapped| is_mapped.then_some(map.address)),
         };
         if let Ok(Some(address)) = address {
             return Ok(Some(self.allocator.update(self.ctx, |inner, ctx| {

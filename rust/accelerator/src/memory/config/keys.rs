@@ -5,8 +5,7 @@ use Applies::{Immediately, Never, ToNewSegments};
 use super::RoundupDivisions;
 use super::value::{Backend, ConfigValue, Value};
 use crate::accelerator::Accelerator;
-use crate::registry;
-use crate::{Error, Result};
+use crate::{Error, Result, registry};
 
 /// More megabytes than this can't be counted in bytes.
 const MOST_MEGABYTES: usize = usize::MAX >> 20;
@@ -217,20 +216,18 @@ pub enum Requirement {
 impl Requirement {
     /// Where a key with this requirement applies, in words.
     pub const fn condition(self) -> &'static str {
-        match self {
-            Requirement::Caching => "where memory is kept",
-            Requirement::Limit => "with a memory limit",
-            Requirement::SplitLimit => "with max_split_size_mb",
-            Requirement::VirtualMemory => "where the driver has virtual memory",
-        }
+        self.words().0
     }
 
-    const fn unmet_reason(self) -> &'static str {
+    /// Where a key with this requirement applies, and why it does not elsewhere.
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Requirement::Caching => "no memory is kept: caching is off",
-            Requirement::Limit => "there is no memory limit",
-            Requirement::SplitLimit => "max_split_size_mb is not set",
-            Requirement::VirtualMemory => "no driver with virtual memory is there",
+            Requirement::Caching => ("where memory is kept", "no memory is kept: caching is off"),
+            Requirement::Limit => ("with a memory limit", "there is no memory limit"),
+            Requirement::SplitLimit => ("with max_split_size_mb", "max_split_size_mb is not set"),
+            Requirement::VirtualMemory => {
+                ("where the driver has virtual memory", "no driver with virtual memory is there")
+            }
         }
     }
 
@@ -252,7 +249,7 @@ impl AllocatorConfig {
     /// When a key of this configuration applies in this process.
     pub fn applies(&self, key: &Key) -> Applies {
         match key.requires.iter().find(|requirement| !requirement.is_met(self)) {
-            Some(unmet) if !matches!(key.applies, Never(_)) => Never(unmet.unmet_reason()),
+            Some(unmet) if !matches!(key.applies, Never(_)) => Never(unmet.words().1),
             _ => key.applies,
         }
     }
