@@ -101,25 +101,19 @@ fn asked_by_environment() -> Option<String> {
 
 /// The choice that a text of the environment stands for.
 fn understood(text: &str) -> DriverSelection {
+    let disabled =
+        |reason: &str| DriverSelection::Disabled(format!("{} is {text:?}{reason}", env::ACCELERATOR));
     let (name, count) = text.split_once(':').map_or((text, None), |(name, count)| (name, Some(count)));
     let driver = match (builtin::find(name), count.map(str::parse)) {
-        (None, None) if name == "none" => {
-            return DriverSelection::Disabled(format!("{} is \"none\"", env::ACCELERATOR));
-        }
+        (None, None) if name == "none" => return disabled(""),
         (Some(builtin), None) => builtin.driver(None),
         (Some(builtin), Some(Ok(devices))) if builtin.accepts_count => builtin.driver(Some(devices)),
         (Some(builtin), Some(Err(_))) if builtin.accepts_count => {
-            return DriverSelection::Disabled(format!(
-                "{} is {text:?}; after the colon it takes a number of devices",
-                env::ACCELERATOR
-            ));
+            return disabled("; after the colon it takes a number of devices");
         }
         _ => return DriverSelection::Named(text.to_owned()),
     };
-    match driver {
-        Ok(driver) => DriverSelection::Driver(driver),
-        Err(error) => DriverSelection::Disabled(format!("{} is {text:?}: {error}", env::ACCELERATOR)),
-    }
+    driver.map_or_else(|error| disabled(&format!(": {error}")), DriverSelection::Driver)
 }
 
 /// What the environment asks for now, if that is something else than when the driver was fixed or started, and so

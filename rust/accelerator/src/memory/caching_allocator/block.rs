@@ -114,9 +114,12 @@ impl Segment {
         self.map_unit.is_some()
     }
 
-    /// Where in one of its blocks whole map units begin, and how many bytes they have; `None` if there are none.
-    pub(super) fn map_units_in(&self, block: &Block) -> Option<(usize, usize)> {
-        let map_unit = self.map_unit?;
+    /// Where in one of its blocks the part begins that can be released, and how many bytes it has: the whole block if it
+    /// is the whole segment, or the whole map units of an expandable segment.
+    pub(super) fn releasable_part(&self, block: &Block) -> Option<(usize, usize)> {
+        let Some(map_unit) = self.map_unit else {
+            return (!block.is_split()).then_some((0, block.bytes));
+        };
         let start = (block.address.0 - self.address.0) as usize;
         let (first, end) = (start.next_multiple_of(map_unit), (start + block.bytes) / map_unit * map_unit);
         let length = end.checked_sub(first).filter(|length| *length > 0)?;

@@ -17,9 +17,7 @@ pub(super) fn unused_of(heap: &Heap, id: SegmentId) -> Vec<BlockId> {
     let segment = heap.segment(id);
     let may_be_released = |id: &BlockId| {
         let block = heap.block(*id);
-        let is_whole =
-            if segment.is_expandable() { segment.map_units_in(block).is_some() } else { !block.is_split() };
-        block.state == BlockState::Free && is_whole
+        block.state == BlockState::Free && segment.releasable_part(block).is_some()
     };
     heap.blocks_of(id).filter(may_be_released).collect()
 }

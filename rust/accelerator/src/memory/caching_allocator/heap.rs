@@ -446,25 +446,10 @@ impl Heap {
         }
     }
 
-    /// Takes the part of a free block that can be released out of the free lists, and returns it: all of the block, or
-    /// its whole map units.
+    /// Takes the [part of a free block that can be released](Segment::releasable_part) out of the free lists, and
+    /// returns it.
     pub(super) fn detach_releasable(&mut self, id: BlockId) -> Option<BlockId> {
-        match self.segment_of(id).map_unit {
-            Some(_) => self.detach_mapped(id),
-            None => {
-                self.detach(id);
-                Some(id)
-            }
-        }
-    }
-
-    fn detach(&mut self, id: BlockId) {
-        self.unlist(id);
-        self.blocks[id].state = BlockState::Releasing;
-    }
-
-    fn detach_mapped(&mut self, id: BlockId) -> Option<BlockId> {
-        let (start, length) = self.segment_of(id).map_units_in(&self.blocks[id])?;
+        let (start, length) = self.segment_of(id).releasable_part(&self.blocks[id])?;
         self.unlist(id);
         let units = if start > 0 { self.blocks.split(id, start) } else { id };
         if self.blocks[units].bytes > length {
@@ -567,7 +552,8 @@ impl Heap {
         let bytes = missing.checked_next_multiple_of(map_unit)?;
         let [prev, _] = self.blocks.neighbours(block, BlockState::Free);
         if let Some(prev) = prev {
-            self.detach(prev);
+            self.unlist(prev);
+            self.blocks[prev].state = BlockState::Releasing;
         }
         if self.blocks[block].bytes > bytes {
             self.blocks.split(block, bytes);

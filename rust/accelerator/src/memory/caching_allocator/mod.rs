@@ -350,9 +350,9 @@ impl CachingAllocator {
         self.with_inner(|inner| inner.trackers.stats(id))
     }
 
-    /// Closes a tracker; returns what it has counted.
-    pub(crate) fn close_tracker(&self, id: u64) -> Option<TrackerStats> {
-        self.with_inner(|inner| inner.trackers.close(id))
+    /// Closes a tracker.
+    pub(crate) fn close_tracker(&self, id: u64) {
+        self.with_inner(|inner| inner.trackers.close(id));
     }
 }
 
