@@ -123,7 +123,9 @@ impl Accelerator {
 
     /// Whether a program has limited the memory of a device.
     pub(super) fn limits_memory(&'static self) -> bool {
-        self.allocators.iter().any(|allocator| allocator.limit(self).is_ok_and(|limit| limit.is_some()))
+        self.allocators
+            .iter()
+            .any(|allocator| allocator.with_limit(self, |limit| limit.is_some()) == Ok(true))
     }
 
     /// The pool from which memory for a stream comes while a graph is captured.

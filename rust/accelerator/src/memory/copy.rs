@@ -100,20 +100,17 @@ impl CopyOperand {
 /// [`Error::Graph`] as above, and errors of the driver.
 pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, awaited: bool) -> Result<Stream> {
     const OPERATION: &str = "accelerator.memory.copy_";
+    let refused = |given: String, allowed: &str| {
+        Err(Error::Argument { name: OPERATION, given, allowed: allowed.to_owned() })
+    };
     let buffers: Vec<&DeviceBuffer> = [from, to].into_iter().filter_map(CopyOperand::device).collect();
     let Some(on_device) = buffers.first() else {
-        return Err(Error::Argument {
-            name: OPERATION,
-            given: "memory of this program twice".to_owned(),
-            allowed: "a buffer on a device as source, destination or both".to_owned(),
-        });
+        let allowed = "a buffer on a device as source, destination or both";
+        return refused("memory of this program twice".to_owned(), allowed);
     };
     if to.bytes() != from.bytes() {
-        return Err(Error::Argument {
-            name: OPERATION,
-            given: format!("{} bytes to be copied to {}", from.bytes(), to.bytes()),
-            allowed: "a source and a destination of one size".to_owned(),
-        });
+        let given = format!("{} bytes to be copied to {}", from.bytes(), to.bytes());
+        return refused(given, "a source and a destination of one size");
     }
     let home = on_device.home();
     for buffer in &buffers {

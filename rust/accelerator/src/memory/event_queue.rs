@@ -145,26 +145,20 @@ impl<T> EventQueue<T> {
         recorded.map(|()| event)
     }
 
-    /// Records an event on every stream, or on none if one of them fails.
-    ///
-    /// # Errors
-    /// As [`record_event`](EventQueue::record_event).
+    /// Records an event on every stream; on none, and returns `None`, if it can't be recorded on one of them.
     pub(super) fn record_events(
         &mut self,
         driver: &DynDriver,
         streams: &[Stream],
-    ) -> Result<Vec<EventHandle>> {
-        let mut events = Vec::with_capacity(streams.len());
-        for stream in streams {
-            match stream.handle().and_then(|handle| self.record_event(driver, handle)) {
-                Ok(event) => events.push(event),
-                Err(error) => {
-                    self.recycle_events(events);
-                    return Err(error);
-                }
-            }
+    ) -> Option<Vec<EventHandle>> {
+        let record =
+            |stream: &Stream| stream.handle().and_then(|handle| self.record_event(driver, handle)).ok();
+        let events: Vec<_> = streams.iter().map_while(record).collect();
+        if events.len() == streams.len() {
+            return Some(events);
         }
-        Ok(events)
+        self.recycle_events(events);
+        None
     }
 
     /// Makes events available for later records.

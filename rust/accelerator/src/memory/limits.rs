@@ -56,12 +56,15 @@ impl FromStr for Limit {
 pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (accelerator, index) = current::resolve(device, SET_LIMIT)?;
     let limit = in_bytes(limit, accelerator.device(index))?;
-    accelerator.allocator(index, SET_LIMIT)?.set_limit(accelerator, limit)
+    accelerator
+        .allocator(index, SET_LIMIT)?
+        .with_limit(accelerator, |current| std::mem::replace(current, limit))
 }
 
 /// What [`set_limit`] or a configuration last set, in bytes. A question starts no driver.
 pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
-    with_allocator(device, |allocator, accelerator| Some(allocator.limit(accelerator)))?.unwrap_or(Ok(None))
+    with_allocator(device, |allocator, accelerator| Some(allocator.with_limit(accelerator, |limit| *limit)))?
+        .unwrap_or(Ok(None))
 }
 
 /// Sets the largest number of bytes that may be cached on a device, `None` for any number; returns the previous one.

@@ -31,9 +31,18 @@ impl<T> Key<T> {
 /// not inlined, move each value through memory twice.
 #[derive(Debug)]
 pub(super) struct Arena<T> {
-    slots: Vec<Option<T>>,
-    /// The places of the vacant slots; the one that became vacant last is used first.
-    vacant: Vec<usize>,
+    slots: Vec<Slot<T>>,
+    /// The first vacant slot, or the length.
+    vacant: usize,
+}
+
+#[derive(Debug)]
+enum Slot<T> {
+    Vacant {
+        /// The next vacant slot, or the length.
+        next: usize,
+    },
+    Occupied(T),
 }
 
 impl<T> Arena<T> {
@@ -46,10 +55,17 @@ impl<T> Arena<T> {
     #[inline]
     pub(super) fn insert_with(&mut self, value: impl FnOnce() -> T) -> Key<T> {
         let key = self.next_key();
-        self.vacant.pop();
-        match self.slots.get_mut(key.place()) {
-            Some(slot) => *slot = Some(value()),
-            None => self.slots.push(Some(value())),
+        match self.slots.get_mut(self.vacant) {
+            Some(slot) => {
+                if let Slot::Vacant { next } = *slot {
+                    self.vacant = next;
+                }
+                *slot = Slot::Occupied(value());
+            }
+            None => {
+                self.slots.push(Slot::Occupied(value()));
+                self.vacant = self.slots.len();
+            }
         }
         key
     }
@@ -57,19 +73,29 @@ impl<T> Arena<T> {
     /// The key that the next value gets.
     #[inline]
     pub(super) fn next_key(&self) -> Key<T> {
-        Key::of_place(self.vacant.last().map_or(self.slots.len(), |place| *place))
+        Key::of_place(self.vacant)
     }
 
     #[inline]
     pub(super) fn remove(&mut self, key: Key<T>) -> T {
-        let value = self.slots.get_mut(key.place()).and_then(Option::take);
-        self.vacant.push(key.place());
-        value.unwrap_or_else(|| missing())
+        let vacant = Slot::Vacant { next: self.vacant };
+        match self.slots.get_mut(key.place()) {
+            Some(slot @ Slot::Occupied(_)) => {
+                self.vacant = key.place();
+                match std::mem::replace(slot, vacant) {
+                    Slot::Occupied(value) => value,
+                    Slot::Vacant { .. } => missing(),
+                }
+            }
+            _ => missing(),
+        }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key<T>, &T)> {
-        let slots = self.slots.iter().enumerate();
-        slots.filter_map(|(place, slot)| Some((Key::of_place(place), slot.as_ref()?)))
+        self.slots.iter().enumerate().filter_map(|(place, slot)| match slot {
+            Slot::Occupied(value) => Some((Key::of_place(place), value)),
+            Slot::Vacant { .. } => None,
+        })
     }
 }
 
@@ -88,7 +114,7 @@ impl<T> From<usize> for Key<T> {
 
 impl<T> Default for Arena<T> {
     fn default() -> Self {
-        Arena { slots: Vec::new(), vacant: Vec::new() }
+        Arena { slots: Vec::new(), vacant: 0 }
     }
 }
 
@@ -98,7 +124,7 @@ impl<T> Index<Key<T>> for Arena<T> {
     #[inline]
     fn index(&self, key: Key<T>) -> &T {
         match self.slots.get(key.place()) {
-            Some(Some(value)) => value,
+            Some(Slot::Occupied(value)) => value,
             _ => missing(),
         }
     }
@@ -108,7 +134,7 @@ impl<T> IndexMut<Key<T>> for Arena<T> {
     #[inline]
     fn index_mut(&mut self, key: Key<T>) -> &mut T {
         match self.slots.get_mut(key.place()) {
-            Some(Some(value)) => value,
+            Some(Slot::Occupied(value)) => value,
             _ => missing(),
         }
     }

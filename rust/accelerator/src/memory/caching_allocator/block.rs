@@ -150,7 +150,8 @@ impl Arena<Block> {
     #[inline]
     pub(super) fn neighbours(&self, id: BlockId, state: BlockState) -> [Option<BlockId>; 2] {
         let Block { prev, next, .. } = self[id];
-        [prev, next].map(|side| side.filter(|side| self[*side].state == state))
+        let is_in_state = |side: &BlockId| self[*side].state == state;
+        [prev.filter(is_in_state), next.filter(is_in_state)]
     }
 
     /// The bytes of the free block before a block.

@@ -269,27 +269,17 @@ impl CachingAllocator {
         self.with_inner(|inner| (inner.heap.largest_free(), inner.heap.cached_bytes()))
     }
 
-    /// Sets the largest number of bytes that may be reserved; returns the previous one. A configuration that was set
-    /// before applies first.
+    /// Reads or sets the largest number of bytes that may be reserved. A configuration that was set before applies first.
     ///
     /// # Errors
     /// Returns the error of an invalid configuration.
-    pub(crate) fn set_limit(
+    pub(crate) fn with_limit<T>(
         &self,
         accelerator: &'static Accelerator,
-        limit: Option<u64>,
-    ) -> Result<Option<u64>> {
+        function: impl FnOnce(&mut Option<u64>) -> T,
+    ) -> Result<T> {
         self.refresh_config(&self.ctx(accelerator))?;
-        Ok(self.with_inner(|inner| std::mem::replace(&mut inner.quota.limit, limit)))
-    }
-
-    /// The largest number of bytes that may be reserved.
-    ///
-    /// # Errors
-    /// Returns the error of an invalid configuration.
-    pub(crate) fn limit(&self, accelerator: &'static Accelerator) -> Result<Option<u64>> {
-        self.refresh_config(&self.ctx(accelerator))?;
-        Ok(self.with_inner(|inner| inner.quota.limit))
+        Ok(self.with_inner(|inner| function(&mut inner.quota.limit)))
     }
 
     /// Sets the largest number of bytes that may be cached, and releases what is beyond it; returns the previous one.

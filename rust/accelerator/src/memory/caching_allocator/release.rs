@@ -225,7 +225,7 @@ impl Releases {
     fn release_pool(&mut self, ctx: &AllocCtx, heap: &mut Heap, pool: PoolKey, streams: Vec<Stream>) {
         let segments = if ctx.capturing { Vec::new() } else { gc::active_segments(heap, pool) };
         for id in segments {
-            let Ok(mut events) = self.events.record_events(ctx.driver(), &streams) else { break };
+            let Some(mut events) = self.events.record_events(ctx.driver(), &streams) else { break };
             let stream_end = heap.release_state(id).stream_end.take();
             match stream_end.or_else(|| self.event_after(ctx, heap.segment(id).stream)) {
                 Some(own) => {

@@ -205,7 +205,7 @@ fn a_segment_does_not_grow_into_pages_that_go_back() {
 #[test]
 fn addresses_that_get_no_memory_go_back() {
     let rig = Rig::new(100 * MIB, growing());
-    rig.allocator().set_limit(rig.home, Some(0)).unwrap();
+    rig.allocator().with_limit(rig.home, |limit| *limit = Some(0)).unwrap();
     assert!(rig.allocate(MIB).is_err());
     assert_eq!(rig.allocator().with_inner(|inner| inner.heap.segments().count()), 0);
 }
@@ -227,7 +227,7 @@ fn what_is_long_unused_is_collected_before_the_driver_is_asked() {
         1000 * MIB,
         AllocatorConfig { garbage_collection_threshold: 0.5, ..AllocatorConfig::default() },
     );
-    rig.allocator().set_limit(rig.home, Some(180 * MIB as u64)).unwrap();
+    rig.allocator().with_limit(rig.home, |limit| *limit = Some(180 * MIB as u64)).unwrap();
     let pieces: Vec<_> = [30, 32, 34].map(|size| rig.allocate(size * MIB).unwrap()).into_iter().collect();
     for piece in pieces {
         drop(piece);

@@ -73,13 +73,11 @@ impl ActiveConfig {
 }
 
 /// The error with the name of the variable in it.
-fn in_variable(variable: &'static str, error: Error) -> Error {
-    match error {
-        Error::Argument { name, given, allowed } => {
-            Error::Argument { name, given: format!("{given} in {variable}"), allowed }
-        }
-        other => other,
+fn in_variable(variable: &'static str, mut error: Error) -> Error {
+    if let Error::Argument { given, .. } = &mut error {
+        *given = format!("{given} in {variable}");
     }
+    error
 }
 
 fn active() -> ActiveConfig {

@@ -193,7 +193,8 @@ impl PinnedCache {
     /// Allocates the segment. If the driver has too little memory for it, each block is allocated by itself.
     fn allocate_segment(&self, driver: &DynDriver, bytes: usize) {
         let allocated = self.timed_allocation(driver, bytes);
-        let segment = allocated.map_or_else(|_| Segment::default(), |address| Segment::new(address, bytes));
+        let segment = allocated
+            .map_or_else(|_| Segment::default(), |address| Segment { address: address.0, bytes, used: 0 });
         let to_free = self.lock().pool.set_segment(segment);
         self.release(driver, to_free);
     }
@@ -262,9 +263,15 @@ impl Inner {
     }
 }
 
+/// Calls `function` with the statistics, if there are any.
+fn with_stats<T: Default>(function: impl FnOnce(&mut PinnedStats) -> T) -> T {
+    registry::used_already()
+        .map_or_else(T::default, |accelerator| function(&mut accelerator.pinned().lock().pool.stats))
+}
+
 /// The statistics of pinned memory, all zero before its first use.
 pub fn host_memory_stats() -> PinnedStats {
-    registry::used_already().map(|accelerator| accelerator.pinned().lock().pool.stats).unwrap_or_default()
+    with_stats(|stats| *stats)
 }
 
 /// Releases pinned memory that nothing uses to the driver. Does not wait for queued work.
@@ -278,14 +285,10 @@ pub fn empty_host_cache() {
 
 /// Sets the peaks of the statistics to the amounts now, and the longest and the shortest duration to 0.
 pub fn reset_peak_host_memory_stats() {
-    if let Some(accelerator) = registry::used_already() {
-        accelerator.pinned().lock().pool.stats.reset_peak();
-    }
+    with_stats(Quantity::reset_peak);
 }
 
 /// Sets the sums of the statistics to 0.
 pub fn reset_accumulated_host_memory_stats() {
-    if let Some(accelerator) = registry::used_already() {
-        accelerator.pinned().lock().pool.stats.reset_accumulated();
-    }
+    with_stats(Quantity::reset_accumulated);
 }

@@ -73,9 +73,9 @@ enum BlockState {
 /// The memory that was allocated at once for many blocks.
 #[derive(Debug, Default)]
 pub(super) struct Segment {
-    address: u64,
-    bytes: usize,
-    used: usize,
+    pub(super) address: u64,
+    pub(super) bytes: usize,
+    pub(super) used: usize,
 }
 
 /// All blocks of pinned memory, and what is counted of them.
@@ -92,10 +92,6 @@ pub(super) struct BlockPool {
 
 impl Segment {
     const ALIGNMENT: usize = 4096;
-
-    pub(super) fn new(address: Address, bytes: usize) -> Self {
-        Segment { address: address.0, bytes, used: 0 }
-    }
 }
 
 impl BlockPool {
