@@ -145,11 +145,6 @@ impl Accelerator {
         if self.is_of_this_process() { Ok(&*self.runtime) } else { Err(Error::Forked { what }) }
     }
 
-    /// Whether the processor reads and writes memory of its devices where it lies.
-    pub(super) fn is_host_accessible(&self) -> bool {
-        self.runtime.is_host_accessible()
-    }
-
     /// What is kept of pinned memory; not to be used in a forked child.
     pub(super) fn pinned(&self) -> &PinnedCache {
         &self.pinned

@@ -73,14 +73,14 @@ impl Drop for Serving {
     }
 }
 
-/// Whether this thread runs a function of a stream.
-pub(super) fn is_serving() -> bool {
-    SERVED.try_with(Cell::get).ok().flatten().is_some()
+/// The stream whose function this thread runs.
+pub(super) fn served() -> Option<StreamHandle> {
+    SERVED.try_with(Cell::get).ok().flatten()
 }
 
 /// A function that waits for its own stream would stop it for good.
 fn refuse_to_wait_for_oneself(home: &Accelerator, target: WaitTarget) -> Result<()> {
-    let Some(served) = SERVED.try_with(Cell::get).ok().flatten() else { return Ok(()) };
+    let Some(served) = served() else { return Ok(()) };
     let operation = match target {
         WaitTarget::Stream(stream) if stream == served => "Stream.synchronize",
         WaitTarget::Device(device) if device == served.device => "accelerator.synchronize",

@@ -64,13 +64,13 @@ impl DeviceBuffer {
     /// The address of the first byte for the CPU, if the CPU accesses memory of the device. No queued work may use the
     /// bytes meanwhile.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
-        let address = self.home().is_host_accessible().then(|| self.address().0 as usize)?;
+        let address = self.home().runtime().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
     }
 
     /// Returns whether the CPU accesses memory of the device in place.
     pub fn is_reached_by_processor(&self) -> bool {
-        self.home().is_host_accessible()
+        self.home().runtime().is_host_accessible()
     }
 
     /// A part of the bytes.

@@ -141,7 +141,8 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         _ => None,
     };
     other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
-    if awaited && !home.is_host_accessible() && [to, from].into_iter().any(CopyOperand::is_pageable) {
+    if awaited && !home.runtime().is_host_accessible() && [to, from].into_iter().any(CopyOperand::is_pageable)
+    {
         // A driver may wait within its copy function for such memory, and nothing could interrupt that.
         queued_on.synchronize()?;
     }

@@ -140,14 +140,12 @@ impl Replay {
 
     /// What the program let go where that gave back a segment.
     fn give_back(&mut self, entry: &TraceEntry) {
-        match entry.cause {
-            Some(ReleaseReason::Stream) => drop(self.streams.remove(&entry.stream)),
-            Some(ReleaseReason::Pool) => {
-                let gone = entry.pool.and_then(|pool| self.pools.remove(&pool));
-                gone.into_iter()
-                    .for_each(|pool| self.allocator.on_pool_released(self.accelerator, pool, &[]));
-            }
-            _ => {}
+        if entry.cause == Some(ReleaseReason::Stream) {
+            self.streams.remove(&entry.stream);
+        } else if entry.cause == Some(ReleaseReason::Pool)
+            && let Some(pool) = entry.pool.and_then(|pool| self.pools.remove(&pool))
+        {
+            self.allocator.on_pool_released(self.accelerator, pool, &[]);
         }
     }
 }

@@ -163,10 +163,10 @@ impl Heap {
         let list = self.pools[request.pool].list(request.is_small());
         let mut best = first;
         for next in list.fitting(request.stream, request.bytes, &self.policy).skip(1) {
-            if self.blocks.bytes_if_grown(next.block()) >= self.blocks.bytes_if_grown(best) {
+            if self.blocks.bytes_if_grown(next.block) >= self.blocks.bytes_if_grown(best) {
                 break;
             }
-            best = next.block();
+            best = next.block;
         }
         best
     }
@@ -365,28 +365,23 @@ impl Heap {
     /// Adds a segment that the driver returned, as one free block, which is returned.
     pub(super) fn add_segment(&mut self, request: &Request, address: Address, bytes: usize) -> BlockId {
         let small = request.is_small();
-        let is_oversize = self.policy.is_oversize(bytes);
-        let block = self.insert_segment(request, Addresses { start: address, bytes }, None, is_oversize);
+        let block = self.insert_segment(request, Addresses { start: address, bytes }, None);
         self.list(block);
         self.stats.segment.increase(small, 1);
         self.count_reserved(request.pool, small, 0, bytes);
-        if is_oversize {
+        if self.segment_of(block).is_oversize {
             self.stats.oversize_segments.increase(1);
         }
         block
     }
 
-    /// Adds an expandable segment, whose addresses have no memory yet.
-    pub(super) fn add_unmapped_segment(&mut self, request: &Request, addresses: Addresses, map_unit: usize) {
-        self.insert_segment(request, addresses, Some(map_unit), false);
-    }
-
-    fn insert_segment(
+    /// Adds a segment as one block, which is returned: one whose addresses have memory, or an expandable one, which grows
+    /// by whole units.
+    pub(super) fn insert_segment(
         &mut self,
         request: &Request,
         Addresses { start: address, bytes }: Addresses,
         map_unit: Option<usize>,
-        is_oversize: bool,
     ) -> BlockId {
         let state = if map_unit.is_some() { BlockState::Unmapped } else { BlockState::Free };
         let first = self.blocks.insert(Block::new(self.segments.next_key(), address, bytes, state));
@@ -401,7 +396,7 @@ impl Heap {
             stream: request.stream,
             first,
             map_unit,
-            is_oversize,
+            is_oversize: map_unit.is_none() && self.policy.is_oversize(bytes),
             is_retired: false,
             release: ReleaseState::default(),
         });

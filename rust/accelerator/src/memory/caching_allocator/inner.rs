@@ -203,7 +203,7 @@ impl Inner {
     /// Begins the growth of a segment, which is added if no existing one can grow enough.
     fn begin_map(&mut self, request: &Request, expansion: &mut Expansion) -> Option<PlannedMap> {
         if !self.heap.can_grow(request) {
-            self.heap.add_unmapped_segment(request, expansion.addresses.take()?, expansion.map_unit);
+            self.heap.insert_segment(request, expansion.addresses.take()?, Some(expansion.map_unit));
         }
         self.heap.begin_map(request)
     }

@@ -87,7 +87,8 @@ impl SlowPath<'_> {
         expandable::free_addresses(self.ctx, expansion.and_then(|expansion| expansion.addresses));
         let Some(plan) = plan else { return Ok(None) };
         let driver = self.ctx.driver();
-        let is_lacking = plan.throw_on_oom && self.driver_lacks(plan.bytes as u64);
+        let has_less = || driver.memory_info(self.ctx.device).is_ok_and(|info| info.free < plan.bytes as u64);
+        let is_lacking = plan.throw_on_oom && has_less();
         let address = match &plan.map {
             _ if is_lacking || !plan.is_reserved => Ok(None),
             None => driver.allocate(self.ctx.device, plan.bytes).map(Some),
@@ -135,11 +136,6 @@ impl SlowPath<'_> {
             }
             collect = false;
         }
-    }
-
-    /// Returns whether the driver reports less free memory than this.
-    fn driver_lacks(&self, bytes: u64) -> bool {
-        self.ctx.driver().memory_info(self.ctx.device).is_ok_and(|info| info.free < bytes)
     }
 
     /// The error of a request that was rounded up to `rounded` bytes.
@@ -194,7 +190,7 @@ fn wait_while(
     let _ = allocator.with_inner(|inner| inner.releases.events.take_last_error());
     loop {
         allocator.update(ctx, Inner::process_events);
-        let over = allocator.with_inner(|inner| match !is_pending(inner) || wait::is_serving() {
+        let over = allocator.with_inner(|inner| match !is_pending(inner) || wait::served().is_some() {
             true => Ok(true),
             false => inner.releases.events.take_last_error().map(|()| false),
         })?;

@@ -221,8 +221,14 @@ impl PinnedCache {
 
     /// Frees blocks whose events have completed.
     fn process_events(&self, driver: &DynDriver) {
-        let (to_free, unneeded) = self.lock().process_events(driver);
+        let (to_free, unneeded) = {
+            let Inner { pool, events, .. } = &mut *self.lock();
+            let unneeded = events.retry_deferred(driver);
+            let completed = events.drain_completed(driver, None).into_iter();
+            (completed.filter_map(|address| pool.complete_event(address)).collect::<Vec<_>>(), unneeded)
+        };
         self.release(driver, to_free);
+        // Not under the lock: the last handle of a stream calls the driver.
         drop(unneeded);
     }
 
@@ -252,14 +258,6 @@ impl Inner {
             self.config_number = number;
             self.pool.options = PinnedOptions::of(config);
         }
-    }
-
-    /// Returns the freed blocks that are not cached, and streams to be dropped without the lock.
-    fn process_events(&mut self, driver: &DynDriver) -> (Vec<ToFree>, Vec<Stream>) {
-        let unneeded = self.events.retry_deferred(driver);
-        let completed = self.events.drain_completed(driver, None);
-        let to_free = completed.into_iter().filter_map(|address| self.pool.complete_event(address));
-        (to_free.collect(), unneeded)
     }
 }
 

@@ -53,6 +53,9 @@ pub(super) struct ToFree {
     pub(super) bytes: usize,
 }
 
+/// To which blocks of the segment are aligned.
+const SEGMENT_ALIGNMENT: usize = 4096;
+
 #[derive(Debug)]
 struct Block {
     bytes: usize,
@@ -90,10 +93,6 @@ pub(super) struct BlockPool {
     segment: Option<Segment>,
 }
 
-impl Segment {
-    const ALIGNMENT: usize = 4096;
-}
-
 impl BlockPool {
     /// Allocates a free block for a request of this rounded size. One of up to the next power of two serves a request
     /// that is not rounded.
@@ -128,7 +127,7 @@ impl BlockPool {
     /// Allocates a new block of the segment; `None` if it has too little room.
     pub(super) fn allocate_in_segment(&mut self, bytes: usize) -> Option<Address> {
         let segment = self.segment.as_mut()?;
-        let used = bytes.checked_next_multiple_of(Segment::ALIGNMENT)?.checked_add(segment.used)?;
+        let used = bytes.checked_next_multiple_of(SEGMENT_ALIGNMENT)?.checked_add(segment.used)?;
         if used > segment.bytes {
             return None;
         }
