@@ -247,7 +247,7 @@ impl Accelerator {
         }
         let live_streams = self.live_streams();
         let found = live_streams.get(&id).filter(|(device, _)| *device == index);
-        Ok(found.and_then(|(_, stream)| stream.upgrade()).map(Stream::from))
+        Ok(found.and_then(|(_, stream)| Stream::upgrade(stream)))
     }
 
     /// Returns whether there is a stream with this id that is not in a pool, or that is being destroyed.

@@ -41,15 +41,13 @@ struct State {
 enum Phase {
     #[default]
     Empty,
-    Capturing(Stream, CaptureNumber),
+    /// With the driver's number of the capture.
+    Capturing(Stream, u64),
     Recorded {
         graph: Option<GraphHandle>,
         executable: Option<GraphExecHandle>,
     },
 }
-
-/// A capture, by its driver's number.
-type CaptureNumber = u64;
 
 /// A pool that no graph has yet.
 pub fn new_pool() -> PoolId {

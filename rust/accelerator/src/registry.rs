@@ -106,8 +106,8 @@ fn understood(text: &str) -> DriverSelection {
     let (name, count) = text.split_once(':').map_or((text, None), |(name, count)| (name, Some(count)));
     let driver = match (builtin::find(name), count.map(str::parse)) {
         (None, None) if name == "none" => return disabled(""),
-        (Some(builtin), None) => builtin.driver(None),
-        (Some(builtin), Some(Ok(devices))) if builtin.accepts_count => builtin.driver(Some(devices)),
+        (Some(builtin), None) => (builtin.driver)(None),
+        (Some(builtin), Some(Ok(devices))) if builtin.accepts_count => (builtin.driver)(Some(devices)),
         (Some(builtin), Some(Err(_))) if builtin.accepts_count => {
             return disabled("; after the colon it takes a number of devices");
         }
@@ -276,7 +276,7 @@ pub fn use_driver(driver: Arc<dyn Driver>) -> Result<()> {
 /// Chooses by name, as the environment does: "host", "cuda", the type of a registered driver, or "none".
 pub fn use_named(name: &str) -> Result<()> {
     if let Some(builtin) = builtin::find(name) {
-        return use_driver(builtin.driver(None)?);
+        return use_driver((builtin.driver)(None)?);
     }
     let driver = match name {
         "none" => {

@@ -112,6 +112,10 @@ impl Stream {
         slot.downcast().ok().map(Stream)
     }
 
+    pub(super) fn upgrade(weak: &Weak<StreamInner>) -> Option<Self> {
+        weak.upgrade().map(Stream)
+    }
+
     pub(super) fn weak(&self) -> Weak<StreamInner> {
         Arc::downgrade(&self.0)
     }
@@ -246,12 +250,6 @@ pub fn streams_of(state: &ThreadState) -> Vec<Stream> {
 impl StreamSlot for StreamInner {
     fn device_index(&self) -> DeviceIndex {
         self.handle.device
-    }
-}
-
-impl From<Arc<StreamInner>> for Stream {
-    fn from(inner: Arc<StreamInner>) -> Self {
-        Stream(inner)
     }
 }
 
