@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use once_cell::race::OnceBox;
 
@@ -13,8 +13,7 @@ use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRa
 use super::graph_pools::{CapturedPool, Captures};
 use super::memory::{CachingAllocator, PinnedCache};
 use super::stream::{Kind, Stream, StreamInner};
-use super::{Device, DeviceType};
-use crate::{Error, Result};
+use super::{Device, DeviceType, Error, Result};
 
 /// A driver that has been started, in the process that started it.
 pub(crate) struct Accelerator {
@@ -24,7 +23,7 @@ pub(crate) struct Accelerator {
     generation: u32,
     devices: Vec<Streams>,
     /// Streams that are alive and not in `devices`, by the ids that they were given.
-    others: Mutex<HashMap<i64, (DeviceIndex, Weak<StreamInner>)>>,
+    live_streams: Mutex<LiveStreams>,
     next_id: AtomicI64,
     captures: Captures,
     /// What is kept of the memory of each device.
@@ -38,11 +37,13 @@ impl fmt::Debug for Accelerator {
     }
 }
 
+type LiveStreams = HashMap<i64, (DeviceIndex, Weak<StreamInner>)>;
+
 /// The streams that a device keeps.
 #[derive(Default)]
 struct Streams {
     default: OnceBox<Stream>,
-    pools: Vec<Pool>,
+    pools: [Pool; Pool::PRIORITIES],
 }
 
 /// Streams of one priority that are handed out in turn.
@@ -56,7 +57,7 @@ impl Pool {
     /// As many as PyTorch has of each priority.
     const SIZE: usize = 32;
     /// As many priorities as PyTorch tells apart.
-    const PRIORITIES: i32 = 4;
+    const PRIORITIES: usize = 4;
 }
 
 impl Accelerator {
@@ -64,18 +65,14 @@ impl Accelerator {
     pub(super) fn start(driver: Arc<dyn Driver>) -> Result<Self> {
         let runtime = driver.start()?;
         let count = DeviceIndex::try_from(runtime.device_count()).unwrap_or(DeviceIndex::MAX);
-        let devices = (0..count).map(|_| Streams {
-            default: OnceBox::new(),
-            pools: (0..Pool::PRIORITIES).map(|_| Pool::default()).collect(),
-        });
         Ok(Accelerator {
-            devices: devices.collect(),
+            devices: (0..count).map(|_| Streams::default()).collect(),
             captures: Captures::default(),
             allocators: (0..count).map(CachingAllocator::new).collect(),
             driver,
             runtime,
             generation: fork::generation(),
-            others: Mutex::default(),
+            live_streams: Mutex::default(),
             next_id: AtomicI64::new(0),
             pinned: PinnedCache::default(),
         })
@@ -126,7 +123,9 @@ impl Accelerator {
 
     /// Whether a program has limited the memory of a device.
     pub(super) fn limits_memory(&'static self) -> bool {
-        self.allocators.iter().any(|allocator| allocator.limit(self).is_ok_and(|limit| limit.is_some()))
+        self.allocators
+            .iter()
+            .any(|allocator| allocator.with_limit(self, |limit| limit.is_some()) == Ok(true))
     }
 
     /// The pool from which memory for a stream comes while a graph is captured.
@@ -144,11 +143,6 @@ impl Accelerator {
     /// Returns the runtime of the driver for `what`, an object that must be of this process.
     pub(super) fn driver_for(&self, what: &'static str) -> Result<&dyn DriverRuntime> {
         if self.is_of_this_process() { Ok(&*self.runtime) } else { Err(Error::Forked { what }) }
-    }
-
-    /// Whether the processor reads and writes memory of its devices where it lies.
-    pub(super) fn is_host_accessible(&self) -> bool {
-        self.runtime.is_host_accessible()
     }
 
     /// What is kept of pinned memory; not to be used in a forked child.
@@ -202,7 +196,7 @@ impl Accelerator {
     /// in PyTorch: programs ask for -1 whatever the device.
     pub(super) fn pooled_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
-        let level = priority.saturating_neg().clamp(0, Pool::PRIORITIES - 1);
+        let level = priority.saturating_neg().clamp(0, Pool::PRIORITIES as i32 - 1);
         let pools = &self.streams(index)?.pools;
         let Some(pool) = pools.get(level as usize) else { return self.default_stream(index) };
         let place = pool.handed_out.fetch_add(1, Ordering::Relaxed) % Pool::SIZE;
@@ -224,7 +218,7 @@ impl Accelerator {
     pub(super) fn exclusive_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
         let handle = self.runtime.create_stream(index, priority)?;
-        Ok(self.remembered(Stream::of(self, handle, self.new_id(), priority, Kind::Exclusive, None)))
+        Ok(self.register(Stream::of(self, handle, self.new_id(), priority, Kind::Exclusive, None)))
     }
 
     /// A stream that another library made.
@@ -239,7 +233,7 @@ impl Accelerator {
     ) -> Result<Stream> {
         // SAFETY: as the caller vouches.
         let handle = unsafe { self.runtime.wrap_external_stream(index, raw)? };
-        Ok(self.remembered(Stream::of(self, handle, self.new_id(), 0, Kind::External, owner)))
+        Ok(self.register(Stream::of(self, handle, self.new_id(), 0, Kind::External, owner)))
     }
 
     /// The stream with this id, if it is alive.
@@ -251,29 +245,32 @@ impl Accelerator {
         if let Some(stream) = kept.into_iter().find(|stream| stream.id() == id) {
             return Ok(Some(stream.clone()));
         }
-        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = others.get(&id).filter(|(device, _)| *device == index);
-        Ok(found.and_then(|(_, stream)| stream.upgrade()).map(Stream::from))
+        let live_streams = self.live_streams();
+        let found = live_streams.get(&id).filter(|(device, _)| *device == index);
+        Ok(found.and_then(|(_, stream)| Stream::upgrade(stream)))
     }
 
-    /// Whether there is a stream with this id that is not in a pool, or is about to go.
-    pub(super) fn remembers(&self, id: i64) -> bool {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&id)
+    /// Returns whether there is a stream with this id that is not in a pool, or that is being destroyed.
+    pub(super) fn is_registered(&self, id: i64) -> bool {
+        self.live_streams().contains_key(&id)
     }
 
-    /// The stream with this id has gone.
-    pub(super) fn forget(&self, id: i64) {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    /// Notes that the stream with this id is destroyed.
+    pub(super) fn unregister(&self, id: i64) {
+        self.live_streams().remove(&id);
     }
 
-    fn remembered(&self, stream: Stream) -> Stream {
-        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        others.insert(stream.id(), (stream.device_index(), stream.weak()));
+    fn register(&self, stream: Stream) -> Stream {
+        self.live_streams().insert(stream.id(), (stream.device_index(), stream.weak()));
         stream
     }
 
+    fn live_streams(&self) -> MutexGuard<'_, LiveStreams> {
+        self.live_streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn new_id(&self) -> i64 {
-        let in_pools = i64::from(Pool::PRIORITIES) * Pool::SIZE as i64;
+        let in_pools = (Pool::PRIORITIES * Pool::SIZE) as i64;
         in_pools + 1 + self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 

@@ -15,18 +15,19 @@ pub(crate) struct BuiltinDriver {
     pub(crate) accepts_count: bool,
     /// Whether it is used where neither the program nor the environment chooses and no registered driver is usable.
     is_default: bool,
-    make: fn(Option<u32>) -> Result<Arc<dyn Driver>>,
+    /// Returns the driver, with a number of devices where it [accepts one](BuiltinDriver::accepts_count).
+    pub(crate) driver: fn(Option<u32>) -> Result<Arc<dyn Driver>>,
 }
 
 const BUILTIN_DRIVERS: &[BuiltinDriver] = &[
     #[cfg(feature = "host")]
-    BuiltinDriver { name: "host", accepts_count: true, is_default: false, make: host },
+    BuiltinDriver { name: "host", accepts_count: true, is_default: false, driver: host },
     #[cfg(feature = "cuda")]
     BuiltinDriver {
         name: "cuda",
         accepts_count: false,
         is_default: true,
-        make: |_| Ok(interlock_cuda::driver()),
+        driver: |_| Ok(interlock_cuda::driver()),
     },
 ];
 
@@ -35,13 +36,6 @@ fn host(devices: Option<u32>) -> Result<Arc<dyn Driver>> {
     let default = HostOptions::default();
     let devices = devices.unwrap_or(default.devices);
     HostDriver::new(HostOptions { devices, ..default })
-}
-
-impl BuiltinDriver {
-    /// The driver, with a number of devices where it [accepts one](BuiltinDriver::accepts_count).
-    pub(crate) fn driver(&self, devices: Option<u32>) -> Result<Arc<dyn Driver>> {
-        (self.make)(devices)
-    }
 }
 
 /// The names of the drivers.
@@ -58,7 +52,7 @@ pub(crate) fn find(name: &str) -> Option<&'static BuiltinDriver> {
 pub(crate) fn default_driver() -> Result<Arc<dyn Driver>, String> {
     let builtin = BUILTIN_DRIVERS.iter().find(|builtin| builtin.is_default);
     let builtin = builtin.ok_or("no driver is chosen, and the default driver cuda is not compiled in")?;
-    builtin.driver(None).map_err(|error| error.to_string())
+    (builtin.driver)(None).map_err(|error| error.to_string())
 }
 
 /// What the environment variable accepts, in words.

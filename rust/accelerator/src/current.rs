@@ -1,15 +1,12 @@
 //! Which device and which streams are current: slots of the one thread state.
 
+use std::sync::Arc;
+
 use interlock_core::thread::{self, DeviceSlots, Scope, ScopeGuard, Slots};
 use interlock_driver::{DeviceIndex, DeviceProperties, MemoryInfo};
 
 use super::accelerator::Accelerator;
-use super::registry;
-use super::stream::Stream;
-use super::wait::Waiting;
-use super::{Device, WaitTarget};
-use crate::Result;
-use std::sync::Arc;
+use super::{Device, Result, Stream, WaitTarget, Waiting, registry};
 
 /// The accelerator in use and the index of a device that `operation` was given; no device, or one without an
 /// index, is the current one. The first call starts the driver and fixes it.

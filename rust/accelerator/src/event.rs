@@ -5,10 +5,7 @@ use once_cell::race::OnceBox;
 use interlock_driver::{DeviceIndex, DriverRuntime, EventHandle, EventOptions, WaitTarget};
 
 use super::accelerator::Accelerator;
-use super::stream::Stream;
-use super::wait::Waiting;
-use super::{Device, current, registry};
-use crate::{Error, Result};
+use super::{Device, Error, Result, Stream, Waiting, current, registry};
 
 /// An event: a mark in a stream. Other streams wait for it, and two events measure the time between them.
 ///

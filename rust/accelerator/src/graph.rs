@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use interlock_driver::PoolId;
-use interlock_driver::{CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, StreamHandle};
+use interlock_driver::{
+    CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, PoolId, StreamHandle,
+};
 
 use super::accelerator::Accelerator;
 use super::stream::{Kind, Stream};
-use super::{current, registry};
-use crate::{Error, Result};
+use super::{Error, Result, current, registry};
 
 /// A graph: the work that the current stream records between [`capture_begin`](Graph::capture_begin) and
 /// [`capture_end`](Graph::capture_end), which a replay queues with one call.
@@ -39,7 +39,7 @@ pub struct Graph {
     state: Mutex<State>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     /// That of what is being captured or was.
     pool: Option<PoolId>,
@@ -53,15 +53,17 @@ struct State {
     shape: Option<GraphDump>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Phase {
+    #[default]
     Empty,
-    Capturing(Stream, CaptureNumber),
-    Recorded { graph: Option<GraphHandle>, executable: Option<GraphExecHandle> },
+    /// With the driver's number of the capture.
+    Capturing(Stream, u64),
+    Recorded {
+        graph: Option<GraphHandle>,
+        executable: Option<GraphExecHandle>,
+    },
 }
-
-/// A capture, by its driver's number.
-type CaptureNumber = u64;
 
 /// A pool that no graph has yet.
 pub fn new_pool() -> PoolId {
@@ -74,42 +76,27 @@ impl Graph {
     /// is first needed or asked for.
     pub fn new(keep: bool) -> Result<Self> {
         let home = registry::in_use("accelerator.Graph")?;
-        let own_pool = new_pool();
-        let state = State {
-            pool: None,
-            replayed_on: Vec::new(),
-            debug: false,
-            empty: false,
-            phase: Phase::Empty,
-            shape: None,
-        };
-        Ok(Graph { home, keep, own_pool, state: Mutex::new(state) })
+        Ok(Graph { home, keep, own_pool: new_pool(), state: Mutex::default() })
     }
 
-    fn driver(&self) -> Result<&dyn DriverRuntime> {
-        self.home.driver_for("a Graph")
-    }
-
-    /// Not taken in a child of the process that made the graph: the driver was asked for first.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The driver and the state. In a child of the process that made the graph there is no driver, and no lock is taken.
+    fn lock(&self) -> Result<(&dyn DriverRuntime, MutexGuard<'_, State>)> {
+        let driver = self.home.driver_for("a Graph")?;
+        Ok((driver, self.state.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// Starts to record what the current stream of this thread queues, which must not be a default stream. The
     /// graph allocates from `pool`, or from one of its own.
     pub fn capture_begin(&self, pool: Option<PoolId>, mode: CaptureMode) -> Result<()> {
         const OPERATION: &str = "Graph.capture_begin";
-        let driver = self.driver()?;
-        let mut state = self.state();
-        match state.phase {
-            Phase::Empty => {}
-            Phase::Capturing(..) => return Err(misused(OPERATION, "the graph is being captured already")),
-            Phase::Recorded { .. } => {
-                return Err(misused(
-                    OPERATION,
-                    "something was captured already; reset() makes room for more",
-                ));
-            }
+        let (driver, mut state) = self.lock()?;
+        let misuse = match state.phase {
+            Phase::Empty => None,
+            Phase::Capturing(..) => Some("the graph is being captured already"),
+            Phase::Recorded { .. } => Some("something was captured already; reset() makes room for more"),
+        };
+        if let Some(reason) = misuse {
+            return Err(misused(OPERATION, reason));
         }
         let stream = current::current_stream(None)?;
         if stream.kind() == Kind::Default {
@@ -138,8 +125,7 @@ impl Graph {
     /// Where the capture fails, nothing stays recorded. Where it may only end on the thread that began it and this is
     /// another one, it goes on.
     pub fn capture_end(&self) -> Result<()> {
-        let driver = self.driver()?;
-        let mut state = self.state();
+        let (driver, mut state) = self.lock()?;
         let Phase::Capturing(stream, capture) = &state.phase else {
             return Err(misused("Graph.capture_end", "no capture has begun"));
         };
@@ -149,13 +135,7 @@ impl Graph {
         }
         self.home.captures().end(*capture);
         state.phase = Phase::Empty;
-        let graph = match ended {
-            Ok(graph) => graph,
-            Err(error) => {
-                self.let_pool_go(&mut state);
-                return Err(error);
-            }
-        };
+        let graph = ended.inspect_err(|_| self.let_pool_go(&mut state))?;
         state.phase = Phase::Recorded { graph: Some(graph), executable: None };
         // It is for a warning alone, so that a driver which cannot say is no error.
         state.empty = driver.is_graph_empty(graph).unwrap_or(false);
@@ -163,7 +143,7 @@ impl Graph {
             state.shape = Some(driver.describe_graph(graph)?);
         }
         if !self.keep {
-            self.make_ready(&mut state, "Graph.capture_end")?;
+            Self::make_ready(driver, &mut state, "Graph.capture_end")?;
             if let Phase::Recorded { graph, .. } = &mut state.phase
                 && let Some(graph) = graph.take()
             {
@@ -175,15 +155,18 @@ impl Graph {
 
     /// Whether the last capture that ended recorded nothing, probably because the work was queued on another stream.
     pub fn is_empty(&self) -> Result<bool> {
-        self.driver()?;
-        Ok(self.state().empty)
+        Ok(self.lock()?.1.empty)
     }
 
-    fn make_ready(&self, state: &mut State, operation: &'static str) -> Result<GraphExecHandle> {
+    fn make_ready(
+        driver: &dyn DriverRuntime,
+        state: &mut State,
+        operation: &'static str,
+    ) -> Result<GraphExecHandle> {
         match &mut state.phase {
             Phase::Recorded { executable: Some(executable), .. } => Ok(*executable),
             Phase::Recorded { graph: Some(graph), executable } => {
-                Ok(*executable.insert(self.driver()?.instantiate(*graph)?))
+                Ok(*executable.insert(driver.instantiate(*graph)?))
             }
             _ => Err(misused(operation, "nothing has been captured")),
         }
@@ -193,8 +176,7 @@ impl Graph {
     /// replaced.
     pub fn instantiate(&self) -> Result<()> {
         const OPERATION: &str = "Graph.instantiate";
-        let driver = self.driver()?;
-        let mut state = self.state();
+        let (driver, mut state) = self.lock()?;
         if !self.keep {
             return Err(misused(OPERATION, "the graph was not made with keep_graph, so capture_end does it"));
         }
@@ -203,14 +185,13 @@ impl Graph {
         {
             driver.destroy_graph_exec(old);
         }
-        self.make_ready(&mut state, OPERATION).map(drop)
+        Self::make_ready(driver, &mut state, OPERATION).map(drop)
     }
 
     /// Queues what was recorded on the current stream of this thread; makes it ready first if it is not.
     pub fn replay(&self) -> Result<()> {
-        let driver = self.driver()?;
-        let mut state = self.state();
-        let executable = self.make_ready(&mut state, "Graph.replay")?;
+        let (driver, mut state) = self.lock()?;
+        let executable = Self::make_ready(driver, &mut state, "Graph.replay")?;
         let stream = current::current_stream(None)?;
         driver.replay(executable, stream.handle()?)?;
         if !state.replayed_on.contains(&stream) {
@@ -221,25 +202,23 @@ impl Graph {
 
     /// Lets go what was recorded, so that the graph can be captured again.
     pub fn reset(&self) -> Result<()> {
-        self.driver()?;
-        let mut state = self.state();
+        let (driver, mut state) = self.lock()?;
         if matches!(state.phase, Phase::Capturing(..)) {
             return Err(misused("Graph.reset", "the graph is being captured"));
         }
-        self.let_go(&mut state);
+        self.let_go(driver, &mut state);
         Ok(())
     }
 
     /// Ends a capture that shall come to nothing, and lets go what was recorded before.
     pub fn discard(&self) -> Result<()> {
-        self.driver()?;
-        self.let_go(&mut self.state());
+        let (driver, mut state) = self.lock()?;
+        self.let_go(driver, &mut state);
         Ok(())
     }
 
-    fn let_go(&self, state: &mut State) {
+    fn let_go(&self, driver: &dyn DriverRuntime, state: &mut State) {
         state.shape = None;
-        let Ok(driver) = self.driver() else { return };
         match std::mem::replace(&mut state.phase, Phase::Empty) {
             Phase::Recorded { graph, executable } => {
                 graph.into_iter().for_each(|graph| driver.destroy_graph(graph));
@@ -270,22 +249,19 @@ impl Graph {
 
     /// The memory that the graph allocates from; before a capture what the next one will, if it is told `next`.
     pub fn pool(&self, next: Option<PoolId>) -> Result<PoolId> {
-        self.driver()?;
-        Ok(self.state().pool.or(next).unwrap_or(self.own_pool))
+        Ok(self.lock()?.1.pool.or(next).unwrap_or(self.own_pool))
     }
 
     /// Keeps the shape of what is captured from now on, for [`dot`](Graph::dot).
     pub fn enable_debug_mode(&self) -> Result<()> {
-        self.driver()?;
-        self.state().debug = true;
+        self.lock()?.1.debug = true;
         Ok(())
     }
 
     /// What was recorded, in the DOT language of Graphviz.
     pub fn dot(&self) -> Result<String> {
         const OPERATION: &str = "Graph.debug_dump";
-        let driver = self.driver()?;
-        let state = self.state();
+        let (driver, state) = self.lock()?;
         let shape = match (&state.shape, &state.phase) {
             (Some(shape), _) => shape.clone(),
             (None, Phase::Recorded { graph: Some(graph), .. }) => driver.describe_graph(*graph)?,
@@ -328,8 +304,8 @@ fn in_dot(shape: &GraphDump) -> String {
 impl Drop for Graph {
     fn drop(&mut self) {
         // A child can't reach the graphs of its parent; they are left alone.
-        if self.home.is_of_this_process() {
-            self.let_go(&mut self.state());
+        if let Ok((driver, mut state)) = self.lock() {
+            self.let_go(driver, &mut state);
         }
     }
 }

@@ -16,10 +16,5 @@ pub fn ask_while_waiting(interrupted: fn() -> bool) {
 /// Returns [`Error::Interrupted`] where the host wants long work of this thread to end, as after Ctrl-C. The host's
 /// function runs, which may call a signal handler, so the caller holds no lock that such a handler could need.
 pub fn check_interrupts() -> Result<()> {
-    check()
-}
-
-/// Fails where the host wants a wait of this thread to end.
-pub(super) fn check() -> Result<()> {
     if ASKED.get().is_some_and(|interrupted| interrupted()) { Err(Error::Interrupted) } else { Ok(()) }
 }

@@ -9,8 +9,7 @@ use interlock_core::base::sync::ForkLock;
 use interlock_driver::Driver;
 
 use super::accelerator::Accelerator;
-use super::{Device, builtin, memory};
-use crate::{Error, Result};
+use super::{Device, Error, Result, builtin, memory};
 
 /// What was chosen and what is in use.
 static REGISTRY: ForkLock<Registry> = ForkLock::new(
@@ -50,9 +49,14 @@ pub(crate) enum DriverSelection {
 }
 
 impl Registry {
+    /// The accelerator in use, if it is of this process.
+    fn current(&self) -> Option<&'static Accelerator> {
+        self.in_use.filter(|found| found.is_of_this_process())
+    }
+
     /// The driver that was named, or the first registered one that can be used; else the choice is left.
     fn chosen(&mut self) -> DriverSelection {
-        if let Some(in_use) = self.in_use.filter(|found| found.is_of_this_process()) {
+        if let Some(in_use) = self.current() {
             return DriverSelection::Driver(in_use.driver().clone());
         }
         if let Some(asked_for) = &self.asked_for {
@@ -97,25 +101,19 @@ fn asked_by_environment() -> Option<String> {
 
 /// The choice that a text of the environment stands for.
 fn understood(text: &str) -> DriverSelection {
+    let disabled =
+        |reason: &str| DriverSelection::Disabled(format!("{} is {text:?}{reason}", env::ACCELERATOR));
     let (name, count) = text.split_once(':').map_or((text, None), |(name, count)| (name, Some(count)));
     let driver = match (builtin::find(name), count.map(str::parse)) {
-        (None, None) if name == "none" => {
-            return DriverSelection::Disabled(format!("{} is \"none\"", env::ACCELERATOR));
-        }
-        (Some(builtin), None) => builtin.driver(None),
-        (Some(builtin), Some(Ok(devices))) if builtin.accepts_count => builtin.driver(Some(devices)),
+        (None, None) if name == "none" => return disabled(""),
+        (Some(builtin), None) => (builtin.driver)(None),
+        (Some(builtin), Some(Ok(devices))) if builtin.accepts_count => (builtin.driver)(Some(devices)),
         (Some(builtin), Some(Err(_))) if builtin.accepts_count => {
-            return DriverSelection::Disabled(format!(
-                "{} is {text:?}; after the colon it takes a number of devices",
-                env::ACCELERATOR
-            ));
+            return disabled("; after the colon it takes a number of devices");
         }
         _ => return DriverSelection::Named(text.to_owned()),
     };
-    match driver {
-        Ok(driver) => DriverSelection::Driver(driver),
-        Err(error) => DriverSelection::Disabled(format!("{} is {text:?}: {error}", env::ACCELERATOR)),
-    }
+    driver.map_or_else(|error| disabled(&format!(": {error}")), DriverSelection::Driver)
 }
 
 /// What the environment asks for now, if that is something else than when the driver was fixed or started, and so
@@ -134,7 +132,7 @@ pub fn environment_came_too_late() -> Option<String> {
 
 fn choice_came_too_late() -> Option<String> {
     let mut registry = REGISTRY.lock();
-    let in_use = registry.in_use.filter(|found| found.is_of_this_process())?;
+    let in_use = registry.current()?;
     let text = asked_by_environment();
     let (read, _) = registry.environment.as_mut()?;
     if *read == text {
@@ -184,22 +182,15 @@ pub struct KnownDevices {
 #[doc(hidden)]
 pub fn known_devices() -> Option<KnownDevices> {
     let mut registry = REGISTRY.lock();
-    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process()) {
-        if let Some((read, _)) = &registry.environment
-            && *read != asked_by_environment()
-        {
-            return None;
-        }
-        let told = registry.last_warning.clone();
-        // A driver is asked without the lock.
-        drop(registry);
-        let count = u32::try_from(in_use.device_count()).ok()?;
-        let known = KnownDevices { accelerator: Some(Device::of(in_use.kind())), count };
-        return (in_use.driver().stale_env_warning() == told).then_some(known);
+    let in_use = registry.current();
+    let has_changed = |(read, _): &(Option<String>, _)| *read != asked_by_environment();
+    if in_use.is_some() && registry.environment.as_ref().is_some_and(has_changed) {
+        return None;
     }
     let chosen = registry.chosen();
     let told = registry.last_warning.clone();
     let any_registered = !registry.registered.is_empty();
+    // A driver is asked without the lock.
     drop(registry);
     let (driver, was_chosen) = match chosen {
         DriverSelection::Driver(driver) => (driver, true),
@@ -211,14 +202,17 @@ pub fn known_devices() -> Option<KnownDevices> {
             Err(_) => return Some(KnownDevices { accelerator: None, count: 0 }),
         },
     };
-    let count = driver.device_count_if_known()?;
+    let count = match in_use {
+        Some(in_use) => u32::try_from(in_use.device_count()).ok()?,
+        None => driver.device_count_if_known()?,
+    };
     let accelerator = (was_chosen || count > 0).then(|| Device::of(driver.device_type()));
     (driver.stale_env_warning() == told).then_some(KnownDevices { accelerator, count })
 }
 
 /// The accelerator that this process has used already, if any. Starts nothing and fixes nothing.
 pub(super) fn used_already() -> Option<&'static Accelerator> {
-    REGISTRY.lock().in_use.filter(|found| found.is_of_this_process())
+    REGISTRY.lock().current()
 }
 
 /// The accelerator in use; the first call starts its driver and fixes it. Fails where there is none for
@@ -248,7 +242,7 @@ fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> b
     // Built outside the lock; discarded if another thread wins.
     let made = Box::new(Accelerator::start(driver)?);
     let mut registry = REGISTRY.lock();
-    let is_free = !registry.in_use.is_some_and(Accelerator::is_of_this_process);
+    let is_free = registry.current().is_none();
     if is_free && registry.asked_for.as_ref().is_none_or(still_wanted) {
         // It lasts as long as the process: streams and events refer to it.
         let made: &'static Accelerator = Box::leak(made);
@@ -265,10 +259,7 @@ fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> b
 
 /// The chosen driver, if it has a device.
 fn usable(operation: &'static str) -> Result<Arc<dyn Driver>> {
-    let usable = chosen().and_then(|driver| match why_not(&*driver) {
-        None => Ok(driver),
-        Some(reason) => Err(reason),
-    });
+    let usable = chosen().and_then(|driver| why_not(&*driver).map_or(Ok(driver), Err));
     usable.map_err(|reason| Error::NoAccelerator { operation, reason })
 }
 
@@ -288,7 +279,7 @@ pub fn use_driver(driver: Arc<dyn Driver>) -> Result<()> {
 /// Chooses by name, as the environment does: "host", "cuda", the type of a registered driver, or "none".
 pub fn use_named(name: &str) -> Result<()> {
     if let Some(builtin) = builtin::find(name) {
-        return use_driver(builtin.driver(None)?);
+        return use_driver((builtin.driver)(None)?);
     }
     let driver = match name {
         "none" => {
@@ -305,7 +296,7 @@ pub fn use_named(name: &str) -> Result<()> {
 fn choose(chosen: DriverSelection, name: &'static str) -> Result<()> {
     let mut registry = REGISTRY.lock();
     // A forked child may choose again, as it has used none yet.
-    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process()) {
+    if let Some(in_use) = registry.current() {
         return Err(Error::DriverInUse { asked_for: name, in_use: in_use.kind().name() });
     }
     registry.in_use = None;
@@ -327,7 +318,7 @@ fn known() -> Vec<&'static str> {
 pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
     let mut registry = REGISTRY.lock();
     let kind = driver.device_type();
-    if let Some(in_use) = registry.in_use.filter(|found| found.is_of_this_process())
+    if let Some(in_use) = registry.current()
         && in_use.kind() == kind
     {
         return Err(Error::DriverInUse { asked_for: kind.name(), in_use: kind.name() });

@@ -11,10 +11,7 @@ use interlock_driver::{
 };
 
 use super::accelerator::Accelerator;
-use super::event::Event;
-use super::wait::{Serving, Waiting};
-use super::{Device, current};
-use crate::{Error, Result};
+use super::{Device, Error, Event, Result, Serving, Waiting, current};
 
 /// A stream of the accelerator: a queue of work for one device. Clones are the same stream.
 ///
@@ -122,6 +119,10 @@ impl Stream {
     pub(super) fn from_slot(slot: Arc<dyn StreamSlot>) -> Option<Self> {
         let slot: Arc<dyn Any + Send + Sync> = slot;
         slot.downcast().ok().map(Stream)
+    }
+
+    pub(super) fn upgrade(weak: &Weak<StreamInner>) -> Option<Self> {
+        weak.upgrade().map(Stream)
     }
 
     pub(super) fn weak(&self) -> Weak<StreamInner> {
@@ -258,12 +259,6 @@ pub fn streams_of(state: &ThreadState) -> Vec<Stream> {
 impl StreamSlot for StreamInner {
     fn device_index(&self) -> DeviceIndex {
         self.handle.device
-    }
-}
-
-impl From<Arc<StreamInner>> for Stream {
-    fn from(inner: Arc<StreamInner>) -> Self {
-        Stream(inner)
     }
 }
 

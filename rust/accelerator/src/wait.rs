@@ -6,8 +6,7 @@ use std::time::Duration;
 use interlock_driver::{StreamHandle, SyncPoint, WaitPolicy, WaitTarget};
 
 use super::accelerator::Accelerator;
-use super::interrupt;
-use crate::{Error, Result};
+use crate::{Error, Result, check_interrupts};
 
 /// A wait that has begun. It covers the work that was queued at its begin, and can be continued after a timeout.
 ///
@@ -45,7 +44,7 @@ impl Waiting {
         /// The host is asked after this time at the latest.
         const SLICE: Duration = Duration::from_millis(20);
         while !self.at_most(SLICE)? {
-            interrupt::check()?;
+            check_interrupts()?;
         }
         Ok(())
     }
@@ -89,14 +88,14 @@ impl Drop for Serving {
     }
 }
 
-/// Whether this thread runs a function of a stream.
-pub(super) fn is_serving() -> bool {
-    SERVED.try_with(Cell::get).ok().flatten().is_some()
+/// The stream whose function this thread runs.
+pub(super) fn served() -> Option<StreamHandle> {
+    SERVED.try_with(Cell::get).ok().flatten()
 }
 
 /// A function that waits for its own stream would stop it for good.
 fn refuse_to_wait_for_oneself(home: &Accelerator, target: WaitTarget) -> Result<()> {
-    let Some(served) = SERVED.try_with(Cell::get).ok().flatten() else { return Ok(()) };
+    let Some(served) = served() else { return Ok(()) };
     let operation = match target {
         WaitTarget::Stream(stream) if stream == served => "Stream.synchronize",
         WaitTarget::Device(device) if device == served.device => "accelerator.synchronize",

@@ -2,7 +2,7 @@
 //! version counters, inference tensors and reverse-mode differentiation.
 //!
 //! Names, results and refusals are PyTorch's. The gradient modes are those of [`interlock::autograd`];
-//! memory comes from an [`interlock::accelerator::memory::Allocator`].
+//! memory comes from [`interlock::accelerator::memory`].
 
 mod access;
 pub mod autograd;

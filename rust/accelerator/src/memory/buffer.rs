@@ -10,9 +10,7 @@ use super::caching_allocator::AllocatedBlock;
 use super::oom_hooks;
 use crate::accelerator::Accelerator;
 use crate::graph_pools::CapturedPool;
-use crate::stream::Stream;
-use crate::{Device, Waiting, current};
-use crate::{Error, Result};
+use crate::{Device, Error, Result, Stream, Waiting, current};
 
 const WHAT: &str = "a Buffer";
 const ALLOCATING: &str = "an allocation";
@@ -66,24 +64,25 @@ impl DeviceBuffer {
 
     /// The device of the bytes.
     pub fn device(&self) -> Device {
-        self.allocation.device()
+        self.home().device(self.device_index())
     }
 
     /// The address of the first byte, as the device counts addresses; 0 if there are no bytes.
     pub fn address(&self) -> Address {
-        if self.bytes == 0 { Address(0) } else { Address(self.allocation.address().0 + self.offset as u64) }
+        let block = self.allocation.block.filter(|_| self.bytes != 0);
+        block.map_or(Address(0), |block| Address(block.address.0 + self.offset as u64))
     }
 
     /// The address of the first byte for the CPU, if the CPU accesses memory of the device. No queued work may use the
     /// bytes meanwhile.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
-        let address = self.allocation.home().is_host_accessible().then(|| self.address().0 as usize)?;
+        let address = self.home().runtime().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
     }
 
     /// Returns whether the CPU accesses memory of the device in place.
     pub fn is_reached_by_processor(&self) -> bool {
-        self.allocation.home().is_host_accessible()
+        self.home().runtime().is_host_accessible()
     }
 
     /// A part of the bytes.
@@ -105,7 +104,15 @@ impl DeviceBuffer {
     /// Notes that work on `stream` uses the bytes: they are reused only once the work that is queued there when they
     /// are freed is done. Does nothing for the stream that they were allocated for.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
-        self.allocation.record_stream(stream)
+        let Allocation { device, stream: own, block, .. } = *self.allocation;
+        let allocator = self.home().allocator(device, WHAT)?;
+        stream.driver()?;
+        // Work of its own stream needs no note: the memory is allocated and freed in its order.
+        let is_own = stream.id() == own && stream.device_index() == device;
+        if let Some(block) = block.filter(|_| !is_own) {
+            allocator.record_stream(block.id, stream);
+        }
+        Ok(())
     }
 
     /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the
@@ -118,13 +125,14 @@ impl DeviceBuffer {
 
     /// The stream that they were allocated for; `None` if it was destroyed.
     pub fn stream(&self) -> Result<Option<Stream>> {
-        self.allocation.stream()
+        self.home().driver_for(WHAT)?;
+        self.home().stream_of_id(self.device_index(), self.allocation.stream)
     }
 
     /// The existing streams whose work may use the bytes: the one that they were allocated for, the
     /// current one of the device, and those that were [recorded](DeviceBuffer::record_stream).
     pub fn streams(&self) -> Result<Vec<Stream>> {
-        let mut streams = self.allocation.stream_uses()?;
+        let mut streams = self.stream_uses()?;
         for stream in self.stream()?.into_iter().chain([self.stream_or(None)?]) {
             if !streams.contains(&stream) {
                 streams.push(stream);
@@ -139,7 +147,7 @@ impl DeviceBuffer {
             Some(_) => self.streams()?.iter().map(Stream::waiting).collect(),
             // Work of a destroyed stream can be awaited only with all work of the device.
             None => {
-                let others = self.allocation.stream_uses()?;
+                let others = self.stream_uses()?;
                 let elsewhere = others.iter().filter(|other| other.device() != self.device());
                 std::iter::once(current::waiting(Some(self.device())))
                     .chain(elsewhere.map(Stream::waiting))
@@ -168,11 +176,17 @@ impl DeviceBuffer {
     }
 
     pub(super) fn home(&self) -> &'static Accelerator {
-        self.allocation.home()
+        self.allocation.accelerator
     }
 
     pub(super) fn device_index(&self) -> DeviceIndex {
-        self.allocation.device_index()
+        self.allocation.device
+    }
+
+    /// The other streams whose work uses the memory.
+    fn stream_uses(&self) -> Result<Vec<Stream>> {
+        let allocator = self.home().allocator(self.device_index(), WHAT)?;
+        Ok(self.allocation.block.map_or(Vec::new(), |block| allocator.stream_uses(block.id)))
     }
 
     /// The given stream, or the current stream of the device.
@@ -230,47 +244,6 @@ impl Allocation {
         }
     }
 
-    fn home(&self) -> &'static Accelerator {
-        self.accelerator
-    }
-
-    fn device_index(&self) -> DeviceIndex {
-        self.device
-    }
-
-    fn device(&self) -> Device {
-        self.accelerator.device(self.device)
-    }
-
-    /// The address of the first byte.
-    fn address(&self) -> Address {
-        self.block.map_or(Address(0), AllocatedBlock::address)
-    }
-
-    /// The stream that it was allocated for, if that exists.
-    fn stream(&self) -> Result<Option<Stream>> {
-        self.accelerator.driver_for(WHAT)?;
-        self.accelerator.stream_of_id(self.device, self.stream)
-    }
-
-    /// The other streams whose work uses it.
-    fn stream_uses(&self) -> Result<Vec<Stream>> {
-        let allocator = self.accelerator.allocator(self.device, WHAT)?;
-        Ok(self.block.map_or(Vec::new(), |block| allocator.stream_uses(block.id())))
-    }
-
-    /// Notes that work on a stream uses it. Work of its own stream needs no note: it is allocated and freed in its
-    /// order.
-    fn record_stream(&self, stream: &Stream) -> Result<()> {
-        let allocator = self.accelerator.allocator(self.device, WHAT)?;
-        stream.driver()?;
-        let is_own = stream.id() == self.stream && stream.device_index() == self.device;
-        if let Some(block) = self.block.filter(|_| !is_own) {
-            allocator.record_stream(block.id(), stream);
-        }
-        Ok(())
-    }
-
     /// What work on a stream that uses it has to own: nothing, because it is released to the driver only after all
     /// queued work. A graph repeats the work that it has captured, and has to own memory that is not from its own pool.
     fn keep_alive_for(self: &Arc<Self>, stream: &Stream) -> Result<Option<KeepAlive>> {
@@ -293,7 +266,7 @@ impl Drop for Allocation {
         if let Some(block) = self.block
             && let Ok(allocator) = self.accelerator.allocator(self.device, WHAT)
         {
-            allocator.free(self.accelerator, block.id());
+            allocator.free(self.accelerator, block.id);
         }
     }
 }

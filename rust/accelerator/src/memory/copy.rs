@@ -5,10 +5,7 @@ use std::sync::Arc;
 use interlock_driver::{Address, Copy, CopyEndpoint, KeepAlive};
 
 use super::{DeviceBuffer, PinnedMemory};
-use crate::EventOptions;
-use crate::event::Event;
-use crate::stream::Stream;
-use crate::{Error, Result};
+use crate::{Error, Result, Stream};
 
 /// Memory of this process, as an operand of a copy.
 ///
@@ -29,13 +26,9 @@ use crate::{Error, Result};
 pub struct HostMemory {
     address: Address,
     bytes: usize,
-    owner: HostOwner,
-}
-
-#[derive(Clone)]
-enum HostOwner {
-    Kept(Option<KeepAlive>),
-    Pinned(PinnedMemory),
+    keep_alive: Option<KeepAlive>,
+    /// Pinned memory, which keeps itself alive.
+    pinned: Option<PinnedMemory>,
 }
 
 impl HostMemory {
@@ -45,12 +38,12 @@ impl HostMemory {
     /// They are valid, and nothing else reads what a copy writes or writes what it reads, until `keep_alive` is dropped, or
     /// without one until the work that was queued with them has completed.
     pub unsafe fn new(pointer: *const u8, bytes: usize, keep_alive: Option<KeepAlive>) -> Self {
-        HostMemory { address: Address(pointer as u64), bytes, owner: HostOwner::Kept(keep_alive) }
+        HostMemory { address: Address(pointer as u64), bytes, keep_alive, pinned: None }
     }
 
     pub(super) fn pinned(memory: &PinnedMemory) -> Self {
         let (address, bytes) = (Address(memory.pointer().as_ptr() as u64), memory.bytes());
-        HostMemory { address, bytes, owner: HostOwner::Pinned(memory.clone()) }
+        HostMemory { address, bytes, keep_alive: None, pinned: Some(memory.clone()) }
     }
 
     /// The number of bytes.
@@ -98,18 +91,16 @@ impl CopyOperand {
     fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         match self {
             CopyOperand::Device(memory) => memory.prepare_use(stream),
-            CopyOperand::Host(HostMemory { owner: HostOwner::Kept(keep_alive), .. }) => {
-                Ok(keep_alive.clone())
-            }
-            CopyOperand::Host(HostMemory { owner: HostOwner::Pinned(memory), .. }) => {
-                memory.prepare_use(stream)
-            }
+            CopyOperand::Host(memory) => match &memory.pinned {
+                Some(pinned) => pinned.prepare_use(stream),
+                None => Ok(memory.keep_alive.clone()),
+            },
         }
     }
 
     /// Returns whether it is memory of this process that the driver does not know.
     fn is_pageable(&self) -> bool {
-        matches!(self, CopyOperand::Host(HostMemory { owner: HostOwner::Kept(_), .. }))
+        matches!(self, CopyOperand::Host(HostMemory { pinned: None, .. }))
     }
 
     fn device(&self) -> Option<&DeviceBuffer> {
@@ -134,31 +125,27 @@ impl CopyOperand {
 /// [`Error::Graph`] as above, and errors of the driver.
 pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, awaited: bool) -> Result<Stream> {
     const OPERATION: &str = "accelerator.memory.copy_";
-    let Some(on_device) = from.device().or(to.device()) else {
-        return Err(Error::Argument {
-            name: OPERATION,
-            given: "memory of this program twice".to_owned(),
-            allowed: "a buffer on a device as source, destination or both".to_owned(),
-        });
+    let refused = |given: String, allowed: &str| {
+        Err(Error::Argument { name: OPERATION, given, allowed: allowed.to_owned() })
+    };
+    let buffers: Vec<&DeviceBuffer> = [from, to].into_iter().filter_map(CopyOperand::device).collect();
+    let Some(on_device) = buffers.first() else {
+        let allowed = "a buffer on a device as source, destination or both";
+        return refused("memory of this program twice".to_owned(), allowed);
     };
     if to.bytes() != from.bytes() {
-        return Err(Error::Argument {
-            name: OPERATION,
-            given: format!("{} bytes to be copied to {}", from.bytes(), to.bytes()),
-            allowed: "a source and a destination of one size".to_owned(),
-        });
+        let given = format!("{} bytes to be copied to {}", from.bytes(), to.bytes());
+        return refused(given, "a source and a destination of one size");
     }
     let home = on_device.home();
-    for buffer in [to, from].into_iter().filter_map(CopyOperand::device) {
+    for buffer in &buffers {
         buffer.home().driver_for("a Buffer")?;
     }
     let queued_on = on_device.stream_or(stream)?;
     if !std::ptr::eq(queued_on.home(), home) {
         return Err(Error::Forked { what: "a Stream" });
     }
-    let on_either =
-        [to, from].into_iter().filter_map(CopyOperand::device).any(|end| end.device() == queued_on.device());
-    if !on_either {
+    if buffers.iter().all(|buffer| buffer.device() != queued_on.device()) {
         return Err(Error::NoSuchDevice {
             name: OPERATION.to_owned(),
             given: format!("a stream of {}", queued_on.device()),
@@ -179,7 +166,8 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         _ => None,
     };
     other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
-    if awaited && !home.is_host_accessible() && [to, from].into_iter().any(CopyOperand::is_pageable) {
+    if awaited && !home.runtime().is_host_accessible() && [to, from].into_iter().any(CopyOperand::is_pageable)
+    {
         // A driver may wait within its copy function for such memory, and nothing could interrupt that.
         queued_on.synchronize()?;
     }
@@ -191,9 +179,7 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
     // SAFETY: the copy owns both operands, or they are not reused before it has completed.
     unsafe { queued_on.copy(copy)? };
     if let Some(other) = other {
-        let done = Event::new(Some(queued_on.device()), EventOptions::default())?;
-        done.record(&queued_on)?;
-        done.hold_back(&other)?;
+        other.wait_stream(&queued_on)?;
     }
     Ok(queued_on)
 }

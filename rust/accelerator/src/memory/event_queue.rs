@@ -57,7 +57,11 @@ impl<T> EventQueue<T> {
     /// [deferred](EventQueue::defer).
     pub(super) fn push(&mut self, driver: &DynDriver, stream: &Stream, item: T) {
         match stream.handle().and_then(|handle| self.record_event(driver, handle)) {
-            Ok(event) => self.push_recorded(stream, event, item),
+            Ok(event) => {
+                self.last_ticket += 1;
+                let pending = Pending { ticket: self.last_ticket, event, item };
+                self.pending.entry((stream.device_index(), stream.id())).or_default().push_back(pending);
+            }
             Err(_) => self.defer(stream, item),
         }
     }
@@ -67,26 +71,15 @@ impl<T> EventQueue<T> {
         self.deferred.push((stream.clone(), item));
     }
 
-    /// Records the events of deferred items. Returns the streams that no item needs any more; the caller drops them
-    /// without holding a lock, because the last handle of a stream calls the allocator and the driver.
+    /// Queues deferred items again. Returns handles of their streams; the caller drops them without holding a lock,
+    /// because the last handle of a stream calls the allocator and the driver.
     pub(super) fn retry_deferred(&mut self, driver: &DynDriver) -> Vec<Stream> {
-        let mut unneeded = Vec::new();
-        for (stream, item) in std::mem::take(&mut self.deferred) {
-            match stream.handle().and_then(|handle| self.record_event(driver, handle)) {
-                Ok(event) => {
-                    self.push_recorded(&stream, event, item);
-                    unneeded.push(stream);
-                }
-                Err(_) => self.deferred.push((stream, item)),
-            }
-        }
-        unneeded
-    }
-
-    fn push_recorded(&mut self, stream: &Stream, event: EventHandle, item: T) {
-        self.last_ticket += 1;
-        let pending = Pending { ticket: self.last_ticket, event, item };
-        self.pending.entry((stream.device_index(), stream.id())).or_default().push_back(pending);
+        let deferred = std::mem::take(&mut self.deferred).into_iter();
+        let retried = deferred.map(|(stream, item)| {
+            self.push(driver, &stream, item);
+            stream
+        });
+        retried.collect()
     }
 
     /// Removes and returns the items whose events have completed, in the order of streams and then of events. Never
@@ -152,26 +145,20 @@ impl<T> EventQueue<T> {
         recorded.map(|()| event)
     }
 
-    /// Records an event on every stream, or on none if one of them fails.
-    ///
-    /// # Errors
-    /// As [`record_event`](EventQueue::record_event).
+    /// Records an event on every stream; on none, and returns `None`, if it can't be recorded on one of them.
     pub(super) fn record_events(
         &mut self,
         driver: &DynDriver,
         streams: &[Stream],
-    ) -> Result<Vec<EventHandle>> {
-        let mut events = Vec::with_capacity(streams.len());
-        for stream in streams {
-            match stream.handle().and_then(|handle| self.record_event(driver, handle)) {
-                Ok(event) => events.push(event),
-                Err(error) => {
-                    self.recycle_events(events);
-                    return Err(error);
-                }
-            }
+    ) -> Option<Vec<EventHandle>> {
+        let record =
+            |stream: &Stream| stream.handle().and_then(|handle| self.record_event(driver, handle)).ok();
+        let events: Vec<_> = streams.iter().map_while(record).collect();
+        if events.len() == streams.len() {
+            return Some(events);
         }
-        Ok(events)
+        self.recycle_events(events);
+        None
     }
 
     /// Makes events available for later records.

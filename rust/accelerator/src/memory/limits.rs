@@ -2,9 +2,8 @@
 
 use std::str::FromStr;
 
-use super::stats_api::resolve_if_initialized;
-use crate::{Device, current};
-use crate::{Error, Result};
+use super::stats_api::with_allocator;
+use crate::{Device, Error, Result, current};
 
 /// A limit of memory: a number of bytes, or a fraction of the memory of a device.
 ///
@@ -67,13 +66,15 @@ impl FromStr for Limit {
 pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (accelerator, index) = current::resolve(device, SET_LIMIT)?;
     let limit = in_bytes(limit, accelerator.device(index))?;
-    accelerator.allocator(index, SET_LIMIT)?.set_limit(accelerator, limit)
+    accelerator
+        .allocator(index, SET_LIMIT)?
+        .with_limit(accelerator, |current| std::mem::replace(current, limit))
 }
 
 /// What [`set_limit`] or a configuration last set, in bytes. A question starts no driver.
 pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
-    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(None) };
-    accelerator.allocator(index, SET_LIMIT)?.limit(accelerator)
+    with_allocator(device, |allocator, accelerator| Some(allocator.with_limit(accelerator, |limit| *limit)))?
+        .unwrap_or(Ok(None))
 }
 
 /// Sets the largest number of bytes that may be cached on a device, `None` for any number; returns the previous one.
@@ -87,17 +88,15 @@ pub fn set_cache_limit(limit: Option<Limit>, device: Option<Device>) -> Result<O
 
 /// What [`set_cache_limit`] last set, in bytes. A question starts no driver.
 pub fn cache_limit(device: Option<Device>) -> Result<Option<u64>> {
-    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(None) };
-    Ok(accelerator.allocator(index, SET_CACHE_LIMIT)?.cache_limit())
+    with_allocator(device, |allocator, _| allocator.cache_limit())
 }
 
 fn in_bytes(limit: Option<Limit>, device: Device) -> Result<Option<u64>> {
-    let Some(limit) = limit else { return Ok(None) };
     let total = match limit {
-        Limit::Bytes(_) => 0,
-        Limit::Fraction(_) => current::memory_info(Some(device))?.total,
+        Some(Limit::Fraction(_)) => current::memory_info(Some(device))?.total,
+        _ => 0,
     };
-    Ok(Some(limit.bytes_of(total)))
+    Ok(limit.map(|limit| limit.bytes_of(total)))
 }
 
 #[cfg(test)]

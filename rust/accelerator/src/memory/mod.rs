@@ -4,7 +4,6 @@ mod buffer;
 mod caching_allocator;
 pub mod config;
 mod copy;
-mod cpu;
 mod event_queue;
 mod limits;
 mod oom_hooks;
@@ -17,17 +16,11 @@ mod stats_api;
 mod trace;
 mod tracker;
 
-use std::ptr::NonNull;
-
-use super::Device;
-use crate::Result;
-
 pub use buffer::DeviceBuffer;
 pub(super) use caching_allocator::CachingAllocator;
 pub use caching_allocator::TrackerStats;
 pub use config::{AllocatorConfig, config, config_report, config_source, set_config};
 pub use copy::{CopyOperand, HostMemory, copy};
-pub use cpu::CpuAllocator;
 #[doc(hidden)]
 pub use interlock_driver::{Access, ByteRange};
 pub use interlock_driver::{AllocatorState, OutOfMemory};
@@ -55,53 +48,3 @@ pub use tracker::MemoryTracker;
 
 /// The driver that the allocators of this module call.
 type DynDriver = dyn interlock_driver::DriverRuntime;
-
-/// Allocates memory of one device.
-///
-/// ```
-/// use std::ptr::NonNull;
-/// use std::sync::atomic::{AtomicUsize, Ordering};
-///
-/// use interlock_accelerator::memory::{Allocator, CpuAllocator};
-/// use interlock_accelerator::{Device, Result};
-///
-/// /// Counts the bytes of the allocations of another allocator.
-/// struct Counting(AtomicUsize);
-///
-/// // SAFETY: the memory is that of an allocator.
-/// unsafe impl Allocator for Counting {
-///     fn device(&self) -> Device {
-///         CpuAllocator.device()
-///     }
-///
-///     fn allocate(&self, bytes: usize) -> Result<NonNull<u8>> {
-///         self.0.fetch_add(bytes, Ordering::Relaxed);
-///         CpuAllocator.allocate(bytes)
-///     }
-///
-///     unsafe fn release(&self, pointer: NonNull<u8>, bytes: usize) {
-///         // SAFETY: it came from `CpuAllocator`.
-///         unsafe { CpuAllocator.release(pointer, bytes) }
-///     }
-/// }
-/// ```
-///
-/// # Safety
-/// What [`allocate`](Allocator::allocate) returns must stay valid for reads and writes of that many
-/// bytes, on the device, until it is released.
-pub unsafe trait Allocator: Send + Sync {
-    /// The device of the memory.
-    fn device(&self) -> Device;
-
-    /// Allocates at least `bytes` bytes, aligned for every element type; their content is undefined.
-    ///
-    /// # Errors
-    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
-    fn allocate(&self, bytes: usize) -> Result<NonNull<u8>>;
-
-    /// Frees memory.
-    ///
-    /// # Safety
-    /// `pointer` came from `allocate(bytes)` of this allocator and nothing uses it any more.
-    unsafe fn release(&self, pointer: NonNull<u8>, bytes: usize);
-}

@@ -15,20 +15,30 @@ type FreeMemoryCallback = dyn Fn(Device, usize) -> bool + Send + Sync;
 type OomObserver = dyn Fn(&OutOfMemory) -> bool + Send + Sync;
 
 static HOOKS: ForkLock<Hooks> =
-    ForkLock::new(rank::OOM_HOOKS, Hooks { registered: 0, on_miss: Vec::new(), on_oom: Vec::new() });
+    ForkLock::new(rank::OOM_HOOKS, Hooks { registered: 0, functions: Vec::new() });
 
 /// The registered functions, each with the number of its registration.
 pub(crate) struct Hooks {
     registered: u64,
-    on_miss: Vec<(u64, Arc<FreeMemoryCallback>)>,
-    on_oom: Vec<(u64, Arc<OomObserver>)>,
+    functions: Vec<(u64, Hook)>,
 }
 
-impl Hooks {
-    fn next_number(&mut self) -> u64 {
-        self.registered += 1;
-        self.registered
-    }
+#[derive(Clone)]
+enum Hook {
+    Miss(Arc<FreeMemoryCallback>),
+    Oom(Arc<OomObserver>),
+}
+
+fn register(hook: Hook) -> Registration {
+    let mut hooks = HOOKS.lock();
+    hooks.registered += 1;
+    let number = hooks.registered;
+    hooks.functions.push((number, hook));
+    Registration(number)
+}
+
+fn registered() -> Vec<Hook> {
+    HOOKS.lock().functions.iter().map(|(_, hook)| hook.clone()).collect()
 }
 
 /// A registered function, which is removed when the registration is dropped.
@@ -50,46 +60,39 @@ pub struct Registration(u64);
 /// that are needed. If it returns true, because it freed memory, the cached blocks are searched once more. It runs on
 /// the thread that allocates, without a lock, and is not called again for its own allocations.
 pub fn on_miss(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static) -> Registration {
-    let mut hooks = HOOKS.lock();
-    let number = hooks.next_number();
-    hooks.on_miss.push((number, Arc::new(function)));
-    Registration(number)
+    register(Hook::Miss(Arc::new(function)))
 }
 
 /// Calls `function` when memory runs out, with the error that the program gets otherwise. If it returns true the
 /// request is repeated once. It runs on the thread that allocates, without a lock, and is not called again for its own
 /// allocations.
 pub fn on_oom(function: impl Fn(&OutOfMemory) -> bool + Send + Sync + 'static) -> Registration {
-    let mut hooks = HOOKS.lock();
-    let number = hooks.next_number();
-    hooks.on_oom.push((number, Arc::new(function)));
-    Registration(number)
+    register(Hook::Oom(Arc::new(function)))
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
         let mut hooks = HOOKS.lock();
-        let miss = hooks.on_miss.iter().position(|(number, _)| *number == self.0);
-        let miss = miss.map(|place| hooks.on_miss.remove(place));
-        let oom = hooks.on_oom.iter().position(|(number, _)| *number == self.0);
-        let oom = oom.map(|place| hooks.on_oom.remove(place));
+        let place = hooks.functions.iter().position(|(number, _)| *number == self.0);
+        let removed = place.map(|place| hooks.functions.remove(place));
         // Without the lock: values that a function owns may do anything when they are dropped.
         drop(hooks);
-        drop((miss, oom));
+        drop(removed);
     }
 }
 
 /// Runs the callbacks that free memory; returns whether one of them has freed some.
 pub(super) fn run_free_callbacks(device: Device, bytes: usize) -> bool {
-    let functions: Vec<_> = HOOKS.lock().on_miss.iter().map(|(_, function)| function.clone()).collect();
+    let hooks = registered();
+    let frees = |hook: &&Hook| matches!(hook, Hook::Miss(function) if function(device, bytes));
     // All run: each may free a part of what is needed.
-    without_reentry(|| functions.iter().filter(|function| function(device, bytes)).count() > 0)
+    without_reentry(|| hooks.iter().filter(frees).count() > 0)
 }
 
 /// Runs the observers of a failed request; returns whether one of them wants it repeated.
 pub(super) fn should_retry(oom: &OutOfMemory) -> bool {
-    let functions: Vec<_> = HOOKS.lock().on_oom.iter().map(|(_, function)| function.clone()).collect();
-    without_reentry(|| functions.iter().any(|function| function(oom)))
+    let hooks = registered();
+    without_reentry(|| hooks.iter().any(|hook| matches!(hook, Hook::Oom(function) if function(oom))))
 }
 
 /// Runs hooks unless this thread runs one already: a hook that allocates would be called without end.

@@ -1,21 +1,20 @@
-//! Memory with the allocator that it is freed by.
+//! Memory that is freed when it is dropped: of the CPU, from the program's own heap, or of another owner.
 
+use std::alloc::{self, Layout};
 use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
-use super::Allocator;
-use crate::Device;
-use crate::Result;
+use super::OutOfMemory;
+use crate::{Device, Result};
 
 /// Memory of one device, freed when it is dropped.
 ///
 /// ```
 /// use interlock_accelerator::Device;
-/// use interlock_accelerator::memory::{CpuAllocator, RawBuffer};
+/// use interlock_accelerator::memory::RawBuffer;
 ///
-/// let buffer = RawBuffer::new(CpuAllocator::handle(), 4096)?;
+/// let buffer = RawBuffer::new(4096)?;
 /// assert_eq!((buffer.bytes(), buffer.device()), (4096, Device::CPU));
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
@@ -23,25 +22,29 @@ pub struct RawBuffer {
     pointer: NonNull<u8>,
     bytes: usize,
     device: Device,
-    owner: Owner,
-}
-
-enum Owner {
-    Allocator(Arc<dyn Allocator>),
-    /// Dropping this frees the memory.
-    Foreign {
-        _keeper: Box<dyn Any + Send + Sync>,
-    },
+    /// Dropping this frees the memory; `None` if it is from Rust's global allocator.
+    keeper: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl RawBuffer {
-    /// Allocates `bytes` uninitialized bytes.
+    /// Bytes to which memory of the CPU is aligned: a cache line, and every vector register.
+    pub const ALIGNMENT: usize = 64;
+
+    /// Allocates `bytes` uninitialized bytes of the CPU.
     ///
     /// # Errors
-    /// Returns the error of the allocator.
-    pub fn new(allocator: Arc<dyn Allocator>, bytes: usize) -> Result<Self> {
-        let pointer = allocator.allocate(bytes)?;
-        Ok(RawBuffer { pointer, bytes, device: allocator.device(), owner: Owner::Allocator(allocator) })
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn new(bytes: usize) -> Result<Self> {
+        let out_of_memory = || OutOfMemory::error(Device::CPU, bytes);
+        let layout = Self::layout(bytes).ok_or_else(out_of_memory)?;
+        // SAFETY: the layout has at least one byte.
+        let pointer = NonNull::new(unsafe { alloc::alloc(layout) }).ok_or_else(out_of_memory)?;
+        Ok(RawBuffer { pointer, bytes, device: Device::CPU, keeper: None })
+    }
+
+    fn layout(bytes: usize) -> Option<Layout> {
+        // A layout of no bytes may not be passed to the global allocator.
+        Layout::from_size_align(bytes.max(1), Self::ALIGNMENT).ok()
     }
 
     /// Wraps memory of another owner, kept alive by `keeper`.
@@ -54,7 +57,7 @@ impl RawBuffer {
         device: Device,
         keeper: Box<dyn Any + Send + Sync>,
     ) -> Self {
-        RawBuffer { pointer, bytes, device, owner: Owner::Foreign { _keeper: keeper } }
+        RawBuffer { pointer, bytes, device, keeper: Some(keeper) }
     }
 
     /// The address of the first byte, on [`device`](RawBuffer::device).
@@ -73,7 +76,7 @@ impl RawBuffer {
     }
 }
 
-// SAFETY: a buffer is an address and a handle that is Send and Sync itself; code that reads and writes
+// SAFETY: a buffer is an address and a keeper that is Send and Sync itself; code that reads and writes
 // through the address keeps the rules of the storage built on it.
 unsafe impl Send for RawBuffer {}
 // SAFETY: as above; `&RawBuffer` gives out no access to the bytes.
@@ -81,9 +84,9 @@ unsafe impl Sync for RawBuffer {}
 
 impl Drop for RawBuffer {
     fn drop(&mut self) {
-        if let Owner::Allocator(allocator) = &self.owner {
-            // SAFETY: the pointer came from this allocator with this size, and the buffer owned it alone.
-            unsafe { allocator.release(self.pointer, self.bytes) }
+        if let (None, Some(layout)) = (&self.keeper, Self::layout(self.bytes)) {
+            // SAFETY: the pointer came from the global allocator with this layout, and the buffer owned it alone.
+            unsafe { alloc::dealloc(self.pointer.as_ptr(), layout) }
         }
     }
 }
@@ -91,5 +94,25 @@ impl Drop for RawBuffer {
 impl fmt::Debug for RawBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RawBuffer({} bytes on {})", self.bytes, self.device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_aligned_even_when_empty() {
+        for bytes in [0, 1, 63, 64, 4096] {
+            let buffer = RawBuffer::new(bytes).unwrap();
+            assert_eq!(buffer.pointer().as_ptr() as usize % RawBuffer::ALIGNMENT, 0);
+            assert_eq!((buffer.bytes(), buffer.device()), (bytes, Device::CPU));
+        }
+    }
+
+    #[test]
+    fn a_size_beyond_the_address_space_is_out_of_memory() {
+        let error = RawBuffer::new(usize::MAX).unwrap_err();
+        assert_eq!(error, OutOfMemory::error(Device::CPU, usize::MAX));
     }
 }

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use interlock_driver::DeviceIndex;
 
-use super::caching_allocator::{AllocatedBlock, BlockId, CachingAllocator};
+use super::caching_allocator::{BlockId, CachingAllocator};
 use super::snapshot::Snapshot;
 use super::stats::Statistics;
 use super::trace::{ReleaseReason, TraceAction, TraceEntry};
 use crate::accelerator::Accelerator;
-use crate::{Device, PoolId, Stream, current, new_pool};
-use crate::{Error, Result};
+use crate::{Device, Error, PoolId, Result, Stream, current, new_pool};
 
 const OPERATION: &str = "accelerator.memory.replay";
 
@@ -45,7 +44,7 @@ pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics>
         replay.repeat(entry, trace.get(place + 1))?;
     }
     replay.empty()?;
-    Ok(allocator.stats())
+    Ok(allocator.with_stats(|stats| stats.clone()))
 }
 
 /// What there is of a trace so far, by what the trace calls it.
@@ -101,7 +100,7 @@ impl Replay {
         let stream = self.stream(entry.stream)?;
         let pool = entry.pool.map(|pool| *self.pools.entry(pool).or_insert_with(new_pool));
         let bytes = usize::try_from(entry.size.max(1)).unwrap_or(usize::MAX);
-        self.allocator.allocate(&stream, bytes, pool).map(AllocatedBlock::id)
+        self.allocator.allocate(&stream, bytes, pool).map(|block| block.id)
     }
 
     fn stream(&mut self, id: i64) -> Result<Stream> {
@@ -141,14 +140,12 @@ impl Replay {
 
     /// What the program let go where that gave back a segment.
     fn give_back(&mut self, entry: &TraceEntry) {
-        match entry.cause {
-            Some(ReleaseReason::Stream) => drop(self.streams.remove(&entry.stream)),
-            Some(ReleaseReason::Pool) => {
-                let gone = entry.pool.and_then(|pool| self.pools.remove(&pool));
-                gone.into_iter()
-                    .for_each(|pool| self.allocator.on_pool_released(self.accelerator, pool, &[]));
-            }
-            _ => {}
+        if entry.cause == Some(ReleaseReason::Stream) {
+            self.streams.remove(&entry.stream);
+        } else if entry.cause == Some(ReleaseReason::Pool)
+            && let Some(pool) = entry.pool.and_then(|pool| self.pools.remove(&pool))
+        {
+            self.allocator.on_pool_released(self.accelerator, pool, &[]);
         }
     }
 }

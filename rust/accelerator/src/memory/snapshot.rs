@@ -1,11 +1,11 @@
 //! The memory of devices at one moment, and what happened to it before.
 
+use interlock_core::base::named_enum;
 use interlock_driver::DeviceIndex;
 
 use super::stats_api::resolve_if_initialized;
 use super::trace::{Stack, TraceEntry};
-use crate::Result;
-use crate::{Device, PoolId};
+use crate::{Device, PoolId, Result};
 
 /// The memory of devices, and what happened to it as far as that is recorded, in PyTorch's terms.
 ///
@@ -92,35 +92,26 @@ pub struct BlockState {
     pub stack: Option<Stack>,
 }
 
-/// The use of a block.
-///
-/// ```
-/// use interlock_accelerator::memory::{BlockUsage, DeviceBuffer, snapshot};
-///
-/// interlock_accelerator::use_named("host")?;
-/// drop(DeviceBuffer::new(None, 4096)?);
-/// let segments = snapshot(None)?.segments;
-/// assert_eq!(segments[0].blocks[0].usage, BlockUsage::Inactive);
-/// # Ok::<(), interlock_accelerator::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockUsage {
-    /// The program uses it.
-    Allocated,
-    /// It is freed, and queued work of streams uses it.
-    AwaitingFree,
-    /// Nothing uses it.
-    Inactive,
-}
-
-impl BlockUsage {
-    /// Its name in PyTorch's snapshots.
-    pub fn name(self) -> &'static str {
-        match self {
-            BlockUsage::Allocated => "active_allocated",
-            BlockUsage::AwaitingFree => "active_awaiting_free",
-            BlockUsage::Inactive => "inactive",
-        }
+named_enum! {
+    /// The use of a block.
+    ///
+    /// ```
+    /// use interlock_accelerator::memory::{BlockUsage, DeviceBuffer, snapshot};
+    ///
+    /// interlock_accelerator::use_named("host")?;
+    /// drop(DeviceBuffer::new(None, 4096)?);
+    /// let segments = snapshot(None)?.segments;
+    /// assert_eq!(segments[0].blocks[0].usage, BlockUsage::Inactive);
+    /// # Ok::<(), interlock_accelerator::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum BlockUsage {
+        /// The program uses it.
+        Allocated => "active_allocated",
+        /// It is freed, and queued work of streams uses it.
+        AwaitingFree => "active_awaiting_free",
+        /// Nothing uses it.
+        Inactive => "inactive",
     }
 }
 

@@ -2,6 +2,52 @@
 
 use super::super::PoolId;
 
+/// One number or several that are counted, as a field of statistics.
+pub(super) trait Quantity {
+    /// Sets peaks to the amounts now.
+    fn reset_peak(&mut self) {}
+
+    /// Sets sums and counts to 0.
+    fn reset_accumulated(&mut self) {}
+
+    /// Appends every number with its name, which begins with `name`.
+    fn append(&self, name: &str, numbers: &mut Vec<(String, i64)>);
+
+    /// Every number with its name, in the order of the names.
+    fn sorted(&self) -> Vec<(String, i64)> {
+        let mut numbers = Vec::new();
+        self.append("", &mut numbers);
+        numbers.sort();
+        numbers
+    }
+}
+
+/// Declares a struct of quantities, which is a quantity itself: its fields are reset and named one by one.
+macro_rules! quantities {
+    ($(#[$attribute:meta])* pub struct $name:ident {$(
+        $(#[$doc:meta])* pub $field:ident: $type:ty,
+    )+}) => {
+        $(#[$attribute])*
+        pub struct $name {$($(#[$doc])* pub $field: $type,)+}
+
+        impl Quantity for $name {
+            fn reset_peak(&mut self) {
+                $(self.$field.reset_peak();)+
+            }
+
+            fn reset_accumulated(&mut self) {
+                $(self.$field.reset_accumulated();)+
+            }
+
+            fn append(&self, name: &str, numbers: &mut Vec<(String, i64)>) {
+                let dot = if name.is_empty() { "" } else { "." };
+                $(self.$field.append(&format!("{name}{dot}{}", stringify!($field)), numbers);)+
+            }
+        }
+    };
+}
+pub(super) use quantities;
+
 /// A quantity with its peak and its sums.
 ///
 /// ```
@@ -47,42 +93,90 @@ impl Stat {
             self.decrease(before - after);
         }
     }
+}
 
-    /// Sets the peak to the amount now.
-    pub(super) fn reset_peak(&mut self) {
+impl Quantity for Stat {
+    fn reset_peak(&mut self) {
         self.peak = self.current;
     }
 
-    /// Sets the sums to 0.
-    pub(super) fn reset_accumulated(&mut self) {
+    fn reset_accumulated(&mut self) {
         (self.allocated, self.freed) = (0, 0);
     }
 
-    /// The four numbers by name.
-    pub fn named(&self) -> [(&'static str, u64); 4] {
-        [("current", self.current), ("peak", self.peak), ("allocated", self.allocated), ("freed", self.freed)]
+    fn append(&self, name: &str, numbers: &mut Vec<(String, i64)>) {
+        let Stat { current, peak, allocated, freed } = *self;
+        append_parts(
+            name,
+            [(".current", current), (".peak", peak), (".allocated", allocated), (".freed", freed)],
+            numbers,
+        );
     }
 }
 
-/// A quantity of all blocks, and of those from small and from large segments.
-///
-/// ```
-/// use interlock_accelerator::memory::{DeviceBuffer, StatArray, statistics};
-///
-/// interlock_accelerator::use_named("host")?;
-/// let _buffers = [DeviceBuffer::new(None, 512)?, DeviceBuffer::new(None, 4 << 20)?];
-/// let allocations: StatArray = statistics(None)?.allocation;
-/// assert_eq!((allocations.small_pool.current, allocations.large_pool.current), (1, 1));
-/// # Ok::<(), interlock_accelerator::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StatArray {
-    /// All blocks.
-    pub all: Stat,
-    /// Blocks of up to 1 MiB, from small segments.
-    pub small_pool: Stat,
-    /// Blocks from large segments.
-    pub large_pool: Stat,
+/// Appends the numbers of one quantity.
+pub(super) fn append_parts<const N: usize>(
+    name: &str,
+    parts: [(&str, u64); N],
+    numbers: &mut Vec<(String, i64)>,
+) {
+    let signed = |number| i64::try_from(number).unwrap_or(i64::MAX);
+    numbers.extend(parts.map(|(part, number)| (format!("{name}{part}"), signed(number))));
+}
+
+/// A count of events.
+impl Quantity for u64 {
+    fn reset_accumulated(&mut self) {
+        *self = 0;
+    }
+
+    fn append(&self, name: &str, numbers: &mut Vec<(String, i64)>) {
+        append_parts(name, [("", *self)], numbers);
+    }
+}
+
+/// A setting, which no reset changes.
+impl Quantity for i64 {
+    fn append(&self, name: &str, numbers: &mut Vec<(String, i64)>) {
+        numbers.push((name.to_owned(), *self));
+    }
+}
+
+impl Quantity for Vec<(PoolId, StatArray)> {
+    fn reset_peak(&mut self) {
+        self.iter_mut().for_each(|(_, stats)| stats.reset_peak());
+    }
+
+    fn reset_accumulated(&mut self) {
+        self.iter_mut().for_each(|(_, stats)| stats.reset_accumulated());
+    }
+
+    fn append(&self, name: &str, numbers: &mut Vec<(String, i64)>) {
+        self.iter().for_each(|((a, b), stats)| stats.append(&format!("{name}.{a}_{b}"), numbers));
+    }
+}
+
+quantities! {
+    /// A quantity of all blocks, and of those from small and from large segments.
+    ///
+    /// ```
+    /// use interlock_accelerator::memory::{DeviceBuffer, StatArray, statistics};
+    ///
+    /// interlock_accelerator::use_named("host")?;
+    /// let _buffers = [DeviceBuffer::new(None, 512)?, DeviceBuffer::new(None, 4 << 20)?];
+    /// let allocations: StatArray = statistics(None)?.allocation;
+    /// assert_eq!((allocations.small_pool.current, allocations.large_pool.current), (1, 1));
+    /// # Ok::<(), interlock_accelerator::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct StatArray {
+        /// All blocks.
+        pub all: Stat,
+        /// Blocks of up to 1 MiB, from small segments.
+        pub small_pool: Stat,
+        /// Blocks from large segments.
+        pub large_pool: Stat,
+    }
 }
 
 impl StatArray {
@@ -108,68 +202,61 @@ impl StatArray {
         count(&mut self.all);
         count(if small { &mut self.small_pool } else { &mut self.large_pool });
     }
-
-    fn each(&mut self) -> [&mut Stat; 3] {
-        [&mut self.all, &mut self.small_pool, &mut self.large_pool]
-    }
-
-    /// The three numbers by name.
-    pub fn named(&self) -> [(&'static str, Stat); 3] {
-        [("all", self.all), ("small_pool", self.small_pool), ("large_pool", self.large_pool)]
-    }
 }
 
-/// Statistics of a device's memory, with the names and meanings of PyTorch's `memory_stats`.
-///
-/// ```
-/// use interlock_accelerator::memory::{DeviceBuffer, statistics};
-///
-/// interlock_accelerator::use_named("host")?;
-/// let _buffer = DeviceBuffer::new(None, 512)?;
-/// let statistics = statistics(None)?;
-/// assert_eq!((statistics.allocation.all.current, statistics.num_ooms), (1, 0));
-/// # Ok::<(), interlock_accelerator::Error>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// Allocated blocks.
-    pub allocation: StatArray,
-    /// Segments.
-    pub segment: StatArray,
-    /// Blocks that are allocated, or freed and still used by queued work of other streams.
-    pub active: StatArray,
-    /// Free blocks that share their segment with others.
-    pub inactive_split: StatArray,
-    /// Bytes of allocated blocks.
-    pub allocated_bytes: StatArray,
-    /// Bytes of segments.
-    pub reserved_bytes: StatArray,
-    /// Bytes of active blocks.
-    pub active_bytes: StatArray,
-    /// Bytes of free blocks that share their segment with others.
-    pub inactive_split_bytes: StatArray,
-    /// Requested bytes of active blocks, before rounding.
-    pub requested_bytes: StatArray,
-    /// Allocated oversize blocks.
-    pub oversize_allocations: Stat,
-    /// Oversize segments.
-    pub oversize_segments: Stat,
-    /// Requests that were repeated after everything unused was released.
-    pub num_alloc_retries: u64,
-    /// Requests that failed.
-    pub num_ooms: u64,
-    /// Waits for all streams.
-    pub num_sync_all_streams: u64,
-    /// Successful calls of the driver for memory.
-    pub num_device_alloc: u64,
-    /// Calls of the driver that released memory.
-    pub num_device_free: u64,
-    /// Requests that were refused without asking the driver, which had too little memory.
-    pub num_oom_rejections: u64,
-    /// The size from which blocks are oversize, in bytes; -1 if there is none.
-    pub max_split_size: i64,
-    /// Bytes of segments by pools of graphs.
-    pub reserved_bytes_by_private_pools: Vec<(PoolId, StatArray)>,
+quantities! {
+    /// Statistics of a device's memory, with the names and meanings of PyTorch's `memory_stats`.
+    ///
+    /// ```
+    /// use interlock_accelerator::memory::{DeviceBuffer, statistics};
+    ///
+    /// interlock_accelerator::use_named("host")?;
+    /// let _buffer = DeviceBuffer::new(None, 512)?;
+    /// let statistics = statistics(None)?;
+    /// assert_eq!((statistics.allocation.all.current, statistics.num_ooms), (1, 0));
+    /// # Ok::<(), interlock_accelerator::Error>(())
+    /// ```
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Statistics {
+        /// Allocated blocks.
+        pub allocation: StatArray,
+        /// Segments.
+        pub segment: StatArray,
+        /// Blocks that are allocated, or freed and still used by queued work of other streams.
+        pub active: StatArray,
+        /// Free blocks that share their segment with others.
+        pub inactive_split: StatArray,
+        /// Bytes of allocated blocks.
+        pub allocated_bytes: StatArray,
+        /// Bytes of segments.
+        pub reserved_bytes: StatArray,
+        /// Bytes of active blocks.
+        pub active_bytes: StatArray,
+        /// Bytes of free blocks that share their segment with others.
+        pub inactive_split_bytes: StatArray,
+        /// Requested bytes of active blocks, before rounding.
+        pub requested_bytes: StatArray,
+        /// Allocated oversize blocks.
+        pub oversize_allocations: Stat,
+        /// Oversize segments.
+        pub oversize_segments: Stat,
+        /// Requests that were repeated after everything unused was released.
+        pub num_alloc_retries: u64,
+        /// Requests that failed.
+        pub num_ooms: u64,
+        /// Waits for all streams.
+        pub num_sync_all_streams: u64,
+        /// Successful calls of the driver for memory.
+        pub num_device_alloc: u64,
+        /// Calls of the driver that released memory.
+        pub num_device_free: u64,
+        /// Requests that were refused without asking the driver, which had too little memory.
+        pub num_oom_rejections: u64,
+        /// The size from which blocks are oversize, in bytes; -1 if there is none.
+        pub max_split_size: i64,
+        /// Bytes of segments by pools of graphs.
+        pub reserved_bytes_by_private_pools: Vec<(PoolId, StatArray)>,
+    }
 }
 
 impl Statistics {
@@ -178,87 +265,10 @@ impl Statistics {
         Statistics { max_split_size: -1, ..Statistics::default() }
     }
 
-    fn pools(&mut self) -> impl Iterator<Item = &mut StatArray> {
-        let all = [
-            &mut self.allocation,
-            &mut self.segment,
-            &mut self.active,
-            &mut self.inactive_split,
-            &mut self.allocated_bytes,
-            &mut self.reserved_bytes,
-            &mut self.active_bytes,
-            &mut self.inactive_split_bytes,
-            &mut self.requested_bytes,
-        ];
-        all.into_iter().chain(self.reserved_bytes_by_private_pools.iter_mut().map(|(_, pool)| pool))
-    }
-
-    /// Sets all peaks to the amounts now.
-    pub(super) fn reset_peak(&mut self) {
-        self.pools().flat_map(StatArray::each).for_each(Stat::reset_peak);
-        self.oversize_allocations.reset_peak();
-        self.oversize_segments.reset_peak();
-    }
-
-    /// Sets all sums and counts to 0.
-    pub(super) fn reset_accumulated(&mut self) {
-        self.pools().flat_map(StatArray::each).for_each(Stat::reset_accumulated);
-        self.oversize_allocations.reset_accumulated();
-        self.oversize_segments.reset_accumulated();
-        self.num_alloc_retries = 0;
-        self.num_ooms = 0;
-        self.num_sync_all_streams = 0;
-        self.num_device_alloc = 0;
-        self.num_device_free = 0;
-        self.num_oom_rejections = 0;
-    }
-
     /// Every number under its name in PyTorch's `memory_stats`, in the order of the names.
     pub fn named(&self) -> Vec<(String, i64)> {
-        let mut named = Vec::new();
-        let by_pool = [
-            ("allocation", self.allocation),
-            ("segment", self.segment),
-            ("active", self.active),
-            ("inactive_split", self.inactive_split),
-            ("allocated_bytes", self.allocated_bytes),
-            ("reserved_bytes", self.reserved_bytes),
-            ("active_bytes", self.active_bytes),
-            ("inactive_split_bytes", self.inactive_split_bytes),
-            ("requested_bytes", self.requested_bytes),
-        ];
-        let private = self.reserved_bytes_by_private_pools.iter();
-        let private =
-            private.map(|((a, b), pool)| (format!("reserved_bytes_by_private_pools.{a}_{b}"), *pool));
-        for (name, pools) in by_pool.map(|(name, pools)| (name.to_owned(), pools)).into_iter().chain(private)
-        {
-            for (pool, stat) in pools.named() {
-                add_stat(&mut named, &format!("{name}.{pool}"), stat);
-            }
-        }
-        add_stat(&mut named, "oversize_allocations", self.oversize_allocations);
-        add_stat(&mut named, "oversize_segments", self.oversize_segments);
-        let counters = [
-            ("num_alloc_retries", self.num_alloc_retries),
-            ("num_ooms", self.num_ooms),
-            ("num_sync_all_streams", self.num_sync_all_streams),
-            ("num_device_alloc", self.num_device_alloc),
-            ("num_device_free", self.num_device_free),
-            ("num_oom_rejections", self.num_oom_rejections),
-        ];
-        named.extend(counters.map(|(name, count)| (name.to_owned(), signed(count))));
-        named.push(("max_split_size".to_owned(), self.max_split_size));
-        named.sort();
-        named
+        self.sorted()
     }
-}
-
-fn add_stat(named: &mut Vec<(String, i64)>, name: &str, stat: Stat) {
-    named.extend(stat.named().map(|(part, number)| (format!("{name}.{part}"), signed(number))));
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use interlock_driver::DeviceIndex;
 
-use super::stats::Statistics;
+use super::CachingAllocator;
+use super::stats::{Quantity, Statistics};
 use crate::accelerator::Accelerator;
-use crate::{Device, current, current_accelerator, device_count, registry};
-use crate::{Error, Result};
+use crate::{Device, Error, Result, current, current_accelerator, device_count, registry};
 
 const NAMESPACE: &str = "accelerator.memory";
 
@@ -36,41 +36,41 @@ pub(super) fn resolve_if_initialized(
     })
 }
 
+/// Calls `function` with the allocator of a device; the default if no driver is started. See
+/// [`resolve_if_initialized`].
+pub(super) fn with_allocator<T: Default>(
+    device: Option<Device>,
+    function: impl FnOnce(&CachingAllocator, &'static Accelerator) -> T,
+) -> Result<T> {
+    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(T::default()) };
+    Ok(function(accelerator.allocator(index, NAMESPACE)?, accelerator))
+}
+
 /// The memory statistics of a device, all zero before its first use. `None` is the current device.
 pub fn statistics(device: Option<Device>) -> Result<Statistics> {
-    match resolve_if_initialized(device)? {
-        Some((accelerator, index)) => Ok(accelerator.allocator(index, NAMESPACE)?.stats()),
-        None => Ok(Statistics::new()),
-    }
+    let stats = with_allocator(device, |allocator, _| Some(allocator.with_stats(|stats| stats.clone())));
+    Ok(stats?.unwrap_or_else(Statistics::new))
 }
 
 /// Sets the peaks of a device's statistics to what there is now.
 pub fn reset_peak_statistics(device: Option<Device>) -> Result<()> {
-    if let Some((accelerator, index)) = resolve_if_initialized(device)? {
-        accelerator.allocator(index, NAMESPACE)?.reset_peak_stats();
-    }
-    Ok(())
+    with_allocator(device, |allocator, _| allocator.with_stats(Quantity::reset_peak))
 }
 
 /// Sets the sums and counts of a device's statistics to 0.
 pub fn reset_accumulated_statistics(device: Option<Device>) -> Result<()> {
-    if let Some((accelerator, index)) = resolve_if_initialized(device)? {
-        accelerator.allocator(index, NAMESPACE)?.reset_accumulated_stats();
-    }
-    Ok(())
+    with_allocator(device, |allocator, _| allocator.with_stats(Quantity::reset_accumulated))
 }
 
 /// The size of the largest free block of a device, in bytes.
 pub fn largest_free_block(device: Option<Device>) -> Result<u64> {
-    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(0) };
-    Ok(accelerator.allocator(index, NAMESPACE)?.free_bytes().0)
+    with_allocator(device, |allocator, _| allocator.free_bytes().0)
 }
 
 /// The fragmentation of a device's cached memory: 0 for one free block or none, and close to 1 if the largest free
 /// block is a small part of all free memory.
 pub fn fragmentation(device: Option<Device>) -> Result<f64> {
-    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(0.0) };
-    let (largest, all) = accelerator.allocator(index, NAMESPACE)?.free_bytes();
+    let (largest, all) = with_allocator(device, |allocator, _| allocator.free_bytes())?;
     Ok(if all == 0 { 0.0 } else { 1.0 - largest as f64 / all as f64 })
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use interlock_core::base::fork::rank;
+use interlock_core::base::named_enum;
 use interlock_core::base::sync::{ForkLock, RelaxedBool};
 use interlock_driver::DeviceIndex;
 
 use super::stats_api::resolve_if_initialized;
-use crate::Result;
 use crate::accelerator::Accelerator;
-use crate::{Device, PoolId};
+use crate::{Device, PoolId, Result};
 
 /// A source line in the stack of an allocation.
 ///
@@ -36,107 +36,66 @@ pub struct Frame {
 /// The lines of a program that called each other, the innermost first.
 pub type Stack = Arc<[Frame]>;
 
-/// The kind of a [`TraceEntry`], under PyTorch's name.
-///
-/// ```
-/// use interlock_accelerator::memory::TraceAction;
-///
-/// assert_eq!(TraceAction::SegmentAlloc.name(), "segment_alloc");
-/// assert_eq!(TraceAction::named("oom"), Some(TraceAction::OutOfMemory));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TraceAction {
-    /// A block was allocated.
-    Alloc,
-    /// The program freed a block, which queued work may still use.
-    FreeRequested,
-    /// That work is done, and the block can be reused.
-    FreeCompleted,
-    /// The driver returned a segment.
-    SegmentAlloc,
-    /// A segment was released to the driver.
-    SegmentFree,
-    /// An expandable segment grew.
-    SegmentMap,
-    /// An expandable segment shrank.
-    SegmentUnmap,
-    /// A snapshot was taken.
-    Snapshot,
-    /// A request failed.
-    OutOfMemory,
-}
-
-impl TraceAction {
-    /// Every action with PyTorch's name for it.
-    const NAMES: [(TraceAction, &str); 9] = [
-        (TraceAction::Alloc, "alloc"),
-        (TraceAction::FreeRequested, "free_requested"),
-        (TraceAction::FreeCompleted, "free_completed"),
-        (TraceAction::SegmentAlloc, "segment_alloc"),
-        (TraceAction::SegmentFree, "segment_free"),
-        (TraceAction::SegmentMap, "segment_map"),
-        (TraceAction::SegmentUnmap, "segment_unmap"),
-        (TraceAction::Snapshot, "snapshot"),
-        (TraceAction::OutOfMemory, "oom"),
-    ];
-
-    /// What PyTorch calls it.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.into_iter().find(|(action, _)| *action == self).map_or("", |(_, name)| name)
-    }
-
-    /// What PyTorch calls so.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.into_iter().find(|(_, known)| *known == name).map(|(action, _)| action)
+named_enum! {
+    /// The kind of a [`TraceEntry`], under PyTorch's name.
+    ///
+    /// ```
+    /// use interlock_accelerator::memory::TraceAction;
+    ///
+    /// assert_eq!(TraceAction::SegmentAlloc.name(), "segment_alloc");
+    /// assert_eq!(TraceAction::named("oom"), Some(TraceAction::OutOfMemory));
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum TraceAction {
+        /// A block was allocated.
+        Alloc => "alloc",
+        /// The program freed a block, which queued work may still use.
+        FreeRequested => "free_requested",
+        /// That work is done, and the block can be reused.
+        FreeCompleted => "free_completed",
+        /// The driver returned a segment.
+        SegmentAlloc => "segment_alloc",
+        /// A segment was released to the driver.
+        SegmentFree => "segment_free",
+        /// An expandable segment grew.
+        SegmentMap => "segment_map",
+        /// An expandable segment shrank.
+        SegmentUnmap => "segment_unmap",
+        /// A snapshot was taken.
+        Snapshot => "snapshot",
+        /// A request failed.
+        OutOfMemory => "oom",
     }
 }
 
-/// The reason why memory was released to the driver, or became free just then.
-///
-/// ```
-/// use interlock_accelerator::memory::{
-///     DeviceBuffer, HistoryConfig, HistoryRecorder, ReleaseReason, empty_cache, snapshot,
-/// };
-///
-/// interlock_accelerator::use_named("host")?;
-/// let _history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false }, None)?;
-/// drop(DeviceBuffer::new(None, 512)?);
-/// empty_cache()?;
-/// let entries = &snapshot(None)?.traces[0];
-/// assert!(entries.iter().any(|entry| entry.cause == Some(ReleaseReason::EmptyCache)));
-/// # Ok::<(), interlock_accelerator::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ReleaseReason {
-    /// A request would have failed otherwise.
-    Shortage,
-    /// More was cached than the limit permits.
-    Limit,
-    /// The program asked for it.
-    EmptyCache,
-    /// Its stream was destroyed.
-    Stream,
-    /// Its pool was released.
-    Pool,
-}
-
-impl ReleaseReason {
-    const NAMES: [(ReleaseReason, &str); 5] = [
-        (ReleaseReason::Shortage, "shortage"),
-        (ReleaseReason::Limit, "limit"),
-        (ReleaseReason::EmptyCache, "empty_cache"),
-        (ReleaseReason::Stream, "stream"),
-        (ReleaseReason::Pool, "pool"),
-    ];
-
-    /// Its name in a snapshot.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.into_iter().find(|(cause, _)| *cause == self).map_or("", |(_, name)| name)
-    }
-
-    /// The cause with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.into_iter().find(|(_, known)| *known == name).map(|(cause, _)| cause)
+named_enum! {
+    /// The reason why memory was released to the driver, or became free just then.
+    ///
+    /// ```
+    /// use interlock_accelerator::memory::{
+    ///     DeviceBuffer, HistoryConfig, HistoryRecorder, ReleaseReason, empty_cache, snapshot,
+    /// };
+    ///
+    /// interlock_accelerator::use_named("host")?;
+    /// let _history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false }, None)?;
+    /// drop(DeviceBuffer::new(None, 512)?);
+    /// empty_cache()?;
+    /// let entries = &snapshot(None)?.traces[0];
+    /// assert!(entries.iter().any(|entry| entry.cause == Some(ReleaseReason::EmptyCache)));
+    /// # Ok::<(), interlock_accelerator::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ReleaseReason {
+        /// A request would have failed otherwise.
+        Shortage => "shortage",
+        /// More was cached than the limit permits.
+        Limit => "limit",
+        /// The program asked for it.
+        EmptyCache => "empty_cache",
+        /// Its stream was destroyed.
+        Stream => "stream",
+        /// Its pool was released.
+        Pool => "pool",
     }
 }
 
@@ -313,11 +272,11 @@ mod tests {
 
     #[test]
     fn names_and_what_they_name_are_one_to_one() {
-        for (action, name) in TraceAction::NAMES {
-            assert_eq!((action.name(), TraceAction::named(name)), (name, Some(action)));
+        for action in TraceAction::ALL {
+            assert_eq!(TraceAction::named(action.name()), Some(action));
         }
-        for (cause, name) in ReleaseReason::NAMES {
-            assert_eq!((cause.name(), ReleaseReason::named(name)), (name, Some(cause)));
+        for reason in ReleaseReason::ALL {
+            assert_eq!(ReleaseReason::named(reason.name()), Some(reason));
         }
         assert_eq!((TraceAction::named("nap"), ReleaseReason::named("")), (None, None));
     }

@@ -5,8 +5,7 @@ use interlock_driver::DeviceIndex;
 use super::TrackerStats;
 use super::stats_api::resolve_if_initialized;
 use crate::accelerator::Accelerator;
-use crate::{Device, current};
-use crate::{Error, Result};
+use crate::{Device, Error, Result, current};
 
 const WHAT: &str = "accelerator.memory.scope";
 
@@ -58,9 +57,8 @@ impl MemoryTracker {
     ///
     /// # Errors
     /// Returns [`Error::Forked`] in a forked child.
-    pub fn close(mut self) -> Result<TrackerStats> {
-        let Some((accelerator, index, id)) = self.counting.take() else { return Ok(TrackerStats::default()) };
-        Ok(accelerator.allocator(index, WHAT)?.close_tracker(id).unwrap_or_default())
+    pub fn close(self) -> Result<TrackerStats> {
+        self.statistics()
     }
 }
 

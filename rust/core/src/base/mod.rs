@@ -13,4 +13,5 @@ pub mod parker;
 pub mod suggest;
 pub mod sync;
 
-pub(crate) use named_enum::named_enum;
+#[doc(hidden)]
+pub use named_enum::named_enum;

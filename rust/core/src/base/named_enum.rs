@@ -1,6 +1,8 @@
 //! Enums whose variants have names.
 
 /// Declares an enum, a list of its variants, and their names: one row for each variant.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! named_enum {
     ($(#[$meta:meta])* pub enum $enum:ident {
         $($(#[$doc:meta])* $variant:ident $(= $number:expr)? => $name:literal,)+
@@ -11,7 +13,7 @@ macro_rules! named_enum {
         }
 
         impl $enum {
-            /// Every one, in the order of declaration.
+            /// Every variant, in the order of declaration.
             pub const ALL: [$enum; [$($name),+].len()] = [$($enum::$variant),+];
 
             /// The name in programs, messages and reports.
@@ -20,8 +22,13 @@ macro_rules! named_enum {
                     $($enum::$variant => $name,)+
                 }
             }
+
+            /// The variant with this name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|variant| variant.name() == name)
+            }
         }
     };
 }
 
-pub(crate) use named_enum;
+pub use named_enum;

@@ -32,12 +32,11 @@ named_enum! {
 impl MatmulPrecision {
     /// The precision that was asked for.
     pub fn of(given: &Given) -> Result<Self> {
-        let named = |name| Self::ALL.into_iter().find(|precision| precision.name() == name);
         let (name, allowed) =
             ("set_float32_matmul_precision()".to_owned(), one_of(&Self::ALL.map(Self::name)));
         match given {
             Given::Text(text) => {
-                named(text).ok_or_else(|| Error::FlagValue { name, given: given.to_string(), allowed })
+                Self::named(text).ok_or_else(|| Error::FlagValue { name, given: given.to_string(), allowed })
             }
             _ => Err(Error::FlagType { name, given: given.to_string(), allowed }),
         }

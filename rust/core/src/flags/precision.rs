@@ -205,7 +205,7 @@ impl Node {
 
     /// The precision with this name, if this node may hold it.
     pub(super) fn precision_named(self, name: &str) -> Option<Precision> {
-        Precision::ALL.into_iter().find(|precision| precision.name() == name && self.supports(*precision))
+        Precision::named(name).filter(|precision| self.supports(*precision))
     }
 
     fn allowed_names(self) -> Vec<&'static str> {

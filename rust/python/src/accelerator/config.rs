@@ -29,16 +29,16 @@ fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let default = AllocatorConfig::default();
     let describe = |key: &Key| {
         let entry = PyDict::new(py);
-        let requires = key.requires().iter().filter(|requirement| **requirement != Requirement::Caching);
+        let requires = key.requires.iter().filter(|requirement| **requirement != Requirement::Caching);
         let conditions = requires.map(|requirement| requirement.condition());
-        let reason = if let Applies::Never(reason) = key.applies() { Some(reason) } else { None };
-        entry.set_item("name", key.name())?;
+        let reason = if let Applies::Never(reason) = key.applies { Some(reason) } else { None };
+        entry.set_item("name", key.name)?;
         entry.set_item("annotation", annotation(&key.value(&default)))?;
         entry.set_item("default", to_python(py, key.value(&default))?)?;
-        entry.set_item("takes", key.expected())?;
-        entry.set_item("acts", key.applies().when())?;
+        entry.set_item("takes", key.expected)?;
+        entry.set_item("acts", key.applies.when())?;
         entry.set_item("why", conditions.chain(reason).collect::<Vec<_>>().join(" and "))?;
-        entry.set_item("doc", key.doc())?;
+        entry.set_item("doc", key.doc)?;
         Ok(entry)
     };
     KEYS.iter().map(describe).collect()
@@ -93,7 +93,8 @@ fn config_report(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
 fn annotation(value: &Value) -> String {
     match value {
         Value::Backend(_) => {
-            let names = Backend::ALL.map(|backend| format!("\"{}\"", backend.name()));
+            let names =
+                Backend::ALL.iter().map(|backend| format!("\"{}\"", backend.name())).collect::<Vec<_>>();
             format!("Literal[{}]", names.join(", "))
         }
         Value::Switch(_) => "bool".to_owned(),
@@ -106,7 +107,7 @@ fn annotation(value: &Value) -> String {
 
 fn fields<'py>(py: Python<'py>, config: &AllocatorConfig) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
-    KEYS.iter().try_for_each(|key| fields.set_item(key.name(), to_python(py, key.value(config))?))?;
+    KEYS.iter().try_for_each(|key| fields.set_item(key.name, to_python(py, key.value(config))?))?;
     Ok(fields)
 }
 
@@ -137,7 +138,7 @@ const REST: &str = ">";
 fn checked(given: &Bound<'_, PyDict>) -> PyResult<AllocatorConfig> {
     let mut config = AllocatorConfig::default();
     for key in KEYS {
-        if let Some(given) = given.get_item(key.name())? {
+        if let Some(given) = given.get_item(key.name)? {
             let value = from_python(key, &key.value(&config), &given)?;
             key.set(&mut config, value);
         }
@@ -148,14 +149,14 @@ fn checked(given: &Bound<'_, PyDict>) -> PyResult<AllocatorConfig> {
 
 /// What was given for a key, of the type that its default has.
 fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let number = |given| integer(given, key.name(), key.expected());
+    let number = |given| integer(given, key.name, key.expected);
     match default {
         Value::Backend(_) => {
             let name = given.cast::<PyString>().map_err(|_| wrong_type(key, "a str", given))?.to_string();
             let refused = || Error::Argument {
-                name: key.name(),
+                name: key.name,
                 given: format!("{name:?}"),
-                allowed: key.expected().to_owned(),
+                allowed: key.expected.to_owned(),
             };
             let backend = Backend::named(&name).ok_or_else(|| exception(given.py(), &refused()))?;
             Ok(Value::Backend(backend))
@@ -191,10 +192,10 @@ fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<Round
     let (mut steps, mut rest) = (Vec::new(), None);
     for item in given.items()? {
         let (size, divisions) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-        let divisions = integer(&divisions, key.name(), key.expected())?;
+        let divisions = integer(&divisions, key.name, key.expected)?;
         match size.cast::<PyString>() {
             Ok(text) if text == REST => rest = Some(divisions),
-            _ => steps.push((integer(&size, key.name(), key.expected())?, divisions)),
+            _ => steps.push((integer(&size, key.name, key.expected)?, divisions)),
         }
     }
     steps.sort_unstable();
@@ -203,5 +204,5 @@ fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<Round
 
 fn wrong_type(key: &Key, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
     let class = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("{} takes {wanted}, got a value of type {class}", key.name()))
+    PyTypeError::new_err(format!("{} takes {wanted}, got a value of type {class}", key.name))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use interlock::accelerator::Error;
-use interlock::accelerator::memory::{CpuAllocator, DeviceBuffer, PinnedMemory, RawBuffer};
+use interlock::accelerator::memory::{DeviceBuffer, PinnedMemory, RawBuffer};
 use interlock::accelerator::{Device, DeviceType, Stream, current_stream};
 
 use crate::access::Access;
@@ -58,7 +58,7 @@ impl Memory {
     /// `bytes` bytes, not initialised; on a device they are for its current stream.
     pub fn new(place: Place, bytes: usize) -> Result<Self> {
         Ok(match place {
-            Place::Cpu => Memory::Cpu(RawBuffer::new(CpuAllocator::handle(), bytes)?),
+            Place::Cpu => Memory::Cpu(RawBuffer::new(bytes)?),
             Place::Pinned => Memory::Pinned(PinnedMemory::new(bytes)?),
             Place::Device(device) => Memory::Device(DeviceBuffer::on(&stream_of(device)?, bytes)?),
         })

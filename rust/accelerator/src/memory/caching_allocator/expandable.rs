@@ -8,58 +8,45 @@ use interlock_driver::Address;
 
 use super::AllocCtx;
 use super::heap::{Addresses, PlannedMap, Request};
-use super::size_policy::SizePolicy;
+use super::inner::Growth;
 use crate::{Error, Result};
 
 /// What a request needs to grow a segment.
 pub(super) struct Expansion {
-    map_unit: usize,
+    /// By how many bytes the segment grows.
+    pub(super) map_unit: usize,
     /// Reserved for a new segment, if no existing one can grow enough.
-    addresses: Option<Addresses>,
+    pub(super) addresses: Option<Addresses>,
 }
 
 impl Expansion {
-    /// Prepares the growth of a segment for a request; reserves addresses unless one `can_grow`. Returns `None` if the
+    /// Prepares the growth of a segment for a request; reserves addresses unless one can grow. Returns `None` if the
     /// device has no virtual memory.
     ///
     /// # Errors
     /// Returns the driver's error.
-    pub(super) fn prepare(
-        ctx: &AllocCtx,
-        request: &Request,
-        policy: &SizePolicy,
-        can_grow: bool,
-    ) -> Result<Option<Self>> {
-        let granularity = ctx.driver().mapping_granularity(ctx.device())?;
+    pub(super) fn prepare(ctx: &AllocCtx, request: &Request, growth: &Growth) -> Result<Option<Self>> {
+        let granularity = ctx.driver().mapping_granularity(ctx.device)?;
         if granularity == 0 {
             return Ok(None);
         }
-        let map_unit = policy.map_unit(request.is_small(), granularity);
-        let addresses = if can_grow { None } else { Self::reserve(ctx, request, map_unit)? };
+        let map_unit = growth.unit.checked_next_multiple_of(granularity).unwrap_or(growth.unit);
+        let addresses = if growth.can_grow { None } else { Self::reserve(ctx, request, map_unit)? };
         Ok(Some(Expansion { map_unit, addresses }))
     }
 
     /// Reserves the addresses of a segment that serves a request: an eighth more than the device has memory, so that it
     /// can grow around blocks in use. `None` if no memory of the device can serve it.
     fn reserve(ctx: &AllocCtx, request: &Request, map_unit: usize) -> Result<Option<Addresses>> {
-        let total = ctx.driver().memory_info(ctx.device())?.total;
+        let total = ctx.driver().memory_info(ctx.device)?.total;
         let total = usize::try_from(total).unwrap_or(usize::MAX);
         if request.bytes > total {
             return Ok(None);
         }
         let bytes = (total / 8 * 9).max(request.bytes).checked_next_multiple_of(map_unit);
         let Some(bytes) = bytes else { return Ok(None) };
-        let start = ctx.driver().reserve_addresses(ctx.device(), bytes)?;
+        let start = ctx.driver().reserve_addresses(ctx.device, bytes)?;
         Ok(Some(Addresses { start, bytes }))
-    }
-
-    pub(super) fn map_unit(&self) -> usize {
-        self.map_unit
-    }
-
-    /// Removes and returns the addresses that were reserved for a new segment.
-    pub(super) fn take_addresses(&mut self) -> Option<Addresses> {
-        self.addresses.take()
     }
 }
 
@@ -68,13 +55,13 @@ impl Expansion {
 /// # Errors
 /// Returns every other error of the driver.
 pub(super) fn map(ctx: &AllocCtx, map: &PlannedMap) -> Result<bool> {
-    let (start, unit) = (map.address().0, map.map_unit());
-    let units = (start..start + map.bytes() as u64).step_by(unit);
+    let (start, unit) = (map.address.0, map.map_unit);
+    let units = (start..start + map.bytes as u64).step_by(unit);
     for address in units.clone() {
-        let Err(error) = ctx.driver().map(ctx.device(), Address(address), unit) else { continue };
+        let Err(error) = ctx.driver().map(ctx.device, Address(address), unit) else { continue };
         for address in units.take_while(|mapped| *mapped < address) {
             // SAFETY: it was mapped just now, and no block that is allocated contains it.
-            let _ = unsafe { ctx.driver().unmap(ctx.device(), Address(address), unit) };
+            let _ = unsafe { ctx.driver().unmap(ctx.device, Address(address), unit) };
         }
         return if matches!(error, Error::OutOfMemory(_)) { Ok(false) } else { Err(error) };
     }
@@ -85,6 +72,6 @@ pub(super) fn map(ctx: &AllocCtx, map: &PlannedMap) -> Result<bool> {
 pub(super) fn free_addresses(ctx: &AllocCtx, addresses: Option<Addresses>) {
     if let Some(Addresses { start, bytes }) = addresses {
         // SAFETY: the driver reserved them for this device and size, and none has memory.
-        let _ = unsafe { ctx.driver().free_addresses(ctx.device(), start, bytes) };
+        let _ = unsafe { ctx.driver().free_addresses(ctx.device, start, bytes) };
     }
 }

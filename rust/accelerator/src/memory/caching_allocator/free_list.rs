@@ -2,7 +2,7 @@
 
 use interlock_driver::Address;
 
-use super::heap::BlockId;
+use super::block::BlockId;
 use super::size_policy::SizePolicy;
 
 /// Free blocks of one kind of segments, sorted by stream, size and position.
@@ -20,7 +20,7 @@ pub(super) struct FreeList {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FreeBlock {
     key: FreeKey,
-    block: BlockId,
+    pub(super) block: BlockId,
     is_expandable: bool,
 }
 
@@ -46,10 +46,6 @@ impl FreeBlock {
         is_expandable: bool,
     ) -> Self {
         FreeBlock { key: FreeKey { stream, bytes, segment_number, address }, block, is_expandable }
-    }
-
-    pub(super) fn block(&self) -> BlockId {
-        self.block
     }
 
     /// Returns whether it may serve a request of a stream for a block that is not larger.
@@ -212,7 +208,7 @@ mod tests {
     }
 
     fn best(list: &FreeList, stream: i64, bytes: usize, policy: &SizePolicy) -> Option<BlockId> {
-        list.fitting(stream, bytes, policy).next().map(FreeBlock::block)
+        list.fitting(stream, bytes, policy).next().map(|entry| entry.block)
     }
 
     #[test]
@@ -286,7 +282,7 @@ mod tests {
                 let fits = |key: &&FreeKey| key.stream == 1 && key.bytes >= 7;
                 assert!(found.eq(model.iter().filter(fits).copied()));
                 let best = list.best_fit(1, 7, &policy).map(|(_, block)| block);
-                assert_eq!(best, list.fitting(1, 7, &policy).next().map(FreeBlock::block));
+                assert_eq!(best, list.fitting(1, 7, &policy).next().map(|entry| entry.block));
                 assert!(list.chunks.len() == 1 || list.chunks.iter().all(|chunk| !chunk.is_empty()));
             }
         }

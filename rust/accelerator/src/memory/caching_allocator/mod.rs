@@ -10,11 +10,13 @@
 //! releases and the recorder; it is never held while the driver allocates or releases memory, nor during a wait.
 
 mod arena;
+mod block;
 mod expandable;
 mod free_list;
 mod gc;
 mod heap;
 mod inner;
+mod mem_pool;
 mod quota;
 mod recorder;
 mod release;
@@ -28,7 +30,7 @@ mod trackers;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use heap::BlockId;
+pub(crate) use block::BlockId;
 use inner::{Inner, Miss};
 use release::Releasable;
 use slow_path::SlowPath;
@@ -41,10 +43,8 @@ use super::config::ConfigWatch;
 use super::snapshot::SegmentState;
 use super::stats::Statistics;
 use super::trace::{HistoryConfig, ReleaseReason, TraceEntry};
-use crate::PoolId;
-use crate::Result;
 use crate::accelerator::Accelerator;
-use crate::stream::Stream;
+use crate::{PoolId, Result, Stream};
 
 /// The caching allocator of one device. The caller has checked that the accelerator belongs to this process.
 pub(crate) struct CachingAllocator {
@@ -59,18 +59,8 @@ pub(crate) struct CachingAllocator {
 /// A block that the program uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllocatedBlock {
-    id: BlockId,
-    address: Address,
-}
-
-impl AllocatedBlock {
-    pub(crate) fn id(self) -> BlockId {
-        self.id
-    }
-
-    pub(crate) fn address(self) -> Address {
-        self.address
-    }
+    pub(super) id: BlockId,
+    pub(super) address: Address,
 }
 
 /// What an operation of the allocator works with.
@@ -78,26 +68,13 @@ impl AllocatedBlock {
 struct AllocCtx {
     accelerator: &'static Accelerator,
     device: DeviceIndex,
+    /// A graph is captured in this process. Events could become a part of it, and a driver permits few calls meanwhile.
     capturing: bool,
 }
 
 impl AllocCtx {
-    fn accelerator(&self) -> &'static Accelerator {
-        self.accelerator
-    }
-
     fn driver(&self) -> &'static DynDriver {
         &**self.accelerator.runtime()
-    }
-
-    fn device(&self) -> DeviceIndex {
-        self.device
-    }
-
-    /// Returns whether a graph is captured in this process. Events could become a part of it, and a driver permits few
-    /// calls meanwhile.
-    fn capturing(&self) -> bool {
-        self.capturing
     }
 }
 
@@ -129,7 +106,7 @@ impl CachingAllocator {
     fn with_inner<T>(&self, function: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = function(&mut inner);
-        if inner.has_deferred_drops() {
+        if !inner.releases.deferred_drops.is_empty() {
             drop_without_lock(inner);
         }
         result
@@ -137,11 +114,12 @@ impl CachingAllocator {
 
     /// Like [`with_inner`](CachingAllocator::with_inner), and releases what can be released then.
     #[inline]
-    fn update<T>(&self, ctx: &AllocCtx, function: impl FnOnce(&mut Inner) -> T) -> T {
+    fn update<T>(&self, ctx: &AllocCtx, function: impl FnOnce(&mut Inner, &AllocCtx) -> T) -> T {
         let mut inner = self.lock();
-        let result = function(&mut inner);
-        if inner.has_deferred_drops() || inner.has_releases() {
-            let releasable = inner.take_releasable(ctx);
+        let result = function(&mut inner, ctx);
+        let Inner { releases, heap, .. } = &mut *inner;
+        if !(releases.deferred_drops.is_empty() && releases.is_idle()) {
+            let releasable = releases.take_releasable(ctx, heap);
             drop_without_lock(inner);
             self.release_blocks(ctx, releasable);
         }
@@ -230,18 +208,17 @@ impl CachingAllocator {
 
     /// Frees a block that the program does not use any more; work that is queued may still use it.
     pub(crate) fn free(&self, accelerator: &'static Accelerator, block: BlockId) {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.free(&ctx, block));
+        self.update(&self.ctx(accelerator), |inner, ctx| inner.free(ctx, block));
     }
 
     /// Notes that work of another stream uses a block.
     pub(crate) fn record_stream(&self, block: BlockId, stream: &Stream) {
-        self.with_inner(|inner| inner.record_stream(block, stream));
+        self.with_inner(|inner| inner.heap.add_stream_use(block, stream));
     }
 
     /// The other streams whose work uses a block.
     pub(crate) fn stream_uses(&self, block: BlockId) -> Vec<Stream> {
-        self.with_inner(|inner| inner.stream_uses(block))
+        self.with_inner(|inner| inner.heap.stream_uses(block).to_vec())
     }
 
     /// Releases what is unused to the driver, once the work that is queued now is done. Does nothing while a graph is
@@ -264,8 +241,9 @@ impl CachingAllocator {
         id: i64,
         stream: StreamHandle,
     ) {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.on_stream_destroyed(&ctx, id, stream));
+        self.update(&self.ctx(accelerator), |inner, ctx| {
+            inner.releases.on_stream_destroyed(ctx, &mut inner.heap, id, stream)
+        });
     }
 
     /// Releases the memory of a pool that no graph uses any more, once it is unused. The streams may still run a graph
@@ -276,48 +254,32 @@ impl CachingAllocator {
         pool: PoolId,
         streams: &[Stream],
     ) {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.on_pool_released(&ctx, pool, streams));
+        self.update(&self.ctx(accelerator), |inner, ctx| {
+            inner.releases.on_pool_released(ctx, &mut inner.heap, pool, streams)
+        });
     }
 
-    pub(crate) fn stats(&self) -> Statistics {
-        self.with_inner(|inner| inner.stats())
-    }
-
-    pub(crate) fn reset_peak_stats(&self) {
-        self.with_inner(Inner::reset_peak_stats);
-    }
-
-    pub(crate) fn reset_accumulated_stats(&self) {
-        self.with_inner(Inner::reset_accumulated_stats);
+    /// Reads or resets the statistics.
+    pub(crate) fn with_stats<T>(&self, function: impl FnOnce(&mut Statistics) -> T) -> T {
+        self.with_inner(|inner| function(&mut inner.heap.stats))
     }
 
     /// The size of the largest free block, and all cached bytes.
     pub(crate) fn free_bytes(&self) -> (u64, u64) {
-        self.with_inner(|inner| inner.free_bytes())
+        self.with_inner(|inner| (inner.heap.largest_free(), inner.heap.cached_bytes()))
     }
 
-    /// Sets the largest number of bytes that may be reserved; returns the previous one. A configuration that was set
-    /// before applies first.
+    /// Reads or sets the largest number of bytes that may be reserved. A configuration that was set before applies first.
     ///
     /// # Errors
     /// Returns the error of an invalid configuration.
-    pub(crate) fn set_limit(
+    pub(crate) fn with_limit<T>(
         &self,
         accelerator: &'static Accelerator,
-        limit: Option<u64>,
-    ) -> Result<Option<u64>> {
+        function: impl FnOnce(&mut Option<u64>) -> T,
+    ) -> Result<T> {
         self.refresh_config(&self.ctx(accelerator))?;
-        Ok(self.with_inner(|inner| inner.set_limit(limit)))
-    }
-
-    /// The largest number of bytes that may be reserved.
-    ///
-    /// # Errors
-    /// Returns the error of an invalid configuration.
-    pub(crate) fn limit(&self, accelerator: &'static Accelerator) -> Result<Option<u64>> {
-        self.refresh_config(&self.ctx(accelerator))?;
-        Ok(self.with_inner(|inner| inner.limit()))
+        Ok(self.with_inner(|inner| function(&mut inner.quota.limit)))
     }
 
     /// Sets the largest number of bytes that may be cached, and releases what is beyond it; returns the previous one.
@@ -326,12 +288,15 @@ impl CachingAllocator {
         accelerator: &'static Accelerator,
         limit: Option<u64>,
     ) -> Option<u64> {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.set_cache_limit(&ctx, limit))
+        self.update(&self.ctx(accelerator), |inner, ctx| {
+            let previous = std::mem::replace(&mut inner.quota.cache_limit, limit);
+            inner.trim(ctx);
+            previous
+        })
     }
 
     pub(crate) fn cache_limit(&self) -> Option<u64> {
-        self.with_inner(|inner| inner.cache_limit())
+        self.with_inner(|inner| inner.quota.cache_limit)
     }
 
     pub(crate) fn device(&self) -> DeviceIndex {
@@ -342,7 +307,7 @@ impl CachingAllocator {
     /// history, here or on other devices, what was recorded is forgotten.
     pub(crate) fn set_history(&self, changes: u64, begins: bool, config: Option<HistoryConfig>) {
         // What was recorded is dropped without the lock: it may be much.
-        drop(self.with_inner(|inner| inner.configure_history(changes, begins, config)));
+        drop(self.with_inner(|inner| inner.recorder.configure(changes, begins, config)));
     }
 
     /// The segments, and what is recorded.
@@ -357,36 +322,34 @@ impl CachingAllocator {
 
     /// For replays: completes the free of a held block, now or `later`, when everything unused is released next.
     pub(crate) fn complete(&self, accelerator: &'static Accelerator, block: BlockId, later: bool) {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.complete(&ctx, block, later));
+        self.update(&self.ctx(accelerator), |inner, ctx| inner.complete(ctx, block, later));
     }
 
     /// For replays: completes all frees that were to be completed later.
     pub(crate) fn complete_all(&self, accelerator: &'static Accelerator) {
-        let ctx = self.ctx(accelerator);
-        self.update(&ctx, |inner| inner.complete_all(&ctx));
+        self.update(&self.ctx(accelerator), |inner, ctx| inner.complete_all(ctx));
     }
 
     /// Opens a memory tracker, which counts allocations from now on; returns its id.
     pub(crate) fn open_tracker(&self) -> u64 {
-        self.with_inner(Inner::open_tracker)
+        self.with_inner(|inner| inner.trackers.open(inner.heap.allocations()))
     }
 
     /// What an open tracker has counted.
     pub(crate) fn tracker_stats(&self, id: u64) -> Option<TrackerStats> {
-        self.with_inner(|inner| inner.tracker_stats(id))
+        self.with_inner(|inner| inner.trackers.stats(id))
     }
 
-    /// Closes a tracker; returns what it has counted.
-    pub(crate) fn close_tracker(&self, id: u64) -> Option<TrackerStats> {
-        self.with_inner(|inner| inner.close_tracker(id))
+    /// Closes a tracker.
+    pub(crate) fn close_tracker(&self, id: u64) {
+        self.with_inner(|inner| inner.trackers.close(id));
     }
 }
 
 /// Unlocks the state, and then drops handles that it has collected.
 #[cold]
 fn drop_without_lock(mut inner: MutexGuard<'_, Inner>) {
-    let deferred_drops = inner.take_deferred_drops();
+    let deferred_drops = std::mem::take(&mut inner.releases.deferred_drops);
     drop(inner);
     drop(deferred_drops);
 }

@@ -1,48 +1,30 @@
-//! How much memory may be reserved on a device.
+//! How much memory may be reserved and cached on a device.
 
 use crate::memory::config::AllocatorConfig;
 
-/// The limit of the process on a device, and what is being reserved.
-#[derive(Debug)]
+/// The limits of the process on a device, and what is being reserved.
+#[derive(Debug, Default)]
 pub(super) struct Quota {
+    /// The largest number of bytes that may be reserved.
+    pub(super) limit: Option<u64>,
+    /// The largest number of bytes that may be cached.
+    pub(super) cache_limit: Option<u64>,
     /// The memory of the device in bytes; 0 if it is not known.
-    total: u64,
-    limit: Option<u64>,
-    /// The share of the device's memory in the configuration that was applied last.
-    configured_fraction: f64,
+    pub(super) total: u64,
+    /// The share of the device's memory in the configuration that was applied last, if there was one.
+    configured_fraction: Option<f64>,
     /// Bytes that the driver is being asked for.
     in_flight_bytes: u64,
 }
 
-impl Default for Quota {
-    fn default() -> Self {
-        Quota { total: 0, limit: None, configured_fraction: 1.0, in_flight_bytes: 0 }
-    }
-}
-
 impl Quota {
-    /// Sets the memory of the device.
-    pub(super) fn set_total(&mut self, total: u64) {
-        self.total = total;
-    }
-
     /// Applies a configuration. A limit that the program has set stays unless the configured share has changed.
     pub(super) fn configure(&mut self, config: &AllocatorConfig) {
         let fraction = config.per_process_memory_fraction;
-        if fraction != self.configured_fraction {
+        if fraction != self.configured_fraction.unwrap_or(1.0) {
             self.limit = (fraction < 1.0).then_some((fraction * self.total as f64) as u64);
         }
-        self.configured_fraction = fraction;
-    }
-
-    /// The largest number of bytes that may be reserved.
-    pub(super) fn limit(&self) -> Option<u64> {
-        self.limit
-    }
-
-    /// Sets the limit; returns the previous one.
-    pub(super) fn set_limit(&mut self, limit: Option<u64>) -> Option<u64> {
-        std::mem::replace(&mut self.limit, limit)
+        self.configured_fraction = Some(fraction);
     }
 
     /// Counts bytes as in flight if they are within the memory of the device and the limit, given what is reserved;

@@ -2,7 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::heap::{BlockId, Heap, SegmentId};
+use interlock_driver::Address;
+
+use super::block::{BlockId, SegmentId};
+use super::heap::Heap;
 use crate::PoolId;
 use crate::memory::trace::{
     HistoryConfig, ReleaseReason, Stack, TraceAction, TraceEntry, current_stack, now,
@@ -18,10 +21,8 @@ pub(super) struct Recorder {
     /// The stacks that allocated the blocks which are not free.
     block_stacks: HashMap<BlockId, Stack>,
     segment_stacks: HashMap<SegmentId, Stack>,
-    /// Why segments are released that are about to be.
-    release_reasons: HashMap<SegmentId, ReleaseReason>,
-    /// Why everything that is unused is released just now.
-    release_all_reason: Option<ReleaseReason>,
+    /// The reason of all frees and releases just now, if there is one.
+    pub(super) release_reason: Option<ReleaseReason>,
 }
 
 impl Recorder {
@@ -37,7 +38,6 @@ impl Recorder {
             return VecDeque::new();
         }
         (self.changes, self.config) = (changes, config);
-        self.release_reasons.clear();
         if begins { std::mem::take(&mut self.entries) } else { VecDeque::new() }
     }
 
@@ -59,31 +59,15 @@ impl Recorder {
         self.segment_stacks.get(&id).cloned()
     }
 
-    /// Notes why a segment is about to be released.
-    pub(super) fn note_release(&mut self, id: SegmentId, reason: ReleaseReason) {
-        if self.config.is_some() {
-            self.release_reasons.insert(id, reason);
-        }
-    }
-
-    /// Sets the reason of all frees and releases from now on.
-    pub(super) fn set_release_reason(&mut self, reason: Option<ReleaseReason>) {
-        self.release_all_reason = reason;
-    }
-
     /// Records a request that failed while the driver had this number of bytes free.
     pub(super) fn trace_oom(&mut self, free: u64, size: u64, stream: i64, pool: Option<PoolId>) {
-        let (action, address) = (TraceAction::OutOfMemory, free);
         let stack = current_stack();
-        self.add(TraceEntry { action, address, size, stream, time: now(), pool, cause: None, stack });
+        self.add(TraceEntry { stream, pool, stack, ..entry(TraceAction::OutOfMemory, free, size) });
     }
 
     /// Records a snapshot, taken while this number of bytes is active.
     pub(super) fn trace_snapshot(&mut self, size: u64) {
-        let (action, stack) = (TraceAction::Snapshot, current_stack());
-        let entry =
-            TraceEntry { action, address: 0, size, stream: 0, time: now(), pool: None, cause: None, stack };
-        self.add(entry);
+        self.add(TraceEntry { stack: current_stack(), ..entry(TraceAction::Snapshot, 0, size) });
     }
 
     /// Records what happens to a block, while it is as large as it was when it was allocated.
@@ -97,9 +81,7 @@ impl Recorder {
     #[cold]
     fn record_block(&mut self, action: TraceAction, heap: &Heap, id: BlockId) {
         let block = heap.block(id);
-        let (address, size) = (block.address().0, block.requested() as u64);
-        let segment = heap.segment(block.segment());
-        let (stream, pool) = (segment.stream(), heap.pool_id(segment.pool()));
+        let segment = heap.segment(block.segment);
         let stack = match action {
             TraceAction::Alloc => {
                 let stack = self.config.and_then(|_| current_stack());
@@ -108,41 +90,47 @@ impl Recorder {
             TraceAction::FreeCompleted => self.block_stacks.remove(&id),
             _ => self.stack_of_block(id),
         };
-        let cause = self.release_all_reason.filter(|_| action == TraceAction::FreeCompleted);
-        self.add(TraceEntry { action, address, size, stream, time: now(), pool, cause, stack });
+        let cause = self.release_reason.filter(|_| action == TraceAction::FreeCompleted);
+        let entry = entry(action, block.address.0, block.requested as u64);
+        let pool = heap.pool(segment.pool).id;
+        self.add(TraceEntry { stream: segment.stream, pool, cause, stack, ..entry });
     }
 
-    /// Records what happens to `size` bytes of a segment.
+    /// Records what happens to `size` bytes of the segment of a block.
     #[inline]
     pub(super) fn trace_segment(
         &mut self,
         action: TraceAction,
         heap: &Heap,
-        id: SegmentId,
-        address: u64,
+        block: BlockId,
+        address: Address,
         size: usize,
     ) {
         if !self.is_idle() {
-            self.record_segment(action, heap, id, address, size as u64);
+            self.record_segment(
+                action,
+                heap,
+                heap.block(block).segment,
+                entry(action, address.0, size as u64),
+            );
         }
     }
 
     #[cold]
-    fn record_segment(&mut self, action: TraceAction, heap: &Heap, id: SegmentId, address: u64, size: u64) {
+    fn record_segment(&mut self, action: TraceAction, heap: &Heap, id: SegmentId, entry: TraceEntry) {
         let segment = heap.segment(id);
-        let (stream, pool) = (segment.stream(), heap.pool_id(segment.pool()));
         let (cause, stack) = match action {
             TraceAction::SegmentAlloc => {
                 let stack = self.config.and_then(|_| current_stack());
                 (None, stack.inspect(|stack| drop(self.segment_stacks.insert(id, stack.clone()))))
             }
             TraceAction::SegmentFree => {
-                let reason = self.release_reasons.remove(&id);
-                (self.release_all_reason.or(reason), self.segment_stacks.remove(&id))
+                (self.release_reason.or(segment.release.reason), self.segment_stacks.remove(&id))
             }
             _ => (None, self.stack_of_segment(id)),
         };
-        self.add(TraceEntry { action, address, size, stream, time: now(), pool, cause, stack });
+        let pool = heap.pool(segment.pool).id;
+        self.add(TraceEntry { stream: segment.stream, pool, cause, stack, ..entry });
     }
 
     fn add(&mut self, entry: TraceEntry) {
@@ -155,4 +143,9 @@ impl Recorder {
             self.entries.push_back(entry);
         }
     }
+}
+
+/// What happens now to `size` bytes at an address.
+fn entry(action: TraceAction, address: u64, size: u64) -> TraceEntry {
+    TraceEntry { action, address, size, stream: 0, time: now(), pool: None, cause: None, stack: None }
 }

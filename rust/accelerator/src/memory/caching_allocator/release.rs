@@ -1,23 +1,32 @@
-//! Memory on its way back to the driver, and what keeps it from being released.
+//! Memory on its way back to the driver, and what keeps it from being released or reused.
 
-use interlock_driver::{Address, EventHandle};
+use std::collections::BTreeMap;
 
-use super::AllocCtx;
-use super::heap::{BlockId, Heap, PoolKey, SegmentId};
+use interlock_driver::{Address, EventHandle, StreamHandle};
+
+use super::block::{BlockId, SegmentId};
+use super::heap::Heap;
+use super::mem_pool::PoolKey;
+use super::{AllocCtx, gc};
 use crate::memory::event_queue::EventQueue;
-use crate::stream::Stream;
+use crate::memory::trace::ReleaseReason;
+use crate::{PoolId, Stream};
 
-/// Releases that wait for events, retired segments that wait for their streams, and retired pools.
+/// Freed blocks and releases that wait for events, retired segments that wait for their streams, and retired pools.
 #[derive(Default)]
 pub(super) struct Releases {
+    /// Freed blocks that other streams still use.
+    pub(super) events: EventQueue<BlockId>,
     pending: Vec<PendingRelease>,
     /// The tickets of blocks that the driver is releasing just now.
     in_flight: Vec<u64>,
     last_ticket: u64,
     /// Unused segments that are retired and can't be released yet, because no event can be recorded on their streams.
     blocked_segments: Vec<SegmentId>,
-    /// Retired pools, with the streams that may still run a graph which used them.
-    pending_pool_releases: Vec<(PoolKey, Vec<Stream>)>,
+    /// Retired pools with segments that are not retired yet, and the streams that may still run a graph which used them.
+    pending_pools: Vec<(PoolKey, Vec<Stream>)>,
+    /// Handles of streams that the caller drops without the lock, because the last handle of a stream takes it.
+    pub(super) deferred_drops: Vec<Stream>,
 }
 
 /// Detached blocks that are released once all events have completed.
@@ -31,45 +40,65 @@ struct PendingRelease {
 #[must_use]
 pub(super) struct Releasable {
     ticket: u64,
-    block: BlockId,
+    pub(super) block: BlockId,
     address: Address,
     bytes: usize,
     map_unit: Option<usize>,
 }
 
+/// Waiting for events.
 impl Releases {
-    /// Returns whether nothing waits.
+    /// Returns whether no release waits.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
-        self.pending.is_empty() && self.blocked_segments.is_empty() && self.pending_pool_releases.is_empty()
+        self.pending.is_empty() && self.blocked_segments.is_empty() && self.pending_pools.is_empty()
     }
 
-    /// Releases detached blocks once all events have completed.
-    pub(super) fn defer_release(&mut self, events: Vec<EventHandle>, blocks: Vec<BlockId>) {
-        self.last_ticket += 1;
-        self.pending.push(PendingRelease { ticket: self.last_ticket, events, blocks });
+    /// Keeps a freed block until these streams have done what is queued there.
+    pub(super) fn defer_free(&mut self, ctx: &AllocCtx, id: BlockId, streams: Vec<Stream>) {
+        for stream in &streams {
+            match ctx.capturing {
+                true => self.events.defer(stream, id),
+                false => self.events.push(ctx.driver(), stream, id),
+            }
+        }
+        self.deferred_drops.extend(streams);
     }
 
-    /// Removes and returns the blocks that can be released. The caller releases each and then
-    /// [finishes](Releases::finish) it.
-    pub(super) fn take_releasable(
-        &mut self,
-        ctx: &AllocCtx,
-        heap: &Heap,
-        events: &mut EventQueue<BlockId>,
-    ) -> Vec<Releasable> {
-        if self.pending.is_empty() {
+    /// The blocks of completed events, a block once for each.
+    pub(super) fn drain_completed(&mut self, ctx: &AllocCtx) -> Vec<BlockId> {
+        self.deferred_drops.extend(self.events.retry_deferred(ctx.driver()));
+        self.events.drain_completed(ctx.driver(), Some(ctx.device))
+    }
+
+    /// Retries what could not be released before.
+    pub(super) fn retry(&mut self, ctx: &AllocCtx, heap: &mut Heap) {
+        for segment in std::mem::take(&mut self.blocked_segments) {
+            self.release_if_unused(ctx, heap, segment);
+        }
+        for (pool, streams) in std::mem::take(&mut self.pending_pools) {
+            self.release_pool(ctx, heap, pool, streams);
+        }
+    }
+
+    /// Removes and returns the blocks that can be released; none while a graph is captured. The caller releases each
+    /// and then [finishes](Releases::finish) it.
+    pub(super) fn take_releasable(&mut self, ctx: &AllocCtx, heap: &Heap) -> Vec<Releasable> {
+        if self.pending.is_empty() || ctx.capturing {
             return Vec::new();
         }
         let mut releasable = Vec::new();
         let has_completed = |release: &mut PendingRelease| {
-            release.events.iter().all(|event| events.has_completed(ctx.driver(), *event))
+            release.events.iter().all(|event| self.events.has_completed(ctx.driver(), *event))
         };
         let completed: Vec<_> = self.pending.extract_if(.., has_completed).collect();
-        for PendingRelease { ticket, events: completed, blocks } in completed {
-            events.recycle_events(completed);
+        for PendingRelease { ticket, events, blocks } in completed {
+            self.events.recycle_events(events);
             self.in_flight.extend(std::iter::repeat_n(ticket, blocks.len()));
-            releasable.extend(blocks.into_iter().map(|id| Releasable::new(ticket, id, heap)));
+            releasable.extend(blocks.into_iter().map(|id| {
+                let (block, map_unit) = (heap.block(id), heap.segment_of(id).map_unit);
+                Releasable { ticket, block: id, address: block.address, bytes: block.bytes, map_unit }
+            }));
         }
         releasable
     }
@@ -92,64 +121,157 @@ impl Releases {
         pending.chain(self.in_flight.iter().copied()).any(|unfinished| unfinished <= ticket)
     }
 
-    /// Notes an unused segment that is retired and can't be released yet.
-    pub(super) fn block_segment(&mut self, segment: SegmentId) {
-        self.blocked_segments.push(segment);
+    /// An event behind all that is queued on a stream; `None` if none can be recorded.
+    fn event_after(&mut self, ctx: &AllocCtx, stream: i64) -> Option<EventHandle> {
+        let stream = ctx.accelerator.stream_of_id(ctx.device, stream).ok().flatten()?;
+        let event = stream.handle().and_then(|handle| self.events.record_event(ctx.driver(), handle));
+        self.deferred_drops.push(stream);
+        event.ok()
+    }
+}
+
+/// Beginning releases.
+impl Releases {
+    /// Releases free blocks once their streams have done what is queued there. Blocks whose streams can't record an
+    /// event stay.
+    pub(super) fn release_blocks(&mut self, ctx: &AllocCtx, heap: &mut Heap, blocks: Vec<BlockId>) {
+        let mut by_stream: BTreeMap<i64, Vec<BlockId>> = BTreeMap::new();
+        for id in blocks {
+            by_stream.entry(heap.segment_of(id).stream).or_default().push(id);
+        }
+        for (stream, blocks) in by_stream {
+            if let Some(event) = self.event_after(ctx, stream) {
+                for id in &blocks {
+                    heap.release_state(heap.block(*id).segment).reason = Some(ReleaseReason::Limit);
+                }
+                self.release_after(vec![event], heap, blocks);
+            }
+        }
     }
 
-    pub(super) fn unblock_segment(&mut self, segment: SegmentId) {
-        self.blocked_segments.retain(|blocked| *blocked != segment);
+    /// Detaches free blocks and releases them once these events have completed.
+    fn release_after(&mut self, events: Vec<EventHandle>, heap: &mut Heap, blocks: Vec<BlockId>) {
+        let blocks = blocks.into_iter().filter_map(|id| heap.detach_releasable(id)).collect();
+        self.last_ticket += 1;
+        self.pending.push(PendingRelease { ticket: self.last_ticket, events, blocks });
     }
 
-    pub(super) fn take_blocked_segments(&mut self) -> Vec<SegmentId> {
-        std::mem::take(&mut self.blocked_segments)
+    /// Releases a retired segment if it is unused. Since it was retired its stream may have been given work that uses
+    /// it.
+    pub(super) fn release_if_unused(&mut self, ctx: &AllocCtx, heap: &mut Heap, id: SegmentId) {
+        self.blocked_segments.retain(|blocked| *blocked != id);
+        let segment = heap.segment(id);
+        if !segment.is_retired || !gc::is_unused(heap, id) {
+            return;
+        }
+        let stream = segment.stream;
+        let found = ctx.accelerator.stream_of_id(ctx.device, stream).ok().flatten();
+        // A stream that is being destroyed records no event any more, and calls `on_stream_destroyed` in a moment.
+        let is_alive = found.is_some() || ctx.accelerator.is_registered(stream);
+        self.deferred_drops.extend(found);
+        let own = if is_alive && !ctx.capturing { self.event_after(ctx, stream) } else { None };
+        if is_alive && own.is_none() {
+            self.blocked_segments.push(id);
+        } else {
+            // It stays retired: units of an expandable segment are released one by one.
+            let mut after = std::mem::take(&mut heap.release_state(id).after);
+            after.extend(own);
+            let blocks = gc::unused_of(heap, id);
+            self.release_after(after, heap, blocks);
+        }
     }
 
-    /// Notes a retired pool whose segments can't be retired yet.
-    pub(super) fn defer_pool_release(&mut self, pool: PoolKey, streams: Vec<Stream>) {
-        self.pending_pool_releases.push((pool, streams));
+    /// Releases the memory of a stream that is being destroyed, once it is unused and no graph uses it.
+    pub(super) fn on_stream_destroyed(
+        &mut self,
+        ctx: &AllocCtx,
+        heap: &mut Heap,
+        id: i64,
+        stream: StreamHandle,
+    ) {
+        // Not before: as long as the stream is registered, its memory waits for it.
+        ctx.accelerator.unregister(id);
+        for id in gc::live_segments(heap, |segment| segment.stream == id) {
+            // If no event can be recorded, because the stream is lost or captured, the memory is never released.
+            let Ok(event) = self.events.record_event(ctx.driver(), stream) else { continue };
+            let segment = heap.segment(id);
+            let is_private = heap.pool(segment.pool).id.is_some();
+            if segment.is_retired {
+                heap.release_state(id).after.push(event);
+            } else if is_private {
+                heap.release_state(id).stream_end = Some(event);
+            } else {
+                self.retire_segment(ctx, heap, id, vec![event], ReleaseReason::Stream);
+            }
+        }
     }
 
-    pub(super) fn take_pool_releases(&mut self) -> Vec<(PoolKey, Vec<Stream>)> {
-        std::mem::take(&mut self.pending_pool_releases)
+    /// Releases the memory of a pool that no graph uses any more, once it is unused and these streams have done what is
+    /// queued there.
+    pub(super) fn on_pool_released(
+        &mut self,
+        ctx: &AllocCtx,
+        heap: &mut Heap,
+        pool: PoolId,
+        streams: &[Stream],
+    ) {
+        if let Some(pool) = heap.retire_pool(pool) {
+            self.release_pool(ctx, heap, pool, streams.to_vec());
+        }
     }
 
-    /// Removes a retired pool; returns its streams.
-    pub(super) fn take_pool_release(&mut self, pool: PoolKey) -> Option<Vec<Stream>> {
-        let place = self.pending_pool_releases.iter().position(|(pending, _)| *pending == pool)?;
-        Some(self.pending_pool_releases.swap_remove(place).1)
+    /// Retires the segments of a retired pool, or defers that: while a graph is captured or a request may add a
+    /// segment, or if a stream can't record an event.
+    fn release_pool(&mut self, ctx: &AllocCtx, heap: &mut Heap, pool: PoolKey, streams: Vec<Stream>) {
+        let segments = if ctx.capturing { Vec::new() } else { gc::active_segments(heap, pool) };
+        for id in segments {
+            let Some(mut events) = self.events.record_events(ctx.driver(), &streams) else { break };
+            let stream_end = heap.release_state(id).stream_end.take();
+            match stream_end.or_else(|| self.event_after(ctx, heap.segment(id).stream)) {
+                Some(own) => {
+                    events.push(own);
+                    self.retire_segment(ctx, heap, id, events, ReleaseReason::Pool);
+                }
+                None => self.events.recycle_events(events),
+            }
+        }
+        if heap.pool(pool).pending_requests == 0 && gc::active_segments(heap, pool).is_empty() {
+            self.deferred_drops.extend(streams);
+            heap.remove_pool_if_unused(pool);
+        } else {
+            self.pending_pools.push((pool, streams));
+        }
+    }
+
+    fn retire_segment(
+        &mut self,
+        ctx: &AllocCtx,
+        heap: &mut Heap,
+        id: SegmentId,
+        after: Vec<EventHandle>,
+        reason: ReleaseReason,
+    ) {
+        heap.retire_segment(id);
+        let state = heap.release_state(id);
+        (state.after, state.reason) = (after, Some(reason));
+        self.release_if_unused(ctx, heap, id);
     }
 }
 
 impl Releasable {
-    fn new(ticket: u64, id: BlockId, heap: &Heap) -> Self {
-        let (block, segment) = (heap.block(id), heap.segment_of(id));
-        Releasable {
-            ticket,
-            block: id,
-            address: block.address(),
-            bytes: block.bytes(),
-            map_unit: segment.map_unit(),
-        }
-    }
-
-    pub(super) fn block(&self) -> BlockId {
-        self.block
-    }
-
     /// Has the driver release the memory. It may block, so no lock is held. A lost device refuses, and has nothing to
     /// be released.
     pub(super) fn release_to_driver(&self, ctx: &AllocCtx) {
         let Some(map_unit) = self.map_unit else {
             // SAFETY: the driver allocated it for this device and size. The block was detached, so nothing allocates
             // it, and the events of all streams that have used it have completed.
-            let _ = unsafe { ctx.driver().free(ctx.device(), self.address, self.bytes) };
+            let _ = unsafe { ctx.driver().free(ctx.device, self.address, self.bytes) };
             return;
         };
         for address in (self.address.0..self.address.0 + self.bytes as u64).step_by(map_unit) {
             // SAFETY: it was mapped unit by unit. The block was detached, so nothing allocates it, and the events of
             // all streams that have used it have completed.
-            let _ = unsafe { ctx.driver().unmap(ctx.device(), Address(address), map_unit) };
+            let _ = unsafe { ctx.driver().unmap(ctx.device, Address(address), map_unit) };
         }
     }
 }

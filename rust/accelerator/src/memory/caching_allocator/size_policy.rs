@@ -27,15 +27,15 @@ pub(super) struct SizePolicy {
     /// The size of segments for blocks between small and exact ones.
     large_segment_size: usize,
     /// The share of the limit above which blocks that were unused for long are released; 0 is never.
-    garbage_collection_threshold: f64,
+    pub(super) garbage_collection_threshold: f64,
     /// The number of steps between two powers of two to which sizes are rounded up.
     roundup_divisions: RoundupDivisions,
-    /// Segments grow where they are.
-    expandable_segments: bool,
+    /// Segments grow where they are. Without caching they do not, because each block is a segment of its own.
+    pub(super) expandable_segments: bool,
     /// Free blocks are cached.
-    caching: bool,
+    pub(super) caching: bool,
     /// Requests for which the driver has too little memory fail without calling it.
-    throw_on_oom: bool,
+    pub(super) throw_on_oom: bool,
 }
 
 fn in_bytes(megabytes: usize) -> usize {
@@ -57,7 +57,7 @@ impl SizePolicy {
             large_segment_size: in_bytes(config.large_segment_size_mb),
             garbage_collection_threshold: config.garbage_collection_threshold,
             roundup_divisions: config.roundup_power2_divisions.clone(),
-            expandable_segments: config.expandable_segments,
+            expandable_segments: config.expandable_segments && config.caching,
             caching: config.caching,
             throw_on_oom: config.throw_on_cudamalloc_oom,
         }
@@ -97,10 +97,9 @@ impl SizePolicy {
         }
     }
 
-    /// The number of bytes by which an expandable segment grows.
-    pub(super) fn map_unit(&self, small: bool, granularity: usize) -> usize {
-        let unit = if small { SMALL_BUFFER } else { self.large_segment_size };
-        unit.checked_next_multiple_of(granularity).unwrap_or(unit)
+    /// The number of bytes by which an expandable segment grows, if the driver's granularity allows it.
+    pub(super) fn map_unit(&self, small: bool) -> usize {
+        if small { SMALL_BUFFER } else { self.large_segment_size }
     }
 
     /// Returns whether the rest of a block that serves a smaller request becomes a block.
@@ -132,23 +131,6 @@ impl SizePolicy {
         } else {
             i64::try_from(self.max_split_size).unwrap_or(i64::MAX)
         }
-    }
-
-    pub(super) fn garbage_collection_threshold(&self) -> f64 {
-        self.garbage_collection_threshold
-    }
-
-    /// Returns whether segments grow. Without caching they do not, because each block is a segment of its own.
-    pub(super) fn uses_expandable_segments(&self) -> bool {
-        self.expandable_segments && self.caching
-    }
-
-    pub(super) fn caching(&self) -> bool {
-        self.caching
-    }
-
-    pub(super) fn throw_on_oom(&self) -> bool {
-        self.throw_on_oom
     }
 }
 

@@ -2,18 +2,14 @@
 
 use std::time::Duration;
 
-use interlock_driver::Address;
 use interlock_driver::OutOfMemory;
 
 use super::expandable::{self, Expansion};
-use super::heap::{Addresses, PlannedMap};
-use super::inner::{Inner, Miss, SegmentPlan, SegmentSource};
+use super::inner::{Inner, Miss, SegmentPlan};
 use super::{AllocCtx, AllocatedBlock, CachingAllocator};
 use crate::memory::oom_hooks;
 use crate::memory::trace::ReleaseReason;
-use crate::stream::Stream;
-use crate::{Backoff, PoolId, interrupt, wait};
-use crate::{Error, Result};
+use crate::{Backoff, Error, PoolId, Result, Stream, check_interrupts, wait};
 
 /// A request that no cached block serves.
 pub(super) struct SlowPath<'a> {
@@ -38,7 +34,7 @@ impl SlowPath<'_> {
             Ok(None) => self.oom_error(request.requested, request.bytes),
             Err(error) => error,
         };
-        self.allocator.update(self.ctx, |inner| inner.end_request(self.ctx, request.pool));
+        self.allocator.update(self.ctx, |inner, ctx| inner.end_request(ctx, request.pool));
         Err(error)
     }
 
@@ -52,12 +48,12 @@ impl SlowPath<'_> {
         if let Some(block) = self.alloc_segment(&miss, true)? {
             return Ok(Some(block));
         }
-        if self.ctx.capturing() {
+        if self.ctx.capturing {
             return Ok(None);
         }
         release_cached_blocks(self.allocator, self.ctx, ReleaseReason::Shortage)?;
         // Other threads may have freed a block in the meantime.
-        match self.retry(miss, Inner::count_retry) {
+        match self.retry(miss, |inner| inner.heap.stats.num_alloc_retries += 1) {
             Ok(block) => Ok(Some(block)),
             Err(again) => self.alloc_segment(&again, false),
         }
@@ -69,11 +65,11 @@ impl SlowPath<'_> {
         Miss { request, .. }: Miss,
         count: impl FnOnce(&mut Inner),
     ) -> Result<AllocatedBlock, Miss> {
-        self.allocator.update(self.ctx, |inner| {
+        self.allocator.update(self.ctx, |inner, ctx| {
             count(inner);
-            inner.process_events(self.ctx);
+            inner.process_events(ctx);
             let block = inner.allocate(&request).ok_or_else(|| inner.miss(request))?;
-            inner.end_request(self.ctx, request.pool);
+            inner.end_request(ctx, request.pool);
             Ok(block)
         })
     }
@@ -83,35 +79,36 @@ impl SlowPath<'_> {
     fn alloc_segment(&self, miss: &Miss, collect: bool) -> Result<Option<AllocatedBlock>> {
         let request = &miss.request;
         let mut expansion = match &miss.growth {
-            Some(growth) => Expansion::prepare(self.ctx, request, &growth.policy, growth.can_grow)?,
+            Some(growth) => Expansion::prepare(self.ctx, request, growth)?,
             None => None,
         };
         let plan = self.plan_segment(miss, &mut expansion, collect);
         // They were reserved for nothing if another segment grows, or none may.
-        expandable::free_addresses(self.ctx, expansion.and_then(|mut left| left.take_addresses()));
+        expandable::free_addresses(self.ctx, expansion.and_then(|expansion| expansion.addresses));
         let Some(plan) = plan else { return Ok(None) };
-        if plan.throw_on_oom && self.driver_lacks(plan.bytes() as u64) {
-            self.abort_segment(&plan, Inner::count_oom_rejection);
-            return Ok(None);
-        }
-        let address = match plan.is_reserved {
-            true => self.memory_from_driver(&plan.source),
-            false => Ok(None),
+        let driver = self.ctx.driver();
+        let has_less = || driver.memory_info(self.ctx.device).is_ok_and(|info| info.free < plan.bytes as u64);
+        let is_lacking = plan.throw_on_oom && has_less();
+        let address = match &plan.map {
+            _ if is_lacking || !plan.is_reserved => Ok(None),
+            None => driver.allocate(self.ctx.device, plan.bytes).map(Some),
+            Some(map) => expandable::map(self.ctx, map).map(|is_mapped| is_mapped.then_some(map.address)),
         };
-        match address {
-            Ok(Some(address)) => Ok(Some(self.allocator.update(self.ctx, |inner| {
+        if let Ok(Some(address)) = address {
+            return Ok(Some(self.allocator.update(self.ctx, |inner, ctx| {
                 let block = inner.commit_segment(request, &plan, address);
-                inner.end_request(self.ctx, request.pool);
+                inner.end_request(ctx, request.pool);
                 block
-            }))),
-            Ok(None) | Err(Error::OutOfMemory(_)) => {
-                self.abort_segment(&plan, |_| ());
-                Ok(None)
-            }
-            Err(other) => {
-                self.abort_segment(&plan, |_| ());
-                Err(other)
-            }
+            })));
+        }
+        let addresses = self.allocator.update(self.ctx, |inner, _| {
+            inner.heap.stats.num_oom_rejections += u64::from(is_lacking);
+            inner.abort_segment(&plan)
+        });
+        expandable::free_addresses(self.ctx, addresses);
+        match address {
+            Ok(_) | Err(Error::OutOfMemory(_)) => Ok(None),
+            Err(other) => Err(other),
         }
     }
 
@@ -127,7 +124,7 @@ impl SlowPath<'_> {
                 if collect {
                     inner.garbage_collect(self.ctx);
                 }
-                let releasable = inner.take_releasable(self.ctx);
+                let releasable = inner.releases.take_releasable(self.ctx, &inner.heap);
                 // The quota is free again only once they are released.
                 let is_final = releasable.is_empty() || !collect;
                 (is_final.then(|| inner.plan_segment(&miss.request, expansion.as_mut())), releasable)
@@ -141,31 +138,9 @@ impl SlowPath<'_> {
         }
     }
 
-    fn abort_segment(&self, plan: &SegmentPlan, count: impl FnOnce(&mut Inner)) {
-        let addresses: Option<Addresses> = self.allocator.update(self.ctx, |inner| {
-            count(inner);
-            inner.abort_segment(plan)
-        });
-        expandable::free_addresses(self.ctx, addresses);
-    }
-
-    /// The address of memory that the driver returns; `None` if it has too little.
-    fn memory_from_driver(&self, source: &SegmentSource) -> Result<Option<Address>> {
-        let map = |map: &PlannedMap| Ok(expandable::map(self.ctx, map)?.then_some(map.address()));
-        match source {
-            SegmentSource::Segment(bytes) => self.ctx.driver().allocate(self.ctx.device(), *bytes).map(Some),
-            SegmentSource::Map(planned) => map(planned),
-        }
-    }
-
-    /// Returns whether the driver reports less free memory than this.
-    fn driver_lacks(&self, bytes: u64) -> bool {
-        self.ctx.driver().memory_info(self.ctx.device()).is_ok_and(|info| info.free < bytes)
-    }
-
     /// The error of a request that was rounded up to `rounded` bytes.
     pub(super) fn oom_error(&self, requested: usize, rounded: usize) -> Error {
-        let free = self.ctx.driver().memory_info(self.ctx.device()).ok().map(|info| info.free);
+        let free = self.ctx.driver().memory_info(self.ctx.device).ok().map(|info| info.free);
         let state = self
             .allocator
             .with_inner(|inner| inner.note_oom((requested, rounded), self.stream.id(), self.pool, free));
@@ -185,20 +160,21 @@ pub(super) fn release_cached_blocks(
     reason: ReleaseReason,
 ) -> Result<()> {
     let freed = allocator.with_inner(|inner| {
-        inner.set_release_reason(Some(reason));
-        inner.count_sync_all_streams();
+        inner.recorder.release_reason = Some(reason);
+        inner.heap.stats.num_sync_all_streams += 1;
         inner.complete_all(ctx);
         inner.process_events(ctx);
-        inner.last_event_ticket()
+        inner.releases.events.last_ticket()
     });
-    let released = wait_while(allocator, ctx, |inner| inner.has_pending_events_until(freed)).and_then(|()| {
-        let released = allocator.with_inner(|inner| {
-            inner.release_unused(ctx);
-            inner.last_release_ticket()
+    let released = wait_while(allocator, ctx, |inner| inner.releases.events.is_pending_until(freed))
+        .and_then(|()| {
+            let released = allocator.with_inner(|inner| {
+                inner.release_unused(ctx);
+                inner.releases.last_ticket()
+            });
+            wait_while(allocator, ctx, |inner| inner.releases.is_pending_until(released))
         });
-        wait_while(allocator, ctx, |inner| inner.has_pending_releases_until(released))
-    });
-    allocator.with_inner(|inner| inner.set_release_reason(None));
+    allocator.with_inner(|inner| inner.recorder.release_reason = None);
     released
 }
 
@@ -211,18 +187,17 @@ fn wait_while(
 ) -> Result<()> {
     let mut backoff = Backoff::new(Duration::MAX, true);
     // An earlier error is no reason not to try.
-    let _ = allocator.with_inner(Inner::take_last_error);
+    let _ = allocator.with_inner(|inner| inner.releases.events.take_last_error());
     loop {
-        allocator.update(ctx, |inner| inner.process_events(ctx));
-        let is_over = |inner: &mut Inner| !is_pending(inner) || wait::is_serving();
-        let over = allocator.with_inner(|inner| match is_over(inner) {
+        allocator.update(ctx, Inner::process_events);
+        let over = allocator.with_inner(|inner| match !is_pending(inner) || wait::served().is_some() {
             true => Ok(true),
-            false => inner.take_last_error().map(|()| false),
+            false => inner.releases.events.take_last_error().map(|()| false),
         })?;
         if over {
             return Ok(());
         }
-        interrupt::check()?;
+        check_interrupts()?;
         backoff.pause();
     }
 }

@@ -1,4 +1,4 @@
-//! A caching allocator on devices of its own, with policies that can't be configured from outside of it.
+//! A caching allocator on devices of its own, with configurations that can't be configured from outside of it.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, mpsc};
@@ -6,8 +6,7 @@ use std::sync::{Mutex, mpsc};
 use interlock_host::{Faults, HostDriver, HostOptions};
 
 use super::CachingAllocator;
-use super::heap::Segment;
-use super::size_policy::SizePolicy;
+use super::block::Segment;
 use crate::HostFn;
 use crate::Result;
 use crate::accelerator::Accelerator;
@@ -22,12 +21,14 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(memory: usize, policy: SizePolicy) -> Self {
+    fn new(memory: usize, config: AllocatorConfig) -> Self {
         let faults = Faults::new();
         let options = HostOptions { memory: memory as u64, faults: faults.clone(), ..HostOptions::default() };
         let driver = HostDriver::new(options).unwrap();
         let home: &'static Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
-        home.allocator(0, "a test").unwrap().with_inner(|inner| inner.set_policy(policy));
+        let allocator = home.allocator(0, "a test").unwrap();
+        // No configuration of the process comes later.
+        allocator.with_inner(|inner| inner.configure(u64::MAX, &config, memory as u64));
         Rig { home, faults }
     }
 
@@ -44,7 +45,7 @@ impl Rig {
     }
 
     fn reserved(&self) -> usize {
-        self.allocator().stats().reserved_bytes.all.current as usize
+        self.allocator().with_stats(|stats| stats.clone()).reserved_bytes.all.current as usize
     }
 
     /// The number of the segment and the place in it.
@@ -52,10 +53,10 @@ impl Rig {
         let address = memory.address().0;
         self.allocator().with_inner(|inner| {
             let inside = |segment: &Segment| {
-                (segment.address().0..segment.address().0 + segment.bytes() as u64).contains(&address)
+                (segment.address.0..segment.address.0 + segment.bytes as u64).contains(&address)
             };
-            let (_, segment) = inner.heap().segments().find(|(_, segment)| inside(segment)).unwrap();
-            (segment.number() << 40) as i64 + (address - segment.address().0) as i64
+            let (_, segment) = inner.heap.segments().find(|(_, segment)| inside(segment)).unwrap();
+            (segment.number << 40) as i64 + (address - segment.address.0) as i64
         })
     }
 
@@ -64,12 +65,8 @@ impl Rig {
     }
 }
 
-fn policy(config: AllocatorConfig) -> SizePolicy {
-    SizePolicy::of(&config)
-}
-
-fn growing() -> SizePolicy {
-    policy(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() })
+fn growing() -> AllocatorConfig {
+    AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }
 }
 
 /// Numbers that look random and are the same in each run.
@@ -82,8 +79,8 @@ fn draws(seed: u64) -> impl FnMut(usize) -> usize {
 }
 
 /// Where pieces come to lie in a program, from the first on, and what is counted in the end.
-fn program(seed: u64, policy: &SizePolicy, looks: bool) -> (Vec<i64>, Statistics) {
-    let rig = Rig::new(400 * MIB, policy.clone());
+fn program(seed: u64, config: &AllocatorConfig, looks: bool) -> (Vec<i64>, Statistics) {
+    let rig = Rig::new(400 * MIB, config.clone());
     let streams = [rig.stream(), rig.home.pooled_stream(0, 0).unwrap()];
     let sizes = [100, 600, 600, 4096, 300_000, MIB, 3 * MIB, 3 * MIB, 5 * MIB, 12 * MIB];
     let mut draw = draws(seed);
@@ -105,19 +102,19 @@ fn program(seed: u64, policy: &SizePolicy, looks: bool) -> (Vec<i64>, Statistics
             _ => {}
         }
         if looks {
-            rig.allocator().stats();
+            rig.allocator().with_stats(|stats| stats.clone());
         }
     }
-    (places, rig.allocator().stats())
+    (places, rig.allocator().with_stats(|stats| stats.clone()))
 }
 
 #[test]
 fn it_makes_no_difference_whether_somebody_looks_between_a_free_and_the_next_request() {
     let growing = growing();
-    let oversize = SizePolicy::with_max_split_size(20 * MIB);
+    let oversize = AllocatorConfig { max_split_size_mb: Some(20), ..AllocatorConfig::default() };
     for seed in 0..60 {
-        for policy in [&SizePolicy::default(), &growing, &oversize] {
-            assert_eq!(program(seed, policy, false), program(seed, policy, true), "seed {seed}");
+        for config in [&AllocatorConfig::default(), &growing, &oversize] {
+            assert_eq!(program(seed, config, false), program(seed, config, true), "seed {seed}");
         }
     }
 }
@@ -130,7 +127,7 @@ fn a_segment_grows_where_it_is() {
     let second = rig.allocate(30 * MIB).unwrap();
     assert_eq!(second.address().0, first.address().0 + 30 * MIB as u64);
     assert_eq!(rig.reserved(), 60 * MIB);
-    let statistics = rig.allocator().stats();
+    let statistics = rig.allocator().with_stats(|stats| stats.clone());
     assert_eq!((statistics.segment.all.current, statistics.num_device_alloc), (0, 2));
     assert_eq!(statistics.inactive_split.all.allocated, 0);
     drop(first);
@@ -167,7 +164,7 @@ fn whole_pages_go_back_from_between_pieces_in_use() {
     drop((first, last, again));
     rig.allocator().release_cached_blocks(rig.home).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
-    assert_eq!(rig.allocator().with_inner(|inner| inner.heap().segments().count()), 0);
+    assert_eq!(rig.allocator().with_inner(|inner| inner.heap.segments().count()), 0);
 }
 
 #[test]
@@ -178,7 +175,7 @@ fn a_segment_that_gets_a_part_of_what_it_needs_gives_it_back() {
     assert_eq!((rig.reserved(), rig.used_by_driver()), (60 * MIB, 60 * MIB));
     rig.faults.fail_allocation(Some(2)).unwrap();
     let small = rig.allocate(40 * MIB).unwrap();
-    assert_eq!(rig.allocator().stats().num_alloc_retries, 2);
+    assert_eq!(rig.allocator().with_stats(|stats| stats.clone()).num_alloc_retries, 2);
     drop((kept, small));
     rig.allocator().release_cached_blocks(rig.home).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
@@ -208,14 +205,14 @@ fn a_segment_does_not_grow_into_pages_that_go_back() {
 #[test]
 fn addresses_that_get_no_memory_go_back() {
     let rig = Rig::new(100 * MIB, growing());
-    rig.allocator().set_limit(rig.home, Some(0)).unwrap();
+    rig.allocator().with_limit(rig.home, |limit| *limit = Some(0)).unwrap();
     assert!(rig.allocate(MIB).is_err());
-    assert_eq!(rig.allocator().with_inner(|inner| inner.heap().segments().count()), 0);
+    assert_eq!(rig.allocator().with_inner(|inner| inner.heap.segments().count()), 0);
 }
 
 #[test]
 fn without_keeping_every_piece_goes_back() {
-    let rig = Rig::new(100 * MIB, policy(AllocatorConfig { caching: false, ..AllocatorConfig::default() }));
+    let rig = Rig::new(100 * MIB, AllocatorConfig { caching: false, ..AllocatorConfig::default() });
     let piece = rig.allocate(1000).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (1024, 1024));
     drop(piece);
@@ -228,9 +225,9 @@ fn without_keeping_every_piece_goes_back() {
 fn what_is_long_unused_is_collected_before_the_driver_is_asked() {
     let rig = Rig::new(
         1000 * MIB,
-        policy(AllocatorConfig { garbage_collection_threshold: 0.5, ..AllocatorConfig::default() }),
+        AllocatorConfig { garbage_collection_threshold: 0.5, ..AllocatorConfig::default() },
     );
-    rig.allocator().set_limit(rig.home, Some(180 * MIB as u64)).unwrap();
+    rig.allocator().with_limit(rig.home, |limit| *limit = Some(180 * MIB as u64)).unwrap();
     let pieces: Vec<_> = [30, 32, 34].map(|size| rig.allocate(size * MIB).unwrap()).into_iter().collect();
     for piece in pieces {
         drop(piece);
@@ -238,26 +235,24 @@ fn what_is_long_unused_is_collected_before_the_driver_is_asked() {
     }
     // 98 MiB are reserved, which is more than half of the limit: what is oldest goes.
     drop(rig.allocate(40 * MIB).unwrap());
-    let statistics = rig.allocator().stats();
+    let statistics = rig.allocator().with_stats(|stats| stats.clone());
     assert_eq!(statistics.num_alloc_retries, 0);
     assert_eq!(rig.reserved(), (32 + 34 + 2 + 40) * MIB);
 }
 
 #[test]
 fn what_the_driver_lacks_is_refused_without_asking_it() {
-    let rig = Rig::new(
-        100 * MIB,
-        policy(AllocatorConfig { throw_on_cudamalloc_oom: true, ..AllocatorConfig::default() }),
-    );
+    let rig =
+        Rig::new(100 * MIB, AllocatorConfig { throw_on_cudamalloc_oom: true, ..AllocatorConfig::default() });
     assert!(rig.allocate(120 * MIB).is_err());
-    let statistics = rig.allocator().stats();
+    let statistics = rig.allocator().with_stats(|stats| stats.clone());
     assert_eq!((statistics.num_oom_rejections, statistics.num_ooms), (2, 1));
 }
 
 #[test]
 fn a_hit_takes_the_lock_once_and_a_miss_at_most_three_times() {
-    for policy in [SizePolicy::default(), growing()] {
-        let rig = Rig::new(400 * MIB, policy);
+    for config in [AllocatorConfig::default(), growing()] {
+        let rig = Rig::new(400 * MIB, config);
         let locks = || rig.allocator().locks.load(Ordering::Relaxed);
         // The first request applies the configuration of the process.
         drop(rig.allocate(512).unwrap());
@@ -266,7 +261,7 @@ fn a_hit_takes_the_lock_once_and_a_miss_at_most_three_times() {
             let memory = rig.allocate(bytes).unwrap();
             (memory, locks() - before)
         };
-        let allocations = || rig.allocator().stats().num_device_alloc;
+        let allocations = || rig.allocator().with_stats(|stats| stats.clone()).num_device_alloc;
         let (hit, on_hit) = allocate(512);
         assert_eq!((on_hit, allocations()), (1, 1));
         // A new segment, and then one that grows if segments do.

@@ -81,13 +81,11 @@ impl ActiveConfig {
 }
 
 /// The error with the name of the variable in it.
-fn in_variable(variable: &'static str, error: Error) -> Error {
-    match error {
-        Error::Argument { name, given, allowed } => {
-            Error::Argument { name, given: format!("{given} in {variable}"), allowed }
-        }
-        other => other,
+fn in_variable(variable: &'static str, mut error: Error) -> Error {
+    if let Error::Argument { given, .. } = &mut error {
+        *given = format!("{given} in {variable}");
     }
+    error
 }
 
 fn active() -> ActiveConfig {
@@ -121,20 +119,12 @@ pub fn set_config(config: AllocatorConfig) -> Result<()> {
     let is_uncached = active().is_uncached;
     let config = Arc::new(AllocatorConfig { caching: config.caching && !is_uncached, ..config });
     let replacement = ActiveConfig { config: Ok(config), source: Source::Program, is_uncached };
-    let replaced = {
-        let mut active = ACTIVE.lock();
-        let replaced = active.replace(replacement);
-        EPOCH.advance();
-        replaced
-    };
+    let mut active = ACTIVE.lock();
+    let replaced = active.replace(replacement);
+    EPOCH.advance();
+    drop(active);
     drop(replaced);
     Ok(())
-}
-
-/// The number of configurations that were set. Read before the configuration, which is no older then.
-#[inline]
-fn epoch() -> u64 {
-    EPOCH.get()
 }
 
 /// The value of a key, its source and its effect, as [`config_report`] returns them.
@@ -172,8 +162,8 @@ pub fn config_report() -> Result<Vec<ConfigEntry>> {
     let reported = KEYS.iter().map(|key| {
         let value = key.value(&config);
         let is_default = value == key.value(&default);
-        let source = if is_default { Source::Default } else { active.source_of(key.name()) };
-        ConfigEntry { name: key.name(), value, is_default, source, applies: config.applies(key) }
+        let source = if is_default { Source::Default } else { active.source_of(key.name) };
+        ConfigEntry { name: key.name, value, is_default, source, applies: config.applies(key) }
     });
     Ok(reported.collect())
 }
@@ -190,8 +180,8 @@ impl ConfigWatch {
     /// Returns the errors of [`config`].
     #[inline]
     pub(crate) fn refresh(&self, apply: impl FnOnce(u64, &AllocatorConfig)) -> Result<()> {
-        // 0 means that none was applied yet.
-        let number = epoch() + 1;
+        // Read before the configuration, which is no older then. 0 means that none was applied yet.
+        let number = EPOCH.get() + 1;
         if self.0.get() == number { Ok(()) } else { self.apply(number, apply) }
     }
 

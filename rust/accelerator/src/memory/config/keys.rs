@@ -5,8 +5,7 @@ use Applies::{Immediately, Never, ToNewSegments};
 use super::RoundupDivisions;
 use super::value::{Backend, ConfigValue, Value};
 use crate::accelerator::Accelerator;
-use crate::registry;
-use crate::{Error, Result};
+use crate::{Error, Result, registry};
 
 /// More megabytes than this can't be counted in bytes.
 const MOST_MEGABYTES: usize = usize::MAX >> 20;
@@ -159,12 +158,18 @@ keys! {
 /// ```
 #[derive(Debug)]
 pub struct Key {
-    name: &'static str,
-    doc: &'static str,
-    expected: &'static str,
-    applies: Applies,
-    requires: &'static [Requirement],
-    in_conf_string: bool,
+    /// The name, as PyTorch's text and the struct have it.
+    pub name: &'static str,
+    /// What it means, in sentences.
+    pub doc: &'static str,
+    /// The values that it accepts, in words.
+    pub expected: &'static str,
+    /// When it applies where its requirements are met.
+    pub applies: Applies,
+    /// Without what it does not apply.
+    pub requires: &'static [Requirement],
+    /// Whether PyTorch's text may contain it.
+    pub in_conf_string: bool,
     validate: fn(&AllocatorConfig) -> bool,
     get: fn(&AllocatorConfig) -> Value,
     set: fn(&mut AllocatorConfig, Value) -> bool,
@@ -172,36 +177,6 @@ pub struct Key {
 }
 
 impl Key {
-    /// The name, as PyTorch's text and the struct have it.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// What it means, in sentences.
-    pub fn doc(&self) -> &'static str {
-        self.doc
-    }
-
-    /// The values that it accepts, in words.
-    pub fn expected(&self) -> &'static str {
-        self.expected
-    }
-
-    /// When it applies where its requirements are met.
-    pub fn applies(&self) -> Applies {
-        self.applies
-    }
-
-    /// Without what it does not apply.
-    pub fn requires(&self) -> &'static [Requirement] {
-        self.requires
-    }
-
-    /// Returns whether PyTorch's text may contain it.
-    pub fn in_conf_string(&self) -> bool {
-        self.in_conf_string
-    }
-
     /// Its value in a configuration.
     pub fn value(&self, config: &AllocatorConfig) -> Value {
         (self.get)(config)
@@ -279,20 +254,18 @@ pub enum Requirement {
 impl Requirement {
     /// Where a key with this requirement applies, in words.
     pub const fn condition(self) -> &'static str {
-        match self {
-            Requirement::Caching => "where memory is kept",
-            Requirement::Limit => "with a memory limit",
-            Requirement::SplitLimit => "with max_split_size_mb",
-            Requirement::VirtualMemory => "where the driver has virtual memory",
-        }
+        self.words().0
     }
 
-    const fn unmet_reason(self) -> &'static str {
+    /// Where a key with this requirement applies, and why it does not elsewhere.
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Requirement::Caching => "no memory is kept: caching is off",
-            Requirement::Limit => "there is no memory limit",
-            Requirement::SplitLimit => "max_split_size_mb is not set",
-            Requirement::VirtualMemory => "no driver with virtual memory is there",
+            Requirement::Caching => ("where memory is kept", "no memory is kept: caching is off"),
+            Requirement::Limit => ("with a memory limit", "there is no memory limit"),
+            Requirement::SplitLimit => ("with max_split_size_mb", "max_split_size_mb is not set"),
+            Requirement::VirtualMemory => {
+                ("where the driver has virtual memory", "no driver with virtual memory is there")
+            }
         }
     }
 
@@ -314,7 +287,7 @@ impl AllocatorConfig {
     /// When a key of this configuration applies in this process.
     pub fn applies(&self, key: &Key) -> Applies {
         match key.requires.iter().find(|requirement| !requirement.is_met(self)) {
-            Some(unmet) if !matches!(key.applies, Never(_)) => Never(unmet.unmet_reason()),
+            Some(unmet) if !matches!(key.applies, Never(_)) => Never(unmet.words().1),
             _ => key.applies,
         }
     }

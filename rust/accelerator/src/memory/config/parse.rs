@@ -25,27 +25,18 @@ impl FromStr for AllocatorConfig {
 
 /// The parts between the commas that stand in no brackets; after the last of them may be nothing.
 fn entries(text: &str) -> Result<Vec<&str>> {
-    let mut is_in_list = false;
-    for symbol in text.chars() {
-        match symbol {
-            '[' | ']' if is_in_list == (symbol == '[') => {
-                return Err(misspelt(text, "each [ closed by one ]"));
-            }
-            '[' | ']' => is_in_list = !is_in_list,
-            _ => {}
-        }
-    }
-    if is_in_list {
-        return Err(misspelt(text, "each [ closed by one ]"));
-    }
-    let separates = |symbol| match symbol {
-        '[' | ']' => {
+    let (mut is_in_list, mut is_balanced) = (false, true);
+    let separates = |symbol| {
+        if matches!(symbol, '[' | ']') {
+            is_balanced &= is_in_list != (symbol == '[');
             is_in_list = symbol == '[';
-            false
         }
-        symbol => symbol == ',' && !is_in_list,
+        symbol == ',' && !is_in_list
     };
     let mut parts: Vec<_> = text.split(separates).map(str::trim).collect();
+    if is_in_list || !is_balanced {
+        return Err(misspelt(text, "each [ closed by one ]"));
+    }
     if parts.last().is_some_and(|last| last.is_empty()) {
         parts.pop();
     }
@@ -63,9 +54,9 @@ fn misspelt(text: &str, allowed: &str) -> Error {
 const NAME: &str = "the configuration of the allocator";
 
 fn find(name: &str) -> Result<&'static Key> {
-    let keys = || KEYS.iter().filter(|key| key.in_conf_string());
-    keys().find(|key| key.name() == name).ok_or_else(|| {
-        let known: Vec<_> = keys().map(Key::name).collect();
+    let keys = || KEYS.iter().filter(|key| key.in_conf_string);
+    keys().find(|key| key.name == name).ok_or_else(|| {
+        let known: Vec<_> = keys().map(|key| key.name).collect();
         let near = suggest(name, known.iter().copied());
         let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
         let allowed = format!("the keys {}{near}", known.join(", "));
@@ -78,10 +69,10 @@ impl fmt::Display for AllocatorConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = AllocatorConfig::default();
         let mut comma = "";
-        for key in KEYS.iter().filter(|key| key.in_conf_string()) {
+        for key in KEYS.iter().filter(|key| key.in_conf_string) {
             let value = key.value(self);
             if value != key.value(&default) {
-                write!(f, "{comma}{}:{value}", key.name())?;
+                write!(f, "{comma}{}:{value}", key.name)?;
                 comma = ",";
             }
         }

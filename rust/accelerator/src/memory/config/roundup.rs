@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::value::ConfigValue;
+use super::value::parse_number;
 
 /// The number of steps into which the range from one power of two to the next is divided, where sizes are rounded up
 /// to such steps: for all sizes or by size. 0 means that sizes are not rounded so.
@@ -70,17 +70,17 @@ impl RoundupDivisions {
     /// Reads a number, or a list such as `[256:1,512:2,>:8]`.
     pub(super) fn parse(word: &str) -> Option<Self> {
         let Some(list) = word.strip_prefix('[') else {
-            return usize::parse(word).map(RoundupDivisions::Same);
+            return parse_number(word).map(RoundupDivisions::Same);
         };
         let list = list.strip_suffix(']')?.trim_end();
         let (mut steps, mut rest) = (Vec::new(), None);
         for step in list.strip_suffix(',').unwrap_or(list).split(',') {
             let (size, divisions) = step.split_once(':')?;
-            let divisions = usize::parse(divisions.trim())?;
+            let divisions = parse_number(divisions.trim())?;
             match size.trim() {
                 _ if rest.is_some() => return None,
                 ">" => rest = Some(divisions),
-                size => steps.push((usize::parse(size)?, divisions)),
+                size => steps.push((parse_number(size)?, divisions)),
             }
         }
         Some(RoundupDivisions::BySize { steps, rest })

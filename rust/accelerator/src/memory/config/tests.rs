@@ -44,10 +44,10 @@ fn of_a_key_that_is_given_twice_the_later_value_holds() {
 
 #[test]
 fn every_default_may_be_written() {
-    for key in KEYS.iter().filter(|key| key.in_conf_string()) {
+    for key in KEYS.iter().filter(|key| key.in_conf_string) {
         let value = key.value(&AllocatorConfig::default());
         if value != Value::Limit(None) {
-            assert_eq!(parse(&format!("{}:{value}", key.name())), AllocatorConfig::default());
+            assert_eq!(parse(&format!("{}:{value}", key.name)), AllocatorConfig::default());
         }
     }
 }
@@ -94,8 +94,8 @@ fn an_unknown_key_is_told_with_the_known_ones_and_the_near_one() {
     let message = refused("max_splt_size_mb:30");
     assert!(message.contains("\"max_splt_size_mb\""), "{message}");
     assert!(message.contains("did you mean max_split_size_mb?"), "{message}");
-    for key in KEYS.iter().filter(|key| key.in_conf_string()) {
-        assert!(message.contains(key.name()), "{message}");
+    for key in KEYS.iter().filter(|key| key.in_conf_string) {
+        assert!(message.contains(key.name), "{message}");
     }
     assert!(!refused("zzz:1").contains("did you mean"));
     assert!(refused("caching:False").contains("the keys"));
@@ -121,19 +121,19 @@ fn a_value_of_another_type_is_not_put() {
             Value::Switch(_) => Value::Number(1),
             _ => Value::Switch(true),
         };
-        assert!(!key.set(&mut config, other), "{}", key.name());
+        assert!(!key.set(&mut config, other), "{}", key.name);
     }
     assert_eq!(config, AllocatorConfig::default());
 }
 
 #[test]
 fn keys_are_unique_and_documented_in_sentences() {
-    let mut names: Vec<_> = KEYS.iter().map(Key::name).collect();
+    let mut names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), KEYS.len());
     for key in KEYS {
-        assert!(key.doc().trim_end().ends_with('.'), "{}", key.name());
+        assert!(key.doc.trim_end().ends_with('.'), "{}", key.name);
     }
 }
 
@@ -141,7 +141,7 @@ fn keys_are_unique_and_documented_in_sentences() {
 fn a_key_with_an_unmet_requirement_never_applies() {
     // No accelerator is in use in this process, so there is neither virtual memory nor a limit set by the program.
     let when = |text: &str, name: &str| {
-        parse(text).applies(KEYS.iter().find(|key| key.name() == name).unwrap()).when()
+        parse(text).applies(KEYS.iter().find(|key| key.name == name).unwrap()).when()
     };
     assert_eq!(when("", "large_segment_size_mb"), "on new segments");
     assert_eq!(when("", "garbage_collection_threshold"), "never");
@@ -150,8 +150,8 @@ fn a_key_with_an_unmet_requirement_never_applies() {
     assert_eq!(when("max_split_size_mb:20", "max_non_split_rounding_mb"), "now");
     assert_eq!(when("backend:cudaMallocAsync", "backend"), "never");
     let uncached = AllocatorConfig { caching: false, ..AllocatorConfig::default() };
-    for key in KEYS.iter().filter(|key| key.requires().contains(&Requirement::Caching)) {
-        assert_eq!(uncached.applies(key).when(), "never", "{}", key.name());
+    for key in KEYS.iter().filter(|key| key.requires.contains(&Requirement::Caching)) {
+        assert_eq!(uncached.applies(key).when(), "never", "{}", key.name);
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use interlock_core::base::named_enum;
+
 use super::RoundupDivisions;
 
 /// The value of a configuration key.
@@ -45,6 +47,26 @@ impl fmt::Display for Value {
     }
 }
 
+named_enum! {
+    /// The allocator of PyTorch that a configuration names.
+    ///
+    /// ```
+    /// use interlock_accelerator::memory::AllocatorConfig;
+    /// use interlock_accelerator::memory::config::Backend;
+    ///
+    /// let config: AllocatorConfig = "backend:cudaMallocAsync".parse()?;
+    /// assert_eq!(config.backend, Backend::CudaMallocAsync);
+    /// # Ok::<(), interlock_accelerator::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Backend {
+        /// The one that caches memory itself.
+        Native => "native",
+        /// The one that leaves that to the driver.
+        CudaMallocAsync => "cudaMallocAsync",
+    }
+}
+
 /// A type that keys have.
 pub(super) trait ConfigValue: Clone + Sized {
     /// Reads what a text says of a key.
@@ -56,127 +78,42 @@ pub(super) trait ConfigValue: Clone + Sized {
     fn from_value(value: Value) -> Option<Self>;
 }
 
-/// The allocator of PyTorch that a configuration names.
-///
-/// ```
-/// use interlock_accelerator::memory::AllocatorConfig;
-/// use interlock_accelerator::memory::config::Backend;
-///
-/// let config: AllocatorConfig = "backend:cudaMallocAsync".parse()?;
-/// assert_eq!(config.backend, Backend::CudaMallocAsync);
-/// # Ok::<(), interlock_accelerator::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
-    /// The one that keeps memory itself.
-    Native,
-    /// The one that leaves that to the driver.
-    CudaMallocAsync,
-}
+macro_rules! config_values {
+    ($($type:ty => $variant:ident, $parse:expr;)+) => {$(
+        impl ConfigValue for $type {
+            fn parse(word: &str) -> Option<Self> {
+                $parse(word)
+            }
 
-impl Backend {
-    /// All of them.
-    pub const ALL: [Backend; 2] = [Backend::Native, Backend::CudaMallocAsync];
+            fn into_value(self) -> Value {
+                Value::$variant(self)
+            }
 
-    /// The name in a text.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Backend::Native => "native",
-            Backend::CudaMallocAsync => "cudaMallocAsync",
+            fn from_value(value: Value) -> Option<Self> {
+                if let Value::$variant(value) = value { Some(value) } else { None }
+            }
         }
-    }
+    )+};
+}
 
-    /// The one with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Backend::ALL.into_iter().find(|backend| backend.name() == name)
+config_values! {
+    Backend => Backend, Backend::named;
+    bool => Switch, parse_switch;
+    usize => Number, parse_number;
+    Option<usize> => Limit, |word| parse_number(word).map(Some);
+    f64 => Fraction, |word: &str| word.parse().ok();
+    RoundupDivisions => Divisions, RoundupDivisions::parse;
+}
+
+fn parse_switch(word: &str) -> Option<bool> {
+    match word {
+        "True" => Some(true),
+        "False" => Some(false),
+        _ => None,
     }
 }
 
-impl ConfigValue for Backend {
-    fn parse(word: &str) -> Option<Self> {
-        Backend::named(word)
-    }
-
-    fn into_value(self) -> Value {
-        Value::Backend(self)
-    }
-
-    fn from_value(value: Value) -> Option<Self> {
-        if let Value::Backend(backend) = value { Some(backend) } else { None }
-    }
-}
-
-impl ConfigValue for bool {
-    fn parse(word: &str) -> Option<Self> {
-        match word {
-            "True" => Some(true),
-            "False" => Some(false),
-            _ => None,
-        }
-    }
-
-    fn into_value(self) -> Value {
-        Value::Switch(self)
-    }
-
-    fn from_value(value: Value) -> Option<Self> {
-        if let Value::Switch(switch) = value { Some(switch) } else { None }
-    }
-}
-
-impl ConfigValue for usize {
-    /// Digits and nothing else: a sign, a fraction or a number that does not fit is no number here.
-    fn parse(word: &str) -> Option<Self> {
-        word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok()).flatten()
-    }
-
-    fn into_value(self) -> Value {
-        Value::Number(self)
-    }
-
-    fn from_value(value: Value) -> Option<Self> {
-        if let Value::Number(number) = value { Some(number) } else { None }
-    }
-}
-
-impl ConfigValue for Option<usize> {
-    fn parse(word: &str) -> Option<Self> {
-        usize::parse(word).map(Some)
-    }
-
-    fn into_value(self) -> Value {
-        Value::Limit(self)
-    }
-
-    fn from_value(value: Value) -> Option<Self> {
-        if let Value::Limit(limit) = value { Some(limit) } else { None }
-    }
-}
-
-impl ConfigValue for f64 {
-    fn parse(word: &str) -> Option<Self> {
-        word.parse().ok()
-    }
-
-    fn into_value(self) -> Value {
-        Value::Fraction(self)
-    }
-
-    fn from_value(value: Value) -> Option<Self> {
-        if let Value::Fraction(fraction) = value { Some(fraction) } else { None }
-    }
-}
-
-impl ConfigValue for RoundupDivisions {
-    fn parse(word: &str) -> Option<Self> {
-        RoundupDivisions::parse(word)
-    }
-
-    fn into_value(self) -> Value {
-        Value::Divisions(self)
-    }
-
-    fn from_value(value: Value) -> Option<Self> {
-        if let Value::Divisions(divisions) = value { Some(divisions) } else { None }
-    }
+/// Digits and nothing else: a sign, a fraction or a number that does not fit is no number here.
+pub(super) fn parse_number(word: &str) -> Option<usize> {
+    word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok()).flatten()
 }

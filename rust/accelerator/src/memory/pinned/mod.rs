@@ -16,11 +16,10 @@ use interlock_driver::{Address, KeepAlive};
 
 use super::config::{AllocatorConfig, ConfigWatch};
 use super::event_queue::EventQueue;
+use super::stats::Quantity;
 use super::{DynDriver, HostMemory};
 use crate::accelerator::Accelerator;
-use crate::stream::Stream;
-use crate::{Error, Result};
-use crate::{current, registry};
+use crate::{Error, Result, Stream, current, registry};
 
 /// Bytes of pinned memory. Clones share the memory, which is freed with the last of them; it is reused only after work
 /// that was queued by then and that was [recorded](PinnedMemory::record_stream).
@@ -169,7 +168,7 @@ impl PinnedCache {
     fn allocate(&self, driver: &DynDriver, bytes: usize) -> Result<Address> {
         self.config.refresh(|number, config| self.lock().configure(number, config))?;
         self.process_events(driver);
-        let rounded = self.lock().pool.options().round(bytes);
+        let rounded = self.lock().pool.options.round(bytes);
         match self.allocate_block(driver, rounded) {
             Err(Error::OutOfMemory(_)) => {}
             done => return done,
@@ -208,7 +207,8 @@ impl PinnedCache {
     /// Allocates the segment. If the driver has too little memory for it, each block is allocated by itself.
     fn allocate_segment(&self, driver: &DynDriver, bytes: usize) {
         let allocated = self.timed_allocation(driver, bytes);
-        let segment = allocated.map_or_else(|_| Segment::default(), |address| Segment::new(address, bytes));
+        let segment = allocated
+            .map_or_else(|_| Segment::default(), |address| Segment { address: address.0, bytes, used: 0 });
         let to_free = self.lock().pool.set_segment(segment);
         self.release(driver, to_free);
     }
@@ -217,7 +217,7 @@ impl PinnedCache {
         let start = Instant::now();
         let address = driver.allocate_pinned(current::index_below(driver.device_count() as usize), bytes)?;
         let took = start.elapsed();
-        self.lock().pool.stats_mut().host_alloc_time.add(took);
+        self.lock().pool.stats.host_alloc_time.add(took);
         Ok(address)
     }
 
@@ -235,8 +235,14 @@ impl PinnedCache {
 
     /// Frees blocks whose events have completed.
     fn process_events(&self, driver: &DynDriver) {
-        let (to_free, unneeded) = self.lock().process_events(driver);
+        let (to_free, unneeded) = {
+            let Inner { pool, events, .. } = &mut *self.lock();
+            let unneeded = events.retry_deferred(driver);
+            let completed = events.drain_completed(driver, None).into_iter();
+            (completed.filter_map(|address| pool.complete_event(address)).collect::<Vec<_>>(), unneeded)
+        };
         self.release(driver, to_free);
+        // Not under the lock: the last handle of a stream calls the driver.
         drop(unneeded);
     }
 
@@ -254,7 +260,7 @@ impl PinnedCache {
             // A driver that refuses has nothing to be released.
             let _ = unsafe { driver.free_pinned(address, bytes) };
             let took = start.elapsed();
-            self.lock().pool.stats_mut().host_free_time.add(took);
+            self.lock().pool.stats.host_free_time.add(took);
         }
     }
 }
@@ -264,22 +270,20 @@ impl Inner {
     fn configure(&mut self, number: u64, config: &AllocatorConfig) {
         if number > self.config_number {
             self.config_number = number;
-            self.pool.set_options(PinnedOptions::of(config));
+            self.pool.options = PinnedOptions::of(config);
         }
     }
+}
 
-    /// Returns the freed blocks that are not cached, and streams to be dropped without the lock.
-    fn process_events(&mut self, driver: &DynDriver) -> (Vec<ToFree>, Vec<Stream>) {
-        let unneeded = self.events.retry_deferred(driver);
-        let completed = self.events.drain_completed(driver, None);
-        let to_free = completed.into_iter().filter_map(|address| self.pool.complete_event(address));
-        (to_free.collect(), unneeded)
-    }
+/// Calls `function` with the statistics, if there are any.
+fn with_stats<T: Default>(function: impl FnOnce(&mut PinnedStats) -> T) -> T {
+    registry::used_already()
+        .map_or_else(T::default, |accelerator| function(&mut accelerator.pinned().lock().pool.stats))
 }
 
 /// The statistics of pinned memory, all zero before its first use.
 pub fn host_memory_stats() -> PinnedStats {
-    registry::used_already().map(|accelerator| *accelerator.pinned().lock().pool.stats()).unwrap_or_default()
+    with_stats(|stats| *stats)
 }
 
 /// Releases pinned memory that nothing uses to the driver. Does not wait for queued work.
@@ -293,14 +297,10 @@ pub fn empty_host_cache() {
 
 /// Sets the peaks of the statistics to the amounts now, and the longest and the shortest duration to 0.
 pub fn reset_peak_host_memory_stats() {
-    if let Some(accelerator) = registry::used_already() {
-        accelerator.pinned().lock().pool.stats_mut().reset_peak();
-    }
+    with_stats(Quantity::reset_peak);
 }
 
 /// Sets the sums of the statistics to 0.
 pub fn reset_accumulated_host_memory_stats() {
-    if let Some(accelerator) = registry::used_already() {
-        accelerator.pinned().lock().pool.stats_mut().reset_accumulated();
-    }
+    with_stats(Quantity::reset_accumulated);
 }

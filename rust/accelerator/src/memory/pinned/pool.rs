@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use interlock_driver::Address;
 
 use super::stats::PinnedStats;
-use crate::memory::AllocatorState;
-use crate::memory::config::AllocatorConfig;
+use crate::memory::{AllocatorConfig, AllocatorState};
 
 /// How sizes of pinned memory are rounded and which blocks are cached, in bytes. By default every size is rounded and every
 /// block is cached.
@@ -42,11 +41,7 @@ impl PinnedOptions {
 
 impl Default for PinnedOptions {
     fn default() -> Self {
-        PinnedOptions {
-            max_round_threshold: usize::MAX,
-            max_cached_size: usize::MAX,
-            reserve_segment_size: 0,
-        }
+        PinnedOptions::of(&AllocatorConfig::default())
     }
 }
 
@@ -57,6 +52,9 @@ pub(super) struct ToFree {
     pub(super) address: Address,
     pub(super) bytes: usize,
 }
+
+/// To which blocks of the segment are aligned.
+const SEGMENT_ALIGNMENT: usize = 4096;
 
 #[derive(Debug)]
 struct Block {
@@ -78,16 +76,16 @@ enum BlockState {
 /// The memory that was allocated at once for many blocks.
 #[derive(Debug, Default)]
 pub(super) struct Segment {
-    address: u64,
-    bytes: usize,
-    used: usize,
+    pub(super) address: u64,
+    pub(super) bytes: usize,
+    pub(super) used: usize,
 }
 
 /// All blocks of pinned memory, and what is counted of them.
 #[derive(Debug, Default)]
 pub(super) struct BlockPool {
-    options: PinnedOptions,
-    stats: PinnedStats,
+    pub(super) options: PinnedOptions,
+    pub(super) stats: PinnedStats,
     blocks: BTreeMap<u64, Block>,
     /// Free blocks by their size. The one that was freed last is reused first.
     free: BTreeMap<usize, Vec<Address>>,
@@ -95,31 +93,7 @@ pub(super) struct BlockPool {
     segment: Option<Segment>,
 }
 
-impl Segment {
-    const ALIGNMENT: usize = 4096;
-
-    pub(super) fn new(address: Address, bytes: usize) -> Self {
-        Segment { address: address.0, bytes, used: 0 }
-    }
-}
-
 impl BlockPool {
-    pub(super) fn options(&self) -> &PinnedOptions {
-        &self.options
-    }
-
-    pub(super) fn set_options(&mut self, options: PinnedOptions) {
-        self.options = options;
-    }
-
-    pub(super) fn stats(&self) -> &PinnedStats {
-        &self.stats
-    }
-
-    pub(super) fn stats_mut(&mut self) -> &mut PinnedStats {
-        &mut self.stats
-    }
-
     /// Allocates a free block for a request of this rounded size. One of up to the next power of two serves a request
     /// that is not rounded.
     pub(super) fn allocate(&mut self, rounded: usize) -> Option<Address> {
@@ -153,7 +127,7 @@ impl BlockPool {
     /// Allocates a new block of the segment; `None` if it has too little room.
     pub(super) fn allocate_in_segment(&mut self, bytes: usize) -> Option<Address> {
         let segment = self.segment.as_mut()?;
-        let used = bytes.checked_next_multiple_of(Segment::ALIGNMENT)?.checked_add(segment.used)?;
+        let used = bytes.checked_next_multiple_of(SEGMENT_ALIGNMENT)?.checked_add(segment.used)?;
         if used > segment.bytes {
             return None;
         }

@@ -2,34 +2,36 @@
 
 use std::time::Duration;
 
-use crate::memory::stats::Stat;
+use crate::memory::stats::{Quantity, Stat, append_parts, quantities};
 
-/// Statistics of pinned memory, with the names and meanings of PyTorch's `host_memory_stats`. Sizes are those of
-/// blocks, after rounding.
-///
-/// ```
-/// use interlock_accelerator::memory::{PinnedMemory, host_memory_stats};
-///
-/// interlock_accelerator::use_named("host")?;
-/// let _pinned = PinnedMemory::new(4096)?;
-/// let statistics = host_memory_stats();
-/// assert_eq!((statistics.active_requests.current, statistics.num_host_alloc()), (1, 1));
-/// # Ok::<(), interlock_accelerator::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PinnedStats {
-    /// Blocks, in use or cached.
-    pub allocations: Stat,
-    /// Their bytes.
-    pub allocated_bytes: Stat,
-    /// Blocks in use, by the program or by queued work.
-    pub active_requests: Stat,
-    /// Their bytes.
-    pub active_bytes: Stat,
-    /// Durations of the driver's allocations.
-    pub host_alloc_time: DurationStats,
-    /// Durations of the driver's releases.
-    pub host_free_time: DurationStats,
+quantities! {
+    /// Statistics of pinned memory, with the names and meanings of PyTorch's `host_memory_stats`. Sizes are those of
+    /// blocks, after rounding.
+    ///
+    /// ```
+    /// use interlock_accelerator::memory::{PinnedMemory, host_memory_stats};
+    ///
+    /// interlock_accelerator::use_named("host")?;
+    /// let _pinned = PinnedMemory::new(4096)?;
+    /// let statistics = host_memory_stats();
+    /// assert_eq!((statistics.active_requests.current, statistics.num_host_alloc()), (1, 1));
+    /// # Ok::<(), interlock_accelerator::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct PinnedStats {
+        /// Blocks, in use or cached.
+        pub allocations: Stat,
+        /// Their bytes.
+        pub allocated_bytes: Stat,
+        /// Blocks in use, by the program or by queued work.
+        pub active_requests: Stat,
+        /// Their bytes.
+        pub active_bytes: Stat,
+        /// Durations of the driver's allocations.
+        pub host_alloc_time: DurationStats,
+        /// Durations of the driver's releases.
+        pub host_free_time: DurationStats,
+    }
 }
 
 /// Durations of calls of the driver, in microseconds.
@@ -68,28 +70,26 @@ impl DurationStats {
     pub fn avg(&self) -> u64 {
         self.total.checked_div(self.count).unwrap_or(0)
     }
+}
 
-    /// The five numbers by name.
-    pub fn named(&self) -> [(&'static str, u64); 5] {
-        [
-            ("total", self.total),
-            ("max", self.max),
-            ("min", self.min),
-            ("count", self.count),
-            ("avg", self.avg()),
-        ]
+impl Quantity for DurationStats {
+    fn reset_peak(&mut self) {
+        (self.max, self.min) = (0, 0);
+    }
+
+    fn reset_accumulated(&mut self) {
+        (self.total, self.count) = (0, 0);
+    }
+
+    fn append(&self, name: &str, numbers: &mut Vec<(String, i64)>) {
+        let DurationStats { total, max, min, count } = *self;
+        let parts =
+            [(".total", total), (".max", max), (".min", min), (".count", count), (".avg", self.avg())];
+        append_parts(name, parts, numbers);
     }
 }
 
 impl PinnedStats {
-    fn stats(&mut self) -> [&mut Stat; 4] {
-        [&mut self.allocations, &mut self.allocated_bytes, &mut self.active_requests, &mut self.active_bytes]
-    }
-
-    fn times(&mut self) -> [&mut DurationStats; 2] {
-        [&mut self.host_alloc_time, &mut self.host_free_time]
-    }
-
     /// The number of blocks that were added.
     pub fn num_host_alloc(&self) -> u64 {
         self.allocations.allocated
@@ -124,37 +124,11 @@ impl PinnedStats {
         self.active_bytes.decrease(bytes as u64);
     }
 
-    /// Sets the peaks to the amounts now, and the longest and the shortest duration to 0.
-    pub(super) fn reset_peak(&mut self) {
-        self.stats().into_iter().for_each(Stat::reset_peak);
-        for times in self.times() {
-            (times.max, times.min) = (0, 0);
-        }
-    }
-
-    /// Sets all sums to 0.
-    pub(super) fn reset_accumulated(&mut self) {
-        self.stats().into_iter().for_each(Stat::reset_accumulated);
-        for times in self.times() {
-            (times.total, times.count) = (0, 0);
-        }
-    }
-
     /// Every number under its name in PyTorch's `host_memory_stats`, in the order of the names.
-    pub fn named(&self) -> Vec<(String, u64)> {
-        let stats = [
-            ("allocations", self.allocations),
-            ("allocated_bytes", self.allocated_bytes),
-            ("active_requests", self.active_requests),
-            ("active_bytes", self.active_bytes),
-        ];
-        let stats = stats.into_iter().flat_map(|(name, stat)| stat.named().map(|part| (name, part)));
-        let times = [("host_alloc_time", self.host_alloc_time), ("host_free_time", self.host_free_time)];
-        let times = times.into_iter().flat_map(|(name, times)| times.named().map(|part| (name, part)));
-        let parts = stats.chain(times).map(|(name, (part, number))| (format!("{name}.{part}"), number));
+    pub fn named(&self) -> Vec<(String, i64)> {
+        let mut named = self.sorted();
         let counts = [("num_host_alloc", self.num_host_alloc()), ("num_host_free", self.num_host_free())];
-        let mut named: Vec<_> = parts.collect();
-        named.extend(counts.map(|(name, number)| (name.to_owned(), number)));
+        append_parts("", counts, &mut named);
         named.sort();
         named
     }

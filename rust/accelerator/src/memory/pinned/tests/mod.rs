@@ -34,7 +34,7 @@ impl Home {
         let mut pinned = home.pinned().lock();
         // No configuration of the process comes later.
         pinned.config_number = u64::MAX;
-        pinned.pool.set_options(options);
+        pinned.pool.options = options;
         drop(pinned);
         Home { home, faults }
     }
@@ -65,7 +65,7 @@ impl Home {
     }
 
     fn counted(&self) -> PinnedStats {
-        *self.home.pinned().lock().pool.stats()
+        self.home.pinned().lock().pool.stats
     }
 
     /// Bytes that the driver has given.

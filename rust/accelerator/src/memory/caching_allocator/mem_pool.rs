@@ -1,0 +1,57 @@
+//! Pools of segments that share free blocks: the default pool, and one for each pool of graphs.
+
+use super::arena::{Arena, Key};
+use super::free_list::FreeList;
+use crate::PoolId;
+
+pub(super) type PoolKey = Key<MemPool>;
+
+/// Segments that share free blocks: a `torch.cuda.MemPool`.
+#[derive(Debug, Default)]
+pub(super) struct MemPool {
+    /// `None` for the default pool.
+    pub(super) id: Option<PoolId>,
+    small: FreeList,
+    large: FreeList,
+    pub(super) segments: usize,
+    /// No graph uses it any more.
+    pub(super) is_retired: bool,
+    /// Requests that may still add a segment.
+    pub(super) pending_requests: usize,
+}
+
+impl MemPool {
+    /// The pool of graphs with this id.
+    pub(super) fn of_graphs(id: PoolId) -> Self {
+        MemPool { id: Some(id), ..MemPool::default() }
+    }
+
+    #[inline]
+    pub(super) fn list(&self, is_small: bool) -> &FreeList {
+        if is_small { &self.small } else { &self.large }
+    }
+
+    #[inline]
+    pub(super) fn list_mut(&mut self, is_small: bool) -> &mut FreeList {
+        if is_small { &mut self.small } else { &mut self.large }
+    }
+
+    /// Returns whether it is retired, has no segments and gets none.
+    pub(super) fn is_unused(&self) -> bool {
+        self.is_retired && self.pending_requests == 0 && self.segments == 0
+    }
+}
+
+impl Arena<MemPool> {
+    /// The pool of graphs that has this id and is not retired.
+    pub(super) fn find(&self, id: PoolId) -> Option<PoolKey> {
+        let found = self.iter().find(|(_, pool)| pool.id == Some(id) && !pool.is_retired);
+        found.map(|(key, _)| key)
+    }
+
+    /// The size of the largest free block of all pools.
+    pub(super) fn largest_free(&self) -> usize {
+        let lists = self.iter().flat_map(|(_, pool)| [&pool.small, &pool.large]);
+        lists.map(FreeList::largest).max().unwrap_or(0)
+    }
+}
