@@ -89,7 +89,7 @@ impl CheckedValues {
     fn are(&self, values: &Bound<'_, PyTuple>) -> bool {
         let checked = self.values.bind(values.py());
         checked.len() == values.len()
-            && checked.iter_borrowed().zip(values.iter_borrowed()).all(|(known, value)| known.is(&value))
+            && checked.iter_borrowed().zip(values.iter_borrowed()).all(|(known, value)| known.is(value))
     }
 }
 
