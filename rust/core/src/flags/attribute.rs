@@ -167,9 +167,13 @@ impl Attribute {
     }
 
     /// The slot that it reads and writes, unless it is a view of several.
+    #[inline]
     pub(super) fn single_slot(&self) -> Option<Slot> {
-        let mut slots = self.slots();
-        slots.next().filter(|_| slots.next().is_none())
+        match &self.target {
+            Target::Word(word, _) => Some(Slot::Flag(word.id)),
+            Target::Node(node) => Some(node.slot()),
+            Target::Tf32(_) | Target::Constant(_) => None,
+        }
     }
 
     /// The value in force on this thread.
@@ -230,6 +234,7 @@ impl Attribute {
     }
 
     /// What each slot holds once `given` is written, or for `None` once the assigned value is dropped.
+    #[inline]
     pub(super) fn checked_write(&self, given: Option<&Given>, purpose: Purpose) -> Result<Held> {
         if self.is_read_only() {
             return Err(Error::ReadOnlyFlag { name: qualified(self.name) });

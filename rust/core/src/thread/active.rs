@@ -106,7 +106,7 @@ fn publish(current: &Tls, owned: &TlsOwned, slots: &Slots) {
     if owned.state.layers.flags_depend_on(slots) {
         publish_flags(current, owned);
     }
-    if slots.is_opaque || slots.devices.name_any() {
+    if owned.state.layers.devices_depend_on(slots) {
         publish_devices(current, owned);
     }
 }
@@ -308,13 +308,16 @@ fn activate(
 /// Puts a state in force without a look into its inbox, and returns the one that was.
 fn replace_active(current: &Tls, owned: &mut TlsOwned, state: ThreadScopes) -> ThreadScopes {
     let name_flags = owned.state.layers.name_flags() || state.layers.name_flags();
+    let name_devices = owned.state.layers.name_devices() || state.layers.name_devices();
     let displaced = std::mem::replace(&mut owned.state, state);
     current.inbox.set(owned.state.mailbox_id());
     current.modes.set(owned.state.layers.modes());
     if name_flags {
         publish_flags(current, owned);
     }
-    publish_devices(current, owned);
+    if name_devices {
+        publish_devices(current, owned);
+    }
     displaced
 }
 

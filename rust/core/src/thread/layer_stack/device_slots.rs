@@ -16,6 +16,16 @@ impl LayerStack {
         self.visible().find_map(|slots| slots.devices.default_device).flatten()
     }
 
+    /// Whether the active device slots depend on a layer with these slots, which is pushed or was removed.
+    pub(in crate::thread) fn devices_depend_on(&self, slots: &Slots) -> bool {
+        slots.devices.name_any() || (slots.is_opaque && self.name_devices())
+    }
+
+    /// Whether any layer decides a device slot.
+    pub(in crate::thread) fn name_devices(&self) -> bool {
+        self.all_slots().any(|slots| slots.devices.name_any())
+    }
+
     pub(in crate::thread) fn device_summary(&self) -> DeviceSummary {
         self.visible().fold(DeviceSummary::NONE, |above, slots| DeviceSummary {
             device: above.device.or(slots.devices.device),
