@@ -20,56 +20,13 @@ from typing import NamedTuple
 
 from tests.fuzz.actions import Actions
 from tests.fuzz.harness import PANIC
-from tests.helpers.subprocess import child_environment
+from tests.helpers.subprocess import PROGRAMS, child_environment
 
 SECONDS = 40.0
 SECONDS_OF_A_PLANTED_HANG = 3.0
 SECONDS_TO_TRACE = 5.0
 
-PREAMBLE = """
-import _thread, asyncio, atexit, builtins, gc, os, random, signal, sys, threading, time, weakref
-import interlock
-from interlock import accelerator, aio, backends, errors, state
-from interlock.accelerator import memory
-from interlock.accelerator.memory import Buffer, copy_, fill_
-# CPython does not release the lock of a stream's buffer in a forked child: a thread that prints a traceback
-# at the time of a fork would block the child when it flushes.
-threading.excepthook = lambda *_: None
-# Before the end no object may be destroyed: what it waits for may never happen while the process runs.
-gc.disable()
-kept, never = [], threading.Event()
-# The last two are dedicated: a capture on a stream of the pool would reach later streams of the program.
-streams = [interlock.Stream(index % 2, exclusive=bool(index & 2)) for index in range(4)]
-stream, event, timed = streams[0], interlock.Event(), interlock.Event(enable_timing=True)
-buffer, graph = Buffer(1 << 12), accelerator.Graph(capture_error_mode="relaxed")
-
-def spin():
-    while True:
-        pass
-
-def loop(function):
-    def forever():
-        while True:
-            try:
-                function()
-            except Exception:
-                time.sleep(0.001)
-    threading.Thread(target=forever, daemon=True).start()
-
-@interlock.no_grad()
-def numbers():
-    while True:
-        yield interlock.is_grad_enabled()
-
-class Last:
-    def __init__(self, function):
-        self.function = function
-    def __del__(self):
-        try:
-            self.function()
-        except Exception:
-            pass
-"""
+PREAMBLE = (PROGRAMS / "fuzz" / "endings_setup.py").read_text()
 
 # What a function that runs at the end calls; names are bound early, since modules are emptied then.
 WORDS = (
@@ -207,14 +164,6 @@ SETUPS = (
     "loop(lambda: interlock.ones(200, 200).matmul(interlock.ones(200, 200)))",
 )
 
-WORK = """
-end = time.monotonic() + 30
-while not done and time.monotonic() < end:
-    interlock.ones(30, 30).matmul(interlock.ones(30, 30)).sum().item()
-    with interlock.no_grad(), backends.override({"cudnn.enabled": False}):
-        interlock.Stream().synchronize()
-"""
-
 
 class Ending(NamedTuple):
     """How a program ends."""
@@ -222,21 +171,6 @@ class Ending(NamedTuple):
     name: str
     code: str
     status: int
-
-
-def _exits_from_a_handler(delay: float) -> str:
-    return (
-        "done = []\ndef leave(*_):\n    done.append(1)\n    raise SystemExit(5)\n"
-        f"signal.signal(signal.SIGALRM, leave)\nsignal.setitimer(signal.ITIMER_REAL, {delay})\n"
-        f"{WORK}\nsys.exit(5)"
-    )
-
-
-def _killed_by(name: str, delay: float) -> str:
-    return (
-        f"done = []\nsignal.signal(signal.{name}, signal.SIG_DFL)\n"
-        f"threading.Timer({delay}, os.kill, (os.getpid(), signal.{name})).start()\n{WORK}\ntime.sleep(30)"
-    )
 
 
 def endings(drawn: random.Random) -> list[Ending]:
@@ -254,14 +188,14 @@ def endings(drawn: random.Random) -> list[Ending]:
             "threading.Thread(target=os._exit, args=(9,)).start(); time.sleep(30)",
             9,
         ),
-        Ending("SIGTERM", _killed_by("SIGTERM", delay), -signal.SIGTERM),
-        Ending("SIGINT by default", _killed_by("SIGINT", delay), -signal.SIGINT),
+        Ending("SIGTERM", f"be_killed_by(signal.SIGTERM, {delay})", -signal.SIGTERM),
+        Ending("SIGINT by default", f"be_killed_by(signal.SIGINT, {delay})", -signal.SIGINT),
         Ending(
             "SIGALRM by default",
-            f"done = []\nsignal.setitimer(signal.ITIMER_REAL, {delay})\n{WORK}",
+            f"signal.setitimer(signal.ITIMER_REAL, {delay})\nwork_until([])",
             -signal.SIGALRM,
         ),
-        Ending("a handler exits", _exits_from_a_handler(delay), 5),
+        Ending("a handler exits", f"exit_from_a_handler({delay})", 5),
         Ending("interrupts itself", "signal.raise_signal(signal.SIGINT)", -signal.SIGINT),
         Ending(
             "exits in a scope",

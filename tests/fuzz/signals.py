@@ -23,19 +23,9 @@ from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
 from tests.fuzz.actions import Actions
+from tests.helpers.subprocess import PROGRAMS
 
 MEMORY = 64 << 20
-# Sends signals to a process until it has gone, with pauses from microseconds to milliseconds.
-SENDER = """
-import os, random, signal, sys, time
-process, drawn = int(sys.argv[1]), random.Random(int(sys.argv[2]))
-while os.getppid() == process:
-    time.sleep(drawn.choice((0.00005, 0.0003, 0.001, 0.003)) * drawn.random() * 2)
-    try:
-        os.kill(process, drawn.choice((signal.SIGINT, signal.SIGINT, signal.SIGUSR1)))
-    except ProcessLookupError:
-        break
-"""
 
 
 class Wrong(AssertionError):
@@ -253,8 +243,9 @@ def run(actions: Actions) -> None:
     signal.signal(signal.SIGINT, interrupts.interrupt)
     signal.signal(signal.SIGUSR1, interrupts.use)
     work, before = Work(actions.random), state()
+    sender_program = PROGRAMS / "fuzz" / "send_signals.py"
     sender = subprocess.Popen(
-        [sys.executable, "-S", "-c", SENDER, str(os.getpid()), str(actions.seed)], process_group=0
+        [sys.executable, "-S", str(sender_program), str(os.getpid()), str(actions.seed)], process_group=0
     )
     try:
         for _ in actions:

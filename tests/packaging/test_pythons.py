@@ -7,7 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from tests.helpers.subprocess import eval_python, run_command
+from tests.helpers.subprocess import eval_program, eval_python, run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "tools"
@@ -68,16 +68,7 @@ def test_a_version_that_is_not_supported_is_refused() -> None:
 
 
 def test_a_suite_that_prints_nothing_is_killed() -> None:
-    killed = answer(
-        """
-import pathlib, signal, subprocess, tempfile
-pythons.SECONDS_OF_SILENCE = 0.0
-with tempfile.NamedTemporaryFile() as log:
-    sleeping = [sys.executable, "-c", "import signal; signal.pause()"]
-    process = subprocess.Popen(sleeping, start_new_session=True)
-    result = [pythons.watch(process, pathlib.Path(log.name)), process.returncode]
-"""
-    )
+    killed = eval_program("packaging/watch_a_silent_suite.py", str(TOOLS))
     assert killed == [False, -6]
 
 

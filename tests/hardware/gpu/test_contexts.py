@@ -15,43 +15,13 @@ from tests.hardware.gpu.slow_kernel import Library
 
 pytestmark = pytest.mark.gpu
 
-CONTEXTS = """
-from interlock import Event, Stream, accelerator
-from interlock.accelerator.memory import Buffer
-from tests.hardware.gpu.slow_kernel import Library
-
-def contexts():
-    return [library.has_primary_context(index) for index in range(accelerator.device_count())]
-
-"""
-
 
 def test_questions_make_no_context() -> None:
-    code = """
-accelerator.device_properties(), accelerator.device_name(), accelerator.current_stream()
-accelerator.current_device_index(), accelerator.memory_stats(), accelerator.synchronize()
-library = Library()
-result = contexts()
-"""
-    assert not any(processes.value_without_kernels(CONTEXTS + code))
+    assert not any(processes.value("contexts_after_questions"))
 
 
 def test_a_device_that_nobody_uses_gets_no_context(two_devices: tuple[str, str]) -> None:
-    code = """
-with accelerator.device_index(1):
-    stream, event = Stream(), Event(enable_timing=True)
-    buffer = Buffer(1 << 20, stream=stream).fill_(1, stream=stream)
-    event.record(stream)
-    buffer.copy_to(bytearray(1 << 20), stream=stream)
-    accelerator.synchronize()
-    accelerator.get_memory_info()
-    buffer.close()
-    accelerator.empty_cache()
-accelerator.device_properties(0), accelerator.synchronize(0), accelerator.memory_stats(0)
-library = Library()
-result = contexts()
-"""
-    first, second, *_ = processes.value_without_kernels(CONTEXTS + code)
+    first, second, *_ = processes.value("contexts_after_use_of_the_second_device")
     assert (first, second) == (False, True)
 
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from interlock import Event, Stream
@@ -15,7 +14,7 @@ from interlock.accelerator.memory import Buffer
 
 from tests.hardware.gpu import processes
 from tests.hardware.gpu.slow_kernel import Kernels
-from tests.helpers.subprocess import TIMEOUT_SECONDS, child_environment
+from tests.helpers.subprocess import PROGRAMS, TIMEOUT_SECONDS, child_environment
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
 
@@ -66,26 +65,12 @@ def test_a_thread_sleeps_while_it_waits_for_an_event_that_blocks(kernels: Kernel
     assert busy < 0.2 * (after.elapsed - before.elapsed)
 
 
-OPENS = """
-import sys
-from interlock import Event, accelerator
-
-event = Event.from_ipc_handle(0, bytes.fromhex(sys.stdin.readline()))
-print("opened", flush=True)
-sys.stdin.readline()
-print(event.query(), flush=True)
-event.synchronize()
-print(event.query(), flush=True)
-"""
-
-
-def test_another_process_waits_for_an_event(kernels: Kernels, cell: Buffer, tmp_path: Path) -> None:
+def test_another_process_waits_for_an_event(kernels: Kernels, cell: Buffer) -> None:
     stream, event = Stream(exclusive=True), Event(interprocess=True)
     event.record(stream)
-    script = tmp_path / "opens.py"
-    script.write_text(OPENS)
+    program = PROGRAMS / "gpu" / "open_an_event_of_another_process.py"
     with subprocess.Popen(
-        [sys.executable, "-P", str(script)],
+        [sys.executable, "-P", str(program)],
         env=child_environment(processes.ENVIRONMENT),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

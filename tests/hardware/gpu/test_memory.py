@@ -27,33 +27,10 @@ def test_get_memory_info_is_what_the_driver_tells(library: Library) -> None:
     assert ours[0] == pytest.approx(theirs[0], abs=SLACK)
 
 
-COMPARED = """
-large = {large}
-Buffer(1 << 20).close()  # What the first allocation makes for good.
-accelerator.empty_cache()
-
-def taken():
-    return before - library.memory_info()[0]
-
-before = library.memory_info()[0]
-buffers = [Buffer(large), Buffer(large)]
-result = [(accelerator.memory_reserved(), taken())]
-buffers.pop().close()
-result.append((accelerator.memory_reserved(), taken()))
-accelerator.empty_cache()
-result.append((accelerator.memory_reserved(), taken()))
-buffers.clear()
-accelerator.empty_cache()
-result.append((accelerator.memory_reserved(), taken()))
-more = accelerator.device_properties().extra
-result.append(more["virtual_memory"])
-"""
-
-
 @pytest.mark.parametrize("expandable", [False, True])
 def test_what_is_reserved_is_what_the_driver_has_less(expandable: bool) -> None:
     settings = {"INTERLOCK_ALLOC_CONF": f"expandable_segments:{expandable}"}
-    *compared, virtual = processes.value(COMPARED.format(large=LARGE), more=settings)
+    *compared, virtual = processes.value("memory_reserved_and_taken", LARGE, more=settings)
     if expandable and virtual == "no":
         pytest.skip("this device has no virtual memory")
     # That of the kernels' cell is taken before and stays.
@@ -66,19 +43,8 @@ def test_what_is_reserved_is_what_the_driver_has_less(expandable: bool) -> None:
 
 
 def test_a_segment_that_grows_keeps_what_is_in_it() -> None:
-    code = """
-        kept = [Buffer(30 << 20).fill_(number) for number in range(1, 6)]
-        accelerator.synchronize()
-        backs = [bytearray(30 << 20) for _ in kept]
-        for buffer, back in zip(kept, backs):
-            buffer.copy_to(back)
-        right = [back == bytes([number]) * len(back) for number, back in enumerate(backs, 1)]
-        segments = [each for each in accelerator.memory.snapshot()["segments"] if each["is_expandable"]]
-        large = [each for each in segments if each["segment_type"] == "large"]
-        result = [right, len(large), accelerator.device_properties().extra["virtual_memory"]]
-    """
     settings = {"INTERLOCK_ALLOC_CONF": "expandable_segments:True"}
-    right, segments, virtual = processes.value(code, more=settings)
+    right, segments, virtual = processes.value("memory_in_a_segment_that_grows", more=settings)
     if virtual == "no":
         pytest.skip("this device has no virtual memory")
     assert right == [True] * 5

@@ -6,7 +6,7 @@ import pytest
 from interlock.backends import libraries
 
 from tests.hardware.vendor.expected_packages import LIBRARIES, NOT_PACKED, Packed
-from tests.hardware.vendor.programs import answer
+from tests.hardware.vendor.programs import answer, answer_of
 
 EACH = pytest.mark.parametrize(("name", "packed"), LIBRARIES.items(), ids=LIBRARIES)
 
@@ -27,27 +27,11 @@ def test_a_library_is_found_in_its_package(name: str, packed: Packed) -> None:
 
 
 def test_importing_interlock_and_all_its_modules_loads_none() -> None:
-    code = """
-        import interlock
-        result = [vendors()]
-        from interlock import accelerator, autograd, backends
-        from interlock.backends import cudnn, cusparselt, libraries, mkl, mkldnn, openmp
-        result.append(vendors())
-    """
-    assert answer(code) == [[], []]
+    assert answer_of("import_everything") == [[], []]
 
 
 def test_looking_for_everything_loads_none() -> None:
-    code = """
-        from interlock import backends
-        from interlock.backends import libraries
-        modules = [backends.cudnn, backends.cusparselt, backends.mkl, backends.mkldnn, backends.openmp]
-        available = [module.is_available() for module in modules]
-        found = [libraries.find(name).name for name in libraries.NAMES]
-        runtimes = backends.openmp.runtimes()
-        result = [available, found == list(libraries.NAMES), runtimes, vendors()]
-    """
-    assert answer(code) == [[True] * 5, True, [], []]
+    assert answer_of("look_for_everything") == [[True] * 5, True, [], []]
 
 
 @EACH

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.hardware.vendor.expected_packages import LIBRARIES, PREFIX
-from tests.hardware.vendor.programs import answer
+from tests.hardware.vendor.programs import answer, answer_of
 
 # Where a file of the format says for which machine it is, and the number of one that nobody has.
 MACHINE, NO_MACHINE = 18, b"\xff\x7f"
@@ -58,15 +58,8 @@ ABSENT = pytest.mark.parametrize("given", [missing_file, folder_without_it])
 @USELESS
 def test_loading_what_a_variable_gives_names_path_and_variable(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
-    code = """
-        from interlock import backends
-        from interlock.backends import libraries
-        result = [
-            [refused(libraries.load, "onednn"), refused(backends.mkldnn.verbose(1).__enter__)],
-            [file for file in vendors() if "libdnnl" in file],
-        ]
-    """
-    refusals, loaded = answer(code, {"INTERLOCK_ONEDNN_PATH": str(path)})
+    env = {"INTERLOCK_ONEDNN_PATH": str(path)}
+    refusals, loaded = answer_of("load_onednn_that_is_refused", env=env)
     for error, message in refusals:
         assert error == "LibraryPathError"
         assert str(path) in message
@@ -77,14 +70,7 @@ def test_loading_what_a_variable_gives_names_path_and_variable(given: Given, tmp
 @USELESS
 def test_loading_what_an_argument_gives_names_the_path(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
-    code = f"""
-        from interlock.backends import libraries
-        error, message = refused(libraries.load, "onednn", {str(path)!r})
-        result = [error, message, [file for file in vendors() if "libdnnl" in file]]
-        # It is not remembered.
-        assert libraries.load("onednn").source == "packages"
-    """
-    error, message, loaded = answer(code)
+    error, message, loaded = answer_of("load_onednn_from_a_path_that_is_refused", str(path))
     assert error == "LibraryPathError"
     assert str(path) in message
     assert loaded == []

@@ -8,18 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.hardware.vendor.expected_packages import CUDA_13, LIBRARIES, NVRTC_12, PREFIX
-from tests.hardware.vendor.programs import answer
+from tests.hardware.vendor.programs import answer_of
 
 ONEDNN = LIBRARIES["onednn"].file
 # The package has the library three times, under three names.
 OTHER_ONEDNN = PREFIX / "libdnnl.so.3.2"
-
-FOUND_AND_LOADED = """
-from interlock.backends import libraries
-found, loaded = libraries.find("onednn"), libraries.load("onednn")
-copies = [file for file in vendors() if "libdnnl" in file]
-result = [[found.path, found.source], [loaded.path, loaded.source], loaded.version, copies]
-"""
 
 
 @pytest.mark.parametrize("given", [OTHER_ONEDNN, "folder"], ids=["file", "folder"])
@@ -29,8 +22,8 @@ def test_what_a_variable_gives_comes_before_what_is_loaded(given: Path | str, tm
         expected = tmp_path / "libdnnl.so.3"
         expected.symlink_to(OTHER_ONEDNN)
         given = tmp_path
-    code = f"ctypes.CDLL({str(ONEDNN)!r})\n" + FOUND_AND_LOADED
-    found, loaded, version, copies = answer(code, {"INTERLOCK_ONEDNN_PATH": str(given)})
+    env = {"INTERLOCK_ONEDNN_PATH": str(given)}
+    found, loaded, version, copies = answer_of("find_and_load_onednn", str(ONEDNN), False, env=env)
     assert found == loaded == [str(expected), "given"]
     assert version == LIBRARIES["onednn"].version()
     assert copies == sorted(str(file.resolve()) for file in (ONEDNN, OTHER_ONEDNN))
@@ -38,20 +31,13 @@ def test_what_a_variable_gives_comes_before_what_is_loaded(given: Path | str, tm
 
 @pytest.mark.parametrize("variable", ["", str(ONEDNN)], ids=["alone", "with variable"])
 def test_what_an_argument_gives_comes_before_what_is_loaded_and_a_variable(variable: str) -> None:
-    code = f"""
-        ctypes.CDLL({str(ONEDNN)!r})
-        from interlock.backends import libraries
-        loaded = libraries.load("onednn", {str(OTHER_ONEDNN)!r})
-        assert loaded == libraries.load("onednn", {str(OTHER_ONEDNN)!r}) == libraries.find("onednn")
-        result = [loaded.path, loaded.source, loaded.is_loaded, loaded.version]
-    """
+    paths, env = (str(ONEDNN), str(OTHER_ONEDNN)), {"INTERLOCK_ONEDNN_PATH": variable}
     expected = [str(OTHER_ONEDNN), "given", True, LIBRARIES["onednn"].version()]
-    assert answer(code, {"INTERLOCK_ONEDNN_PATH": variable}) == expected
+    assert answer_of("load_a_path_beside_a_loaded_library", *paths, env=env) == expected
 
 
 def test_what_is_loaded_comes_before_packages() -> None:
-    code = f"ctypes.CDLL({str(OTHER_ONEDNN)!r})\n" + FOUND_AND_LOADED
-    found, loaded, version, copies = answer(code)
+    found, loaded, version, copies = answer_of("find_and_load_onednn", str(OTHER_ONEDNN), False)
     assert found == loaded == [str(OTHER_ONEDNN), "loaded"]
     assert version == LIBRARIES["onednn"].version()
     assert copies == [str(OTHER_ONEDNN.resolve())]
@@ -65,51 +51,30 @@ def test_packages_come_before_the_environment_and_that_before_the_system(
     elsewhere = tmp_path / "lib" / "libdnnl.so.3"
     elsewhere.symlink_to(OTHER_ONEDNN)
     env = {variable: str(tmp_path if variable == "CONDA_PREFIX" else elsewhere.parent)}
-    found, loaded, _, _ = answer(FOUND_AND_LOADED, env)
+    found, loaded, _, _ = answer_of("find_and_load_onednn", None, False, env=env)
     assert found == loaded == [str(ONEDNN), "packages"]
-    hidden = "from interlock.backends import libraries\nonly_here('/nowhere')\n"
-    found, loaded, _, _ = answer(hidden + FOUND_AND_LOADED, env)
+    found, loaded, _, _ = answer_of("find_and_load_onednn", None, True, env=env)
     assert found == loaded == [str(elsewhere), "environment"]
 
 
 @pytest.mark.parametrize("variable", ["CUDA_HOME", "CUDA_PATH"])
 def test_an_installation_of_cuda_is_found_where_there_are_no_packages(variable: str, tmp_path: Path) -> None:
     (tmp_path / "lib64").symlink_to(CUDA_13)
-    code = """
-        from interlock.backends import libraries
-        packaged = libraries.find("cusparse")
-        only_here("/nowhere")
-        loaded = libraries.load("cusparse")
-        result = [packaged.source, loaded.source, loaded.path, loaded.version]
-    """
     path = str(tmp_path / "lib64" / "libcusparse.so.12")
     expected = ["packages", "environment", path, LIBRARIES["cusparse"].version()]
-    assert answer(code, {variable: str(tmp_path)}) == expected
+    assert answer_of("load_from_an_installation_of_cuda", env={variable: str(tmp_path)}) == expected
 
 
 def test_a_library_of_the_system_is_found_where_there_are_no_packages() -> None:
-    code = """
-        from interlock.backends import libraries
-        packaged = libraries.find("openmp").source
-        only_here("/nowhere")
-        found, loaded = libraries.find("openmp"), libraries.load("openmp")
-        result = [packaged, found.source, loaded.source, loaded.is_loaded, os.path.basename(loaded.path)]
-    """
     # oneDNN needs it, and its package does not bring it along.
-    assert answer(code) == ["packages", "system", "system", True, "libgomp.so.1"]
+    expected = ["packages", "system", "system", True, "libgomp.so.1"]
+    assert answer_of("load_from_the_system") == expected
 
 
 def test_a_package_of_cuda_12_is_found_in_a_folder_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "nvidia").mkdir()
     (tmp_path / "nvidia" / "cuda_nvrtc").symlink_to(NVRTC_12.parent.parent)
-    code = f"""
-        from interlock.backends import libraries
-        newest = libraries.find("nvrtc")
-        only_here({str(tmp_path)!r})
-        loaded = libraries.load("nvrtc")
-        result = [newest.path, loaded.source, loaded.path, loaded.version]
-    """
-    *paths, version = answer(code)
+    *paths, version = answer_of("load_from_other_packages", str(tmp_path))
     path = tmp_path / "nvidia" / "cuda_nvrtc" / "lib" / "libnvrtc.so.12"
     assert paths == [str(LIBRARIES["nvrtc"].file), "packages", str(path)]
     assert version.split(".") == metadata.version("nvidia-cuda-nvrtc-cu12").split(".")[:2]

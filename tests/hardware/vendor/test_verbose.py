@@ -5,28 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from interlock.backends import mkl, mkldnn
 
 from tests.hardware.vendor.programs import answer, output
 
-MULTIPLY_AND_PREPARE = """
-from interlock.backends import libraries, mkl, mkldnn
 
-def mkl_calls(word):
-    say(word)
-    mkl_multiply()
-
-def onednn_calls(word):
-    say(word)
-    onednn_multiply()
-    onednn_prepare()
-"""
-
-
-def reported(code: str, env: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Run `code` and return for each word that it says what was reported before the next one."""
+def reported(name: str, *arguments: object, env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Run a program and return for each word that it says what was reported before the next one."""
     told: dict[str, str] = {}
     word = ""
-    for line in output(MULTIPLY_AND_PREPARE + code, env):
+    for line in output(name, *arguments, env=env):
         match line.split(","):
             case [one] if not one.startswith("MKL_VERBOSE"):
                 word = one
@@ -41,49 +29,22 @@ def reported(code: str, env: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def test_mkl_reports_a_product_inside_of_the_scope_and_not_outside() -> None:
-    code = """
-mkl_calls("before")
-with mkl.verbose(mkl.VERBOSE_ON):
-    mkl_calls("inside")
-mkl_calls("after")
-"""
-    assert reported(code) == {"before": "", "inside": "call", "after": ""}
+    reports = reported("verbose_around_calls", "mkl", mkl.VERBOSE_ON, True)
+    assert reports == {"before": "", "inside": "call", "after": ""}
 
 
 def test_onednn_reports_a_product_inside_of_the_scope_and_not_outside() -> None:
-    code = """
-onednn_calls("before")
-with mkldnn.verbose(mkldnn.VERBOSE_ON):
-    onednn_calls("inside")
-onednn_calls("after")
-"""
-    assert reported(code) == {"before": "", "inside": "call", "after": ""}
+    reports = reported("verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON, True)
+    assert reports == {"before": "", "inside": "call", "after": ""}
 
 
 def test_onednn_reports_what_it_prepares_at_the_second_level() -> None:
-    code = """
-onednn_calls("before")
-with mkldnn.verbose(mkldnn.VERBOSE_ON_CREATION):
-    onednn_calls("inside")
-onednn_calls("after")
-"""
-    assert reported(code) == {"before": "", "inside": "call preparation", "after": ""}
+    reports = reported("verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON_CREATION, True)
+    assert reports == {"before": "", "inside": "call preparation", "after": ""}
 
 
 def test_an_inner_scope_brings_back_the_level_of_the_outer() -> None:
-    code = """
-with mkldnn.verbose(2), mkl.verbose(1):
-    with mkldnn.verbose(1), mkl.verbose(1):
-        onednn_calls("oneDNN inside")
-        mkl_calls("MKL inside")
-    with mkldnn.verbose(0), mkl.verbose(0):
-        onednn_calls("oneDNN between")
-    onednn_calls("oneDNN outside")
-    mkl_calls("MKL outside")
-onednn_calls("oneDNN after")
-mkl_calls("MKL after")
-"""
-    assert reported(code) == {
+    assert reported("verbose_inside_of_verbose") == {
         "oneDNN inside": "call",
         "MKL inside": "call",
         "oneDNN between": "call preparation",
@@ -96,13 +57,8 @@ mkl_calls("MKL after")
 
 @pytest.mark.parametrize("variable", ["ONEDNN_VERBOSE", "DNNL_VERBOSE"])
 def test_onednn_goes_on_as_its_variable_says(variable: str) -> None:
-    code = """
-onednn_calls("before")
-with mkldnn.verbose(2):
-    onednn_calls("inside")
-onednn_calls("after")
-"""
-    assert reported(code, {variable: "1"}) == {
+    reports = reported("verbose_around_calls", "mkldnn", 2, True, env={variable: "1"})
+    assert reports == {
         "before": "call",
         "inside": "call preparation",
         "after": "call",
@@ -110,21 +66,13 @@ onednn_calls("after")
 
 
 def test_onednns_variable_counts_where_the_scope_is_what_loads_it() -> None:
-    code = """
-with mkldnn.verbose(1):
-    onednn_calls("inside")
-onednn_calls("after")
-"""
-    assert reported(code, {"ONEDNN_VERBOSE": "2"}) == {"inside": "call", "after": "call preparation"}
+    reports = reported("verbose_around_calls", "mkldnn", 1, False, env={"ONEDNN_VERBOSE": "2"})
+    assert reports == {"inside": "call", "after": "call preparation"}
 
 
 def test_mkl_goes_on_as_its_variable_says() -> None:
-    code = """
-with mkl.verbose(1):
-    mkl_calls("inside")
-mkl_calls("after")
-"""
-    assert reported(code, {"MKL_VERBOSE": "1"}) == {"inside": "call", "after": "call"}
+    reports = reported("verbose_around_calls", "mkl", 1, False, env={"MKL_VERBOSE": "1"})
+    assert reports == {"inside": "call", "after": "call"}
 
 
 def test_a_level_that_a_library_lacks_is_refused_before_anything_is_loaded() -> None:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.helpers.subprocess import run_program, run_python
+from tests.helpers.subprocess import run_program
 
 
 def test_a_second_copy_of_the_extension_module_is_refused() -> None:
@@ -30,38 +30,13 @@ except ImportError as error:
 @pytest.mark.parametrize("isolated", [False, True])
 def test_import_in_a_sub_interpreter_is_refused_with_our_own_sentence(isolated: bool) -> None:
     # Isolated interpreters have a GIL of their own since 3.12.
-    done = run_python(
-        f"""
-        try:
-            import _interpreters as interpreters
-        except ImportError:
-            import _xxsubinterpreters as interpreters
-
-            made = interpreters.create(isolated={isolated})
-        else:
-            made = interpreters.create("isolated" if {isolated} else "legacy")
-        interpreters.run_string(made, {SCRIPT!r})
-        interpreters.run_string(made, {SCRIPT!r})
-        interpreters.destroy(made)
-        """
-    )
+    done = run_program("embedding/run_in_a_sub_interpreter.py", isolated, SCRIPT)
     assert (done.code, done.stdout) == (0, 2 * REFUSAL), done.stderr
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="concurrent.interpreters came with Python 3.14")
 def test_import_in_concurrent_interpreters_is_refused_with_our_own_sentence() -> None:
-    done = run_python(
-        f"""
-        from concurrent import interpreters
-        import interlock
-
-        made = interpreters.create()
-        made.exec({SCRIPT!r})
-        made.close()
-        with interlock.no_grad():
-            assert not interlock.is_grad_enabled()
-        """
-    )
+    done = run_program("embedding/run_in_a_concurrent_interpreter.py", SCRIPT)
     assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
 
 

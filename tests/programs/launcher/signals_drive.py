@@ -1,14 +1,15 @@
 """Start a launcher and send it signals.
 
 Each is sent after a number of lines that its program wrote into a named pipe, and a number of lines that the
-launcher wrote to standard error. The pipe ends with the last process that has it open.
+launcher wrote to standard error. The pipe ends with the last process that has it open. The program gets the
+path of the pipe and `arguments`.
 """
 
 import json
 import subprocess
 import sys
 
-(grace, program, pipe, signals) = map(json.loads, sys.argv[1:])
+(grace, program, pipe, signals, arguments) = map(json.loads, sys.argv[1:])
 
 code = """
 import sys
@@ -16,7 +17,7 @@ from interlock.backends.xeon import run_cpu
 sys.exit(run_cpu.main(["--ninstances", "1", *sys.argv[2:]], grace=float(sys.argv[1])))
 """
 launcher = subprocess.Popen(
-    [sys.executable, "-P", "-c", code, grace, program, pipe],
+    [sys.executable, "-P", "-c", code, grace, program, pipe, *arguments],
     start_new_session=True,
     stderr=subprocess.PIPE,
     text=True,

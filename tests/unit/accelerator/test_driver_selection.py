@@ -10,14 +10,7 @@ NONE: dict[str, str] = {"LD_LIBRARY_PATH": ""}
 
 
 def test_the_host_driver_is_chosen_by_the_program(no_driver: dict[str, str]) -> None:
-    code = """
-        from interlock import accelerator
-        before = accelerator.is_available(), str(accelerator.current_accelerator())
-        accelerator.use("host", devices=3, memory=1 << 20)
-        memory = accelerator.get_memory_info(2)
-        result = [before, accelerator.device_count(), memory, accelerator.is_available()]
-    """
-    answer = eval_python(code, env=no_driver)
+    answer = eval_program("accelerator/choose_the_host_driver.py", env=no_driver)
     assert answer == [[False, "None"], 3, [1 << 20, 1 << 20], True]
 
 
@@ -51,14 +44,8 @@ def test_the_program_goes_before_the_environment() -> None:
 
 
 def test_a_choice_can_be_taken_back_before_first_use(no_driver: dict[str, str]) -> None:
-    code = """
-        from interlock import accelerator
-        result = []
-        for name in ("host", "cuda", "host", "none"):
-            accelerator.use(name)
-            result.append([accelerator.device_count(), accelerator.why_unavailable() is None])
-    """
-    assert eval_python(code, env=no_driver) == [[1, True], [0, False], [1, True], [0, False]]
+    program = "accelerator/choose_several_times_before_first_use.py"
+    assert eval_program(program, env=no_driver) == [[1, True], [0, False], [1, True], [0, False]]
 
 
 def test_a_driver_is_fixed_at_first_use_and_not_by_questions() -> None:
@@ -87,14 +74,7 @@ def test_a_driver_is_fixed_at_first_use_and_not_by_questions() -> None:
 def test_a_wrong_choice_is_refused_and_chooses_nothing(
     call: str, error: str, no_driver: dict[str, str]
 ) -> None:
-    code = f"""
-        from interlock import accelerator
-        try:
-            accelerator.{call}
-        except Exception as error:
-            result = [type(error).__name__, accelerator.device_count()]
-    """
-    assert eval_python(code, env=no_driver) == [error, 0]
+    assert eval_program("accelerator/choose_wrongly.py", call, env=no_driver) == [error, 0]
 
 
 def test_a_chosen_driver_without_devices_is_an_accelerator_that_is_not_available() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import pytest
@@ -40,40 +39,11 @@ def test_a_function_that_waits_for_a_stream_is_let_go_before_the_interpreter_end
     assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
-BEFORE = {
-    "a lock of logging": """
-        import logging
-        logging.basicConfig(filename=os.devnull)
-        import interlock
-        from interlock import accelerator
-
-        class Shown:
-            def __str__(self):
-                return str(accelerator.device_count())
-
-        def work():
-            while True:
-                logging.error("%s", Shown())
-    """,
-    "a join": """
-        import atexit
-        ended = threading.Event()
-        atexit.register(lambda: (ended.set(), worker.join()))
-        import interlock
-        from interlock import accelerator
-
-        def work():
-            while not ended.is_set():
-                accelerator.device_count()
-    """,
-}
-
-
-@pytest.mark.parametrize("handler", BEFORE)
+@pytest.mark.parametrize("handler", ["a lock of logging", "a join"])
 def test_handlers_that_were_registered_before_are_not_held_up(handler: str) -> None:
     done = run_program(
         "accelerator/handlers_that_were_registered_before_are_not_held_up.py",
-        textwrap.dedent(BEFORE[handler]),
+        handler,
         env=HOST,
         seconds=30,
     )
@@ -118,7 +88,7 @@ HANDLERS_ON_A_THREAD = (
 @pytest.mark.parametrize("setup", ["", BUSY_STREAM, HANDLERS_ON_A_THREAD, "atexit._clear()"])
 def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str) -> None:
     action = "accelerator.launch(self.state[0], len, 'x')"
-    done = run_program("accelerator/exit_late.py", "", action, setup, env=HOST, seconds=20)
+    done = run_program("accelerator/exit_late.py", False, action, setup, env=HOST, seconds=20)
     assert (done.code, done.stdout, done.stderr) == (0, "end", REFUSED)
 
 
@@ -137,25 +107,16 @@ def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str
 )
 @pytest.mark.parametrize("setup", [BUSY_STREAM, "atexit._clear(); " + BUSY_STREAM])
 def test_waits_end_while_the_interpreter_is_finalized(setup: str, action: str, ending: str) -> None:
-    done = run_program("accelerator/exit_late.py", "", action, setup, env=HOST, seconds=20)
+    done = run_program("accelerator/exit_late.py", False, action, setup, env=HOST, seconds=20)
     assert (done.code, done.stdout) == (0, "end")
     assert done.stderr.endswith(ending)
 
 
 def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None:
     # The handler runs after the one that drops the functions, which is registered by the import.
-    before = """
-    def late_handler():
-        try:
-            accelerator.launch(stream, never.wait)
-        except RuntimeError:  # Python 3.12 starts no more threads by then.
-            pass
-
-    atexit.register(late_handler)
-    """
     done = run_program(
         "accelerator/exit_late.py",
-        textwrap.dedent(before),
+        True,
         "self.state[0].synchronize()",
         "",
         env=HOST,
@@ -168,7 +129,7 @@ def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None
 def test_waits_after_exit_handlers_ran_on_another_thread_do_not_stop_the_exit() -> None:
     done = run_program(
         "accelerator/exit_late.py",
-        "",
+        False,
         "accelerator.synchronize()",
         HANDLERS_ON_A_THREAD,
         env=HOST,

@@ -17,7 +17,7 @@ from interlock.accelerator import Graph
 
 from tests.helpers import fake_cuda, fake_driver
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_program, eval_python, run_program, run_python
+from tests.helpers.subprocess import eval_program, run_program
 from tests.helpers.thread_worker import Worker
 
 
@@ -211,29 +211,13 @@ def test_a_graph_says_what_stream_it_needs_and_heeds_its_mode() -> None:
             strict.capture_end()
 
 
-USES_MEMORY = """
-    import json
-    from interlock import Stream, accelerator
-    from interlock.accelerator.memory import Buffer, config_report, memory_stats
-
-    accelerator.use("host", memory=256 << 20)
-    side = Stream()
-    kept = [Buffer(size) for size in (100, 5000, 3 << 20, 12 << 20, 300)]
-    kept[2].fill_(1, stream=side)
-    del kept[::2]
-    side.synchronize()
-    kept += [Buffer(size, stream=side) for size in (700, 2 << 20)] + [Buffer(3 << 20)]
-    accelerator.empty_cache()
-    report = config_report()
-    acts = {key: (report[key].value, report[key].applies) for key in ("backend", "expandable_segments")}
-    result = [memory_stats(), acts]
-"""
+USES_MEMORY = "accelerator/use_memory_of_a_stream.py"
 
 
 def test_a_backend_that_is_not_there_changes_no_figure() -> None:
-    usual, _ = eval_python(USES_MEMORY)
+    usual, _ = eval_program(USES_MEMORY)
     asked = {"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}
-    statistics, acts = eval_python(USES_MEMORY, env=asked)
+    statistics, acts = eval_program(USES_MEMORY, env=asked)
     assert statistics == usual
     assert statistics["allocation.all.allocated"] == 8
     assert acts["backend"] == ["cudaMallocAsync", "never"]
@@ -243,11 +227,11 @@ def test_a_backend_that_is_not_there_changes_no_figure() -> None:
     "variable", ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
 )
 def test_every_name_of_the_configuration_acts_and_what_it_comes_to_can_be_read(variable: str) -> None:
-    usual, _ = eval_python(USES_MEMORY)
-    statistics, acts = eval_python(USES_MEMORY, env={variable: "expandable_segments:True"})
+    usual, _ = eval_program(USES_MEMORY)
+    statistics, acts = eval_program(USES_MEMORY, env={variable: "expandable_segments:True"})
     assert acts["expandable_segments"] == [True, "on new segments"]
     assert statistics["segment.all.allocated"] == 0 < usual["segment.all.allocated"]
     assert statistics["requested_bytes.all.current"] == usual["requested_bytes.all.current"]
-    refused = run_python(USES_MEMORY, env={variable: "expandable_segment:True"})
+    refused = run_program(USES_MEMORY, env={variable: "expandable_segment:True"})
     assert "did you mean expandable_segments?" in refused.stderr
     assert variable in refused.stderr

@@ -12,7 +12,7 @@ import interlock
 import pytest
 from interlock import backends
 
-from tests.helpers.subprocess import eval_program, run_python
+from tests.helpers.subprocess import eval_program, run_program
 from tests.helpers.thread_worker import Worker
 from tests.unit.autograd.mode_cases import HIDDEN, MODES, START, State, all_modes, public_modes
 from tests.unit.autograd.test_decorator_matrix import DECORATORS
@@ -179,21 +179,10 @@ def test_the_error_of_a_view_made_without_grad_says_what_to_do() -> None:
 
 
 def test_under_debug_the_error_names_the_line_that_made_the_view() -> None:
-    program = """
-        import interlock
-
-        base = interlock.ones(10_000, requires_grad=True) * 1
-        with interlock.no_grad():
-            view = base[:2]
-        try:
-            view.mul_(2)
-        except RuntimeError as error:
-            print(error)
-    """
-    done = run_python(program, env={"INTERLOCK_DEBUG": "1"})
+    done = run_program("autograd/change_a_view_made_without_grad.py", env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0, done.stderr
     assert "made in no_grad mode at" in done.stdout
-    assert "child_script.py:6," in done.stdout
+    assert "change_a_view_made_without_grad.py:5," in done.stdout
 
 
 # A backward pass starts threads though it was told not to. That each node goes back on the calling

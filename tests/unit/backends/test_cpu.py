@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pytest
 from interlock import backends
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 
 NAMES = {
     "DEFAULT": "default",
@@ -18,22 +16,11 @@ NAMES = {
     "SVE256": "sve256",
 }
 
-ASK = """
-    import warnings
-    from interlock import backends
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        seen = [backends.cpu.get_cpu_capability() for _ in range(3)]
-    result = [seen, [[each.category.__name__, str(each.message)] for each in caught]]
-"""
-
 
 def ask(wish: str | None) -> tuple[str, list[list[str]]]:
     """What a process says whose environment has this wish, and its warnings."""
-    code = ASK
-    if wish is None:
-        code = "import os\nos.environ.pop('ATEN_CPU_CAPABILITY', None)\n" + inspect.cleandoc(ASK)
-    seen, caught = eval_python(code, env={} if wish is None else {"ATEN_CPU_CAPABILITY": wish})
+    env = {} if wish is None else {"ATEN_CPU_CAPABILITY": wish}
+    seen, caught = eval_program("backends/ask_for_the_cpu_capability.py", env=env)
     assert len(set(seen)) == 1
     return seen[0], caught
 

@@ -65,14 +65,8 @@ def test_the_precision_walk_starts_from_what_each_node_holds_with_its_environmen
 
 
 def test_a_variable_shows_in_the_snapshot_as_its_level_and_is_not_assigned_by_restore() -> None:
-    code = """
-        from interlock import backends
-        taken = backends.snapshot()
-        backends.cudnn.enabled = True
-        backends.restore(taken)
-        result = list(backends.explain("cudnn.enabled")[1:3])
-    """
-    assert eval_python(code, env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [False, "environment"]
+    program = "backends/restore_a_snapshot_below_an_assigned_value.py"
+    assert eval_program(program, env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [False, "environment"]
 
 
 def test_a_node_may_be_told_to_hold_none() -> None:

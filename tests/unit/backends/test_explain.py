@@ -11,7 +11,7 @@ import pytest
 from interlock import backends, errors
 
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program, eval_python
 from tests.unit.backends.flag_specs import read_all
 
 pytestmark = pytest.mark.usefixtures("restored")
@@ -32,27 +32,17 @@ def test_explain_suggests_the_near_name_of_one_it_does_not_know() -> None:
         backends.explain(3)
 
 
-SET_BY = """
-    from interlock import backends
-    result = [backends.explain("cudnn.enabled").set_by]
-    backends.cudnn.enabled = False
-    result.append(backends.explain("cudnn.enabled").set_by)
-    with backends.override(**{"cudnn.enabled": True}):
-        result.append(backends.explain("cudnn.enabled").set_by)
-    result.append(backends.explain("cudnn.enabled").set_by)
-    del backends.cudnn.enabled
-    result.append(backends.explain("cudnn.enabled").set_by)
-"""
+SET_BY = "explain_who_set_a_flag.py"
 
 
 def test_explain_says_who_set_a_flag_when_asked_to_remember() -> None:
-    never, assigned, scoped, after, deleted = eval_python(SET_BY, env={"INTERLOCK_DEBUG": "1"})
+    never, assigned, scoped, after, deleted = eval_program(f"backends/{SET_BY}", env={"INTERLOCK_DEBUG": "1"})
     assert never is None
-    assert assigned.endswith("child_script.py:4")
-    assert scoped.endswith("child_script.py:6")
+    assert assigned.endswith(f"{SET_BY}:6")
+    assert scoped.endswith(f"{SET_BY}:8")
     assert after == assigned
     assert deleted is None
-    assert eval_python(SET_BY) == [None] * 5
+    assert eval_program(f"backends/{SET_BY}") == [None] * 5
 
 
 def test_a_snapshot_travels_through_pickle_and_json() -> None:

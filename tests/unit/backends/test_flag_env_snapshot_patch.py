@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 from interlock import backends
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 from tests.unit.backends.flag_specs import FLAGS, STORED, Flag, ids
 
 pytestmark = pytest.mark.usefixtures("restored")
@@ -21,27 +21,6 @@ EACH = pytest.mark.parametrize("flag", FLAGS, ids=ids)
 EACH_STORED = pytest.mark.parametrize("flag", STORED, ids=ids)
 FROM = pytest.mark.parametrize("start", ["the default", "an assigned value"])
 
-READ_ALL = """
-    import warnings
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        from interlock import backends, errors
-    assert all(issubclass(each.category, errors.FlagEnvironmentWarning) for each in caught)
-    table = %r
-    def read():
-        return {name: backends.explain(name)[1:4] for name in table}
-    first = read()
-    for name, value in table.items():
-        *path, attribute = name.split(".")
-        owner = backends
-        for part in path:
-            owner = getattr(owner, part)
-        setattr(owner, attribute, value)
-        delattr(owner, attribute)
-        assert backends.explain(name)[1:4] == first[name], name
-    result = [first, [str(each.message) for each in caught]]
-"""
-"""Reads every flag, and again after it was assigned and deleted: then it is what the environment says."""
 NOT_UNDERSTOOD = ("maybe", "", "-1", "1,0,1")
 """No flag takes any of these."""
 
@@ -72,7 +51,8 @@ def read_with(number: int, *, views: bool) -> Any:
     """Every value, and the warnings, of a process in which each variable has its text of this number."""
     flags = [flag for flag in FLAGS if flag.is_view is views]
     variables = {flag.variable: spelled(flag)[number % len(spelled(flag))][0] for flag in flags}
-    return eval_python(READ_ALL % {flag.name: flag.legal[-1] for flag in flags}, env=variables)
+    last = {flag.name: flag.legal[-1] for flag in flags}
+    return eval_program("backends/read_every_flag.py", last, env=variables)
 
 
 @EACH
@@ -90,9 +70,8 @@ def test_its_variable_decides_it_where_nobody_else_does(flag: Flag) -> None:
 @functools.cache
 def read_with_text(text: str) -> Any:
     """The same of a process in which every variable has this text."""
-    return eval_python(
-        READ_ALL % {flag.name: flag.legal[-1] for flag in FLAGS}, env={flag.variable: text for flag in FLAGS}
-    )
+    last = {flag.name: flag.legal[-1] for flag in FLAGS}
+    return eval_program("backends/read_every_flag.py", last, env={flag.variable: text for flag in FLAGS})
 
 
 def allowed_in_the_environment(flag: Flag) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +13,15 @@ from interlock import errors
 from interlock.backends import libraries
 
 from tests.helpers import fake_libraries
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_program, run_program
 from tests.unit.backends.library_cases import LIBRARIES, Row
 
 EACH = pytest.mark.parametrize(("name", "row"), LIBRARIES.items(), ids=LIBRARIES)
 
-ASK = """
-    import ctypes, sys
-    from interlock.backends import libraries
-    def told(library):
-        return [library.path, library.source, library.is_loaded, library.version]
-    def is_mapped(text):
-        with open("/proc/self/maps") as maps:
-            return text in maps.read()
-    def refused(call, *arguments):
-        try:
-            call(*arguments)
-        except libraries_errors as error:
-            return [type(error).__name__, str(error)]
-    from interlock.errors import LibraryNotFoundError as libraries_errors
-"""
-
 
 def asked(code: str, env: dict[str, str]) -> Any:
-    """What the code puts into `result`, after what the other lines print."""
-    return eval_python(ASK + code, env=env)
+    """What the code leaves in `result`."""
+    return eval_program("backends/library_search_ask.py", textwrap.dedent(code), env=env)
 
 
 def test_the_table_has_every_library() -> None:
@@ -254,44 +239,30 @@ def test_what_is_loaded_stays_and_another_path_is_refused(tmp_path: Path) -> Non
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", fake_libraries.CUDNN % 90_100)
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
     (tmp_path / "link").symlink_to(one)
-    code = f"""
-    first = told(libraries.load("cudnn", {str(one)!r}))
-    result = [
-        told(libraries.load("cudnn")) == first,
-        told(libraries.load("cudnn", {str(tmp_path / "link")!r})) == first,
-        refused(libraries.load, "cudnn", {str(two)!r}),
-        told(libraries.find("cudnn")) == first,
-    ]
-    """
-    same, by_link, (kind, message), still = asked(code, fake_libraries.environment())
+    paths = str(one), str(tmp_path / "link"), str(two)
+    answer = eval_program(
+        "backends/library_search_load_another_path.py", *paths, env=fake_libraries.environment()
+    )
+    same, by_link, (kind, message), still = answer
     assert [same, by_link, still] == [True, True, True]
     assert kind == "LibraryPathError"
     assert f"loaded from {one} already" in message
 
 
 def test_the_variables_of_paths_are_known_and_a_misspelt_one_is_told() -> None:
-    code = """
-        import warnings
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            import interlock
-        result = [str(each.message) for each in caught]
-    """
+    program = "backends/import_warnings.py"
     variables = {f"INTERLOCK_{name.upper()}_PATH": "/nowhere" for name in libraries.NAMES}
-    assert eval_python(code, env=variables) == []
-    (message,) = eval_python(code, env={"INTERLOCK_CUDN_PATH": "/nowhere"})
+    assert eval_program(program, env=variables) == []
+    (message,) = eval_program(program, env={"INTERLOCK_CUDN_PATH": "/nowhere"})
     assert "INTERLOCK_CUDNN_PATH" in message
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_looking_at_a_mkl_that_somebody_else_has_loaded_calls_none_of_its_functions(tmp_path: Path) -> None:
     path = fake_libraries.build(tmp_path, "libmkl_rt.so.3", fake_libraries.MKL)
-    code = f"""
-    ctypes.CDLL({str(path)!r})
-    print(told(libraries.find("mkl"))[1:], flush=True)
-    print(told(libraries.load("mkl"))[1:], flush=True)
-    """
-    done = run_python(ASK + code, env=fake_libraries.environment())
+    done = run_program(
+        "backends/library_search_look_at_a_loaded_mkl.py", str(path), env=fake_libraries.environment()
+    )
     assert done.stdout.splitlines()[:2] == [
         "[<Source.LOADED: 'loaded'>, True, None]",
         "asked for its version",
@@ -332,20 +303,8 @@ def test_two_threads_that_load_two_files_get_one_and_neither_is_taken_away_again
     )
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", source)
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", source)
-    code = f"""
-    import os
-    from threading import Barrier, Thread
-    barrier, outcomes = Barrier(2), []
-    def load(path):
-        barrier.wait()
-        outcomes.append(refused(libraries.load, "cudnn", path))
-    threads = [Thread(target=load, args=(path,)) for path in ({str(one)!r}, {str(two)!r})]
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
-    print(sorted(outcome is None for outcome in outcomes), libraries.find("cudnn").version, flush=True)
-    os._exit(0)  # At a usual end the loader calls every destructor.
-    """
-    done = run_python(ASK + code, env=fake_libraries.environment())
+    program = "backends/library_search_load_two_files_at_once.py"
+    done = run_program(program, str(one), str(two), env=fake_libraries.environment())
     assert (done.code, done.stdout) == (0, "[False, True] 9.28.0\n")
 
 
@@ -368,21 +327,5 @@ def test_a_given_path_is_not_loaded_because_another_file_of_the_name_is(tmp_path
 def test_the_environment_is_read_while_no_other_thread_of_python_changes_it(tmp_path: Path) -> None:
     """A race that can't be shown without crashing: what is read is a copy, so a change does not matter."""
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
-    code = """
-    import os
-    from threading import Thread
-    running = True
-    def change():
-        while running:
-            for number in range(200):
-                os.environ[f"OF_A_TEST_{number}"] = "x" * number
-            for number in range(200):
-                del os.environ[f"OF_A_TEST_{number}"]
-    thread = Thread(target=change)
-    thread.start()
-    sources = {libraries.find("cudnn").source for _ in range(2000)}
-    running = False
-    thread.join()
-    result = list(sources)
-    """
-    assert asked(code, fake_libraries.environment(tmp_path)) == ["environment"]
+    program = "backends/library_search_while_the_environment_changes.py"
+    assert eval_program(program, env=fake_libraries.environment(tmp_path)) == ["environment"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import fake_libraries
-from tests.helpers.subprocess import eval_python, run_program
+from tests.helpers.subprocess import eval_program, eval_python, run_program
 
 #: A MKL as threadpoolctl knows one, which tells that it is called.
 MKL = (
@@ -48,14 +48,11 @@ def test_a_mkl_that_nobody_has_called_is_not_called(tmp_path: Path) -> None:
 def test_every_runtime_that_is_loaded_is_told_with_its_limit(hidden: bool, tmp_path: Path) -> None:
     gnu = fake_libraries.build(tmp_path, "libgomp.so.1", fake_libraries.OPENMP % 7)
     intel = fake_libraries.build(tmp_path, "libiomp5.so", fake_libraries.OPENMP % 3)
-    code = f"""
-import ctypes
-from interlock.backends import openmp
-before = openmp.runtimes()
-for path in ({str(gnu)!r}, {str(intel)!r}):
-    ctypes.CDLL(path)
-result = [before, sorted(openmp.runtimes())]
-"""
-    before, after = eval_python((HIDE if hidden else "") + code, env=fake_libraries.environment())
+    before, after = eval_program(
+        "backends/openmp_runtimes_after_loading.py",
+        hidden,
+        [str(gnu), str(intel)],
+        env=fake_libraries.environment(),
+    )
     assert before == []
     assert after == [["libgomp", str(gnu), None, 7], ["libiomp", str(intel), None, 3]]

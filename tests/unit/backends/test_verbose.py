@@ -13,7 +13,7 @@ from interlock import backends, errors
 
 from tests.helpers import fake_libraries
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_python, run_python
+from tests.helpers.subprocess import eval_program, run_program
 
 MKL = ("mkl", "libmkl_rt.so.2", fake_libraries.MKL)
 MKLDNN = ("mkldnn", "libdnnl.so.3", fake_libraries.ONEDNN)
@@ -23,7 +23,12 @@ MODULES = pytest.mark.parametrize("module", [backends.mkl, backends.mkldnn], ids
 
 def told(code: str, env: dict[str, str], module: str = "mkldnn") -> list[int]:
     """The levels that the stand-in was told while `code` ran."""
-    done = run_python(f"from interlock.backends import {module} as m\n" + textwrap.dedent(code), env=env)
+    return told_by("verbose_run", env, module, textwrap.dedent(code))
+
+
+def told_by(program: str, env: dict[str, str], module: str = "mkldnn", *arguments: str) -> list[int]:
+    """The levels that the stand-in was told while a program ran."""
+    done = run_program(f"backends/{program}.py", module, *arguments, env=env)
     assert done.code == 0, done.stderr
     return [int(line.removeprefix("level ")) for line in done.stdout.splitlines()]
 
@@ -90,84 +95,27 @@ def test_scopes_left_out_of_order_end_with_what_was_before(onednn: dict[str, str
 
 @fake_libraries.NEEDS_COMPILER
 def test_a_scope_entered_twice_is_left_twice_and_not_three_times(onednn: dict[str, str]) -> None:
-    code = """
-        scope = m.verbose(1)
-        with scope:
-            with scope:
-                pass
-        scope.__exit__(None, None, None)
-    """
-    assert told(code, onednn) == [1, 1, 1, 0]
+    assert told_by("verbose_scope_entered_twice", onednn) == [1, 1, 1, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_a_scope_ends_with_an_exception_and_lets_it_through(onednn: dict[str, str]) -> None:
-    code = """
-        try:
-            with m.verbose(1):
-                raise LookupError
-        except LookupError:
-            pass
-        else:
-            raise SystemExit("swallowed")
-    """
-    assert told(code, onednn) == [1, 0]
+    assert told_by("verbose_scope_with_an_exception", onednn) == [1, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_overlapping_scopes_of_two_threads_end_with_what_was_before(onednn: dict[str, str]) -> None:
-    code = """
-        import threading
-        entered, left = threading.Event(), threading.Event()
-        def other():
-            with m.verbose(2):
-                entered.set()
-                left.wait()
-        thread = threading.Thread(target=other)
-        with m.verbose(1):
-            thread.start()
-            entered.wait()
-        left.set()
-        thread.join()
-    """
-    assert told(code, onednn) == [1, 2, 2, 0]
+    assert told_by("verbose_scopes_of_two_threads", onednn) == [1, 2, 2, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_many_threads_end_with_what_was_before(onednn: dict[str, str]) -> None:
-    code = """
-        from concurrent.futures import ThreadPoolExecutor
-        def work(number):
-            for _ in range(50):
-                with m.verbose(1 + number % 2):
-                    pass
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(work, range(8)))
-    """
-    assert told(code, onednn)[-1] == 0
+    assert told_by("verbose_scopes_of_many_threads", onednn)[-1] == 0
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_a_forked_child_forgets_the_scopes_of_threads_that_it_lacks(onednn: dict[str, str]) -> None:
-    code = """
-        import os, threading
-        entered, left = threading.Event(), threading.Event()
-        def other():
-            with m.verbose(2):
-                entered.set()
-                left.wait()
-        thread = threading.Thread(target=other)
-        thread.start()
-        entered.wait()
-        if os.fork() == 0:
-            with m.verbose(1):
-                pass
-            os._exit(0)
-        os.wait()
-        left.set()
-        thread.join()
-    """
-    assert told(code, onednn) == [2, 1, 0, 0]
+    assert told_by("verbose_scopes_and_a_fork", onednn) == [2, 1, 0, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -194,18 +142,9 @@ def test_a_library_that_lacks_the_function_is_none(
     module: str, soname: str, source: str, tmp_path: Path
 ) -> None:
     fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
-    code = f"""
-        from interlock import errors
-        from interlock.backends import {module} as m
-        result = []
-        for _ in range(2):
-            try:
-                with m.verbose(m.VERBOSE_ON):
-                    result.append("entered")
-            except AssertionError as error:
-                result.append([type(error).__name__, isinstance(error, RuntimeError), str(error)])
-    """
-    once, again = eval_python(code, env=fake_libraries.environment(tmp_path))
+    once, again = eval_program(
+        "backends/verbose_without_the_function.py", module, env=fake_libraries.environment(tmp_path)
+    )
     assert once == again
     assert once[:2] == ["LibraryNotFoundError", True]
     assert f"backends.{module}.verbose" in once[2]
@@ -223,17 +162,9 @@ def test_without_the_library_entering_says_what_was_looked_for(module: Any) -> N
 def test_what_the_library_refuses_opens_no_scope(tmp_path: Path) -> None:
     refusing = fake_libraries.ONEDNN.replace("level >= 0 && level <= 2", "level != 2")
     fake_libraries.build(tmp_path, MKLDNN[1], refusing)
-    code = """
-        from interlock import errors
-        with m.verbose(1):
-            try:
-                m.verbose(2).__enter__()
-            except errors.LibraryError as error:
-                assert "2" in str(error)
-            else:
-                raise SystemExit("accepted")
-    """
-    assert told(code, fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="0")) == [1, 2, 1, 0]
+    assert told_by(
+        "verbose_level_that_is_refused", fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="0")
+    ) == [1, 2, 1, 0]
 
 
 @MODULES

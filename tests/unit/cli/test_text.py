@@ -10,7 +10,7 @@ from interlock._cli import collect
 from interlock._core import backends as _native
 
 from tests.helpers import fake_libraries
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program, run_python
 from tests.unit.cli.command import NEUTRAL, document, interlock, sections, text, variables
 
 ESCAPE = "\x1b"
@@ -223,14 +223,8 @@ def test_a_terminal_without_letters_for_a_path_does_not_end_it(tmp_path: Path) -
 @fake_libraries.NEEDS_COMPILER
 def test_the_report_loads_no_library_of_a_vendor(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
-    code = """
-        from interlock._cli.main import main
-        main([])
-        assert "libcudnn" not in open("/proc/self/maps").read()
-        main(["--load"])
-        assert "libcudnn" in open("/proc/self/maps").read()
-    """
-    done = run_python(code, env=fake_libraries.environment(tmp_path) | NEUTRAL)
+    env = fake_libraries.environment(tmp_path) | NEUTRAL
+    done = run_program("cli/report_without_and_with_loading.py", env=env)
     assert done.code == 0, done.stderr
 
 

@@ -1,4 +1,4 @@
-"""Runs the launcher in a process of its own, on programs that are written where they run."""
+"""Runs the launcher in a process of its own, on programs of tests/programs or written where they run."""
 
 from __future__ import annotations
 
@@ -9,19 +9,13 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.helpers.subprocess import Result, run_command
+from tests.helpers.subprocess import PROGRAMS, Result, run_command
 
 LAUNCHER = [sys.executable, "-P", "-m", "interlock.backends.xeon.run_cpu"]
 # Set in the environment of the tests, they would be taken for those of an outer launcher.
 NEUTRAL = {"LOCAL_RANK": "", "LOCAL_WORLD_SIZE": "", "LD_PRELOAD": ""}
 # Writes where it runs into a file with a name of its own.
-TELL = """
-    import json, os, sys
-    about = {"cores": sorted(os.sched_getaffinity(0)), "threads": os.environ.get("OMP_NUM_THREADS"),
-             "group": os.getpgid(0) == os.getpid(), "arguments": sys.argv[2:]}
-    with open(os.path.join(sys.argv[1], f"{os.getpid()}.json"), "w") as file:
-        json.dump(about, file)
-"""
+TELL = str(PROGRAMS / "launcher" / "tell.py")
 
 
 def allowed() -> list[int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.subprocess import eval_program, eval_python, run_command, run_program, run_python
+from tests.helpers.subprocess import PROGRAMS, eval_program, eval_python, run_command, run_program
 from tests.unit.launcher import machines
 from tests.unit.launcher.run_launcher import LAUNCHER, NEUTRAL, TELL, allowed, launch, script, told
 
@@ -25,7 +25,7 @@ two_cores = pytest.mark.skipif(
 def test_two_instances_run_on_a_core_of_their_own(tmp_path: Path) -> None:
     first, second = allowed()[:2]
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1"]
-    done = launch(*options, script(tmp_path, TELL), str(tmp_path), "--rank", "a b")
+    done = launch(*options, TELL, str(tmp_path), "--rank", "a b")
     assert done.code == 0, done.stderr
     threads = os.environ.get("OMP_NUM_THREADS", "1")
     common = {"threads": threads, "group": True, "arguments": ["--rank", "a b"]}
@@ -38,30 +38,31 @@ def test_the_launchers_of_an_outer_one_pin_to_cores_of_their_own(tmp_path: Path)
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1"]
     for rank in ("0", "1"):
         env = {"LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": "2"}
-        done = launch(*options, script(tmp_path, TELL), str(tmp_path), env=env)
+        done = launch(*options, TELL, str(tmp_path), env=env)
         assert done.code == 0, done.stderr
     assert [about["cores"] for about in told(tmp_path)] == [[first], [second]]
 
 
 def test_without_pinning_an_instance_may_run_everywhere(tmp_path: Path) -> None:
     options = ["--disable-taskset", "--core-list", str(allowed()[-1]), "--ncores-per-instance", "1"]
-    done = launch(*options, script(tmp_path, TELL), str(tmp_path))
+    done = launch(*options, TELL, str(tmp_path))
     assert done.code == 0, done.stderr
     assert [about["cores"] for about in told(tmp_path)] == [allowed()]
 
 
 def test_a_program_may_lie_in_a_folder_with_spaces_and_be_a_module(tmp_path: Path) -> None:
-    path = script(tmp_path, TELL, "a folder/my program.py")
+    tell = Path(TELL).read_text()
+    path = script(tmp_path, tell, "a folder/my program.py")
     done = launch(path, str(tmp_path))
     assert done.code == 0, done.stderr
-    script(tmp_path, TELL, "telling/__main__.py")
+    script(tmp_path, tell, "telling/__main__.py")
     code = "from interlock.backends.xeon import run_cpu\nresult = run_cpu.main(['-m', 'telling', {!r}])"
     assert eval_python(code.format(str(tmp_path)), env={**NEUTRAL, "PYTHONPATH": str(tmp_path)}) == 0
     assert len(told(tmp_path)) == 2
 
 
 def test_variables_that_are_set_stay_and_are_spoken_of(tmp_path: Path) -> None:
-    done = launch(script(tmp_path, TELL), str(tmp_path), env={"OMP_NUM_THREADS": "77"})
+    done = launch(TELL, str(tmp_path), env={"OMP_NUM_THREADS": "77"})
     assert [about["threads"] for about in told(tmp_path)] == ["77"]
     assert "OMP_NUM_THREADS is set already and stays '77'" in done.stderr
 
@@ -105,24 +106,9 @@ def test_how_an_instance_ends_is_how_the_launcher_ends(
 @two_cores
 def test_where_one_instance_fails_the_others_are_ended(tmp_path: Path) -> None:
     # The one that gets the folder waits to be ended; the other fails when it is sure of that.
-    code = """
-        import os, signal, sys
-        folder = sys.argv[1]
-        try:
-            os.mkdir(os.path.join(folder, "taken"))
-        except FileExistsError:
-            open(os.path.join(folder, "fifo")).read()
-            sys.exit(9)
-        def end(number, frame):
-            open(os.path.join(folder, "ended"), "w").close()
-            sys.exit(0)
-        signal.signal(signal.SIGTERM, end)
-        open(os.path.join(folder, "fifo"), "w").close()
-        while True:
-            signal.pause()
-    """
+    program = str(PROGRAMS / "launcher" / "fail_beside_an_instance_that_waits.py")
     os.mkfifo(tmp_path / "fifo")
-    done = launch("--use-logical-core", "--ninstances", "2", script(tmp_path, code), str(tmp_path))
+    done = launch("--use-logical-core", "--ninstances", "2", program, str(tmp_path))
     assert done.code == 9, done.stderr
     assert "ended with 9, so the others are ended" in done.stderr
     assert (tmp_path / "ended").exists()
@@ -131,27 +117,10 @@ def test_where_one_instance_fails_the_others_are_ended(tmp_path: Path) -> None:
 @two_cores
 def test_what_an_instance_that_ended_well_left_behind_is_left_alone(tmp_path: Path) -> None:
     # One leaves a process; the other fails when the launcher has taken note of the first one's end.
-    program = """
-        import os, subprocess, sys
-        folder = sys.argv[1]
-        try:
-            os.mkdir(os.path.join(folder, "taken"))
-        except FileExistsError:
-            first = int(open(os.path.join(folder, "fifo")).read())
-            try:
-                while True:
-                    os.kill(first, 0)
-                    os.sched_yield()
-            except ProcessLookupError:
-                sys.exit(5)
-        left = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
-        open(os.path.join(folder, "left"), "w").write(str(left.pid))
-        open(os.path.join(folder, "fifo"), "w").write(str(os.getpid()))
-    """
     os.mkfifo(tmp_path / "fifo")
     assert eval_program(
         "launcher/what_an_instance_that_ended_well_left_behind_is_left_alone.py",
-        script(tmp_path, program),
+        str(PROGRAMS / "launcher" / "fail_after_an_instance_that_leaves_a_process.py"),
         str(tmp_path),
         str(tmp_path / "left"),
         env=NEUTRAL,
@@ -160,23 +129,7 @@ def test_what_an_instance_that_ended_well_left_behind_is_left_alone(tmp_path: Pa
 
 def test_what_was_started_by_what_has_gone_is_reaped_while_an_instance_runs(tmp_path: Path) -> None:
     # The launcher inherits what it does not know; a process that is not reaped keeps its number.
-    program = """
-        import os, signal
-        reading, writing = os.pipe()
-        for _ in range(5):
-            if os.fork() == 0:
-                os.setsid()
-                if os.fork() == 0:
-                    os.write(writing, b"%d " % os.getpid())
-                os._exit(0)
-            os.wait()
-        os.close(writing)
-        orphans = [int(number) for number in open(reading).read().split()]
-        while any(os.path.exists(f"/proc/{number}") for number in orphans):
-            os.sched_yield()
-        print(len(orphans))
-    """
-    done = launch(script(tmp_path, program))
+    done = launch(str(PROGRAMS / "launcher" / "wait_until_orphans_are_reaped.py"))
     assert (done.code, done.stdout) == (0, "5\n"), done.stderr
 
 
@@ -185,7 +138,7 @@ def test_a_launcher_in_an_instance_divides_no_cores_for_the_same_rank_again(tmp_
     first, second = allowed()[:2]
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1", "--no-python"]
     env = {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
-    done = launch(*options, *LAUNCHER, "--", script(tmp_path, TELL), str(tmp_path), env=env)
+    done = launch(*options, *LAUNCHER, "--", TELL, str(tmp_path), env=env)
     assert done.code == 0, done.stderr
     assert [about["cores"] for about in told(tmp_path)] == [[second]]
 
@@ -206,19 +159,14 @@ def test_a_log_that_exists_stays_and_the_next_gets_a_number(tmp_path: Path) -> N
 def test_nothing_is_said_of_what_nobody_asked_for(tmp_path: Path) -> None:
     # No folder has a library to preload here.
     one_core = machines.lay_out(machines.files("virtual_machine"), tmp_path / "root")
-    code = f"""
-        import sys
-        from interlock.backends.xeon import run_cpu
-        from pathlib import Path
-        sys.prefix = {str(tmp_path)!r}
-        arguments = [*{{options!r}}, "--disable-taskset", {script(tmp_path, "pass")!r}]
-        raise SystemExit(run_cpu.main(arguments, root=Path({str(one_core)!r})))
-    """
+    program = "launcher/launch_on_a_machine.py"
+    arguments = ["--disable-taskset", script(tmp_path, "pass")]
+    folders = str(one_core), str(tmp_path)
     nowhere = NEUTRAL | {"CONDA_PREFIX": "", "VIRTUAL_ENV": "", "HOME": ""}
-    assert run_python(code.format(options=[]), env=nowhere).stderr == ""
-    done = run_python(code.format(options=["--dry-run"]), env=nowhere)
+    assert run_program(program, *folders, arguments, env=nowhere).stderr == ""
+    done = run_program(program, *folders, ["--dry-run", *arguments], env=nowhere)
     assert "libiomp5.so is not found" in done.stdout
-    done = run_python(code.format(options=["--enable-jemalloc"]), env=nowhere)
+    done = run_program(program, *folders, ["--enable-jemalloc", *arguments], env=nowhere)
     assert done.stderr.startswith("run_cpu: --enable-jemalloc: libjemalloc.so is not found")
     assert len(done.stderr.splitlines()) == 1
 
@@ -238,13 +186,8 @@ def test_memory_is_bound_by_numactl_where_there_are_nodes_to_choose_between(tmp_
     root = machines.lay_out(machines.files("two_sockets"), tmp_path / "root")
     # Without buffers print writes a line's end by itself, and lines of two instances would mix.
     tell = r"import os; os.write(1, os.environ['MEMORY'].encode() + b'\n')"
-    code = f"""
-        from interlock.backends.xeon import run_cpu
-        from pathlib import Path
-        program = {script(tmp_path, tell)!r}
-        arguments = ["--throughput-mode", "--disable-taskset", program]
-        raise SystemExit(run_cpu.main(arguments, root=Path({str(root)!r})))
-    """
-    done = run_python(code, env=NEUTRAL | {"PATH": f"{numactl.parent}:{os.environ['PATH']}"})
+    env = NEUTRAL | {"PATH": f"{numactl.parent}:{os.environ['PATH']}"}
+    arguments = ["--throughput-mode", "--disable-taskset", script(tmp_path, tell)]
+    done = run_program("launcher/launch_on_a_machine.py", str(root), None, arguments, env=env)
     assert done.code == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["--membind=0", "--membind=1"]

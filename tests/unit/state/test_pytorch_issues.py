@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import interlock
 from interlock import aio, inference_mode, is_grad_enabled, no_grad
 
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import run_program
 
 
 def test_overlapping_blocks_of_tasks_leave_nothing_and_with_the_runner_never_meet() -> None:
@@ -42,18 +42,9 @@ def test_worker_threads_have_the_state_that_was_captured_for_them() -> None:
 
 
 def test_a_scope_open_in_a_suspended_generator_is_told_with_both_places() -> None:
-    program = """
-        import interlock
-
-        def numbers():
-            with interlock.no_grad():
-                yield 1
-
-        for number in numbers():
-            interlock.is_grad_enabled()
-    """
-    done = run_python(program, env={"INTERLOCK_DEBUG": "1"})
+    program = "read_a_mode_beside_a_suspended_generator.py"
+    done = run_program(f"state/{program}", env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0
     assert "ScopeWarning" in done.stderr
-    assert "child_script.py:5 is open at" in done.stderr
-    assert "child_script.py:9 too" in done.stderr
+    assert f"{program}:5 is open at" in done.stderr
+    assert f"{program}:10 too" in done.stderr

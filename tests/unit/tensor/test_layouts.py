@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from interlock import Tensor
 
-from tests.helpers.subprocess import Result, run_program, run_python
+from tests.helpers.subprocess import Result, run_program
 
 LIKE: dict[str, Callable[[Tensor], Tensor]] = {
     "neg": lambda x: -x,
@@ -177,19 +177,8 @@ def test_views_without_elements_are_copied_on_devices() -> None:
 
 @pytest.mark.parametrize("kind", ["long", "double", "float"])
 def test_long_matrix_product_ends_on_ctrl_c(kind: str) -> None:
-    code = f"""
-    import os, signal, threading, interlock
-    # So many products of expanded matrices take hours.
-    x = interlock.ones(1, 1).{kind}().expand(1 << 11, 1 << 30)
-    thread = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    try:
-        thread.start()
-        x @ x.t()
-    except KeyboardInterrupt:
-        print("ended")
-    thread.join()
-    """
-    assert run_python(code) == Result(0, "ended\n", "")
+    done = run_program("tensor/a_long_matrix_product_is_interrupted.py", kind)
+    assert done == Result(0, "ended\n", "")
 
 
 def test_integer_product_of_many_tiles_is_exact() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
 import weakref
 from typing import Any
 
 import interlock
 import numpy as np
 import pytest
+
+from tests.helpers.subprocess import run_program
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
@@ -177,25 +177,10 @@ def test_memory_lives_as_long_as_a_view_of_it() -> None:
 
 
 def test_shared_memory_survives_the_end_of_the_interpreter() -> None:
-    code = """
-import interlock, numpy, sys, threading
-kept = interlock.from_numpy(numpy.ones(3))
-sys.modules["kept"] = kept
-class Late:
-    def __del__(self, tensor=kept):
-        tensor.add_(1)
-late = Late()
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    done = run_program("tensor/change_an_array_at_the_end_of_the_interpreter.py")
+    assert done.code == 0, done.stderr
 
 
 def test_numpy_is_imported_only_when_it_is_asked_for() -> None:
-    code = """
-import sys
-import interlock
-x = interlock.tensor([[1.0, 2.0]], requires_grad=True)
-(x @ x.T).sum().backward()
-repr(x), x.tolist(), x[0, 1], x.grad.data_ptr()
-assert "numpy" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    done = run_program("tensor/use_tensors_without_numpy.py")
+    assert done.code == 0, done.stderr

@@ -1,0 +1,79 @@
+"""Programs that tests run in child processes are files of tests/programs, not strings in the tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+# The folder of the programs, and a copy of recorded cases that must keep every byte.
+LEFT_OUT = (TESTS / "programs", TESTS / "models")
+# A program of so many lines is easier to read where it is run.
+MOST_LINES = 4
+IMPORT = re.compile(r"^\s*(import \w|from \S+ import )", re.MULTILINE)
+
+
+def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the strings of a module with their lines, parts of formatted strings that vary as a name."""
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr | ast.JoinedStr)
+        for inner in ast.iter_child_nodes(node)
+        if isinstance(inner, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value if isinstance(part, ast.Constant) else "varies" for part in node.values)
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+            yield node.lineno, node.value
+
+
+def is_program(text: str) -> bool:
+    """Return whether a text is code that does something, or a template of code that imports something."""
+    try:
+        body = ast.parse(textwrap.dedent(text)).body
+    except (SyntaxError, ValueError):
+        return IMPORT.search(text) is not None
+    return any(
+        not isinstance(statement, ast.Expr) or any(isinstance(node, ast.Call) for node in ast.walk(statement))
+        for statement in body
+    )
+
+
+def long_programs(source: str) -> list[tuple[int, str]]:
+    """Return the line and the first line of code of each longer program that a module holds as a string."""
+    found = []
+    for number, text in strings(ast.parse(source)):
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if len(lines) > MOST_LINES and is_program(text):
+            found.append((number, lines[0]))
+    return found
+
+
+def test_no_test_holds_a_longer_program_as_a_string() -> None:
+    found = [
+        f"{path.relative_to(TESTS)}:{number}: {first}"
+        for path in sorted(TESTS.rglob("*.py"))
+        if not any(path.is_relative_to(folder) for folder in LEFT_OUT)
+        for number, first in long_programs(path.read_text(encoding="utf-8"))
+    ]
+    assert found == [], "make each a file of tests/programs, which gets its parameters as JSON"
+
+
+def test_programs_are_told_from_other_texts() -> None:
+    lines = ["import os", "def f():", "    return os.name", "print(f())", "f()"]
+    program = "\n".join(lines)
+    assert long_programs(f"code = {program!r}") == [(1, "import os")]
+    assert long_programs(f"code = f{program!r}") == [(1, "import os")]
+    assert long_programs(f"run({program + '{variable!r}'!r}.format(variable=1))") == [(1, "import os")]
+    short = "\n\n".join(lines[:MOST_LINES])
+    names = "\n".join("abcde")
+    c_source = "#include <stdio.h>\nint main() {\n    puts(a);\n    return 0;\n}\n"
+    for other in (short, names, c_source):
+        assert long_programs(f"text = {other!r}") == []
+    assert long_programs(f"{program!r}") == [], "a docstring"

@@ -1,0 +1,14 @@
+"""Say the name of the signal that ends this instance."""
+
+from signals_setup import *
+
+
+def end(number, frame):
+    say(signal.Signals(number).name)
+    sys.exit(0)
+
+
+signal.signal(getattr(signal, sys.argv[2]), end)
+say("ready")
+while True:
+    signal.pause()

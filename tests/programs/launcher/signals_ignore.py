@@ -1,0 +1,8 @@
+"""Ignore a signal and never end; the arguments are its name and the word to say before."""
+
+from signals_setup import *
+
+signal.signal(getattr(signal, sys.argv[2]), signal.SIG_IGN)
+say(sys.argv[3])
+while True:
+    signal.pause()

@@ -1,0 +1,33 @@
+"""What the programs of traced scopes share. Tests find lines of theirs by the comments at the ends."""
+
+import asyncio
+import contextlib
+import json
+import sys
+import threading
+import warnings
+
+import interlock
+from interlock import aio, backends, enable_grad, no_grad
+
+caught = warnings.catch_warnings(record=True)
+told = caught.__enter__()
+warnings.simplefilter("always")
+
+
+def on_a_thread(action):
+    thread = threading.Thread(target=action)
+    thread.start()
+    thread.join()
+
+
+def here(code, mode="exec"):
+    """Return code that is compiled as if it stood in the line of the caller."""
+    caller = sys._getframe(1)
+    return compile("\n" * (caller.f_lineno - 1) + code, caller.f_code.co_filename, mode)
+
+
+def print_warnings():
+    caught.__exit__()
+    shown = [(each.category.__name__, str(each.message), f"{each.filename}:{each.lineno}") for each in told]
+    print("\n" + json.dumps(shown))

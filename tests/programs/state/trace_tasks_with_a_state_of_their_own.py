@@ -1,0 +1,16 @@
+from trace_setup import *
+
+
+async def first():
+    with no_grad():
+        await asyncio.sleep(0)
+
+
+async def main():
+    with enable_grad():
+        await asyncio.gather(first(), first())
+
+
+aio.run(main())
+
+print_warnings()
