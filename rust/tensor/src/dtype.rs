@@ -7,7 +7,7 @@ use crate::{Element, Error, Result};
 /// The type of a tensor's elements, from the narrowest to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DType {
-    /// Truth values, one byte each.
+    /// Bool8 values, one byte each.
     Bool,
     /// 64-bit signed integers.
     Int64,
@@ -54,7 +54,7 @@ impl DType {
     }
 
     /// Whether a result of this type may be stored into a tensor of `target`: its category is not lost.
-    pub const fn fits_into(self, target: DType) -> bool {
+    pub const fn can_cast_to(self, target: DType) -> bool {
         match self {
             DType::Bool => true,
             DType::Int64 => !matches!(target, DType::Bool),
@@ -108,7 +108,7 @@ impl Scalar {
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] with the names of the function and its argument.
-    pub(crate) fn within(self, dtype: DType, op: &'static str, argument: &'static str) -> Result<Self> {
+    pub(crate) fn check_fits(self, dtype: DType, op: &'static str, argument: &'static str) -> Result<Self> {
         if self.fits(dtype) { Ok(self) } else { Err(Error::OutOfBounds { op, argument, value: self, dtype }) }
     }
 
@@ -156,7 +156,7 @@ macro_rules! dispatch {
     ($dtype:expr, $element:ident => $body:expr) => {
         match $dtype {
             $crate::DType::Bool => {
-                type $element = $crate::element::Truth;
+                type $element = $crate::element::Bool8;
                 $body
             }
             $crate::DType::Int64 => {
@@ -212,9 +212,9 @@ mod tests {
 
     #[test]
     fn a_result_fits_where_its_category_is_kept() {
-        assert!(DType::Float64.fits_into(DType::Float32));
-        assert!(DType::Bool.fits_into(DType::Int64));
-        assert!(!DType::Float32.fits_into(DType::Int64));
-        assert!(!DType::Int64.fits_into(DType::Bool));
+        assert!(DType::Float64.can_cast_to(DType::Float32));
+        assert!(DType::Bool.can_cast_to(DType::Int64));
+        assert!(!DType::Float32.can_cast_to(DType::Int64));
+        assert!(!DType::Int64.can_cast_to(DType::Bool));
     }
 }

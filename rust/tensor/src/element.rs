@@ -5,12 +5,12 @@ use crate::{DType, Scalar};
 /// A truth value in memory. Foreign memory may hold any byte, so this is a byte: 0 is false, all else true.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
-pub struct Truth(u8);
+pub struct Bool8(u8);
 
-impl Truth {
+impl Bool8 {
     /// From a `bool`.
     pub fn new(value: bool) -> Self {
-        Truth(u8::from(value))
+        Bool8(u8::from(value))
     }
 
     /// To a `bool`.
@@ -19,13 +19,13 @@ impl Truth {
     }
 }
 
-impl PartialEq for Truth {
+impl PartialEq for Bool8 {
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()
     }
 }
 
-impl PartialOrd for Truth {
+impl PartialOrd for Bool8 {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         self.get().partial_cmp(&other.get())
     }
@@ -33,7 +33,7 @@ impl PartialOrd for Truth {
 
 mod sealed {
     pub trait Sealed {}
-    impl Sealed for super::Truth {}
+    impl Sealed for super::Bool8 {}
     impl Sealed for i64 {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
@@ -44,7 +44,7 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialOrd + Send + Sync + 
     /// The type's name at run time.
     const DTYPE: DType;
     /// What sums of it are computed in.
-    type Sum: Element;
+    type Acc: Element;
 
     /// The nearest element.
     fn from_f64(value: f64) -> Self;
@@ -68,15 +68,15 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialOrd + Send + Sync + 
     }
 }
 
-impl Element for Truth {
+impl Element for Bool8 {
     const DTYPE: DType = DType::Bool;
-    type Sum = i64;
+    type Acc = i64;
 
     fn from_f64(value: f64) -> Self {
-        Truth::new(value != 0.0)
+        Bool8::new(value != 0.0)
     }
     fn from_i64(value: i64) -> Self {
-        Truth::new(value != 0)
+        Bool8::new(value != 0)
     }
     fn to_f64(self) -> f64 {
         f64::from(u8::from(self.get()))
@@ -88,19 +88,19 @@ impl Element for Truth {
         Scalar::Bool(self.get())
     }
     fn plus(self, other: Self) -> Self {
-        Truth::new(self.get() | other.get())
+        Bool8::new(self.get() | other.get())
     }
     fn minus(self, other: Self) -> Self {
-        Truth::new(self.get() ^ other.get())
+        Bool8::new(self.get() ^ other.get())
     }
     fn times(self, other: Self) -> Self {
-        Truth::new(self.get() & other.get())
+        Bool8::new(self.get() & other.get())
     }
 }
 
 impl Element for i64 {
     const DTYPE: DType = DType::Int64;
-    type Sum = i64;
+    type Acc = i64;
 
     fn from_f64(value: f64) -> Self {
         value as i64
@@ -132,7 +132,7 @@ macro_rules! floating_point {
     ($($float:ident = $dtype:ident),*) => {
         $(impl Element for $float {
             const DTYPE: DType = DType::$dtype;
-            type Sum = f64;
+            type Acc = f64;
 
             fn from_f64(value: f64) -> Self {
                 value as $float
@@ -173,9 +173,9 @@ mod tests {
 
     #[test]
     fn any_byte_that_is_not_zero_is_true() {
-        assert!(Truth(2).get());
-        assert_eq!(Truth(2), Truth(1));
-        assert_eq!(Truth(7).cast::<i64>(), 1);
+        assert!(Bool8(2).get());
+        assert_eq!(Bool8(2), Bool8(1));
+        assert_eq!(Bool8(7).cast::<i64>(), 1);
     }
 
     #[test]
@@ -183,6 +183,6 @@ mod tests {
         assert_eq!((-1.7f64).cast::<i64>(), -1);
         assert_eq!(f64::NAN.cast::<i64>(), 0);
         assert_eq!(1e300f64.cast::<i64>(), i64::MAX);
-        assert_eq!(f32::NAN.cast::<Truth>(), Truth::new(true));
+        assert_eq!(f32::NAN.cast::<Bool8>(), Bool8::new(true));
     }
 }

@@ -22,7 +22,7 @@ pub enum Error {
         /// The shape of the second operand.
         right: Vec<usize>,
         /// What the operation needs.
-        allowed: &'static str,
+        expected: &'static str,
     },
     /// One shape that an operation cannot take.
     Shape {
@@ -31,7 +31,7 @@ pub enum Error {
         /// The shape of the operand.
         given: Vec<usize>,
         /// What the operation needs.
-        allowed: String,
+        expected: String,
     },
     /// An element type that an operation cannot take.
     DType {
@@ -40,7 +40,7 @@ pub enum Error {
         /// The element type given.
         given: DType,
         /// What the operation needs.
-        allowed: &'static str,
+        expected: &'static str,
     },
     /// A result that the element type of an in-place operation's target cannot hold.
     ResultType {
@@ -130,7 +130,7 @@ pub enum Error {
         /// Whether the view was made in inference mode.
         inference: bool,
         /// The line that made it, where that is traced.
-        made_at: Option<String>,
+        created_at: Option<String>,
     },
     /// An operation that an inference tensor does not allow here.
     Inference {
@@ -216,11 +216,13 @@ impl From<interlock::accelerator::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Shapes { op, left, right, allowed } => {
-                write!(f, "{op}: shapes {left:?} and {right:?} do not fit: {allowed}")
+            Error::Shapes { op, left, right, expected } => {
+                write!(f, "{op}: shapes {left:?} and {right:?} do not fit: {expected}")
             }
-            Error::Shape { op, given, allowed } => write!(f, "{op}: shape {given:?} does not fit: {allowed}"),
-            Error::DType { op, given, allowed } => write!(f, "{op}: not for {given}: {allowed}"),
+            Error::Shape { op, given, expected } => {
+                write!(f, "{op}: shape {given:?} does not fit: {expected}")
+            }
+            Error::DType { op, given, expected } => write!(f, "{op}: not for {given}: {expected}"),
             Error::ResultType { op, result, target } => write!(
                 f,
                 "{op}: the result has type {result}, which does not fit into the {target} tensor that is changed in place"
@@ -262,9 +264,9 @@ impl fmt::Display for Error {
                 f,
                 "{op}: a view of a leaf tensor that requires grad cannot be changed in place while gradients are recorded; use no_grad()"
             ),
-            Error::UntrackedView { inference, made_at } => {
+            Error::UntrackedView { inference, created_at } => {
                 let mode = if *inference { "inference" } else { "no_grad" };
-                let place = match made_at {
+                let place = match created_at {
                     Some(line) => format!(" at {line}"),
                     None => String::new(),
                 };

@@ -41,7 +41,7 @@ impl Layout {
         if self.is_contiguous() {
             return true;
         }
-        let mut dims: Vec<_> = pairs(self).into_iter().filter(|&(size, _)| size != 1).collect();
+        let mut dims: Vec<_> = sizes_and_strides(self).into_iter().filter(|&(size, _)| size != 1).collect();
         dims.sort_unstable_by_key(|&(_, stride)| stride);
         let mut expected = 1;
         dims.iter().all(|&(size, stride)| {
@@ -52,18 +52,18 @@ impl Layout {
     }
 
     /// The layout of a copy that keeps the order of the dimensions in memory: PyTorch's `preserve_format`.
-    pub fn preserved(&self) -> Self {
+    pub fn preserve_format(&self) -> Self {
         if self.is_dense() {
             Layout { offset: 0, ..self.clone() }
         } else {
-            self.in_order_of(&[&self.strides], 1)
+            self.with_dim_order_of(&[&self.strides], 1)
         }
     }
 
     /// A layout of this shape without gaps, whose dimensions are in the order in which the operands have them. The
     /// first operand that has an order of two dimensions decides about these, as in PyTorch's `TensorIterator`. A size
     /// of 0 counts as `empty` in strides.
-    fn in_order_of(&self, operands: &[&[usize]], empty: usize) -> Self {
+    fn with_dim_order_of(&self, operands: &[&[usize]], empty: usize) -> Self {
         let size = |dim: usize| self.shape.get(dim).copied().unwrap_or(1);
         // Whether `first` has to come after `second`, if that is known.
         let after = |first: usize, second: usize| {
@@ -109,14 +109,14 @@ impl Layout {
     }
 
     /// The layout of the result of an element-wise operation on operands that broadcast to `shape`: PyTorch's.
-    pub fn of_result(shape: &[usize], operands: &[&Layout]) -> Self {
+    pub fn of_elementwise_result(shape: &[usize], operands: &[&Layout]) -> Self {
         let contiguous = Layout::contiguous(shape);
         if operands.iter().all(|operand| operand.shape == shape) {
             if operands.iter().all(|operand| operand.is_contiguous()) {
                 return contiguous;
             }
             if let Some(channels_last) = channels_last(shape)
-                && operands.iter().all(|operand| operand.lies_as(&channels_last))
+                && operands.iter().all(|operand| operand.has_strides_of(&channels_last))
             {
                 return channels_last;
             }
@@ -127,40 +127,41 @@ impl Layout {
                 return Layout { offset: 0, ..(*first).clone() };
             }
         }
-        let strides: Vec<Vec<usize>> = operands.iter().map(|operand| operand.strides_in(shape)).collect();
-        contiguous.in_order_of(&strides.iter().map(Vec::as_slice).collect::<Vec<_>>(), 0)
+        let strides: Vec<Vec<usize>> =
+            operands.iter().map(|operand| operand.expanded_strides(shape)).collect();
+        contiguous.with_dim_order_of(&strides.iter().map(Vec::as_slice).collect::<Vec<_>>(), 0)
     }
 
     /// Whether the elements lie where those of another layout of the same shape do.
-    fn lies_as(&self, other: &Layout) -> bool {
+    fn has_strides_of(&self, other: &Layout) -> bool {
         let strides = self.strides.iter().zip(&other.strides);
         self.shape.iter().zip(strides).all(|(&size, (a, b))| size == 1 || a == b)
     }
 
     /// The strides to read this layout as if it had `shape`; 0 where a size of 1 is repeated.
-    fn strides_in(&self, shape: &[usize]) -> Vec<usize> {
+    fn expanded_strides(&self, shape: &[usize]) -> Vec<usize> {
         let missing = shape.len().saturating_sub(self.shape.len());
-        let own = pairs(self).into_iter().zip(shape.iter().skip(missing));
+        let own = sizes_and_strides(self).into_iter().zip(shape.iter().skip(missing));
         std::iter::repeat_n(0, missing)
             .chain(own.map(|((size, stride), &wanted)| if size == 1 && wanted != 1 { 0 } else { stride }))
             .collect()
     }
 
     /// The dimensions from the outermost to the innermost one in memory.
-    pub fn order(&self) -> Vec<usize> {
+    pub fn memory_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.shape.len()).collect();
         order.sort_by_key(|&dim| std::cmp::Reverse(self.strides.get(dim)));
         order
     }
 
     /// Whether two elements lie in the same place, as far as strides of zero tell.
-    pub fn overlaps(&self) -> bool {
+    pub fn has_internal_overlap(&self) -> bool {
         self.numel() > 0
             && self.shape.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
     }
 
     /// The same places without those dimensions that repeat them, as far as strides of zero tell.
-    pub fn without_repeats(&self) -> Layout {
+    pub fn without_expanded_dims(&self) -> Layout {
         let repeats = |(size, stride): (&usize, &usize)| if *size > 1 && *stride == 0 { 1 } else { *size };
         let shape = self.shape.iter().zip(&self.strides).map(repeats).collect();
         Layout { shape, ..self.clone() }
@@ -168,7 +169,7 @@ impl Layout {
 
     /// One past the largest position used, or `None` beyond what can be addressed. Without elements it is 0 at every
     /// offset: a slice of nothing may start beyond the memory, as in PyTorch.
-    pub fn end(&self) -> Option<usize> {
+    pub fn required_len(&self) -> Option<usize> {
         if self.shape.contains(&0) {
             return Some(0);
         }
@@ -180,7 +181,7 @@ impl Layout {
     }
 
     /// The strides to read this layout as if it had `shape`, which it broadcasts to.
-    pub fn strides_as(&self, shape: &[usize]) -> Vec<usize> {
+    pub fn broadcast_strides(&self, shape: &[usize]) -> Vec<usize> {
         let missing = shape.len().saturating_sub(self.shape.len());
         let own = self.shape.iter().zip(&self.strides);
         std::iter::repeat_n(0, missing)
@@ -226,8 +227,8 @@ pub(crate) fn checked_ndim(ndim: usize) -> Result<()> {
 pub(crate) fn checked_numel(shape: &[usize], size: usize) -> Result<usize> {
     checked_ndim(shape.len())?;
     // Sizes of zero count as one, so that strides cannot overflow either.
-    let span = shape.iter().try_fold(size, |total, &size| total.checked_mul(size.max(1)));
-    match span {
+    let slice = shape.iter().try_fold(size, |total, &size| total.checked_mul(size.max(1)));
+    match slice {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(shape.iter().product()),
         _ => Err(Error::TooLarge { shape: shape.to_vec() }),
     }
@@ -249,14 +250,14 @@ pub(crate) fn broadcast(op: &'static str, left: &[usize], right: &[usize]) -> Re
                 op,
                 left: left.to_vec(),
                 right: right.to_vec(),
-                allowed: "counted from the last, sizes must be equal or 1",
+                expected: "counted from the last, sizes must be equal or 1",
             }),
         })
         .collect()
 }
 
 /// A dimension counted from the front; a tensor without dimensions is treated as having one.
-pub(crate) fn dimension(op: &'static str, dim: i64, ndim: usize) -> Result<usize> {
+pub(crate) fn wrap_dim(op: &'static str, dim: i64, ndim: usize) -> Result<usize> {
     let count = i64::try_from(ndim.max(1)).unwrap_or(i64::MAX);
     let counted = if dim < 0 { dim.saturating_add(count) } else { dim };
     match usize::try_from(counted) {
@@ -266,7 +267,7 @@ pub(crate) fn dimension(op: &'static str, dim: i64, ndim: usize) -> Result<usize
 }
 
 /// Shape and strides as pairs, to be taken apart again with `unzip`.
-pub(crate) fn pairs(layout: &Layout) -> Vec<(usize, usize)> {
+pub(crate) fn sizes_and_strides(layout: &Layout) -> Vec<(usize, usize)> {
     layout.shape.iter().copied().zip(layout.strides.iter().copied()).collect()
 }
 
@@ -274,7 +275,7 @@ pub(crate) fn pairs(layout: &Layout) -> Vec<(usize, usize)> {
 pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Result<Vec<usize>> {
     checked_ndim(sizes.len())?;
     let numel: usize = given.iter().product();
-    let wrong = |allowed: String| Error::Shape { op, given: given.to_vec(), allowed };
+    let wrong = |expected: String| Error::Shape { op, given: given.to_vec(), expected };
     let unknown = sizes.iter().filter(|&&size| size == -1).count();
     if unknown > 1 {
         return Err(wrong(format!("only one size of {sizes:?} can be inferred")));
@@ -314,7 +315,7 @@ pub(crate) fn view_strides(layout: &Layout, shape: &[usize]) -> Option<Vec<usize
     if layout.numel() == 0 {
         return Some(if layout.shape == shape { layout.strides.clone() } else { contiguous_strides(shape) });
     }
-    let mut own = pairs(layout).into_iter().rev().peekable();
+    let mut own = sizes_and_strides(layout).into_iter().rev().peekable();
     let mut wanted = shape.iter().rev().copied().peekable();
     let mut strides = Vec::with_capacity(shape.len());
     // From the innermost dimension on, runs of dimensions that lie in memory as if they were one.

@@ -6,12 +6,12 @@ use std::sync::{Arc, Weak};
 use interlock::accelerator::Device;
 use interlock::autograd::is_inference_mode_enabled;
 
-use crate::access::{Locked, Reading, Writing};
-use crate::autograd::{Meta, Node};
-use crate::room::check_memory;
+use crate::autograd::{AutogradMeta, Node};
+use crate::drop_queue::Deferred;
+use crate::fallible_alloc::check_memory;
+use crate::fork_rwlock::{ForkRwLock, ReadGuard, WriteGuard};
 use crate::shape::{Layout, checked_numel};
-use crate::storage::{Options, Place, Storage};
-use crate::waste::Waste;
+use crate::storage::{Placement, Storage, TensorOptions};
 use crate::{DType, Element, Error, Result};
 
 /// A strided view of elements in memory. Cloning the handle gives the same tensor again.
@@ -22,21 +22,21 @@ pub(crate) struct Inner {
     storage: Arc<Storage>,
     dtype: DType,
     layout: Layout,
-    meta: Locked<Meta>,
+    meta: ForkRwLock<AutogradMeta>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         let meta = std::mem::take(&mut *self.meta.write());
         if meta.owns_tensors() {
-            Waste::Tensor { _meta: meta }.discard();
+            Deferred::Tensor { _meta: meta }.push();
         }
     }
 }
 
 impl Tensor {
     pub(crate) fn new(storage: Arc<Storage>, dtype: DType, layout: Layout) -> Self {
-        Tensor(Arc::new(Inner { storage, dtype, layout, meta: Locked::default() }))
+        Tensor(Arc::new(Inner { storage, dtype, layout, meta: ForkRwLock::default() }))
     }
 
     /// A new contiguous tensor on the processor, that `fill` writes at once.
@@ -61,10 +61,11 @@ impl Tensor {
             return Err(Error::Count { what: "strides", given: strides.len(), needed: shape.len() });
         }
         let layout = Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset };
-        let room = storage.bytes() / dtype.size();
-        if layout.end().is_none_or(|end| end > room) {
-            let allowed = format!("strides {strides:?} from {offset} leave a storage of {room} elements");
-            return Err(Error::Shape { op, given: layout.shape, allowed });
+        let capacity = storage.nbytes() / dtype.size();
+        if layout.required_len().is_none_or(|end| end > capacity) {
+            let expected =
+                format!("strides {strides:?} from {offset} leave a storage of {capacity} elements");
+            return Err(Error::Shape { op, given: layout.shape, expected });
         }
         Ok(Tensor::new(storage, dtype, layout))
     }
@@ -82,11 +83,11 @@ impl Tensor {
         &self.0.layout
     }
 
-    pub(crate) fn meta(&self) -> Reading<'_, Meta> {
+    pub(crate) fn meta(&self) -> ReadGuard<'_, AutogradMeta> {
         self.0.meta.read()
     }
 
-    pub(crate) fn meta_mut(&self) -> Writing<'_, Meta> {
+    pub(crate) fn meta_mut(&self) -> WriteGuard<'_, AutogradMeta> {
         self.0.meta.write()
     }
 
@@ -99,12 +100,12 @@ impl Tensor {
     }
 
     /// How many handles to this tensor exist.
-    pub(crate) fn handles(&self) -> usize {
+    pub(crate) fn handle_count(&self) -> usize {
         Arc::strong_count(&self.0)
     }
 
     /// Whether no other tensor views the same memory.
-    pub(crate) fn owns_memory(&self) -> bool {
+    pub(crate) fn owns_storage(&self) -> bool {
         Arc::strong_count(&self.0.storage) == 1
     }
 
@@ -139,8 +140,8 @@ impl Tensor {
     }
 
     /// Where what is made of it lies.
-    pub(crate) fn place(&self) -> Place {
-        if self.is_on_device() { Place::Device(self.device()) } else { Place::Cpu }
+    pub(crate) fn placement(&self) -> Placement {
+        if self.is_on_device() { Placement::Device(self.device()) } else { Placement::Cpu }
     }
 
     /// Whether the elements lie in memory of the processor that devices reach without a detour.
@@ -149,8 +150,8 @@ impl Tensor {
     }
 
     /// Element type and device: what a new tensor beside this one has.
-    pub fn options(&self) -> Options {
-        Options { dtype: self.dtype(), place: self.place() }
+    pub fn options(&self) -> TensorOptions {
+        TensorOptions { dtype: self.dtype(), placement: self.placement() }
     }
 
     /// The sizes.
@@ -258,7 +259,7 @@ impl Tensor {
                     op: "grad",
                     left: grad.shape().to_vec(),
                     right: self.shape().to_vec(),
-                    allowed: "a gradient has the shape of its tensor",
+                    expected: "a gradient has the shape of its tensor",
                 });
             }
             if grad.dtype() != self.dtype() {

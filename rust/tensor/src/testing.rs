@@ -26,8 +26,7 @@ pub fn gradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) {
         let weights: Vec<f64> = (0..out.numel()).map(|i| 1.0 + 0.3 * i as f64).collect();
         out.mul(&doubles(&weights, &[weights.len()]))?.sum(None, false)
     };
-    let leaves: Vec<Tensor> =
-        inputs.iter().map(|input| input.detached().contiguous_copy().unwrap()).collect();
+    let leaves: Vec<Tensor> = inputs.iter().map(|input| input.detach().contiguous_copy().unwrap()).collect();
     for leaf in &leaves {
         leaf.set_requires_grad(true).unwrap();
     }

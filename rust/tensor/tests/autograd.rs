@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use interlock::autograd::{enable_grad, inference_mode, no_grad};
-use interlock_tensor::autograd::{Backward, backward, grad};
+use interlock_tensor::autograd::{BackwardArgs, backward, grad};
 use interlock_tensor::{DType, Error, Result, Tensor};
 
 fn leaf(values: &[f64]) -> Tensor {
@@ -31,7 +31,7 @@ fn gradient(tensor: &Tensor) -> Vec<f64> {
 
 fn grad_of(output: &Tensor, inputs: &[Tensor], create_graph: bool) -> Result<Vec<Option<Tensor>>> {
     let (outputs, gradients) = (std::slice::from_ref(output), &[None]);
-    grad(&Backward { outputs, gradients, retain_graph: create_graph, create_graph }, inputs, true)
+    grad(&BackwardArgs { outputs, gradients, retain_graph: create_graph, create_graph }, inputs, true)
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_freed_graph_is_named_and_a_retained_one_is_not_freed() {
     let x = leaf(&[2.0]);
     let y = x.mul(&x).unwrap();
     let outputs = std::slice::from_ref(&y);
-    let request = Backward { outputs, gradients: &[None], retain_graph: true, create_graph: false };
+    let request = BackwardArgs { outputs, gradients: &[None], retain_graph: true, create_graph: false };
     backward(&request, None).unwrap();
     y.backward().unwrap();
     assert_eq!(gradient(&x), [8.0]);
@@ -85,7 +85,7 @@ fn outputs_need_a_graph_and_a_gradient_of_their_shape() {
     assert!(matches!(y.backward(), Err(Error::ImplicitGradient { shape }) if shape == [2]));
     let gradients = [Some(plain(&[1.0]))];
     let outputs = std::slice::from_ref(&y);
-    let request = Backward { outputs, gradients: &gradients, retain_graph: false, create_graph: false };
+    let request = BackwardArgs { outputs, gradients: &gradients, retain_graph: false, create_graph: false };
     assert!(matches!(backward(&request, None), Err(Error::Shapes { .. })));
 }
 
@@ -100,7 +100,7 @@ fn grad_returns_gradients_of_leaves_and_of_results_and_adds_nothing() {
     assert!(x.grad().is_none());
     let outputs = [x.mul(2.0).unwrap()];
     let request =
-        Backward { outputs: &outputs, gradients: &[None], retain_graph: false, create_graph: false };
+        BackwardArgs { outputs: &outputs, gradients: &[None], retain_graph: false, create_graph: false };
     assert!(matches!(grad(&request, &[unrelated], false), Err(Error::Unused { index: 0 })));
     assert!(matches!(grad(&request, &[plain(&[1.0])], false), Err(Error::NoGraph { op: "grad" })));
 }
@@ -110,7 +110,7 @@ fn backward_can_be_limited_to_inputs() {
     let (x, w) = (leaf(&[2.0]), leaf(&[5.0]));
     let y = x.mul(&w).unwrap();
     let outputs = std::slice::from_ref(&y);
-    let request = Backward { outputs, gradients: &[None], retain_graph: false, create_graph: false };
+    let request = BackwardArgs { outputs, gradients: &[None], retain_graph: false, create_graph: false };
     backward(&request, Some(std::slice::from_ref(&x))).unwrap();
     assert_eq!(gradient(&x), [5.0]);
     assert!(w.grad().is_none());
@@ -182,7 +182,7 @@ fn a_view_made_without_grad_may_not_change_with_it() {
         y.select(0, 0).unwrap()
     };
     assert!(view.requires_grad() && view.is_leaf().unwrap());
-    assert!(matches!(view.mul_(2.0), Err(Error::UntrackedView { inference: false, made_at: None })));
+    assert!(matches!(view.mul_(2.0), Err(Error::UntrackedView { inference: false, created_at: None })));
     {
         let _mode = no_grad();
         view.mul_(2.0).unwrap();

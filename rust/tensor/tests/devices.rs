@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, Once, mpsc};
 
 use interlock::accelerator::{self, CaptureMode, Device, Graph, HostFn, Stream, host};
-use interlock_tensor::{DType, Error, Options, Place, Result, Tensor};
+use interlock_tensor::{DType, Error, Placement, Result, Tensor, TensorOptions};
 
 /// Two devices of 64 MiB, for the whole process.
 fn device(index: u8) -> Device {
@@ -18,7 +18,7 @@ fn device(index: u8) -> Device {
     format!("host:{index}").parse().unwrap()
 }
 
-fn on(device: Device) -> Options {
+fn on(device: Device) -> TensorOptions {
     (DType::Float64, device).into()
 }
 
@@ -35,7 +35,7 @@ fn sum(tensor: &Tensor) -> Tensor {
 }
 
 /// Holds a stream back until what this returns is dropped.
-fn latch(stream: &Stream) -> mpsc::Sender<()> {
+fn gate(stream: &Stream) -> mpsc::Sender<()> {
     let (held, dropped) = mpsc::channel();
     let dropped = Mutex::new(dropped);
     let wait = move || {
@@ -43,7 +43,7 @@ fn latch(stream: &Stream) -> mpsc::Sender<()> {
         let _ = dropped.lock().unwrap().recv();
         Ok(())
     };
-    stream.launch(HostFn::new("latch", wait)).unwrap();
+    stream.launch(HostFn::new("gate", wait)).unwrap();
     held
 }
 
@@ -55,7 +55,7 @@ fn current(device: Device) -> Stream {
 fn operations_are_queued_and_run_in_the_order_of_the_stream() {
     let there = device(0);
     let x = numbers(&[1.0, 2.0], there);
-    let closed = latch(&current(there));
+    let closed = gate(&current(there));
     let y = x.mul(3.0).unwrap().add(&x).unwrap();
     x.fill_(0.0).unwrap();
     assert!(!current(there).is_done().unwrap());
@@ -68,7 +68,7 @@ fn operations_are_queued_and_run_in_the_order_of_the_stream() {
 fn a_tensor_that_is_dropped_is_not_kept_by_what_is_queued() {
     let there = device(0);
     let x = numbers(&[1.0, 2.0], there);
-    let closed = latch(&current(there));
+    let closed = gate(&current(there));
     let y = x.exp().unwrap();
     let (dropped, sum) = (Arc::downgrade(&y.storage()), sum(&y));
     drop(y);
@@ -126,7 +126,7 @@ fn results_on_a_device_are_those_on_the_processor() {
 
 #[test]
 fn tensors_are_made_on_devices_with_the_same_numbers() {
-    let seeded = |options: Options| {
+    let seeded = |options: TensorOptions| {
         interlock_tensor::manual_seed(7);
         [
             Tensor::rand(&[3], options),
@@ -145,7 +145,7 @@ fn a_number_on_the_processor_mixes_as_it_is_when_it_is_used() {
     let x = numbers(&[1.0, 2.0], there);
     let pair = Tensor::from_slice(&[10.0, 20.0], &[2]).unwrap();
     let number = pair.select(0, 1).unwrap();
-    let closed = latch(&current(there));
+    let closed = gate(&current(there));
     let y = x.mul(&number).unwrap();
     pair.zero_().unwrap();
     drop(closed);
@@ -166,7 +166,7 @@ fn a_number_on_the_processor_mixes_as_it_is_when_it_is_used() {
 fn streams_are_ordered_by_events_only() {
     let there = device(0);
     let (first, second) = (Stream::new(Some(there), 0).unwrap(), Stream::new(Some(there), 0).unwrap());
-    let closed = latch(&first);
+    let closed = gate(&first);
     let x = {
         let _current = first.guard().unwrap();
         Tensor::full(&[2], 3.0.into(), on(there)).unwrap()
@@ -200,7 +200,7 @@ fn a_node_goes_back_on_the_stream_of_its_operation_and_the_caller_waits() {
     own.wait_stream(&side).unwrap();
     let total = sum(&y.add(&direct).unwrap());
     own.synchronize().unwrap();
-    let closed = latch(&side);
+    let closed = gate(&side);
     total.backward().unwrap();
     assert!(!own.is_done().unwrap());
     drop(closed);
@@ -258,7 +258,7 @@ fn copies_keep_strides_types_and_what_was_there_when_they_were_asked_for() {
     assert_eq!(values(&moved), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     let column = turned.select(1, 1).unwrap();
     assert_eq!(values(&column.to((DType::Float32, there), false).unwrap()), [4.0, 5.0, 6.0]);
-    let closed = latch(&current(there));
+    let closed = gate(&current(there));
     let early = matrix.to((DType::Int64, there), true).unwrap();
     matrix.zero_().unwrap();
     let back = early.to(DType::Int64, true).unwrap();
@@ -272,9 +272,9 @@ fn copies_keep_strides_types_and_what_was_there_when_they_were_asked_for() {
 #[test]
 fn a_tensor_is_copied_into_from_any_device() {
     let source = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3]).unwrap();
-    let places: [Place; 4] = [Place::Cpu, Place::Pinned, device(0).into(), device(1).into()];
-    for from in places {
-        for to in places {
+    let placements: [Placement; 4] = [Placement::Cpu, Placement::Pinned, device(0).into(), device(1).into()];
+    for from in placements {
+        for to in placements {
             let source = source.to((DType::Float32, from), false).unwrap();
             let target = Tensor::zeros(&[2, 3], (DType::Float64, to)).unwrap();
             target.copy_(&source).unwrap();

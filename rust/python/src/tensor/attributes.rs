@@ -6,10 +6,10 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::arguments::integer;
+use super::args::extract_int;
 use super::dtype;
 use super::gradients::Node;
-use super::{Tensor, call, run, weight};
+use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::accelerator::{Device, parse};
 use crate::errors::IntoPyResult;
 
@@ -204,12 +204,12 @@ impl Tensor {
 
     /// The same elements without history; memory is shared.
     fn detach(&self, py: Python<'_>) -> PyResult<Tensor> {
-        call(py, 0, || Ok(Tensor(self.0.detach())))
+        maybe_detach(py, 0, || Ok(Tensor(self.0.detach())))
     }
 
     /// A tensor of its own with the same elements.
     fn clone(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, weight(&self.0), || self.0.copy())
+        run_op(py, work_size(&self.0), || self.0.copy())
     }
 
     /// The tensor itself if it is contiguous, else a contiguous copy.
@@ -218,7 +218,7 @@ impl Tensor {
             return Ok(slf);
         }
         let tensor = &slf.get().0;
-        Bound::new(slf.py(), run(slf.py(), weight(tensor), || tensor.contiguous())?)
+        Bound::new(slf.py(), run_op(slf.py(), work_size(tensor), || tensor.contiguous())?)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -231,12 +231,12 @@ impl Tensor {
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        super::room::text(py, &call(py, weight(&self.0), || self.0.text())?)
+        super::fallible_alloc::try_str(py, &maybe_detach(py, work_size(&self.0), || self.0.text())?)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         let rebuild = py.import("interlock._core.tensor")?.getattr("_rebuild")?;
-        let bytes = super::data::bytes(py, &self.0)?;
+        let bytes = super::from_data::bytes(py, &self.0)?;
         let device = self.0.is_on_device().then(|| self.0.device().to_string());
         let (shape, requires_grad) = (self.0.shape().to_vec(), self.0.requires_grad());
         Ok((rebuild, (bytes, dtype::object(py, self.0.dtype())?, shape, requires_grad, device)))
@@ -249,7 +249,7 @@ fn one_or_all<'py>(
     dim: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(dim) = dim else { return Ok(PyTuple::new(py, values)?.into_any()) };
-    let dim = integer("dim", dim)?;
+    let dim = extract_int("dim", dim)?;
     let wrong = || interlock_tensor::Error::Dimension { op: "size", dim, ndim: values.len() };
     let from_end = i64::try_from(values.len()).unwrap_or(i64::MAX);
     let counted = if dim < 0 { dim.saturating_add(from_end) } else { dim };

@@ -1,7 +1,7 @@
 //! Functions that make tensors.
 
 use interlock::accelerator::default_device;
-use interlock_tensor::{DType as CoreDType, Options, Place, Result, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{DType as CoreDType, Placement, Result, Scalar, Tensor as CoreTensor, TensorOptions};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -9,9 +9,12 @@ use crate::detached::detached;
 use crate::whole;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::arguments::{dtype, integers, one_or_more, place, scalar, shape, wrong_type};
+use super::args::{
+    checked_sizes, extract_dtype, extract_int_or_ints, extract_ints, extract_scalar, new_type_error,
+    placement,
+};
 use super::dtype::DType;
-use super::{Tensor, data, numpy};
+use super::{Tensor, from_data, numpy};
 use crate::errors::IntoPyResult;
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -34,8 +37,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.setattr("_rebuild", wrap_pyfunction!(_rebuild, module)?)
 }
 
-/// Makes a tensor where other threads may run, and marks it.
-fn made(
+/// Makes a tensor where other threads may run_op, and marks it.
+fn build(
     py: Python<'_>,
     requires_grad: bool,
     make: impl FnOnce() -> Result<CoreTensor> + Send,
@@ -60,17 +63,17 @@ fn tensor(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let place = place(device, pin_memory, beside(data))?;
-    let tensor = data::from_data(data, self::dtype(dtype)?)?;
-    made(data.py(), requires_grad, || tensor.to((tensor.dtype(), place), false))
+    let placement = placement(device, pin_memory, default_placement(data))?;
+    let tensor = from_data::from_data(data, extract_dtype(dtype)?)?;
+    build(data.py(), requires_grad, || tensor.to((tensor.dtype(), placement), false))
 }
 
 /// Where a tensor with the numbers of `data` lies if no device is given: a tensor's copy lies where that does,
 /// unless there is a default device.
-fn beside(data: &Bound<'_, PyAny>) -> Place {
-    match (Place::from(default_device()), data.cast::<Tensor>()) {
-        (Place::Cpu, Ok(tensor)) => tensor.get().0.device().into(),
-        (place, _) => place,
+fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
+    match (Placement::from(default_device()), data.cast::<Tensor>()) {
+        (Placement::Cpu, Ok(tensor)) => tensor.get().0.device().into(),
+        (placement, _) => placement,
     }
 }
 
@@ -84,17 +87,17 @@ fn as_tensor<'py>(
     device: Any<'_, 'py>,
 ) -> PyResult<Bound<'py, Tensor>> {
     let py = data.py();
-    let place = place(device, false, beside(data))?;
-    let wanted = self::dtype(dtype)?;
+    let placement = placement(device, false, default_placement(data))?;
+    let wanted = extract_dtype(dtype)?;
     let source = if let Ok(tensor) = data.cast::<Tensor>() {
         tensor.get().0.clone()
     } else if numpy::is_array(data)? {
-        numpy::share(data)?
+        numpy::tensor_from_array(data)?
     } else {
-        data::from_data(data, wanted)?
+        from_data::from_data(data, wanted)?
     };
-    let made =
-        detached(py, || source.to((wanted.unwrap_or(source.dtype()), place), false)).into_py_result(py)?;
+    let made = detached(py, || source.to((wanted.unwrap_or(source.dtype()), placement), false))
+        .into_py_result(py)?;
     match data.cast::<Tensor>() {
         Ok(tensor) if made.is(&tensor.get().0) => Ok(tensor.clone()),
         _ => Bound::new(py, Tensor(made)),
@@ -107,7 +110,7 @@ fn as_tensor<'py>(
 /// float64, int64 and bool, and ValueError for negative strides.
 #[pyfunction]
 fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    numpy::share(ndarray).map(Tensor)
+    numpy::tensor_from_array(ndarray).map(Tensor)
 }
 
 /// A tensor of zeros; sizes are given one by one or as a tuple or list.
@@ -120,9 +123,9 @@ fn zeros(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = shape(&integers("size", size)?)?;
-    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::zeros(&shape, options))
+    let shape = checked_sizes(&extract_ints("size", size)?)?;
+    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::zeros(&shape, options))
 }
 
 /// A tensor of ones; sizes are given one by one or as a tuple or list.
@@ -135,9 +138,9 @@ fn ones(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = shape(&integers("size", size)?)?;
-    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::ones(&shape, options))
+    let shape = checked_sizes(&extract_ints("size", size)?)?;
+    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::ones(&shape, options))
 }
 
 /// A tensor whose elements are not promised to be anything.
@@ -150,9 +153,9 @@ fn empty(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = shape(&integers("size", size)?)?;
-    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
+    let shape = checked_sizes(&extract_ints("size", size)?)?;
+    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
 }
 
 /// A tensor of one number; without `dtype` of the number's type. Raises ArgumentError for a number that the dtype
@@ -167,9 +170,10 @@ fn full(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (shape, value) = (shape(&one_or_more("size", size)?)?, scalar("fill_value", fill_value)?);
-    let options = options(dtype, value.dtype(), device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::full(&shape, value, options))
+    let (shape, value) =
+        (checked_sizes(&extract_int_or_ints("size", size)?)?, extract_scalar("fill_value", fill_value)?);
+    let options = tensor_options(dtype, value.dtype(), device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::full(&shape, value, options))
 }
 
 /// The numbers from `start` up to but without `end`, `step` apart; `arange(end)` starts from 0.
@@ -188,41 +192,41 @@ fn arange(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let first = scalar("start", start)?;
-    let step = step.map_or(Ok(Scalar::Int(1)), |step| scalar("step", step))?;
+    let first = extract_scalar("start", start)?;
+    let step = step.map_or(Ok(Scalar::Int(1)), |step| extract_scalar("step", step))?;
     let (start_value, end_value) = match end {
-        Some(end) => (first, scalar("end", end)?),
+        Some(end) => (first, extract_scalar("end", end)?),
         None => (Scalar::Int(0), first),
     };
     let widest = [start_value, end_value, step].map(Scalar::dtype).into_iter().max();
     let inferred = widest.unwrap_or(CoreDType::Int64).max(CoreDType::Int64);
-    let options = options(dtype, inferred, device, pin_memory)?;
-    made(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
+    let options = tensor_options(dtype, inferred, device, pin_memory)?;
+    build(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
 }
 
 /// Another tensor, and what a new one is that is like it but for what is given.
-fn like(
+fn like_options(
     input: &Bound<'_, PyAny>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     pin_memory: bool,
-) -> PyResult<(CoreTensor, Options)> {
-    let Ok(tensor) = input.cast::<Tensor>() else { return Err(wrong_type("input", "a Tensor", input)) };
+) -> PyResult<(CoreTensor, TensorOptions)> {
+    let Ok(tensor) = input.cast::<Tensor>() else { return Err(new_type_error("input", "a Tensor", input)) };
     let other = tensor.get().0.clone();
-    let place = place(device, pin_memory, other.device().into())?;
-    let dtype = self::dtype(dtype)?.unwrap_or(other.dtype());
-    Ok((other, Options { dtype, place }))
+    let placement = placement(device, pin_memory, other.device().into())?;
+    let dtype = extract_dtype(dtype)?.unwrap_or(other.dtype());
+    Ok((other, TensorOptions { dtype, placement }))
 }
 
-/// What a new tensor is: `otherwise` is its type, and the default device its place, if none is given.
-fn options(
+/// What a new tensor is: `default_dtype` is its type, and the default device its placement, if none is given.
+fn tensor_options(
     dtype: Any<'_, '_>,
-    otherwise: CoreDType,
+    default_dtype: CoreDType,
     device: Any<'_, '_>,
     pin_memory: bool,
-) -> PyResult<Options> {
-    let dtype = self::dtype(dtype)?.unwrap_or(otherwise);
-    Ok(Options { dtype, place: place(device, pin_memory, default_device().into())? })
+) -> PyResult<TensorOptions> {
+    let dtype = extract_dtype(dtype)?.unwrap_or(default_dtype);
+    Ok(TensorOptions { dtype, placement: placement(device, pin_memory, default_device().into())? })
 }
 
 /// Zeros of the shape and, without `dtype` and `device`, of the type and on the device of another tensor.
@@ -235,8 +239,8 @@ fn zeros_like(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (other, options) = like(input, dtype, device, pin_memory)?;
-    made(input.py(), requires_grad, || other.zeros_like(options))
+    let (other, options) = like_options(input, dtype, device, pin_memory)?;
+    build(input.py(), requires_grad, || other.zeros_like(options))
 }
 
 /// Ones of the shape and, without `dtype` and `device`, of the type and on the device of another tensor.
@@ -249,8 +253,8 @@ fn ones_like(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (other, options) = like(input, dtype, device, pin_memory)?;
-    made(input.py(), requires_grad, || other.ones_like(options))
+    let (other, options) = like_options(input, dtype, device, pin_memory)?;
+    build(input.py(), requires_grad, || other.ones_like(options))
 }
 
 /// Numbers spread evenly from 0 up to but without 1; see `manual_seed`.
@@ -263,9 +267,9 @@ fn rand(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = shape(&integers("size", size)?)?;
-    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
+    let shape = checked_sizes(&extract_ints("size", size)?)?;
+    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
 }
 
 /// Numbers of the standard normal distribution; see `manual_seed`.
@@ -278,9 +282,9 @@ fn randn(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = shape(&integers("size", size)?)?;
-    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
+    let shape = checked_sizes(&extract_ints("size", size)?)?;
+    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
 }
 
 /// Restarts the process's random numbers: after the same seed the same calls give the same numbers.
@@ -308,8 +312,8 @@ fn _rebuild(
     requires_grad: bool,
     device: Any<'_, '_>,
 ) -> PyResult<Tensor> {
-    let shape = self::shape(&one_or_more("shape", shape)?)?;
-    let place = place(device, false, Place::Cpu)?;
-    let tensor = data::from_bytes(bytes.as_bytes(), dtype.0, &shape).into_py_result(bytes.py())?;
-    made(bytes.py(), requires_grad, || tensor.to((tensor.dtype(), place), false))
+    let shape = checked_sizes(&extract_int_or_ints("shape", shape)?)?;
+    let placement = placement(device, false, Placement::Cpu)?;
+    let tensor = from_data::from_bytes(bytes.as_bytes(), dtype.0, &shape).into_py_result(bytes.py())?;
+    build(bytes.py(), requires_grad, || tensor.to((tensor.dtype(), placement), false))
 }

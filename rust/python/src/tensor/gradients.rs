@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use interlock_tensor::autograd::{self as core, Backward};
+use interlock_tensor::autograd::{self as core, BackwardArgs};
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::exceptions::{PyAttributeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use crate::detached::detached;
 use pyo3::types::{PyInt, PyIterator, PyTuple};
 
-use super::arguments::wrong_type;
-use super::{Tensor, room};
+use super::args::new_type_error;
+use super::{Tensor, fallible_alloc};
 use crate::errors::IntoPyResult;
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -28,18 +28,18 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// An operation in the graph, or the accumulation of gradients into a leaf.
 #[pyclass(frozen, module = "interlock.autograd", name = "Node")]
-pub(super) struct Node(core::Next);
+pub(super) struct Node(core::NextFunction);
 
 impl Node {
     pub(super) fn of(node: Arc<core::Node>) -> Self {
-        Node(core::Next::Node(node))
+        Node(core::NextFunction::Node(node))
     }
 
     /// Distinguishes nodes: the address of the operation, or of the leaf.
     fn identity(&self) -> usize {
         match &self.0 {
-            core::Next::Node(node) => Arc::as_ptr(node).addr(),
-            core::Next::Leaf(leaf) => leaf.identity(),
+            core::NextFunction::Node(node) => Arc::as_ptr(node).addr(),
+            core::NextFunction::Leaf(leaf) => leaf.identity(),
         }
     }
 }
@@ -49,8 +49,8 @@ impl Node {
     /// Return the name of the operation, such as "AddBackward0", or "AccumulateGrad" for a leaf.
     fn name(&self) -> &'static str {
         match &self.0 {
-            core::Next::Node(node) => node.name(),
-            core::Next::Leaf(_) => "AccumulateGrad",
+            core::NextFunction::Node(node) => node.name(),
+            core::NextFunction::Leaf(_) => "AccumulateGrad",
         }
     }
 
@@ -58,16 +58,16 @@ impl Node {
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         match &self.0 {
-            core::Next::Node(node) => {
+            core::NextFunction::Node(node) => {
                 let zero = PyInt::new(py, 0).into_any();
-                let pair = |next: Option<core::Next>| {
+                let pair = |next: Option<core::NextFunction>| {
                     let next = next.map(Node).into_pyobject(py)?;
                     // PyO3's own conversion of pairs panics without memory.
-                    Ok(room::tuple(py, [Ok(next), Ok(zero.clone())].into_iter())?.into_any())
+                    Ok(fallible_alloc::try_tuple(py, [Ok(next), Ok(zero.clone())].into_iter())?.into_any())
                 };
-                room::tuple(py, node.next().map(pair))
+                fallible_alloc::try_tuple(py, node.next_functions().map(pair))
             }
-            core::Next::Leaf(_) => Ok(PyTuple::empty(py)),
+            core::NextFunction::Leaf(_) => Ok(PyTuple::empty(py)),
         }
     }
 
@@ -75,8 +75,8 @@ impl Node {
     #[getter]
     fn variable(&self) -> PyResult<Tensor> {
         match &self.0 {
-            core::Next::Leaf(leaf) => Ok(Tensor(leaf.clone())),
-            core::Next::Node(node) => {
+            core::NextFunction::Leaf(leaf) => Ok(Tensor(leaf.clone())),
+            core::NextFunction::Node(node) => {
                 Err(PyAttributeError::new_err(format!("{} has no attribute 'variable'", node.name())))
             }
         }
@@ -88,8 +88,8 @@ impl Node {
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Node>().is_ok_and(|other| match (&self.0, &other.get().0) {
-            (core::Next::Node(a), core::Next::Node(b)) => Arc::ptr_eq(a, b),
-            (core::Next::Leaf(a), core::Next::Leaf(b)) => a.is(b),
+            (core::NextFunction::Node(a), core::NextFunction::Node(b)) => Arc::ptr_eq(a, b),
+            (core::NextFunction::Leaf(a), core::NextFunction::Leaf(b)) => a.is(b),
             _ => false,
         })
     }
@@ -100,12 +100,16 @@ impl Node {
 }
 
 /// The items of an iterable. What its own `__iter__` raises passes unchanged.
-fn several<'py>(what: &str, wanted: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+fn try_iter_arg<'py>(
+    what: &str,
+    wanted: &str,
+    given: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyIterator>> {
     let class = given.get_type();
     if class.hasattr("__iter__")? || class.hasattr("__getitem__")? {
         given.try_iter()
     } else {
-        Err(wrong_type(what, wanted, given))
+        Err(new_type_error(what, wanted, given))
     }
 }
 
@@ -114,12 +118,12 @@ fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![tensor.get().0.clone()]);
     }
-    let items = several(what, "a Tensor or several", given)?;
+    let items = try_iter_arg(what, "a Tensor or several", given)?;
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
         Ok(tensor) => Ok(tensor.get().0.clone()),
-        Err(_) => Err(wrong_type(what, "a Tensor or several", &item)),
+        Err(_) => Err(new_type_error(what, "a Tensor or several", &item)),
     };
-    room::collected(given.py(), items.map(|item| one(item?)))
+    fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
 }
 
 /// Gradients for `count` outputs: none, one, or several of which some may be None.
@@ -130,18 +134,18 @@ fn gradients(
     count: usize,
 ) -> PyResult<Vec<Option<CoreTensor>>> {
     let Some(given) = given else {
-        return room::collected(py, std::iter::repeat_n((), count).map(|()| Ok(None)));
+        return fallible_alloc::try_collect(py, std::iter::repeat_n((), count).map(|()| Ok(None)));
     };
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![Some(tensor.get().0.clone())]);
     }
-    let items = several(what, "a Tensor, None or several", given)?;
+    let items = try_iter_arg(what, "a Tensor, None or several", given)?;
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
         Ok(tensor) => Ok(Some(tensor.get().0.clone())),
         Err(_) if item.is_none() => Ok(None),
-        Err(_) => Err(wrong_type(what, "a Tensor, None or several", &item)),
+        Err(_) => Err(new_type_error(what, "a Tensor, None or several", &item)),
     };
-    room::collected(given.py(), items.map(|item| one(item?)))
+    fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
 }
 
 #[pymethods]
@@ -186,7 +190,7 @@ fn backward(
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), REFERENCE_CYCLE, 1)?;
     }
     detached(py, || {
-        let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
+        let request = BackwardArgs { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::backward(&request, inputs.as_deref())
     })
     .into_py_result(py)
@@ -224,7 +228,7 @@ fn grad<'py>(
     let retain_graph = retain_graph.unwrap_or(create_graph);
     let allow_unused = allow_unused.unwrap_or(materialize_grads);
     let found = detached(py, || {
-        let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
+        let request = BackwardArgs { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::grad(&request, &inputs, allow_unused)
     });
     let found = found.into_py_result(py)?.into_iter().zip(&inputs).map(|(gradient, input)| {
@@ -234,7 +238,7 @@ fn grad<'py>(
         };
         gradient.map(Tensor).into_pyobject(py)
     });
-    room::tuple(py, found)
+    fallible_alloc::try_tuple(py, found)
 }
 
 /// The gradient of an input that was not used. PyTorch makes it a leaf where the backward pass is recorded.

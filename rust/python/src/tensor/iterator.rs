@@ -25,16 +25,16 @@ impl TensorIterator {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
         /// `list(tensor)` never returns to the interpreter's loop, where signals are handled.
-        const BETWEEN_SIGNALS: usize = 4096;
+        const SIGNAL_CHECK_INTERVAL: usize = 4096;
         let step = |next: usize| (next < self.size).then(|| next + 1);
-        let Ok(place) = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step) else {
+        let Ok(index) = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step) else {
             return Ok(None);
         };
-        if place % BETWEEN_SIGNALS == BETWEEN_SIGNALS - 1 {
+        if index % SIGNAL_CHECK_INTERVAL == SIGNAL_CHECK_INTERVAL - 1 {
             py.check_signals()?;
         }
         self.tensor
-            .select(0, i64::try_from(place).unwrap_or(i64::MAX))
+            .select(0, i64::try_from(index).unwrap_or(i64::MAX))
             .map(Tensor)
             .into_py_result(py)
             .map(Some)

@@ -1,22 +1,22 @@
 //! Tensors.
 
-mod arguments;
+mod args;
 mod arithmetic;
 mod attributes;
-mod copies;
+mod copy;
 mod creation;
-mod data;
 mod dtype;
 mod errors;
-mod functions;
+mod fallible_alloc;
+mod from_data;
 mod gradients;
 mod indexing;
 mod inplace;
 mod iterator;
-mod numbers;
 mod numpy;
+mod ops;
 mod reduce;
-mod room;
+mod scalars;
 mod views;
 
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
@@ -28,7 +28,7 @@ use crate::submodule::submodule;
 use crate::trace;
 
 /// From so many elements on, other threads may run while an operation works.
-const LONG: usize = 4096;
+const DETACH_THRESHOLD: usize = 4096;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "tensor")?;
@@ -36,7 +36,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<gradients::Node>()?;
     dtype::register(&module)?;
     creation::register(&module)?;
-    functions::register(&module)?;
+    ops::register(&module)?;
     gradients::register(&module)
 }
 
@@ -48,27 +48,27 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 pub(crate) struct Tensor(pub(crate) CoreTensor);
 
 /// How many elements an operation on a tensor works on. One on a device may have to wait.
-fn weight(tensor: &CoreTensor) -> usize {
-    if tensor.is_on_device() { LONG } else { tensor.numel() }
+fn work_size(tensor: &CoreTensor) -> usize {
+    if tensor.is_on_device() { DETACH_THRESHOLD } else { tensor.numel() }
 }
 
 /// Calls what works on `weight` elements; with many it takes long enough to let other threads run meanwhile.
-fn call<T: Send>(
+fn maybe_detach<T: Send>(
     py: Python<'_>,
-    weight: usize,
+    work_size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
     check_memory().into_py_result(py)?;
-    let result = if weight >= LONG { detached(py, operation) } else { operation() };
+    let result = if work_size >= DETACH_THRESHOLD { detached(py, operation) } else { operation() };
     result.into_py_result(py)
 }
 
-/// Runs an operation as [`call`] does.
-fn run(
+/// Runs an operation as [`maybe_detach`] does.
+fn run_op(
     py: Python<'_>,
-    weight: usize,
+    work_size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
     trace::look(py)?;
-    call(py, weight, operation).map(Tensor)
+    maybe_detach(py, work_size, operation).map(Tensor)
 }

@@ -14,8 +14,8 @@ use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError}
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::arguments::type_name;
-use super::{Tensor, run, weight};
+use super::args::type_name;
+use super::{Tensor, run_op, work_size};
 use crate::errors::IntoPyResult;
 use crate::py_buffer::PyBuffer;
 
@@ -39,7 +39,7 @@ fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
 }
 
 /// The error of an array whose elements tensors don't have. The text of the type is the array's own and is only shown.
-fn unsupported(array: &Bound<'_, PyAny>) -> PyErr {
+fn err_unsupported_dtype(array: &Bound<'_, PyAny>) -> PyErr {
     let supported = "float32, float64, int64 and bool of this machine's byte order";
     let given = match array.getattr("dtype").and_then(|dtype| dtype.str()) {
         Ok(dtype) => dtype.to_string(),
@@ -61,7 +61,7 @@ pub(super) fn is_array(given: &Bound<'_, PyAny>) -> PyResult<bool> {
 ///
 /// Everything is read from the buffer that the array exports: a subclass of `numpy.ndarray` may override `shape`,
 /// `strides`, `__array_interface__` and `copy`, and what those return need not describe its memory.
-pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
+pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     let py = array.py();
     if !is_array(array)? {
         return Err(PyTypeError::new_err(format!("expected a numpy.ndarray, got {}", type_name(array))));
@@ -70,13 +70,15 @@ pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
         // NumPy exports no buffer of dates and the like.
         let has_no_format =
             error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyBufferError>(py);
-        if has_no_format { unsupported(array) } else { error }
+        if has_no_format { err_unsupported_dtype(array) } else { error }
     })?;
-    let dtype = element_type(&buffer).filter(|_| !buffer.is_indirect()).ok_or_else(|| unsupported(array))?;
+    let dtype = element_type(&buffer)
+        .filter(|_| !buffer.is_indirect())
+        .ok_or_else(|| err_unsupported_dtype(array))?;
     let (size, shape) = (dtype.size(), buffer.shape());
     let pointer = buffer.pointer().unwrap_or(NonNull::<u64>::dangling().cast());
     if buffer.is_readonly() || !pointer.addr().get().is_multiple_of(size) {
-        return copied(py, &buffer, dtype, &shape);
+        return copy_buffer(py, &buffer, dtype, &shape);
     }
     let is_empty = shape.contains(&0);
     let in_elements = |(&count, &stride): (&usize, &isize)| match usize::try_from(stride) {
@@ -103,7 +105,7 @@ pub(super) fn share(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
 }
 
 /// A contiguous tensor with the elements of a buffer.
-fn copied(py: Python<'_>, buffer: &PyBuffer, dtype: CoreDType, shape: &[usize]) -> PyResult<CoreTensor> {
+fn copy_buffer(py: Python<'_>, buffer: &PyBuffer, dtype: CoreDType, shape: &[usize]) -> PyResult<CoreTensor> {
     let tensor = CoreTensor::zeros(shape, dtype).into_py_result(py)?;
     if tensor.numel().checked_mul(dtype.size()) != Some(buffer.bytes()) {
         return Err(PyBufferError::new_err(
@@ -116,7 +118,7 @@ fn copied(py: Python<'_>, buffer: &PyBuffer, dtype: CoreDType, shape: &[usize]) 
 }
 
 /// What a buffer points to and the tensor must outlive.
-struct Exported {
+struct BufferExport {
     shape: Vec<isize>,
     strides: Vec<isize>,
     _tensor: CoreTensor,
@@ -132,13 +134,13 @@ fn format_of(dtype: CoreDType) -> &'static std::ffi::CStr {
 }
 
 /// Why nobody can share the memory of a device.
-fn no_memory_here(tensor: &CoreTensor) -> String {
+fn device_memory_message(tensor: &CoreTensor) -> String {
     let what = "memory that others can share";
     Error::OnDevice { what, device: tensor.device() }.to_string()
 }
 
 /// Whether operations on the tensor are recorded, which others that share its memory would not do.
-fn records(tensor: &CoreTensor) -> bool {
+fn is_recorded(tensor: &CoreTensor) -> bool {
     is_grad_enabled() && tensor.requires_grad()
 }
 
@@ -165,10 +167,10 @@ impl Tensor {
         let py = slf.py();
         let tensor = &slf.get().0;
         let plain = if force {
-            Bound::new(py, run(py, weight(tensor), || tensor.detach().to(tensor.dtype(), false))?)?
+            Bound::new(py, run_op(py, work_size(tensor), || tensor.detach().to(tensor.dtype(), false))?)?
         } else if tensor.is_on_device() {
-            return Err(PyTypeError::new_err(no_memory_here(tensor)));
-        } else if records(tensor) {
+            return Err(PyTypeError::new_err(device_memory_message(tensor)));
+        } else if is_recorded(tensor) {
             return Err(PyRuntimeError::new_err(
                 "numpy(): NumPy does not record operations on a tensor that requires grad; use tensor.detach().numpy()",
             ));
@@ -201,28 +203,28 @@ impl Tensor {
         };
         view.obj = std::ptr::null_mut();
         let tensor = slf.get().0.clone();
-        if records(&tensor) {
+        if is_recorded(&tensor) {
             return Err(PyBufferError::new_err(
                 "a tensor that requires grad gives no buffer; detach() it first",
             ));
         }
         if tensor.is_on_device() {
-            return Err(PyBufferError::new_err(no_memory_here(&tensor)));
+            return Err(PyBufferError::new_err(device_memory_message(&tensor)));
         }
-        let asks = |wanted: c_int| flags & wanted == wanted;
+        let requests = |wanted: c_int| flags & wanted == wanted;
         let row_major = tensor.is_contiguous();
         let column_major = row_major && tensor.ndim() <= 1 || is_column_major(&tensor);
-        let refused = asks(ffi::PyBUF_C_CONTIGUOUS) && !row_major
-            || asks(ffi::PyBUF_F_CONTIGUOUS) && !column_major
-            || asks(ffi::PyBUF_ANY_CONTIGUOUS) && !(row_major || column_major)
-            || !asks(ffi::PyBUF_STRIDES) && !row_major;
+        let refused = requests(ffi::PyBUF_C_CONTIGUOUS) && !row_major
+            || requests(ffi::PyBUF_F_CONTIGUOUS) && !column_major
+            || requests(ffi::PyBUF_ANY_CONTIGUOUS) && !(row_major || column_major)
+            || !requests(ffi::PyBUF_STRIDES) && !row_major;
         if refused {
             return Err(PyBufferError::new_err(
                 "the tensor's strides are not those asked for; contiguous() copies it",
             ));
         }
         let size = tensor.dtype().size();
-        let mut exported = Box::new(Exported {
+        let mut exported = Box::new(BufferExport {
             shape: signed(tensor.shape(), 1),
             strides: signed(tensor.strides(), size),
             _tensor: tensor.clone(),
@@ -232,15 +234,19 @@ impl Tensor {
         view.readonly = 0;
         // A request without a shape is for bytes. As CPython's own exporters, this describes them as one dimension:
         // `memoryview` reads `ndim` sizes from a shape that such a request leaves null.
-        let (ndim, itemsize, format) =
-            if asks(ffi::PyBUF_ND) { (tensor.ndim(), size, format_of(tensor.dtype())) } else { (1, 1, c"B") };
+        let (ndim, itemsize, format) = if requests(ffi::PyBUF_ND) {
+            (tensor.ndim(), size, format_of(tensor.dtype()))
+        } else {
+            (1, 1, c"B")
+        };
         view.itemsize = isize::try_from(itemsize).unwrap_or(1);
-        view.format = if asks(ffi::PyBUF_FORMAT) { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
+        view.format =
+            if requests(ffi::PyBUF_FORMAT) { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
         view.ndim = c_int::try_from(ndim).unwrap_or(0);
         // The protocol has no arrays for a tensor without dimensions.
         let has_sizes = tensor.ndim() > 0;
         let array = |wanted: c_int, values: &mut Vec<isize>| {
-            if has_sizes && asks(wanted) { values.as_mut_ptr() } else { std::ptr::null_mut() }
+            if has_sizes && requests(wanted) { values.as_mut_ptr() } else { std::ptr::null_mut() }
         };
         view.shape = array(ffi::PyBUF_ND, &mut exported.shape);
         view.strides = array(ffi::PyBUF_STRIDES, &mut exported.strides);
@@ -256,7 +262,7 @@ impl Tensor {
         // SAFETY: `internal` is the box that `__getbuffer__` left there, and this is its only release.
         unsafe {
             if let Some(view) = view.as_mut() {
-                drop(Box::from_raw(view.internal.cast::<Exported>()));
+                drop(Box::from_raw(view.internal.cast::<BufferExport>()));
             }
         }
     }

@@ -4,17 +4,17 @@ use interlock_tensor::{DType, Reduction, Tensor as CoreTensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::arguments::{dtype, integer, one_or_more};
-use super::{Tensor, run, weight};
+use super::args::{extract_dtype, extract_int, extract_int_or_ints};
+use super::{Tensor, run_op, work_size};
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn dims(given: Any<'_, '_>) -> PyResult<Option<Vec<i64>>> {
-    given.map(|dims| one_or_more("dim", dims)).transpose()
+    given.map(|dims| extract_int_or_ints("dim", dims)).transpose()
 }
 
 pub(super) fn dim(given: Any<'_, '_>) -> PyResult<Option<i64>> {
-    given.map(|dim| integer("dim", dim)).transpose()
+    given.map(|dim| extract_int("dim", dim)).transpose()
 }
 
 pub(super) fn sum(
@@ -24,8 +24,8 @@ pub(super) fn sum(
     keepdim: bool,
     to: Any<'_, '_>,
 ) -> PyResult<Tensor> {
-    let (dims, dtype) = (dims(over)?, dtype(to)?);
-    run(py, weight(input), || {
+    let (dims, dtype) = (dims(over)?, extract_dtype(to)?);
+    run_op(py, work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         let sum = input.sum(dims.as_deref(), keepdim)?;
         // Sums of truth values are counted as int64.
@@ -40,24 +40,24 @@ pub(super) fn mean(
     keepdim: bool,
     to: Any<'_, '_>,
 ) -> PyResult<Tensor> {
-    let (dims, dtype) = (dims(over)?, dtype(to)?);
-    run(py, weight(input), || {
+    let (dims, dtype) = (dims(over)?, extract_dtype(to)?);
+    run_op(py, work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.mean(dims.as_deref(), keepdim)
     })
 }
 
 pub(super) fn log_softmax(py: Python<'_>, input: &CoreTensor, dim: i64, to: Any<'_, '_>) -> PyResult<Tensor> {
-    let dtype = dtype(to)?;
-    run(py, weight(input), || {
+    let dtype = extract_dtype(to)?;
+    run_op(py, work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.log_softmax(dim)
     })
 }
 
 pub(super) fn softmax(py: Python<'_>, input: &CoreTensor, dim: i64, to: Any<'_, '_>) -> PyResult<Tensor> {
-    let dtype = dtype(to)?;
-    run(py, weight(input), || {
+    let dtype = extract_dtype(to)?;
+    run_op(py, work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.softmax(dim)
     })
@@ -90,49 +90,49 @@ impl Tensor {
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn argmax(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dim = self::dim(dim)?;
-        run(py, weight(&self.0), || self.0.argmax(dim, keepdim))
+        run_op(py, work_size(&self.0), || self.0.argmax(dim, keepdim))
     }
 
     /// The position of the smallest element, among all or along `dim`.
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn argmin(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dim = self::dim(dim)?;
-        run(py, weight(&self.0), || self.0.argmin(dim, keepdim))
+        run_op(py, work_size(&self.0), || self.0.argmin(dim, keepdim))
     }
 
     /// The largest element.
     fn max(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, weight(&self.0), || self.0.max())
+        run_op(py, work_size(&self.0), || self.0.max())
     }
 
     /// The smallest element.
     fn min(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, weight(&self.0), || self.0.min())
+        run_op(py, work_size(&self.0), || self.0.min())
     }
 
     /// The largest element over `dim`, an int or several; equal ones share the gradient.
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn amax(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dims = dims(dim)?;
-        run(py, weight(&self.0), || self.0.amax(dims.as_deref(), keepdim))
+        run_op(py, work_size(&self.0), || self.0.amax(dims.as_deref(), keepdim))
     }
 
     /// The smallest element over `dim`, an int or several; equal ones share the gradient.
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn amin(&self, py: Python<'_>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dims = dims(dim)?;
-        run(py, weight(&self.0), || self.0.amin(dims.as_deref(), keepdim))
+        run_op(py, work_size(&self.0), || self.0.amin(dims.as_deref(), keepdim))
     }
 
     /// The logarithm of the softmax along `dim`.
     #[pyo3(signature = (dim, dtype = None))]
     fn log_softmax(&self, dim: &Bound<'_, PyAny>, dtype: Any<'_, '_>) -> PyResult<Tensor> {
-        self::log_softmax(dim.py(), &self.0, integer("dim", dim)?, dtype)
+        self::log_softmax(dim.py(), &self.0, extract_int("dim", dim)?, dtype)
     }
 
     /// Positive numbers that sum to 1 along `dim`, proportional to the exponentials of the elements.
     #[pyo3(signature = (dim, dtype = None))]
     fn softmax(&self, dim: &Bound<'_, PyAny>, dtype: Any<'_, '_>) -> PyResult<Tensor> {
-        self::softmax(dim.py(), &self.0, integer("dim", dim)?, dtype)
+        self::softmax(dim.py(), &self.0, extract_int("dim", dim)?, dtype)
     }
 }

@@ -6,11 +6,11 @@
 //! topological order.
 
 mod engine;
-mod history;
 mod node;
-mod record;
-mod saved;
-mod streams;
+mod node_builder;
+mod saved_tensor;
+mod stream_sync;
+mod views;
 
 use std::sync::Arc;
 
@@ -18,25 +18,25 @@ use interlock::backends::SourceLocation;
 
 use crate::{Result, Tensor};
 
-pub use engine::{Backward, backward, grad};
-use history::retain_grad;
-pub(crate) use history::{check_in_place, grad_fn, rebase, track_view};
-pub(crate) use node::{Context, Edges, Gradients, SavedTensors};
-pub use node::{Next, Node};
-pub(crate) use record::{Record, is_recording};
+pub use engine::{BackwardArgs, backward, grad};
+pub(crate) use node::{BackwardContext, Edges, Gradients, SavedValues};
+pub use node::{NextFunction, Node};
+pub(crate) use node_builder::{NodeBuilder, is_recording};
+use views::retain_grad;
+pub(crate) use views::{check_inplace, grad_fn, rebase_history, track_view};
 
 /// What differentiation knows about a tensor.
 #[derive(Default)]
-pub(crate) struct Meta {
+pub(crate) struct AutogradMeta {
     /// Set on leaves by the user.
     pub requires_grad: bool,
     pub grad: Option<Tensor>,
     pub grad_fn: Option<Arc<Node>>,
     pub retains_grad: bool,
-    pub view: Option<View>,
+    pub view: Option<ViewInfo>,
 }
 
-impl Meta {
+impl AutogradMeta {
     /// Whether dropping it may drop tensors.
     pub fn owns_tensors(&self) -> bool {
         self.grad.is_some() || self.grad_fn.is_some() || self.view.is_some()
@@ -45,34 +45,34 @@ impl Meta {
 
 /// That a tensor is a view, so that in-place changes are recorded on its base.
 #[derive(Clone)]
-pub(crate) struct View {
+pub(crate) struct ViewInfo {
     /// Never a view itself.
     pub base: Tensor,
-    pub origin: Origin,
+    pub creation_meta: CreationMeta,
     /// The version for which the view's `grad_fn` is right.
     pub version: u32,
     /// The line that made a view whose history can't be told, where that is traced.
-    pub made_at: Option<SourceLocation>,
+    pub created_at: Option<SourceLocation>,
 }
 
 /// In which mode a view was made.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
-    Recorded,
-    NoGrad,
-    Inference,
+pub(crate) enum CreationMeta {
+    Default,
+    NoGradMode,
+    InferenceMode,
 }
 
 impl Tensor {
     /// The same elements without history. It shares memory and version with this tensor.
     pub fn detach(&self) -> Tensor {
-        self.detached()
+        self.alias(self.layout().clone())
     }
 
     /// Adds the gradient of this one element to the leaves that it was made from, and frees the graph.
     pub fn backward(&self) -> Result<()> {
         let (outputs, gradients) = (std::slice::from_ref(self), &[None]);
-        backward(&Backward { outputs, gradients, retain_graph: false, create_graph: false }, None)
+        backward(&BackwardArgs { outputs, gradients, retain_graph: false, create_graph: false }, None)
     }
 
     /// Keeps the gradient of a tensor that is not a leaf in [`grad`](Tensor::grad) as well.
@@ -100,10 +100,10 @@ mod tests {
 
     /// The same elements, by an operation that notes which thread goes back through it.
     fn watched(input: &Tensor, visitors: &Visitors) -> Tensor {
-        let record = Record::new("WatchedBackward0", &[input]).unwrap().unwrap();
+        let builder = NodeBuilder::new("WatchedBackward0", &[input]).unwrap().unwrap();
         let output = input.detach().contiguous_copy().unwrap();
         let visitors = visitors.clone();
-        record.finish(&output, move |_, gradient| {
+        builder.set_history(&output, move |_, gradient| {
             visitors.lock().unwrap().push(thread::current().id());
             Ok(vec![Some(gradient.clone())])
         });

@@ -5,11 +5,11 @@ use std::sync::{Arc, Weak};
 
 use interlock::accelerator::{Device, Stream, current_stream};
 
-use super::saved::Slot;
-use crate::access::Locked;
-use crate::room::room;
+use super::saved_tensor::SavedValue;
+use crate::drop_queue::Deferred;
+use crate::fallible_alloc::try_with_capacity;
+use crate::fork_rwlock::ForkRwLock;
 use crate::tensor::Inner;
-use crate::waste::Waste;
 use crate::{DType, Error, Result, Tensor};
 
 /// The gradients of a node's inputs; `None` for zero or not needed.
@@ -19,27 +19,27 @@ pub(crate) type Gradients = Vec<Option<Tensor>>;
 pub(crate) type Edges = Vec<Option<Edge>>;
 
 /// What a node keeps, by slot.
-pub(crate) type SavedTensors = Arc<[Option<Slot>]>;
+pub(crate) type SavedValues = Arc<[Option<SavedValue>]>;
 
-type OfAll = dyn Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync;
-type OfOne = dyn Fn(&Context<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync;
+type AllInputsFn = dyn Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync;
+type PerInputFn = dyn Fn(&BackwardContext<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync;
 
 /// From the gradient of a result to those of its inputs.
-pub(super) enum Function {
+pub(super) enum BackwardFn {
     /// To all of them at once.
-    All(Box<OfAll>),
+    AllInputs(Box<AllInputsFn>),
     /// To one at a time, where there are as many inputs as a program likes.
-    Each(Box<OfOne>),
+    PerInput(Box<PerInputFn>),
 }
 
-impl Function {
-    pub fn gradients(&self, context: &Context<'_>, gradient: &Tensor) -> Result<Gradients> {
+impl BackwardFn {
+    pub fn gradients(&self, ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Gradients> {
         match self {
-            Function::All(function) => function(context, gradient),
-            Function::Each(function) => {
-                let mut gradients = room(context.needed.len())?;
-                for input in 0..context.needed.len() {
-                    gradients.push(context.gradient(input, || function(context, gradient, input))?);
+            BackwardFn::AllInputs(function) => function(ctx, gradient),
+            BackwardFn::PerInput(function) => {
+                let mut gradients = try_with_capacity(ctx.needed.len())?;
+                for input in 0..ctx.needed.len() {
+                    gradients.push(ctx.gradient(input, || function(ctx, gradient, input))?);
                 }
                 Ok(gradients)
             }
@@ -97,7 +97,7 @@ impl Edge {
 
 /// A consumer of a gradient.
 #[derive(Clone)]
-pub enum Next {
+pub enum NextFunction {
     /// The operation that computed the input.
     Node(Arc<Node>),
     /// A leaf, whose [`grad`](Tensor::grad) accumulates the gradient.
@@ -105,7 +105,7 @@ pub enum Next {
 }
 
 /// The current stream of the device of a tensor that is on one.
-pub(super) fn stream_beside(tensor: &Tensor) -> Option<Stream> {
+pub(super) fn stream_of(tensor: &Tensor) -> Option<Stream> {
     // Where there is none the operation itself has failed.
     if tensor.is_on_device() { current_stream(Some(tensor.device())).ok() } else { None }
 }
@@ -122,38 +122,38 @@ pub struct Node {
     device: Device,
     /// The stream that was current there, on which the node goes back.
     pub(super) stream: Option<Stream>,
-    function: Function,
+    function: BackwardFn,
     /// `None` once freed.
-    saved: Locked<Option<SavedTensors>>,
+    saved: ForkRwLock<Option<SavedValues>>,
     /// Tensors that want to keep the gradient of this node's result.
-    pub(super) retained: Locked<Vec<Weak<Inner>>>,
+    pub(super) retain_grad_tensors: ForkRwLock<Vec<Weak<Inner>>>,
 }
 
 /// What a node's function may ask.
-pub(crate) struct Context<'a> {
+pub(crate) struct BackwardContext<'a> {
     node: &'a Arc<Node>,
-    saved: SavedTensors,
+    saved: SavedValues,
     needed: &'a [bool],
 }
 
-impl Context<'_> {
+impl BackwardContext<'_> {
     /// Whether the gradient of an input is wanted.
     pub fn needs(&self, input: usize) -> bool {
         self.needed.get(input).copied().unwrap_or(false)
     }
 
     /// A saved tensor, if it has not been changed since.
-    pub fn saved(&self, slot: usize) -> Result<Tensor> {
-        match self.saved.get(slot) {
-            Some(Some(Slot::Tensor(saved))) => saved.unpack(self.node),
+    pub fn saved(&self, index: usize) -> Result<Tensor> {
+        match self.saved.get(index) {
+            Some(Some(SavedValue::Tensor(saved))) => saved.unpack(self.node),
             _ => Err(Error::GraphFreed { node: self.node.name }),
         }
     }
 
-    /// A value that [`Record::keep`](super::Record::keep) saved.
-    pub fn kept<T: Send + Sync + 'static>(&self, slot: usize) -> Result<Arc<T>> {
-        let value = match self.saved.get(slot) {
-            Some(Some(Slot::Value(value))) => value.clone().downcast().ok(),
+    /// A value that [`NodeBuilder::keep`](super::NodeBuilder::keep) saved.
+    pub fn saved_value<T: Send + Sync + 'static>(&self, index: usize) -> Result<Arc<T>> {
+        let value = match self.saved.get(index) {
+            Some(Some(SavedValue::Other(value))) => value.clone().downcast().ok(),
             _ => None,
         };
         value.ok_or(Error::GraphFreed { node: self.node.name })
@@ -170,8 +170,8 @@ impl Node {
         name: &'static str,
         edges: Edges,
         output: &Tensor,
-        saved: Vec<Option<Slot>>,
-        function: Function,
+        saved: Vec<Option<SavedValue>>,
+        function: BackwardFn,
     ) -> Arc<Self> {
         static SEQUENCE: AtomicU64 = AtomicU64::new(0);
         Arc::new(Node {
@@ -181,10 +181,10 @@ impl Node {
             shape: output.shape().to_vec(),
             dtype: output.dtype(),
             device: output.device(),
-            stream: stream_beside(output),
+            stream: stream_of(output),
             function,
-            saved: Locked::new(Some(saved.into())),
-            retained: Locked::default(),
+            saved: ForkRwLock::new(Some(saved.into())),
+            retain_grad_tensors: ForkRwLock::default(),
         })
     }
 
@@ -194,52 +194,52 @@ impl Node {
     }
 
     /// For each input, the consumer of its gradient; `None` for an input without a gradient.
-    pub fn next(&self) -> impl ExactSizeIterator<Item = Option<Next>> {
+    pub fn next_functions(&self) -> impl ExactSizeIterator<Item = Option<NextFunction>> {
         let next = |edge: &Edge| match edge {
-            Edge::Node(node) => Next::Node(node.clone()),
-            Edge::Leaf(tensor) => Next::Leaf(tensor.clone()),
+            Edge::Node(node) => NextFunction::Node(node.clone()),
+            Edge::Leaf(tensor) => NextFunction::Leaf(tensor.clone()),
         };
         self.edges.iter().map(move |edge| edge.as_ref().map(next))
     }
 
-    /// Passes each gradient that is needed to `send`, and frees what was saved unless it is to be kept.
+    /// Passes each gradient that is needed to `deliver`, and frees what was saved unless it is to be kept.
     pub(super) fn apply(
         self: &Arc<Self>,
         gradient: Tensor,
         needed: &[bool],
-        keep: bool,
-        mut send: impl FnMut(&Edge, Tensor) -> Result<()>,
+        retain_graph: bool,
+        mut deliver: impl FnMut(&Edge, Tensor) -> Result<()>,
     ) -> Result<()> {
         let saved = self.saved.read().clone().ok_or(Error::GraphFreed { node: self.name })?;
         // As in PyTorch all that was saved must be unchanged, whichever gradients are needed.
         for slot in saved.iter().flatten() {
-            if let Slot::Tensor(tensor) = slot {
+            if let SavedValue::Tensor(tensor) = slot {
                 tensor.check_version(self)?;
             }
         }
-        let context = Context { node: self, saved, needed };
+        let ctx = BackwardContext { node: self, saved, needed };
         let edges = self.edges.iter().zip(needed).enumerate();
         let mut edges =
             edges.filter_map(|(input, (edge, needed))| Some((input, edge.as_ref().filter(|_| *needed)?)));
         let free = || {
-            if !keep {
+            if !retain_graph {
                 self.free();
             }
         };
         match &self.function {
-            Function::All(function) => {
-                let mut gradients = function(&context, &gradient)?;
+            BackwardFn::AllInputs(function) => {
+                let mut gradients = function(&ctx, &gradient)?;
                 // What is not needed any more may be memory that the next operations can use.
-                drop((context, gradient));
+                drop((ctx, gradient));
                 free();
                 edges.try_for_each(|(input, edge)| match gradients.get_mut(input).and_then(Option::take) {
-                    Some(gradient) => send(edge, gradient),
+                    Some(gradient) => deliver(edge, gradient),
                     None => Ok(()),
                 })
             }
-            Function::Each(function) => {
-                edges.try_for_each(|(input, edge)| send(edge, function(&context, &gradient, input)?))?;
-                drop((context, gradient));
+            BackwardFn::PerInput(function) => {
+                edges.try_for_each(|(input, edge)| deliver(edge, function(&ctx, &gradient, input)?))?;
+                drop((ctx, gradient));
                 free();
                 Ok(())
             }
@@ -254,15 +254,15 @@ impl Node {
     }
 
     /// Takes the parts of a node that no one else can reach yet.
-    pub(super) fn into_parts(mut self) -> (Edges, Vec<Option<Slot>>, Function) {
+    pub(super) fn into_parts(mut self) -> (Edges, Vec<Option<SavedValue>>, BackwardFn) {
         let saved = self.saved.write().take().map(|saved| saved.to_vec()).unwrap_or_default();
-        let nothing = Function::All(Box::new(|_, _| Ok(Vec::new())));
+        let nothing = BackwardFn::AllInputs(Box::new(|_, _| Ok(Vec::new())));
         (std::mem::take(&mut self.edges), saved, std::mem::replace(&mut self.function, nothing))
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        Waste::Node { edges: std::mem::take(&mut self.edges), saved: self.saved.write().take() }.discard();
+        Deferred::Node { edges: std::mem::take(&mut self.edges), saved: self.saved.write().take() }.push();
     }
 }

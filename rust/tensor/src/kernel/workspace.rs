@@ -5,7 +5,7 @@ use std::cell::Cell;
 use gemm_common::cache::CACHE_INFO;
 
 use crate::Result;
-use crate::room::spare;
+use crate::fallible_alloc::check_available;
 
 /// Fails unless there is memory for what `gemm` allocates for a product of these sizes, because it ends the process
 /// where an allocation fails. The sizes of the caches have been read.
@@ -38,12 +38,12 @@ pub(super) fn check(rows: usize, columns: usize, depth: usize, size: usize) -> R
     }
     let has_buffer = HAS_BUFFER.try_with(Cell::get).unwrap_or(true);
     if !has_buffer {
-        spare(second.saturating_add(needed))?;
+        check_available(second.saturating_add(needed))?;
         let _ = gemm_common::gemm::L2_SLAB.try_with(|_| ());
         let _ = HAS_BUFFER.try_with(|has| has.set(true));
         needed = 0;
     }
-    if needed > SMALL { spare(needed) } else { Ok(()) }
+    if needed > SMALL { check_available(needed) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Copies and other element types.
 
-use crate::autograd::Record;
+use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch;
 use crate::shape::Layout;
 use crate::{DType, Result, Tensor, kernel};
@@ -12,11 +12,11 @@ impl Tensor {
             return Ok(self.clone());
         }
         let out = kernel::cast(self, dtype)?;
-        if let Some(record) = Record::new("ToCopyBackward0", &[self])?
+        if let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
             && dtype.is_floating_point()
         {
             // The engine turns the gradient into the type of the input.
-            record.finish(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
         }
         Ok(out)
     }
@@ -26,15 +26,15 @@ impl Tensor {
         let out = dispatch!(self.dtype(), T => {
             kernel::map_as("clone", self, Layout::contiguous(self.shape()), |value: T| value)
         })?;
-        if let Some(record) = Record::new("CloneBackward0", &[self])? {
-            record.finish(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
+        if let Some(builder) = NodeBuilder::new("CloneBackward0", &[self])? {
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
         }
         Ok(out)
     }
 
     /// A tensor of its own with the same elements, without gaps, and with the same order of the dimensions in memory.
     pub fn copy(&self) -> Result<Tensor> {
-        let out = copy_with_layout(self, &self.layout().preserved())?;
+        let out = copy_with_layout(self, &self.layout().preserve_format())?;
         if self.is_inference() && !out.is_inference() {
             // PyTorch makes this copy by an in-place operation, and its version tells so.
             out.storage_handle().bump_version();
@@ -54,13 +54,13 @@ pub(crate) fn copy_with_layout(source: &Tensor, layout: &Layout) -> Result<Tenso
     let out = if layout.is_dense() {
         dispatch!(source.dtype(), T => kernel::map_as("clone", source, layout, |value: T| value))?
     } else {
-        let room = layout.end().unwrap_or(usize::MAX);
-        let out = Tensor::zeros(&[room], source.options())?.alias(layout);
+        let capacity = layout.required_len().unwrap_or(usize::MAX);
+        let out = Tensor::zeros(&[capacity], source.options())?.alias(layout);
         dispatch!(source.dtype(), T => kernel::update("clone", &out, source, |_: T, value: T| value))?;
         out
     };
-    if let Some(record) = Record::new("CloneBackward0", &[source])? {
-        record.finish(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
+    if let Some(builder) = NodeBuilder::new("CloneBackward0", &[source])? {
+        builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
     }
     Ok(out)
 }

@@ -1,9 +1,9 @@
 //! Comparisons: they give truth values and have no gradient.
 
-use super::binary::meet;
+use super::binary::promote;
 use super::operand::Operand;
 use crate::dtype::dispatch;
-use crate::element::Truth;
+use crate::element::Bool8;
 use crate::{Result, Tensor, kernel};
 
 macro_rules! comparisons {
@@ -11,9 +11,9 @@ macro_rules! comparisons {
         impl Tensor {
             $($(#[$doc])*
             pub fn $method<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-                let at = meet(stringify!($method), self.into(), other.into(), |dtype| dtype)?;
-                dispatch!(at.dtype, T => {
-                    kernel::zip(stringify!($method), &at.shape, &at.a, &at.b, |x: T, y: T| Truth::new(x $symbol y))
+                let operands = promote(stringify!($method), self.into(), other.into(), |dtype| dtype)?;
+                dispatch!(operands.dtype, T => {
+                    kernel::zip(stringify!($method), &operands.shape, &operands.a, &operands.b, |x: T, y: T| Bool8::new(x $symbol y))
                 })
             })+
         }
@@ -40,7 +40,7 @@ impl Tensor {
     pub fn logical_not(&self) -> Result<Tensor> {
         dispatch!(self.dtype(), T => {
             let zero = T::default();
-            kernel::map("logical_not", self, move |value: T| Truth::new(value == zero))
+            kernel::map("logical_not", self, move |value: T| Bool8::new(value == zero))
         })
     }
 
@@ -51,7 +51,7 @@ impl Tensor {
 
     /// Whether any element is not zero.
     pub fn any(&self) -> Result<bool> {
-        Ok(self.to_vec::<Truth>()?.into_iter().any(Truth::get))
+        Ok(self.to_vec::<Bool8>()?.into_iter().any(Bool8::get))
     }
 }
 

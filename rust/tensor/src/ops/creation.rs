@@ -2,8 +2,8 @@
 
 use crate::dtype::dispatch;
 use crate::shape::{Layout, checked_numel};
-use crate::storage::{Place, Storage};
-use crate::{DType, Element, Error, Options, Result, Scalar, Tensor, kernel};
+use crate::storage::{Placement, Storage};
+use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
 
 impl Tensor {
     /// A contiguous tensor of the elements of `values` in row-major order.
@@ -18,57 +18,62 @@ impl Tensor {
     ) -> Result<Self> {
         let given = values.len();
         if checked_numel(shape, size_of::<T>())? != given {
-            let allowed = format!("{given} values were given");
-            return Err(Error::Shape { op: "tensor", given: shape.to_vec(), allowed });
+            let expected = format!("{given} values were given");
+            return Err(Error::Shape { op: "tensor", given: shape.to_vec(), expected });
         }
         Tensor::build(shape, |out: &mut [T]| out.iter_mut().zip(values).for_each(|(out, value)| *out = value))
     }
 
     /// All elements 0.
-    pub fn zeros(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+    pub fn zeros(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
-        dispatch!(options.dtype, T => kernel::make("zeros", options, shape, |_: &mut [T]| ()))
+        dispatch!(options.dtype, T => kernel::launch_nullary("zeros", options, shape, |_: &mut [T]| ()))
     }
 
     /// Elements that are not promised to be anything.
-    pub fn empty(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+    pub fn empty(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
-        let Place::Device(_) = options.place else { return Tensor::zeros(shape, options) };
+        let Placement::Device(_) = options.placement else { return Tensor::zeros(shape, options) };
         let bytes = checked_numel(shape, options.dtype.size())?.saturating_mul(options.dtype.size());
-        Ok(Tensor::new(Storage::new(options.place, bytes)?, options.dtype, Layout::contiguous(shape)))
+        Ok(Tensor::new(Storage::new(options.placement, bytes)?, options.dtype, Layout::contiguous(shape)))
     }
 
     /// Zeros of the shape of this tensor, with the order that its dimensions have in memory.
-    pub fn zeros_like(&self, options: impl Into<Options>) -> Result<Self> {
-        Ok(Tensor::zeros(self.shape(), options)?.alias(self.layout().preserved()))
+    pub fn zeros_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
+        Ok(Tensor::zeros(self.shape(), options)?.alias(self.layout().preserve_format()))
     }
 
     /// As [`zeros_like`](Tensor::zeros_like), of ones.
-    pub fn ones_like(&self, options: impl Into<Options>) -> Result<Self> {
-        Ok(Tensor::ones(self.shape(), options)?.alias(self.layout().preserved()))
+    pub fn ones_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
+        Ok(Tensor::ones(self.shape(), options)?.alias(self.layout().preserve_format()))
     }
 
     /// All elements 1.
-    pub fn ones(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+    pub fn ones(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         Tensor::full(shape, Scalar::Int(1), options)
     }
 
     /// All elements `value`, which the element type must be able to hold.
-    pub fn full(shape: &[usize], value: Scalar, options: impl Into<Options>) -> Result<Self> {
+    pub fn full(shape: &[usize], value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
         let (op, options) = ("full", options.into());
-        let value = value.within(options.dtype, op, "fill_value")?;
+        let value = value.check_fits(options.dtype, op, "fill_value")?;
         dispatch!(options.dtype, T => {
-            kernel::make(op, options, shape, move |out: &mut [T]| out.fill(value.cast()))
+            kernel::launch_nullary(op, options, shape, move |out: &mut [T]| out.fill(value.cast()))
         })
     }
 
     /// The numbers from `start` up to but without `end`, `step` apart. For integers each of the three is truncated.
-    pub fn arange(start: Scalar, end: Scalar, step: Scalar, options: impl Into<Options>) -> Result<Self> {
+    pub fn arange(
+        start: Scalar,
+        end: Scalar,
+        step: Scalar,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Self> {
         let (op, options) = ("arange", options.into());
         let wrong = |message: String| Error::Value { op, message };
         let converted = |given: Scalar, argument| -> Result<Scalar> {
             Ok(match options.dtype {
-                DType::Int64 => Scalar::Int(given.within(DType::Int64, op, argument)?.cast()),
+                DType::Int64 => Scalar::Int(given.check_fits(DType::Int64, op, argument)?.cast()),
                 _ => given,
             })
         };
@@ -92,7 +97,7 @@ impl Tensor {
             }
             _ => ((last - first) / stride).ceil() as usize,
         };
-        dispatch!(options.dtype, T => kernel::make(op, options, &[count], move |out: &mut [T]| match (start, step) {
+        dispatch!(options.dtype, T => kernel::launch_nullary(op, options, &[count], move |out: &mut [T]| match (start, step) {
             (Scalar::Int(start), Scalar::Int(step)) => {
                 let mut next = start;
                 for out in out {

@@ -1,8 +1,8 @@
 //! Operations that change a tensor's memory.
 
-use super::binary::{Scaled, no_truth_values, scaled};
+use super::binary::{ScaledOperand, scale_by_alpha, sub_check};
 use super::operand::{Operand, result_type};
-use crate::autograd::{Context, Gradients, Record, check_in_place, rebase};
+use crate::autograd::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
 use crate::dtype::{dispatch, dispatch_float};
 use crate::shape::broadcast;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
@@ -11,37 +11,37 @@ impl Tensor {
     /// Changes this tensor in place: checks, `work`, a new version, and the new history. The first
     /// gradient that `backward` gives is that of the old value, the others are those of `inputs`.
     /// A tensor of integers or truth values has no gradient and gets no history.
-    pub(super) fn change(
+    pub(super) fn run_inplace(
         &self,
         op: &'static str,
         node: &'static str,
         inputs: &[&Tensor],
-        work: impl FnOnce(Option<&mut Record>) -> Result<()>,
-        backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+        work: impl FnOnce(Option<&mut NodeBuilder>) -> Result<()>,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Result<&Tensor> {
-        if self.layout().overlaps() {
+        if self.layout().has_internal_overlap() {
             return Err(Error::Overlap { op });
         }
-        self.change_shared(op, node, inputs, work, backward)
+        self.run_inplace_expanded(op, node, inputs, work, backward)
     }
 
-    /// As [`change`](Tensor::change), also where elements share a place in memory: `work` gives those the same value.
-    pub(super) fn change_shared(
+    /// As [`change`](Tensor::run_inplace), also where elements share a place in memory: `work` gives those the same value.
+    pub(super) fn run_inplace_expanded(
         &self,
         op: &'static str,
         node: &'static str,
         inputs: &[&Tensor],
-        work: impl FnOnce(Option<&mut Record>) -> Result<()>,
-        backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+        work: impl FnOnce(Option<&mut NodeBuilder>) -> Result<()>,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Result<&Tensor> {
         let differentiable = self.dtype().is_floating_point();
-        check_in_place(op, self, if differentiable { inputs } else { &[] })?;
+        check_inplace(op, self, if differentiable { inputs } else { &[] })?;
         let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
-        let mut record = if differentiable { Record::new(node, &all)? } else { None };
-        work(record.as_mut())?;
+        let mut builder = if differentiable { NodeBuilder::new(node, &all)? } else { None };
+        work(builder.as_mut())?;
         self.storage_handle().bump_version();
-        if let Some(record) = record {
-            rebase(self, record.node(self, backward))?;
+        if let Some(builder) = builder {
+            rebase_history(self, builder.build(self, backward))?;
         }
         Ok(self)
     }
@@ -54,10 +54,10 @@ impl Tensor {
                 op,
                 left: self.shape().to_vec(),
                 right: other.shape().to_vec(),
-                allowed: "a tensor that is changed in place keeps its shape",
+                expected: "a tensor that is changed in place keeps its shape",
             });
         }
-        if !result.fits_into(self.dtype()) {
+        if !result.can_cast_to(self.dtype()) {
             return Err(Error::ResultType { op, result, target: self.dtype() });
         }
         Ok(other)
@@ -83,9 +83,9 @@ impl Tensor {
 
     /// `self += alpha * other`
     pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
-        match scaled("add_", self, other.into(), alpha)? {
-            Scaled::Operand(other) => self.add_in_place(other),
-            Scaled::Tensor(other) => self.add_in_place((&other).into()),
+        match scale_by_alpha("add_", self, other.into(), alpha)? {
+            ScaledOperand::Operand(other) => self.add_in_place(other),
+            ScaledOperand::Tensor(other) => self.add_in_place((&other).into()),
         }
     }
 
@@ -93,8 +93,8 @@ impl Tensor {
         let op = "add_";
         let compute = result_type(&[self.into(), other]);
         let other = self.operand(op, other, compute)?;
-        let work = |_: Option<&mut Record>| self.update(&other, compute, Arithmetic::Add);
-        self.change(op, "AddBackward0", &[&other], work, |_, gradient| {
+        let work = |_: Option<&mut NodeBuilder>| self.update(&other, compute, Arithmetic::Add);
+        self.run_inplace(op, "AddBackward0", &[&other], work, |_, gradient| {
             Ok(vec![Some(gradient.clone()), Some(gradient.clone())])
         })
     }
@@ -107,21 +107,21 @@ impl Tensor {
     /// `self -= alpha * other`
     pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
         let (op, other) = ("sub_", other.into());
-        no_truth_values(op, [self.into(), other])?;
-        match scaled(op, self, other, alpha)? {
-            Scaled::Operand(other) => self.sub_in_place(other),
-            Scaled::Tensor(other) => self.sub_in_place((&other).into()),
+        sub_check(op, [self.into(), other])?;
+        match scale_by_alpha(op, self, other, alpha)? {
+            ScaledOperand::Operand(other) => self.sub_in_place(other),
+            ScaledOperand::Tensor(other) => self.sub_in_place((&other).into()),
         }
     }
 
     fn sub_in_place(&self, other: Operand<'_>) -> Result<&Tensor> {
         let op = "sub_";
-        no_truth_values(op, [self.into(), other])?;
+        sub_check(op, [self.into(), other])?;
         let compute = result_type(&[self.into(), other]);
         let other = self.operand(op, other, compute)?;
-        let work = |_: Option<&mut Record>| self.update(&other, compute, Arithmetic::Subtract);
-        self.change(op, "SubBackward0", &[&other], work, |context, gradient| {
-            Ok(vec![Some(gradient.clone()), context.gradient(1, || gradient.neg())?])
+        let work = |_: Option<&mut NodeBuilder>| self.update(&other, compute, Arithmetic::Subtract);
+        self.run_inplace(op, "SubBackward0", &[&other], work, |ctx, gradient| {
+            Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
         })
     }
 
@@ -131,17 +131,17 @@ impl Tensor {
         let other = other.into();
         let compute = result_type(&[self.into(), other]);
         let other = self.operand(op, other, compute)?;
-        let work = |record: Option<&mut Record>| {
-            if let Some(record) = record {
-                record.save_for(0, &other)?;
-                record.save_old_for(1, self)?;
+        let work = |builder: Option<&mut NodeBuilder>| {
+            if let Some(builder) = builder {
+                builder.save_for(0, &other)?;
+                builder.save_copy_for(1, self)?;
             }
             self.update(&other, compute, Arithmetic::Multiply)
         };
-        self.change(op, "MulBackward0", &[&other], work, |context, gradient| {
+        self.run_inplace(op, "MulBackward0", &[&other], work, |ctx, gradient| {
             Ok(vec![
-                context.gradient(0, || gradient.mul(&context.saved(0)?))?,
-                context.gradient(1, || gradient.mul(&context.saved(1)?))?,
+                ctx.gradient(0, || gradient.mul(&ctx.saved(0)?))?,
+                ctx.gradient(1, || gradient.mul(&ctx.saved(1)?))?,
             ])
         })
     }
@@ -152,18 +152,18 @@ impl Tensor {
         let other = other.into();
         let compute = result_type(&[self.into(), other]).to_floating_point();
         let other = self.operand(op, other, compute)?;
-        let work = |record: Option<&mut Record>| {
-            if let Some(record) = record {
-                record.save(&other)?;
-                record.save_old_for(1, self)?;
+        let work = |builder: Option<&mut NodeBuilder>| {
+            if let Some(builder) = builder {
+                builder.save(&other)?;
+                builder.save_copy_for(1, self)?;
             }
             self.update(&other, compute, Arithmetic::Divide)
         };
-        self.change(op, "DivBackward0", &[&other], work, |context, gradient| {
-            let right = context.saved(0)?;
+        self.run_inplace(op, "DivBackward0", &[&other], work, |ctx, gradient| {
+            let right = ctx.saved(0)?;
             Ok(vec![
-                context.gradient(0, || gradient.div(&right))?,
-                context.gradient(1, || gradient.mul(&context.saved(1)?.div(&right)?.div(&right)?)?.neg())?,
+                ctx.gradient(0, || gradient.div(&right))?,
+                ctx.gradient(1, || gradient.mul(&ctx.saved(1)?.div(&right)?.div(&right)?)?.neg())?,
             ])
         })
     }
@@ -179,18 +179,18 @@ impl Tensor {
     pub fn fill_<'a>(&self, value: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let (op, node) = ("fill_", "FillBackward0");
         match value.into() {
-            Operand::Scalar(value) => self.overwrite(op, node, value.within(self.dtype(), op, "value")?),
+            Operand::Scalar(value) => self.overwrite(op, node, value.check_fits(self.dtype(), op, "value")?),
             Operand::Tensor(value) if value.ndim() == 0 => {
                 let source = Operand::Scalar(value.item()?).tensor(self.dtype())?;
-                let work = |_: Option<&mut Record>| write_all(op, self, &source);
-                self.change(op, node, &[value], work, |context, gradient| {
-                    let of_value = context.gradient(1, || gradient.sum(None, false))?;
-                    Ok(vec![overwritten(context, gradient)?, of_value])
+                let work = |_: Option<&mut NodeBuilder>| broadcast_into(op, self, &source);
+                self.run_inplace(op, node, &[value], work, |ctx, gradient| {
+                    let of_value = ctx.gradient(1, || gradient.sum(None, false))?;
+                    Ok(vec![overwritten(ctx, gradient)?, of_value])
                 })
             }
             Operand::Tensor(value) => {
-                let allowed = "the value must be a number or a tensor without dimensions".to_owned();
-                Err(Error::Shape { op, given: value.shape().to_vec(), allowed })
+                let expected = "the value must be a number or a tensor without dimensions".to_owned();
+                Err(Error::Shape { op, given: value.shape().to_vec(), expected })
             }
         }
     }
@@ -198,9 +198,9 @@ impl Tensor {
     fn overwrite(&self, op: &'static str, node: &'static str, value: Scalar) -> Result<&Tensor> {
         let source = Operand::Scalar(value).tensor(self.dtype())?;
         // Each place is written once, however many elements share it.
-        let places = self.alias(self.layout().without_repeats());
-        let work = |_: Option<&mut Record>| write_all(op, &places, &source);
-        self.change_shared(op, node, &[], work, |context, gradient| Ok(vec![overwritten(context, gradient)?]))
+        let places = self.alias(self.layout().without_expanded_dims());
+        let work = |_: Option<&mut NodeBuilder>| broadcast_into(op, &places, &source);
+        self.run_inplace_expanded(op, node, &[], work, |ctx, gradient| Ok(vec![overwritten(ctx, gradient)?]))
     }
 
     /// All elements those of `source`, which broadcasts, is converted and may be on another device.
@@ -209,7 +209,7 @@ impl Tensor {
     }
 
     /// As [`copy_`](Tensor::copy_). With `non_blocking` this returns while a copy between a device and
-    /// [pinned](crate::Place::Pinned) memory is queued.
+    /// [pinned](crate::Placement::Pinned) memory is queued.
     pub fn copy_from(&self, source: &Tensor, non_blocking: bool) -> Result<&Tensor> {
         let op = "copy_";
         if broadcast(op, self.shape(), source.shape()).ok().as_deref() != Some(self.shape()) {
@@ -217,28 +217,28 @@ impl Tensor {
                 op,
                 left: self.shape().to_vec(),
                 right: source.shape().to_vec(),
-                allowed: "the source must broadcast to the target",
+                expected: "the source must broadcast to the target",
             });
         }
-        let work = |_: Option<&mut Record>| super::transfer::copy_into(self, source, non_blocking);
-        self.change(op, "CopyBackwards", &[source], work, |context, gradient| {
+        let work = |_: Option<&mut NodeBuilder>| super::transfer::copy_into(self, source, non_blocking);
+        self.run_inplace(op, "CopyBackwards", &[source], work, |ctx, gradient| {
             // The engine brings the gradient to the device of the source.
-            Ok(vec![overwritten(context, gradient)?, Some(gradient.clone())])
+            Ok(vec![overwritten(ctx, gradient)?, Some(gradient.clone())])
         })
     }
 }
 
 /// Writes a tensor without dimensions, of the same type, to all elements. Raises no version.
-fn write_all(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
+fn broadcast_into(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
     dispatch!(target.dtype(), T => kernel::update(op, target, value, |_: T, value: T| value))
 }
 
 /// The gradient of a value that was replaced: zeros, because the tensor it came from was used all the same.
-fn overwritten(context: &Context<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
-    context.gradient(0, || Tensor::zeros(gradient.shape(), gradient.options()))
+fn overwritten(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
+    ctx.gradient(0, || Tensor::zeros(gradient.shape(), gradient.options()))
 }
 
-/// Adds to a tensor that only the engine knows: no record, no new version.
+/// Adds to a tensor that only the engine knows: no builder, no new version.
 pub(crate) fn add_unrecorded(target: Tensor, gradient: &Tensor) -> Result<Tensor> {
     dispatch_float!(target.dtype(), T => kernel::update("add", &target, gradient, |a: T, b: T| a + b))?;
     Ok(target)

@@ -2,24 +2,24 @@
 
 use interlock::accelerator::Device;
 
-use crate::autograd::Record;
-use crate::room::room;
-use crate::shape::{checked_ndim, dimension};
+use crate::autograd::NodeBuilder;
+use crate::fallible_alloc::try_with_capacity;
+use crate::shape::{checked_ndim, wrap_dim};
 use crate::{DType, Error, Result, Tensor};
 
 /// The tensors one after the other along `dim`; their other sizes are equal.
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let op = "cat";
     if tensors.iter().any(|tensor| tensor.ndim() == 0) {
-        let allowed = "tensors without dimensions can't be joined; stack makes a dimension".to_owned();
-        return Err(Error::Shape { op, given: Vec::new(), allowed });
+        let expected = "tensors without dimensions can't be joined; stack makes a dimension".to_owned();
+        return Err(Error::Shape { op, given: Vec::new(), expected });
     }
     // As in PyTorch, a tensor of shape (0,) can be joined with tensors of any shape.
     let is_legacy_empty = |tensor: &&Tensor| tensor.shape() == [0];
     let shaped = tensors.iter().find(|tensor| !is_legacy_empty(tensor));
     let none = || Error::Value { op, message: "at least one tensor is needed".to_owned() };
     let first = shaped.or(tensors.first()).ok_or_else(none)?;
-    let at = if shaped.is_some() { dimension(op, dim, first.ndim())? } else { 0 };
+    let at = if shaped.is_some() { wrap_dim(op, dim, first.ndim())? } else { 0 };
     let dim = i64::try_from(at).unwrap_or(0);
     let other = |tensor: &Tensor| {
         let mut shape = tensor.shape().to_vec();
@@ -28,7 +28,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let mut shape = first.shape().to_vec();
     let mut dtype = first.dtype();
     // Where each tensor ends in the result, and whether it has no part of it.
-    let (mut ends, mut skipped) = (room(tensors.len())?, room(tensors.len())?);
+    let (mut ends, mut skipped) = (try_with_capacity(tensors.len())?, try_with_capacity(tensors.len())?);
     let mut total = 0i64;
     for tensor in tensors {
         dtype = dtype.max(tensor.dtype());
@@ -42,7 +42,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
                     op,
                     left: first.shape().to_vec(),
                     right: tensor.shape().to_vec(),
-                    allowed: "all sizes but that of the joined dimension must be equal",
+                    expected: "all sizes but that of the joined dimension must be equal",
                 });
             }
             total = total.saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
@@ -53,18 +53,18 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     if let Some(size) = shape.get_mut(at) {
         *size = usize::try_from(total).unwrap_or(usize::MAX);
     }
-    let out = joined(op, tensors, dtype, &shape)?;
+    let out = allocate_result(op, tensors, dtype, &shape)?;
     let mut start = 0;
     for (tensor, &end) in tensors.iter().zip(&ends) {
         if tensor.numel() > 0 {
-            out.slice(dim, Some(start), Some(end), 1)?.detached().copy_(&tensor.detached())?;
+            out.slice(dim, Some(start), Some(end), 1)?.detach().copy_(&tensor.detach())?;
         }
         start = end;
     }
     // The parts were written before anyone could see the result.
     out.storage_handle().set_version(0);
-    if let Some(record) = Record::of("CatBackward0", tensors.iter())? {
-        record.finish_each(&out, move |_, gradient, input| {
+    if let Some(builder) = NodeBuilder::for_inputs("CatBackward0", tensors.iter())? {
+        builder.set_history_per_input(&out, move |_, gradient, input| {
             if skipped.get(input).copied().unwrap_or_default() {
                 return Tensor::zeros(&[0], gradient.options());
             }
@@ -85,24 +85,24 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
             op,
             left: first.shape().to_vec(),
             right: other.shape().to_vec(),
-            allowed: "all shapes must be equal",
+            expected: "all shapes must be equal",
         });
     }
     checked_ndim(first.ndim() + 1)?;
-    let at = dimension(op, dim, first.ndim() + 1)?;
+    let at = wrap_dim(op, dim, first.ndim() + 1)?;
     let dim = i64::try_from(at).unwrap_or(0);
     let mut shape = first.shape().to_vec();
     shape.insert(at, tensors.len());
     let dtype = tensors.iter().map(Tensor::dtype).fold(first.dtype(), DType::max);
-    let out = joined(op, tensors, dtype, &shape)?;
+    let out = allocate_result(op, tensors, dtype, &shape)?;
     if first.numel() > 0 {
-        for (place, tensor) in (0i64..).zip(tensors) {
-            out.select(dim, place)?.detached().copy_(&tensor.detached())?;
+        for (index, tensor) in (0i64..).zip(tensors) {
+            out.select(dim, index)?.detach().copy_(&tensor.detach())?;
         }
     }
     out.storage_handle().set_version(0);
-    if let Some(record) = Record::of("StackBackward0", tensors.iter())? {
-        record.finish_each(&out, move |_, gradient, input| {
+    if let Some(builder) = NodeBuilder::for_inputs("StackBackward0", tensors.iter())? {
+        builder.set_history_per_input(&out, move |_, gradient, input| {
             gradient.select(dim, i64::try_from(input).unwrap_or(i64::MAX))
         });
     }
@@ -110,7 +110,7 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
 }
 
 /// The result of joining tensors, which must be on one device, before their elements are written.
-fn joined(op: &'static str, tensors: &[Tensor], dtype: DType, shape: &[usize]) -> Result<Tensor> {
+fn allocate_result(op: &'static str, tensors: &[Tensor], dtype: DType, shape: &[usize]) -> Result<Tensor> {
     let device = tensors.first().map_or(Device::CPU, Tensor::device);
     if let Some(other) = tensors.iter().find(|tensor| tensor.device() != device) {
         return Err(Error::Devices { op, left: device, right: other.device() });

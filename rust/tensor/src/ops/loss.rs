@@ -1,8 +1,8 @@
 //! Soft maximum and losses.
 
-use crate::autograd::Record;
+use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
-use crate::shape::{Layout, dimension};
+use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// How the losses of a batch become one.
@@ -16,12 +16,12 @@ pub enum Reduction {
     Sum,
 }
 
-fn floating(op: &'static str, tensor: &Tensor) -> Result<()> {
-    let allowed = "a floating-point tensor is needed; float() makes one";
+fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<()> {
+    let expected = "a floating-point tensor is needed; float() makes one";
     if tensor.dtype().is_floating_point() {
         Ok(())
     } else {
-        Err(Error::DType { op, given: tensor.dtype(), allowed })
+        Err(Error::DType { op, given: tensor.dtype(), expected })
     }
 }
 
@@ -29,22 +29,22 @@ impl Tensor {
     /// The logarithm of [`softmax`](Tensor::softmax), exact also where that is tiny.
     pub fn log_softmax(&self, dim: i64) -> Result<Tensor> {
         let op = "log_softmax";
-        floating(op, self)?;
-        dimension(op, dim, self.ndim())?;
-        let out = along(self, dim, |lanes, length| {
-            dispatch_float!(lanes.dtype(), T => kernel::lanes(op, lanes, length, lanes.shape(), length, |lane: &[T], out: &mut [T]| {
-                let largest = lane.iter().copied().fold(T::NEG_INFINITY, T::max);
+        check_floating_point(op, self)?;
+        wrap_dim(op, dim, self.ndim())?;
+        let out = apply_along_dim(self, dim, |rows, length| {
+            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, |row: &[T], out: &mut [T]| {
+                let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
                 // Where all are minus infinity their differences are not numbers, as they should be.
-                let sum: f64 = lane.iter().map(|&value| (value - largest).exp().to_f64()).sum();
+                let sum: f64 = row.iter().map(|&value| (value - largest).exp().to_f64()).sum();
                 // The difference first: the logarithm would be lost in the rounding of a large maximum.
                 let logarithm = T::from_f64(sum.ln());
-                out.iter_mut().zip(lane).for_each(|(out, &value)| *out = (value - largest) - logarithm);
+                out.iter_mut().zip(row).for_each(|(out, &value)| *out = (value - largest) - logarithm);
             }))
         })?;
-        if let Some(mut record) = Record::new("LogSoftmaxBackward0", &[self])? {
-            let slot = record.save_output(&out)?;
-            record.finish(&out, move |context, gradient| {
-                let share = context.saved(slot)?.exp()?;
+        if let Some(mut builder) = NodeBuilder::new("LogSoftmaxBackward0", &[self])? {
+            let saved = builder.save_output(&out)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                let share = ctx.saved(saved)?.exp()?;
                 let total = gradient.sum(Some(&[dim]), true)?;
                 Ok(vec![Some(gradient.sub(&share.mul(&total)?)?)])
             });
@@ -55,20 +55,20 @@ impl Tensor {
     /// Positive numbers that sum to 1 along `dim`, proportional to the exponentials of the elements.
     pub fn softmax(&self, dim: i64) -> Result<Tensor> {
         let op = "softmax";
-        floating(op, self)?;
-        dimension(op, dim, self.ndim())?;
-        let out = along(self, dim, |lanes, length| {
-            dispatch_float!(lanes.dtype(), T => kernel::lanes(op, lanes, length, lanes.shape(), length, |lane: &[T], out: &mut [T]| {
-                let largest = lane.iter().copied().fold(T::NEG_INFINITY, T::max);
-                out.iter_mut().zip(lane).for_each(|(out, &value)| *out = (value - largest).exp());
+        check_floating_point(op, self)?;
+        wrap_dim(op, dim, self.ndim())?;
+        let out = apply_along_dim(self, dim, |rows, length| {
+            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, |row: &[T], out: &mut [T]| {
+                let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
+                out.iter_mut().zip(row).for_each(|(out, &value)| *out = (value - largest).exp());
                 let sum: f64 = out.iter().map(|value| value.to_f64()).sum();
                 out.iter_mut().for_each(|out| *out = T::from_f64(out.to_f64() / sum));
             }))
         })?;
-        if let Some(mut record) = Record::new("SoftmaxBackward0", &[self])? {
-            let slot = record.save_output(&out)?;
-            record.finish(&out, move |context, gradient| {
-                let share = context.saved(slot)?;
+        if let Some(mut builder) = NodeBuilder::new("SoftmaxBackward0", &[self])? {
+            let saved = builder.save_output(&out)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                let share = ctx.saved(saved)?;
                 let total = gradient.mul(&share)?.sum(Some(&[dim]), true)?;
                 Ok(vec![Some(gradient.sub(&total)?.mul(&share)?)])
             });
@@ -79,37 +79,37 @@ impl Tensor {
     /// The negative logarithms that a row of log-probabilities `[N, C]` gives to the classes `[N]`.
     pub fn nll_loss(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
         let op = "nll_loss";
-        floating(op, self)?;
+        check_floating_point(op, self)?;
         let &[count, classes] = self.shape() else {
-            let allowed = "the input needs the shape [samples, classes]".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), allowed });
+            let expected = "the input needs the shape [samples, classes]".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), expected });
         };
         if target.shape() != [count] {
             return Err(Error::Shapes {
                 op,
                 left: self.shape().to_vec(),
                 right: target.shape().to_vec(),
-                allowed: "an input [samples, classes] needs a target [samples]",
+                expected: "an input [samples, classes] needs a target [samples]",
             });
         }
         if target.dtype() != DType::Int64 {
             return Err(Error::DType {
                 op,
                 given: target.dtype(),
-                allowed: "the target holds int64 class indices",
+                expected: "the target holds int64 class indices",
             });
         }
         if target.device() != self.device() {
             return Err(Error::Devices { op, left: self.device(), right: target.device() });
         }
         let losses = dispatch_float!(self.dtype(), T => {
-            let rows = self.detached().contiguous()?;
-            kernel::pick::<T>(op, &rows, &target.detached().contiguous()?, classes)
+            let rows = self.detach().contiguous()?;
+            kernel::gather::<T>(op, &rows, &target.detach().contiguous()?, classes)
         })?;
-        if let Some(mut record) = Record::new("NllLossBackward0", &[self])? {
-            let slot = record.save(target)?;
-            record.finish(&losses, move |context, gradient| {
-                Ok(vec![Some(scatter_rows(gradient, &context.saved(slot)?, classes)?)])
+        if let Some(mut builder) = NodeBuilder::new("NllLossBackward0", &[self])? {
+            let saved = builder.save(target)?;
+            builder.set_history(&losses, move |ctx, gradient| {
+                Ok(vec![Some(nll_loss_backward(gradient, &ctx.saved(saved)?, classes)?)])
             });
         }
         match reduction {
@@ -122,34 +122,38 @@ impl Tensor {
     /// The cross entropy between the softmax of rows `[N, C]` and the classes `[N]`.
     pub fn cross_entropy(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
         if self.ndim() != 2 {
-            let allowed = "the input needs the shape [samples, classes]".to_owned();
-            return Err(Error::Shape { op: "cross_entropy", given: self.shape().to_vec(), allowed });
+            let expected = "the input needs the shape [samples, classes]".to_owned();
+            return Err(Error::Shape { op: "cross_entropy", given: self.shape().to_vec(), expected });
         }
         self.log_softmax(1)?.nll_loss(target, reduction)
     }
 }
 
-/// Rows that are zero but for minus a gradient at one class each.
-fn scatter_rows(gradient: &Tensor, targets: &Tensor, classes: usize) -> Result<Tensor> {
+/// RowIndices that are zero but for minus a gradient at one class each.
+fn nll_loss_backward(gradient: &Tensor, targets: &Tensor, classes: usize) -> Result<Tensor> {
     let out = dispatch_float!(gradient.dtype(), T => {
-        let (gradient, targets) = (gradient.detached().contiguous()?, targets.detached().contiguous()?);
-        kernel::unpick::<T>("nll_loss", &gradient, &targets, classes)
+        let (gradient, targets) = (gradient.detach().contiguous()?, targets.detach().contiguous()?);
+        kernel::scatter_add::<T>("nll_loss", &gradient, &targets, classes)
     })?;
-    if let Some(mut record) = Record::new("NllLossBackwardBackward0", &[gradient])? {
-        let slot = record.save(targets)?;
-        record.finish(&out, move |context, second| {
-            Ok(vec![Some(second.nll_loss(&context.saved(slot)?, Reduction::None)?)])
+    if let Some(mut builder) = NodeBuilder::new("NllLossBackwardBackward0", &[gradient])? {
+        let saved = builder.save(targets)?;
+        builder.set_history(&out, move |ctx, second| {
+            Ok(vec![Some(second.nll_loss(&ctx.saved(saved)?, Reduction::None)?)])
         });
     }
     Ok(out)
 }
 
-/// Runs `f` on the lanes along `dim`, laid out one after the other, and puts the result back in order.
-fn along(tensor: &Tensor, dim: i64, f: impl FnOnce(&Tensor, usize) -> Result<Tensor>) -> Result<Tensor> {
-    let lanes = tensor.detached().transpose(dim, -1)?.contiguous()?;
-    let length = lanes.shape().last().copied().unwrap_or(1);
-    let out = f(&lanes, length)?.transpose(dim, -1)?.contiguous()?;
-    // Where a size is 1, strides of the transposed lanes may be others.
+/// Runs `f` on the rows along `dim`, laid out one after the other, and puts the result back in order.
+fn apply_along_dim(
+    tensor: &Tensor,
+    dim: i64,
+    f: impl FnOnce(&Tensor, usize) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let rows = tensor.detach().transpose(dim, -1)?.contiguous()?;
+    let length = rows.shape().last().copied().unwrap_or(1);
+    let out = f(&rows, length)?.transpose(dim, -1)?.contiguous()?;
+    // Where a size is 1, strides of the transposed rows may be others.
     Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
 }
 

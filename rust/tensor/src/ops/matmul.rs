@@ -1,54 +1,54 @@
 //! Matrix products of tensors of any number of dimensions.
 
-use crate::autograd::Record;
-use crate::kernel::{self, Matrix, Pairs, Plan};
-use crate::shape::{broadcast, pairs};
+use crate::autograd::NodeBuilder;
+use crate::kernel::{self, Matrix, MatrixBatch, StridedIter};
+use crate::shape::{broadcast, sizes_and_strides};
 use crate::{DType, Error, Result, Tensor};
 
 const OP: &str = "matmul";
 
 /// The product of matrices of tensors with at least two dimensions, broadcast over the others.
-fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    shaped_product(a, b, None)
+fn batch_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    matmul_into_shape(a, b, None)
 }
 
 /// The same as a tensor of another shape, which is no view of the product.
-fn shaped_product(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Tensor> {
+fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Tensor> {
     let misfit = || Error::Shapes {
         op: OP,
         left: a.shape().to_vec(),
         right: b.shape().to_vec(),
-        allowed: "the columns of the first must be as many as the rows of the second",
+        expected: "the columns of the first must be as many as the rows of the second",
     };
-    let (batch_a, rows, depth) = split(a).ok_or_else(misfit)?;
-    let (batch_b, depth_b, columns) = split(b).ok_or_else(misfit)?;
+    let (batch_a, rows, depth) = split_dims(a).ok_or_else(misfit)?;
+    let (batch_b, depth_b, columns) = split_dims(b).ok_or_else(misfit)?;
     if depth.0 != depth_b.0 {
         return Err(misfit());
     }
     if a.dtype() != b.dtype() {
-        return Err(Error::DType { op: OP, given: b.dtype(), allowed: "both operands need the same type" });
+        return Err(Error::DType { op: OP, given: b.dtype(), expected: "both operands need the same type" });
     }
     let batch = broadcast(OP, &sizes(&batch_a), &sizes(&batch_b)).map_err(|_| misfit())?;
     let strides = (batch_strides(&batch_a, batch.len()), batch_strides(&batch_b, batch.len()));
-    let plan = Plan::new(&batch, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
-    let pairs = Pairs { plan, left: matrix(rows, depth), right: matrix(depth_b, columns) };
+    let iter = StridedIter::new(&batch, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
+    let batch_of_matrices = MatrixBatch { iter, left: matrix(rows, depth), right: matrix(depth_b, columns) };
     let mut shape = batch;
     shape.extend([rows.0, columns.0]);
     let wanted = wanted.unwrap_or(&shape);
     let out = match a.dtype() {
-        DType::Float32 => kernel::product::<f32>(wanted, a, b, pairs),
-        DType::Float64 => kernel::product::<f64>(wanted, a, b, pairs),
-        DType::Int64 => kernel::product::<i64>(wanted, a, b, pairs),
-        DType::Bool => Err(Error::DType { op: OP, given: DType::Bool, allowed: "numbers are needed" }),
+        DType::Float32 => kernel::matmul::<f32>(wanted, a, b, batch_of_matrices),
+        DType::Float64 => kernel::matmul::<f64>(wanted, a, b, batch_of_matrices),
+        DType::Int64 => kernel::matmul::<i64>(wanted, a, b, batch_of_matrices),
+        DType::Bool => Err(Error::DType { op: OP, given: DType::Bool, expected: "numbers are needed" }),
     }?;
     let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
-    if let Some(mut record) = Record::new(name, &[a, b])? {
-        let (right, left) = (record.save_for(0, b)?, record.save_for(1, a)?);
-        record.finish(&out, move |context, gradient| {
+    if let Some(mut builder) = NodeBuilder::new(name, &[a, b])? {
+        let (right, left) = (builder.save_for(0, b)?, builder.save_for(1, a)?);
+        builder.set_history(&out, move |ctx, gradient| {
             let gradient = &gradient.reshaped(&shape)?;
             Ok(vec![
-                context.gradient(0, || product(gradient, &context.saved(right)?.transpose(-1, -2)?))?,
-                context.gradient(1, || product(&context.saved(left)?.transpose(-1, -2)?, gradient))?,
+                ctx.gradient(0, || batch_matmul(gradient, &ctx.saved(right)?.transpose(-1, -2)?))?,
+                ctx.gradient(1, || batch_matmul(&ctx.saved(left)?.transpose(-1, -2)?, gradient))?,
             ])
         });
     }
@@ -58,8 +58,8 @@ fn shaped_product(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Te
 type Dim = (usize, usize);
 
 /// The dimensions before the last two, and those.
-fn split(tensor: &Tensor) -> Option<(Vec<Dim>, Dim, Dim)> {
-    let mut dims = pairs(tensor.layout());
+fn split_dims(tensor: &Tensor) -> Option<(Vec<Dim>, Dim, Dim)> {
+    let mut dims = sizes_and_strides(tensor.layout());
     let columns = dims.pop()?;
     let rows = dims.pop()?;
     Some((dims, rows, columns))
@@ -75,8 +75,8 @@ fn batch_strides(dims: &[Dim], ndim: usize) -> Vec<usize> {
 }
 
 /// A matrix of these dimensions, wherever it starts.
-fn matrix((rows, row_step): Dim, (columns, column_step): Dim) -> Matrix {
-    Matrix { start: 0, rows, columns, row_step, column_step }
+fn matrix((rows, row_stride): Dim, (columns, column_stride): Dim) -> Matrix {
+    Matrix { start: 0, rows, columns, row_stride, column_stride }
 }
 
 impl Tensor {
@@ -87,7 +87,7 @@ impl Tensor {
             op: OP,
             left: self.shape().to_vec(),
             right: other.shape().to_vec(),
-            allowed: "both need at least one dimension, and the last of the first must be as long as the \
+            expected: "both need at least one dimension, and the last of the first must be as long as the \
                       last but one (or only one) of the second",
         };
         let (m, n) = (self.ndim(), other.ndim());
@@ -112,7 +112,7 @@ impl Tensor {
         } else {
             a
         };
-        shaped_product(&a, &b, Some(&shape))
+        matmul_into_shape(&a, &b, Some(&shape))
     }
 
     /// The product of two matrices.
@@ -122,7 +122,7 @@ impl Tensor {
                 op: "mm",
                 left: self.shape().to_vec(),
                 right: other.shape().to_vec(),
-                allowed: "both need two dimensions; matmul takes any number",
+                expected: "both need two dimensions; matmul takes any number",
             });
         }
         self.matmul(other)

@@ -55,12 +55,14 @@ pub(super) fn result_type(operands: &[Operand<'_>]) -> DType {
         operands.iter().filter(|operand| rank(operand) == wanted).map(|operand| operand.dtype()).max()
     };
     let [dimensioned, single, bare] = [widest(0), widest(1), widest(2)];
-    combine(dimensioned, combine(single, bare)).unwrap_or(DType::DEFAULT_FLOAT)
+    combine_categories(dimensioned, combine_categories(single, bare)).unwrap_or(DType::DEFAULT_FLOAT)
 }
 
-fn combine(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
+fn combine_categories(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
     match (higher, lower) {
-        (Some(higher), Some(lower)) if higher.is_floating_point() || lower.fits_into(higher) => Some(higher),
+        (Some(higher), Some(lower)) if higher.is_floating_point() || lower.can_cast_to(higher) => {
+            Some(higher)
+        }
         (higher, lower) => higher.max(lower),
     }
 }
@@ -74,13 +76,13 @@ mod tests {
         let ints = Tensor::zeros(&[2], DType::Int64).unwrap();
         let singles = Tensor::zeros(&[2], DType::Float32).unwrap();
         let double = Tensor::zeros(&[], DType::Float64).unwrap();
-        let meet = |a: Operand<'_>, b: Operand<'_>| result_type(&[a, b]);
-        assert_eq!(meet((&singles).into(), 3i64.into()), DType::Float32);
-        assert_eq!(meet((&ints).into(), 0.5.into()), DType::Float32);
-        assert_eq!(meet((&ints).into(), true.into()), DType::Int64);
-        assert_eq!(meet((&singles).into(), (&double).into()), DType::Float32);
-        assert_eq!(meet((&ints).into(), (&double).into()), DType::Float64);
-        assert_eq!(meet((&double).into(), (&double).into()), DType::Float64);
-        assert_eq!(meet((&double).into(), 0.5.into()), DType::Float64);
+        let common = |a: Operand<'_>, b: Operand<'_>| result_type(&[a, b]);
+        assert_eq!(common((&singles).into(), 3i64.into()), DType::Float32);
+        assert_eq!(common((&ints).into(), 0.5.into()), DType::Float32);
+        assert_eq!(common((&ints).into(), true.into()), DType::Int64);
+        assert_eq!(common((&singles).into(), (&double).into()), DType::Float32);
+        assert_eq!(common((&ints).into(), (&double).into()), DType::Float64);
+        assert_eq!(common((&double).into(), (&double).into()), DType::Float64);
+        assert_eq!(common((&double).into(), 0.5.into()), DType::Float64);
     }
 }

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::dtype::dispatch_float;
-use crate::{DType, Element, Error, Options, Result, Tensor, kernel};
+use crate::{DType, Element, Error, Result, Tensor, TensorOptions, kernel};
 
 /// What the seeds start from until one is given: runs repeat each other.
 const FIRST_SEED: u64 = 0x5eed;
@@ -28,15 +28,15 @@ fn next_seed() -> u64 {
 fn draw(
     op: &'static str,
     shape: &[usize],
-    options: Options,
+    options: TensorOptions,
     f: impl Fn(&mut fastrand::Rng) -> f64 + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let dtype = options.dtype;
     if !dtype.is_floating_point() {
-        return Err(Error::DType { op, given: dtype, allowed: "random numbers are floating point" });
+        return Err(Error::DType { op, given: dtype, expected: "random numbers are floating point" });
     }
     let seed = next_seed();
-    dispatch_float!(dtype, T => kernel::make(op, options, shape, move |out: &mut [T]| {
+    dispatch_float!(dtype, T => kernel::launch_nullary(op, options, shape, move |out: &mut [T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
         out.iter_mut().for_each(|out| *out = T::from_f64(f(&mut generator)));
     }))
@@ -44,7 +44,7 @@ fn draw(
 
 impl Tensor {
     /// Numbers spread evenly from 0 up to but without 1.
-    pub fn rand(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+    pub fn rand(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
         match options.dtype {
             // 24 bits are exact in single precision: rounding never gives 1.
@@ -56,7 +56,7 @@ impl Tensor {
     }
 
     /// Numbers of the standard normal distribution.
-    pub fn randn(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+    pub fn randn(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         // Box and Muller's transform; 1 - u is never 0.
         draw("randn", shape, options.into(), |generator| {
             (-2.0 * (1.0 - generator.f64()).ln()).sqrt() * (TAU * generator.f64()).cos()

@@ -1,30 +1,30 @@
 //! Sums, means, extremes.
 
-use super::select::zero_where;
-use crate::autograd::Record;
+use super::masked::zero_where;
+use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch;
-use crate::element::Truth;
-use crate::shape::{Layout, dimension};
+use crate::element::Bool8;
+use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// Which dimensions of a tensor are reduced, and the shapes without and with them as size 1.
-struct Reduced {
-    marks: Vec<bool>,
+struct ReducedDims {
+    mask: Vec<bool>,
     kept: Vec<usize>,
     ones: Vec<usize>,
     /// How many elements become one.
     count: usize,
 }
 
-fn reduced(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<Reduced> {
-    let mut marks = vec![false; shape.len()];
+fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<ReducedDims> {
+    let mut mask = vec![false; shape.len()];
     match dims {
         // As in PyTorch no dimensions named are all dimensions.
-        None | Some([]) => marks.fill(true),
+        None | Some([]) => mask.fill(true),
         Some(dims) => {
             for &dim in dims {
-                let at = dimension(op, dim, shape.len())?;
-                if let Some(mark) = marks.get_mut(at)
+                let at = wrap_dim(op, dim, shape.len())?;
+                if let Some(mark) = mask.get_mut(at)
                     && std::mem::replace(mark, true)
                 {
                     return Err(Error::Value {
@@ -35,14 +35,14 @@ fn reduced(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<Re
             }
         }
     }
-    let marked = || shape.iter().copied().zip(marks.iter().copied());
+    let marked = || shape.iter().copied().zip(mask.iter().copied());
     let kept = marked().filter(|&(_, mark)| !mark).map(|(size, _)| size).collect();
     let ones = marked().map(|(size, mark)| if mark { 1 } else { size }).collect();
     let count = marked().filter(|&(_, mark)| mark).map(|(size, _)| size).product();
-    Ok(Reduced { kept, ones, count, marks })
+    Ok(ReducedDims { kept, ones, count, mask })
 }
 
-impl Reduced {
+impl ReducedDims {
     fn shape(&self, keepdim: bool) -> &[usize] {
         if keepdim { &self.ones } else { &self.kept }
     }
@@ -69,10 +69,10 @@ impl Extreme {
 }
 
 /// Where an element is not the extreme of its group. The extreme of a group with a NaN is every NaN in it.
-fn differ(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
+fn not_extreme(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
     dispatch!(elements.dtype(), T => {
         kernel::zip("ne", elements.shape(), elements, best, |element: T, best: T| {
-            Truth::new(element != best && !(element.is_nan() && best.is_nan()))
+            Bool8::new(element != best && !(element.is_nan() && best.is_nan()))
         })
     })
 }
@@ -98,12 +98,13 @@ pub(crate) fn sum_to(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
 impl Tensor {
     /// The sum of all elements or over `dims`. Integers and truth values are summed as `int64`.
     pub fn sum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-        let over = reduced("sum", self.shape(), dims)?;
-        let out = dispatch!(self.dtype(), T => kernel::sum::<T>(self, &over.marks, over.shape(keepdim)))?;
-        if let Some(record) = Record::new("SumBackward0", &[self])? {
+        let over = reduced_dims("sum", self.shape(), dims)?;
+        let out = dispatch!(self.dtype(), T => kernel::sum::<T>(self, &over.mask, over.shape(keepdim)))?;
+        if let Some(builder) = NodeBuilder::new("SumBackward0", &[self])? {
             let (ones, before) = (over.ones, signed(self.shape()));
-            record
-                .finish(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)]));
+            builder.set_history(&out, move |_, gradient| {
+                Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)])
+            });
         }
         Ok(out)
     }
@@ -112,19 +113,19 @@ impl Tensor {
     pub fn mean(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let op = "mean";
         if !self.dtype().is_floating_point() {
-            let allowed = "a floating-point tensor is needed; float() makes one";
-            return Err(Error::DType { op, given: self.dtype(), allowed });
+            let expected = "a floating-point tensor is needed; float() makes one";
+            return Err(Error::DType { op, given: self.dtype(), expected });
         }
-        let over = reduced(op, self.shape(), dims)?;
+        let over = reduced_dims(op, self.shape(), dims)?;
         let total = dispatch!(self.dtype(), T => {
-            let sum = kernel::sum::<T>(self, &over.marks, over.shape(keepdim))?;
+            let sum = kernel::sum::<T>(self, &over.mask, over.shape(keepdim))?;
             let count = over.count as f64;
             kernel::map(op, &sum, move |value: T| T::from_f64(value.to_f64() / count))
         })?;
-        if let Some(record) = Record::new("MeanBackward0", &[self])? {
+        if let Some(builder) = NodeBuilder::new("MeanBackward0", &[self])? {
             // An empty tensor has an empty gradient, which must not become NaN when it is summed.
             let (ones, before, count) = (over.ones, signed(self.shape()), over.count.max(1) as f64);
-            record.finish(&total, move |_, gradient| {
+            builder.set_history(&total, move |_, gradient| {
                 Ok(vec![Some(gradient.div(count)?.reshaped(&ones)?.expand(&before)?)])
             });
         }
@@ -159,26 +160,26 @@ impl Tensor {
         keepdim: bool,
         Extreme { largest, spreads_nan }: Extreme,
     ) -> Result<Tensor> {
-        let over = reduced(op, self.shape(), dims)?;
+        let over = reduced_dims(op, self.shape(), dims)?;
         if over.count == 0 {
-            let allowed = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), allowed });
+            let expected = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), expected });
         }
         let out = dispatch!(self.dtype(), T => {
             let choose = move |best: T, next: T| {
                 let better = if largest { next > best } else { next < best };
                 if !best.is_nan() && (better || next.is_nan()) { next } else { best }
             };
-            kernel::fold(op, self, &over.marks, over.shape(keepdim), choose)
+            kernel::fold(op, self, &over.mask, over.shape(keepdim), choose)
         })?;
-        if let Some(mut record) = Record::new(node, &[self])? {
-            let (input, output) = (record.save(self)?, record.save_output(&out)?);
+        if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
+            let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
             let ones = over.ones;
             let dims: Vec<i64> =
-                (0i64..).zip(&over.marks).filter(|(_, mark)| **mark).map(|(dim, _)| dim).collect();
-            record.finish(&out, move |context, gradient| {
-                let best = context.saved(output)?.detached().reshaped(&ones)?;
-                let passed = differ(&context.saved(input)?.detached(), &best)?;
+                (0i64..).zip(&over.mask).filter(|(_, mark)| **mark).map(|(dim, _)| dim).collect();
+            builder.set_history(&out, move |ctx, gradient| {
+                let best = ctx.saved(output)?.detach().reshaped(&ones)?;
+                let passed = not_extreme(&ctx.saved(input)?.detach(), &best)?;
                 let chosen = passed.logical_not()?.cast(gradient.dtype())?;
                 let share = gradient.reshaped(&ones)?.div(&chosen.sum(Some(&dims), true)?)?;
                 // As in PyTorch: a gradient that is not finite reaches all elements of amax and amin as NaN.
@@ -191,39 +192,45 @@ impl Tensor {
     /// The position of the largest element: among all in row-major order, or along `dim`. The first of
     /// equal ones; a nan counts as the largest.
     pub fn argmax(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
-        self.position("argmax", dim, keepdim, true)
+        self.extreme_index("argmax", dim, keepdim, true)
     }
 
     /// The position of the smallest element, as [`argmax`](Tensor::argmax).
     pub fn argmin(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
-        self.position("argmin", dim, keepdim, false)
+        self.extreme_index("argmin", dim, keepdim, false)
     }
 
-    fn position(&self, op: &'static str, dim: Option<i64>, keepdim: bool, largest: bool) -> Result<Tensor> {
-        let plain = self.detached();
-        let (lanes, over) = match dim {
-            None => (plain.contiguous()?.reshaped(&[self.numel()])?, reduced(op, self.shape(), None)?),
+    fn extreme_index(
+        &self,
+        op: &'static str,
+        dim: Option<i64>,
+        keepdim: bool,
+        largest: bool,
+    ) -> Result<Tensor> {
+        let plain = self.detach();
+        let (rows, over) = match dim {
+            None => (plain.contiguous()?.reshaped(&[self.numel()])?, reduced_dims(op, self.shape(), None)?),
             Some(dim) => {
                 let last = plain.transpose(dim, -1)?.contiguous()?;
-                (last, reduced(op, self.shape(), Some(&[dim]))?)
+                (last, reduced_dims(op, self.shape(), Some(&[dim]))?)
             }
         };
-        let length = lanes.shape().last().copied().unwrap_or(1);
+        let length = rows.shape().last().copied().unwrap_or(1);
         if over.count == 0 {
-            let allowed = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), allowed });
+            let expected = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), expected });
         }
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op, given: DType::Bool, allowed: "numbers are needed" });
+            return Err(Error::DType { op, given: DType::Bool, expected: "numbers are needed" });
         }
-        // The lanes are in the order of the result once the dimension is moved back.
-        let mut shape = lanes.shape().to_vec();
+        // The rows are in the order of the result once the dimension is moved back.
+        let mut shape = rows.shape().to_vec();
         if let Some(last) = shape.last_mut() {
             *last = 1;
         }
-        let found = dispatch!(self.dtype(), T => kernel::lanes(op, &lanes, length, &shape, 1, move |lane: &[T], out: &mut [i64]| {
+        let found = dispatch!(self.dtype(), T => kernel::apply_along_last_dim(op, &rows, length, &shape, 1, move |row: &[T], out: &mut [i64]| {
             let mut best: Option<(i64, T)> = None;
-            for (at, &value) in (0i64..).zip(lane) {
+            for (at, &value) in (0i64..).zip(row) {
                 let better = |so_far: T| {
                     let beats = if largest { value > so_far } else { value < so_far };
                     !so_far.is_nan() && (beats || value.is_nan())

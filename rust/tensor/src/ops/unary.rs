@@ -1,6 +1,6 @@
 //! Operations on each element of one tensor.
 
-use crate::autograd::Record;
+use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch, dispatch_float};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
@@ -16,10 +16,10 @@ macro_rules! floating_operations {
                     let f: fn(T) -> T = $f;
                     kernel::map(stringify!($method), &source, move |value: T| f(value))
                 })?;
-                if let Some(mut record) = Record::new($node, &[self])? {
-                    let slot = floating_operations!(@save $saved, record, self, &out);
-                    record.finish(&out, move |context, $g| {
-                        let $value = &context.saved(slot)?;
+                if let Some(mut builder) = NodeBuilder::new($node, &[self])? {
+                    let saved = floating_operations!(@save $saved, builder, self, &out);
+                    builder.set_history(&out, move |ctx, $g| {
+                        let $value = &ctx.saved(saved)?;
                         Ok(vec![Some($gradient?)])
                     });
                 }
@@ -27,8 +27,8 @@ macro_rules! floating_operations {
             })+
         }
     };
-    (@save input, $record:ident, $input:expr, $output:expr) => { $record.save($input)? };
-    (@save output, $record:ident, $input:expr, $output:expr) => { $record.save_output($output)? };
+    (@save input, $builder:ident, $input:expr, $output:expr) => { $builder.save($input)? };
+    (@save output, $builder:ident, $input:expr, $output:expr) => { $builder.save_output($output)? };
 }
 
 floating_operations! {
@@ -54,12 +54,16 @@ impl Tensor {
     /// Each element with the other sign.
     pub fn neg(&self) -> Result<Tensor> {
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op: "neg", given: DType::Bool, allowed: "truth values have no sign" });
+            return Err(Error::DType {
+                op: "neg",
+                given: DType::Bool,
+                expected: "truth values have no sign",
+            });
         }
         let out =
             dispatch!(self.dtype(), T => kernel::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
-        if let Some(record) = Record::new("NegBackward0", &[self])? {
-            record.finish(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]));
+        if let Some(builder) = NodeBuilder::new("NegBackward0", &[self])? {
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]));
         }
         Ok(out)
     }
@@ -68,16 +72,16 @@ impl Tensor {
     pub fn relu(&self) -> Result<Tensor> {
         let op = "relu";
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op, given: DType::Bool, allowed: "numbers are needed" });
+            return Err(Error::DType { op, given: DType::Bool, expected: "numbers are needed" });
         }
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();
             kernel::map("relu", self, move |value: T| if value < zero { zero } else { value })
         })?;
-        if let Some(mut record) = Record::new("ReluBackward0", &[self])? {
-            let slot = record.save_output(&out)?;
-            record.finish(&out, move |context, gradient| {
-                Ok(vec![Some(threshold_backward(gradient, &context.saved(slot)?)?)])
+        if let Some(mut builder) = NodeBuilder::new("ReluBackward0", &[self])? {
+            let saved = builder.save_output(&out)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                Ok(vec![Some(threshold_backward(gradient, &ctx.saved(saved)?)?)])
             });
         }
         Ok(out)
@@ -89,10 +93,10 @@ impl Tensor {
             let zero = T::default();
             kernel::map("abs", self, move |value: T| if value < zero { zero.minus(value) } else { zero.plus(value) })
         })?;
-        if let Some(mut record) = Record::new("AbsBackward0", &[self])? {
-            let slot = record.save(self)?;
-            record.finish(&out, move |context, gradient| {
-                Ok(vec![Some(gradient.mul(&context.saved(slot)?.sign()?)?)])
+        if let Some(mut builder) = NodeBuilder::new("AbsBackward0", &[self])? {
+            let saved = builder.save(self)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                Ok(vec![Some(gradient.mul(&ctx.saved(saved)?.sign()?)?)])
             });
         }
         Ok(out)
@@ -106,8 +110,8 @@ impl Tensor {
                 T::from_i64(i64::from(value > zero) - i64::from(value < zero))
             })
         })?;
-        if let Some(record) = Record::new("SignBackward0", &[self])? {
-            record.finish(&out, |_, gradient| {
+        if let Some(builder) = NodeBuilder::new("SignBackward0", &[self])? {
+            builder.set_history(&out, |_, gradient| {
                 Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
             });
         }
@@ -121,16 +125,16 @@ fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
     let op = "threshold_backward";
     let out = dispatch!(gradient.dtype(), T => {
         let zero = T::default();
-        kernel::zip(op, gradient.shape(), gradient, &output.detached(), move |gradient: T, output: T| {
+        kernel::zip(op, gradient.shape(), gradient, &output.detach(), move |gradient: T, output: T| {
             if output <= zero { zero } else { gradient }
         })
     })?;
-    if let Some(mut record) = Record::new("ThresholdBackwardBackward0", &[gradient, output])? {
-        let slot = record.save(output)?;
-        record.finish(&out, move |context, second| {
+    if let Some(mut builder) = NodeBuilder::new("ThresholdBackwardBackward0", &[gradient, output])? {
+        let saved = builder.save(output)?;
+        builder.set_history(&out, move |ctx, second| {
             Ok(vec![
-                context.gradient(0, || threshold_backward(second, &context.saved(slot)?))?,
-                context.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
+                ctx.gradient(0, || threshold_backward(second, &ctx.saved(saved)?))?,
+                ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
             ])
         });
     }

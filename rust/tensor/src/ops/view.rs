@@ -1,8 +1,8 @@
 //! Views: other shapes and strides of the same memory.
 
-use crate::autograd::{Record, track_view};
-use crate::room::check_memory;
-use crate::shape::{Layout, checked_ndim, dimension, infer_size, pairs, view_strides};
+use crate::autograd::{NodeBuilder, track_view};
+use crate::fallible_alloc::check_memory;
+use crate::shape::{Layout, checked_ndim, infer_size, sizes_and_strides, view_strides, wrap_dim};
 use crate::{Error, Result, Tensor};
 
 /// A view of `source`, with the function that takes a gradient of the view back to one of `source`.
@@ -19,8 +19,8 @@ pub(super) fn view(
         return Ok(out);
     }
     track_view(&out, source);
-    if let Some(record) = Record::new(name, &[source])? {
-        record.finish(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]));
+    if let Some(builder) = NodeBuilder::new(name, &[source])? {
+        builder.set_history(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]));
     }
     Ok(out)
 }
@@ -31,7 +31,7 @@ fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
 }
 
 /// A tensor of `shape`, zero but for the part that `part` gives a view of, which is `gradient`.
-fn spread(
+fn scatter_into_zeros(
     shape: &[usize],
     gradient: &Tensor,
     part: impl FnOnce(&Tensor) -> Result<Tensor>,
@@ -42,26 +42,21 @@ fn spread(
 }
 
 impl Tensor {
-    /// The same elements without history, and for differentiation not a view.
-    pub fn detached(&self) -> Tensor {
-        self.alias(self.layout().clone())
-    }
-
     /// The same elements in another shape; one size may be -1. Fails where a copy would be needed.
     pub fn view(&self, sizes: &[i64]) -> Result<Tensor> {
         let op = "view";
         let shape = infer_size(op, sizes, self.shape())?;
-        self.viewed(shape)?.ok_or_else(|| Error::Shape {
+        self.try_view(shape)?.ok_or_else(|| Error::Shape {
             op,
             given: self.shape().to_vec(),
-            allowed: format!(
+            expected: format!(
                 "with strides {:?} it can't be seen as {sizes:?} without a copy; reshape makes one",
                 self.strides()
             ),
         })
     }
 
-    fn viewed(&self, shape: Vec<usize>) -> Result<Option<Tensor>> {
+    fn try_view(&self, shape: Vec<usize>) -> Result<Option<Tensor>> {
         let Some(strides) = view_strides(self.layout(), &shape) else { return Ok(None) };
         let before = self.shape().to_vec();
         let layout = Layout { shape, strides, offset: self.storage_offset() };
@@ -74,7 +69,7 @@ impl Tensor {
     }
 
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Result<Tensor> {
-        if let Some(view) = self.viewed(shape.to_vec())? {
+        if let Some(view) = self.try_view(shape.to_vec())? {
             return Ok(view);
         }
         // The result is not a view of the copy, which no program can reach.
@@ -82,12 +77,12 @@ impl Tensor {
         let strides = view_strides(copy.layout(), shape).ok_or_else(|| Error::Shape {
             op: "reshape",
             given: self.shape().to_vec(),
-            allowed: format!("it cannot have the shape {shape:?}"),
+            expected: format!("it cannot have the shape {shape:?}"),
         })?;
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
-        if let Some(record) = Record::new("UnsafeViewBackward0", &[&copy])? {
-            record.finish(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&before)?)]));
+        if let Some(builder) = NodeBuilder::new("UnsafeViewBackward0", &[&copy])? {
+            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&before)?)]));
         }
         Ok(out)
     }
@@ -98,7 +93,7 @@ impl Tensor {
         if order.len() != self.ndim() {
             return Err(Error::Count { what: "dimensions", given: order.len(), needed: self.ndim() });
         }
-        let order = order.iter().map(|&dim| dimension(op, dim, self.ndim())).collect::<Result<Vec<_>>>()?;
+        let order = order.iter().map(|&dim| wrap_dim(op, dim, self.ndim())).collect::<Result<Vec<_>>>()?;
         let mut back = vec![None; order.len()];
         for (to, &from) in order.iter().enumerate() {
             if let Some(slot) = back.get_mut(from) {
@@ -108,7 +103,7 @@ impl Tensor {
         let Some(back) = back.into_iter().collect::<Option<Vec<i64>>>() else {
             return Err(Error::Value { op, message: format!("{order:?} names a dimension twice") });
         };
-        let dims = pairs(self.layout());
+        let dims = sizes_and_strides(self.layout());
         let dims = order.iter().filter_map(|&dim| dims.get(dim).copied()).collect();
         let layout = layout(self.storage_offset(), dims);
         view(self, "PermuteBackward0", layout, move |gradient| gradient.permute(&back))
@@ -117,8 +112,8 @@ impl Tensor {
     /// Two dimensions exchanged.
     pub fn transpose(&self, first: i64, second: i64) -> Result<Tensor> {
         let op = "transpose";
-        let (a, b) = (dimension(op, first, self.ndim())?, dimension(op, second, self.ndim())?);
-        let mut dims = pairs(self.layout());
+        let (a, b) = (wrap_dim(op, first, self.ndim())?, wrap_dim(op, second, self.ndim())?);
+        let mut dims = sizes_and_strides(self.layout());
         if self.ndim() > 0 {
             dims.swap(a, b);
         }
@@ -134,7 +129,7 @@ impl Tensor {
             _ => Err(Error::Shape {
                 op: "t",
                 given: self.shape().to_vec(),
-                allowed: "at most two dimensions are needed; transpose exchanges any two".to_owned(),
+                expected: "at most two dimensions are needed; transpose exchanges any two".to_owned(),
             }),
         }
     }
@@ -142,8 +137,8 @@ impl Tensor {
     /// A dimension of size 1 put in at `dim` (from `-ndim - 1` to `ndim`).
     pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
         checked_ndim(self.ndim() + 1)?;
-        let at = dimension("unsqueeze", dim, self.ndim() + 1)?;
-        let mut dims = pairs(self.layout());
+        let at = wrap_dim("unsqueeze", dim, self.ndim() + 1)?;
+        let mut dims = sizes_and_strides(self.layout());
         let stride = dims.get(at).map_or(1, |&(size, stride)| stride.saturating_mul(size));
         dims.insert(at, (1, stride));
         let (layout, before) = (layout(self.storage_offset(), dims), self.shape().to_vec());
@@ -152,8 +147,8 @@ impl Tensor {
 
     /// Dimensions of size 1 left out: all of them, or the one named, if its size is 1.
     pub fn squeeze(&self, dim: Option<i64>) -> Result<Tensor> {
-        let only = dim.map(|dim| dimension("squeeze", dim, self.ndim())).transpose()?;
-        let dims = pairs(self.layout()).into_iter().enumerate();
+        let only = dim.map(|dim| wrap_dim("squeeze", dim, self.ndim())).transpose()?;
+        let dims = sizes_and_strides(self.layout()).into_iter().enumerate();
         let dims = dims.filter(|&(at, (size, _))| size != 1 || only.is_some_and(|only| only != at));
         let layout = layout(self.storage_offset(), dims.map(|(_, pair)| pair).collect());
         let before = self.shape().to_vec();
@@ -166,11 +161,12 @@ impl Tensor {
         let misfit = || Error::Shape {
             op: "expand",
             given: self.shape().to_vec(),
-            allowed: format!("it does not expand to {sizes:?}: only sizes of 1 can grow"),
+            expected: format!("it does not expand to {sizes:?}: only sizes of 1 can grow"),
         };
         let new = sizes.len().checked_sub(self.ndim()).ok_or_else(misfit)?;
-        let own: Vec<_> =
-            std::iter::repeat_n(None, new).chain(pairs(self.layout()).into_iter().map(Some)).collect();
+        let own: Vec<_> = std::iter::repeat_n(None, new)
+            .chain(sizes_and_strides(self.layout()).into_iter().map(Some))
+            .collect();
         // From the last dimension on: a new one of size 1 has the stride that it would have without gaps.
         let mut inner = (1usize, usize::from(self.ndim() > 0));
         let dims = sizes.iter().zip(own).rev().map(|(&size, own)| {
@@ -200,27 +196,28 @@ impl Tensor {
         if self.ndim() == 0 {
             return Err(no_dimension());
         }
-        let at = dimension(op, dim, self.ndim())?;
-        let mut dims = pairs(self.layout());
+        let at = wrap_dim(op, dim, self.ndim())?;
+        let mut dims = sizes_and_strides(self.layout());
         let &(size, stride) = dims.get(at).ok_or_else(no_dimension)?;
         let wrong = || Error::OutOfRange { op, index, what: "elements of the dimension", size };
         let from_end = i64::try_from(size).ok().and_then(|size| index.checked_add(size));
         let counted = if index < 0 { from_end } else { Some(index) };
-        let place = counted.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < size);
-        let place = place.ok_or_else(wrong)?;
+        let position =
+            counted.and_then(|position| usize::try_from(position).ok()).filter(|&position| position < size);
+        let position = position.ok_or_else(wrong)?;
         dims.remove(at);
-        let layout = layout(self.storage_offset().saturating_add(place.saturating_mul(stride)), dims);
+        let layout = layout(self.storage_offset().saturating_add(position.saturating_mul(stride)), dims);
         let before = self.shape().to_vec();
         view(self, "SelectBackward0", layout, move |gradient| {
-            spread(&before, gradient, |whole| whole.select(dim, index))
+            scatter_into_zeros(&before, gradient, |whole| whole.select(dim, index))
         })
     }
 
     /// Every `step`-th index of a dimension from `start` up to but without `end`; bounds are clamped.
     pub fn slice(&self, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Tensor> {
         let op = "slice";
-        let at = dimension(op, dim, self.ndim())?;
-        let mut dims = pairs(self.layout());
+        let at = wrap_dim(op, dim, self.ndim())?;
+        let mut dims = sizes_and_strides(self.layout());
         let no_dimension = || Error::Dimension { op, dim, ndim: 0 };
         let (size, stride) =
             dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(no_dimension)?;
@@ -238,7 +235,7 @@ impl Tensor {
         *stride = stride.saturating_mul(step_size);
         let (layout, before) = (layout(offset, dims), self.shape().to_vec());
         view(self, "SliceBackward0", layout, move |gradient| {
-            spread(&before, gradient, |whole| whole.slice(dim, start, end, step))
+            scatter_into_zeros(&before, gradient, |whole| whole.slice(dim, start, end, step))
         })
     }
 

@@ -1,7 +1,8 @@
 //! The memory of tensors.
 
-mod memory;
-mod span;
+mod bytes;
+mod placement;
+mod raw_slice;
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -13,33 +14,34 @@ use interlock::accelerator::{Device, Stream};
 use interlock::autograd::is_inference_mode_enabled;
 use interlock::base::fork;
 
-pub use memory::{Options, Place};
+pub use placement::{Placement, TensorOptions};
 
-pub(crate) use memory::{Memory, stream_of};
-pub(crate) use span::{Reach, Span};
+pub(crate) use bytes::Bytes;
+pub(crate) use placement::current_stream_of;
+pub(crate) use raw_slice::{KernelArg, RawSlice};
 
-use crate::access::Access;
-use crate::element::Truth;
-use crate::waste::Waste;
+use crate::drop_queue::Deferred;
+use crate::element::Bool8;
+use crate::fork_rwlock::RawForkRwLock;
 use crate::{Element, Result};
-use memory::Lock;
+use bytes::StorageLock;
 
-/// Memory with a version that in-place operations raise. Views share it.
+/// Bytes with a version that in-place operations raise. Views share it.
 pub struct Storage {
     /// Taken by the drop only.
-    memory: ManuallyDrop<Memory>,
+    bytes: ManuallyDrop<Bytes>,
     version: AtomicU32,
     inference: bool,
-    lock: Lock,
+    lock: StorageLock,
     /// The fork generation in which it was made.
     generation: u32,
 }
 
 impl Storage {
-    fn of(memory: Memory) -> Arc<Self> {
+    fn of(bytes: Bytes) -> Arc<Self> {
         Arc::new(Storage {
-            lock: Lock::for_memory(&memory),
-            memory: ManuallyDrop::new(memory),
+            lock: StorageLock::for_bytes(&bytes),
+            bytes: ManuallyDrop::new(bytes),
             version: AtomicU32::new(0),
             inference: is_inference_mode_enabled(),
             generation: fork::generation(),
@@ -47,70 +49,70 @@ impl Storage {
     }
 
     /// `bytes` bytes, not initialised: whoever asks has all of them written before anything else.
-    pub(crate) fn new(place: Place, bytes: usize) -> Result<Arc<Self>> {
-        Memory::new(place, bytes).map(Self::of)
+    pub(crate) fn new(placement: Placement, nbytes: usize) -> Result<Arc<Self>> {
+        Bytes::new(placement, nbytes).map(Self::of)
     }
 
     /// `count` elements of zero bits on the processor, then filled by `fill`.
     pub(crate) fn build<T: Element>(count: usize, fill: impl FnOnce(&mut [T])) -> Result<Arc<Self>> {
-        let storage = Self::new(Place::Cpu, count.saturating_mul(size_of::<T>()))?;
-        if let Some(span) = storage.span() {
+        let storage = Self::new(Placement::Cpu, count.saturating_mul(size_of::<T>()))?;
+        if let Some(slice) = storage.raw_slice() {
             // SAFETY: nobody else has seen the storage.
-            let span = unsafe { span.unlocked() };
-            span.write(true, [Span::EMPTY; 2], |out, _: &[Truth], _: &[Truth]| fill(out));
+            let slice = unsafe { slice.unlocked() };
+            slice.write(true, [RawSlice::EMPTY; 2], |out, _: &[Bool8], _: &[Bool8]| fill(out));
         }
         Ok(storage)
     }
 
-    /// Memory that someone else made, such as a NumPy array's.
+    /// Bytes that someone else made, such as a NumPy array's.
     ///
     /// # Safety
     /// The block's memory is initialised, lies on the CPU, and while an operation of this crate runs on
     /// it, no one else frees it, writes to it, or, if the operation writes, reads it: the storage's lock
     /// is known to this crate only, and covers this storage only, not others over the same bytes.
-    pub unsafe fn foreign(block: RawBuffer) -> Arc<Self> {
-        Self::of(Memory::Cpu(block))
+    pub unsafe fn foreign(buffer: RawBuffer) -> Arc<Self> {
+        Self::of(Bytes::Cpu(buffer))
     }
 
     /// Where the memory lies.
     pub fn device(&self) -> Device {
-        self.memory.device()
+        self.bytes.device()
     }
 
     /// The address of the first byte; of a device's memory in the device's own counting.
     pub fn pointer(&self) -> *mut u8 {
-        self.memory.pointer()
+        self.bytes.pointer()
     }
 
     /// How many bytes there are.
-    pub fn bytes(&self) -> usize {
-        self.memory.bytes()
+    pub fn nbytes(&self) -> usize {
+        self.bytes.nbytes()
     }
 
     /// Whether devices reach the memory, which is of the processor, without a detour.
     pub fn is_pinned(&self) -> bool {
-        match &*self.memory {
-            Memory::Pinned(_) => true,
-            Memory::Cpu(block) => PinnedMemory::is_pinned(block.pointer().as_ptr()),
-            Memory::Device(_) => false,
+        match &*self.bytes {
+            Bytes::Pinned(_) => true,
+            Bytes::Cpu(buffer) => PinnedMemory::is_pinned(buffer.pointer().as_ptr()),
+            Bytes::Device(_) => false,
         }
     }
 
-    pub(crate) fn memory(&self) -> &Memory {
-        &self.memory
+    pub(crate) fn bytes(&self) -> &Bytes {
+        &self.bytes
     }
 
     /// Whether operations on it are queued.
     pub(crate) fn is_on_device(&self) -> bool {
-        matches!(&*self.memory, Memory::Device(_))
+        matches!(&*self.bytes, Bytes::Device(_))
     }
 
     /// Fails for memory of a device in a process that was forked from the one that made it.
-    pub(crate) fn of_this_process(&self) -> Result<&Memory> {
+    pub(crate) fn current_process_bytes(&self) -> Result<&Bytes> {
         if self.is_on_device() && self.generation != fork::generation() {
             return Err(interlock::accelerator::Error::Forked { what: "a Tensor on a device" }.into());
         }
-        Ok(&self.memory)
+        Ok(&self.bytes)
     }
 
     /// Whether it was made in inference mode.
@@ -134,23 +136,24 @@ impl Storage {
     }
 
     /// The bytes, if they are of the processor.
-    pub(crate) fn span(&self) -> Option<Span<'_>> {
+    pub(crate) fn raw_slice(&self) -> Option<RawSlice<'_>> {
         // SAFETY: the memory is borrowed for as long as the lock. It is initialised, because whoever makes a
         // storage writes all of it first.
-        let span =
-            (!self.is_on_device()).then(|| unsafe { Span::new(self.pointer(), self.bytes(), &self.lock) })?;
-        let is_pinned = matches!(&*self.memory, Memory::Pinned(_));
-        Some(if is_pinned { span.streamed() } else { span })
+        let slice = (!self.is_on_device())
+            .then(|| unsafe { RawSlice::new(self.pointer(), self.nbytes(), &self.lock) })?;
+        let is_pinned = matches!(&*self.bytes, Bytes::Pinned(_));
+        Some(if is_pinned { slice.streamed() } else { slice })
     }
 
-    fn access(&self) -> &Access {
+    fn lock(&self) -> &RawForkRwLock {
         &self.lock
     }
 
     /// What work has of this that is queued on `stream` next; `None` where the processor does not reach the memory.
-    pub(crate) fn reach(self: &Arc<Self>, stream: &Stream) -> Result<Option<Reach>> {
-        let (Memory::Device(memory), Lock::Shared(lock)) = (self.of_this_process()?, &self.lock) else {
-            return Ok(Some(Reach::on_cpu(self.clone())));
+    pub(crate) fn kernel_arg(self: &Arc<Self>, stream: &Stream) -> Result<Option<KernelArg>> {
+        let (Bytes::Device(memory), StorageLock::Shared(lock)) = (self.current_process_bytes()?, &self.lock)
+        else {
+            return Ok(Some(KernelArg::on_cpu(self.clone())));
         };
         let keep_alive = memory.prepare_use(stream)?;
         // Where there are no bytes there is nothing to reach.
@@ -160,27 +163,27 @@ impl Storage {
             None => return Ok(None),
         };
         // SAFETY: `pointer` is the processor's address of the bytes, and `keep_alive` is that of the stream.
-        Ok(Some(unsafe { Reach::on_device(pointer, memory.bytes(), lock.clone(), keep_alive) }))
+        Ok(Some(unsafe { KernelArg::on_device(pointer, memory.bytes(), lock.clone(), keep_alive) }))
     }
 
     /// Whether some bytes belong to both.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let same = std::ptr::eq(self, other);
-        same || self.span().zip(other.span()).is_some_and(|(own, other)| own.overlaps(&other))
+        same || self.raw_slice().zip(other.raw_slice()).is_some_and(|(own, other)| own.overlaps(&other))
     }
 }
 
 impl Drop for Storage {
     fn drop(&mut self) {
         // SAFETY: the memory is taken once, here, and nobody reaches the storage any more.
-        let memory = unsafe { ManuallyDrop::take(&mut self.memory) };
-        Waste::Memory { _memory: memory }.discard();
+        let bytes = unsafe { ManuallyDrop::take(&mut self.bytes) };
+        Deferred::Bytes { _bytes: bytes }.push();
     }
 }
 
 impl fmt::Debug for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Storage({} bytes on {}, version {})", self.bytes(), self.device(), self.version())
+        write!(f, "Storage({} bytes on {}, version {})", self.nbytes(), self.device(), self.version())
     }
 }
 
@@ -196,7 +199,7 @@ mod tests {
 
     /// Copies one storage to another, if they have no byte in common.
     fn copies(target: &Storage, source: &Storage) -> bool {
-        let (target, source) = (target.span().unwrap(), source.span().unwrap());
+        let (target, source) = (target.raw_slice().unwrap(), source.raw_slice().unwrap());
         let copy = |out: &mut [i64], a: &[i64], b: &[i64]| {
             assert_eq!(a.len(), b.len());
             out.iter_mut().zip(a).for_each(|(out, value)| *out = *value);
@@ -212,7 +215,7 @@ mod tests {
                 scope.spawn(move || (0..500).for_each(|_| assert!(copies(target, source))));
             }
         });
-        let values = a.span().unwrap().read(|values: &[i64]| values.to_vec());
+        let values = a.raw_slice().unwrap().read(|values: &[i64]| values.to_vec());
         assert!(values == [1; 4] || values == [2; 4], "{values:?}");
     }
 
@@ -245,8 +248,8 @@ mod tests {
 
     #[test]
     fn fresh_memory_is_zero_before_it_is_written() {
-        let storage = Storage::new(Place::Cpu, 32).unwrap();
+        let storage = Storage::new(Placement::Cpu, 32).unwrap();
         let seen = |out: &mut [i64], _: &[i64], _: &[i64]| out.to_vec();
-        assert_eq!(storage.span().unwrap().write(true, [Span::EMPTY; 2], seen), Some(vec![0; 4]));
+        assert_eq!(storage.raw_slice().unwrap().write(true, [RawSlice::EMPTY; 2], seen), Some(vec![0; 4]));
     }
 }

@@ -12,33 +12,41 @@ use interlock::accelerator::memory::{self, ByteRange};
 
 use super::Storage;
 use crate::Element;
-use crate::access::Access;
+use crate::fork_rwlock::RawForkRwLock;
 
 /// The bytes of a storage. Whoever makes one sees to it that they are there, initialised, and reached by the
 /// processor, for as long as the lock is borrowed.
 #[derive(Clone, Copy)]
-pub(crate) struct Span<'a> {
+pub(crate) struct RawSlice<'a> {
     pointer: *mut u8,
     bytes: usize,
-    lock: Option<&'a Access>,
+    lock: Option<&'a RawForkRwLock>,
     /// Whether copies and fills of streams may use the bytes as well, which do not take the lock.
     streamed: bool,
 }
 
-impl<'a> Span<'a> {
+impl<'a> RawSlice<'a> {
     /// No bytes.
-    pub const EMPTY: Span<'static> =
-        Span { pointer: NonNull::<u64>::dangling().as_ptr().cast(), bytes: 0, lock: None, streamed: false };
+    pub const EMPTY: RawSlice<'static> = RawSlice {
+        pointer: NonNull::<u64>::dangling().as_ptr().cast(),
+        bytes: 0,
+        lock: None,
+        streamed: false,
+    };
 
     /// # Safety
     /// As the type says.
-    pub unsafe fn new(pointer: *mut u8, bytes: usize, lock: &'a Access) -> Self {
-        if bytes == 0 { Span::EMPTY } else { Span { pointer, bytes, lock: Some(lock), streamed: false } }
+    pub unsafe fn new(pointer: *mut u8, bytes: usize, lock: &'a RawForkRwLock) -> Self {
+        if bytes == 0 {
+            RawSlice::EMPTY
+        } else {
+            RawSlice { pointer, bytes, lock: Some(lock), streamed: false }
+        }
     }
 
     /// The same bytes, which copies and fills of streams may use as well.
     pub fn streamed(self) -> Self {
-        Span { streamed: true, ..self }
+        RawSlice { streamed: true, ..self }
     }
 
     fn range(&self, written: bool) -> Option<ByteRange> {
@@ -51,11 +59,11 @@ impl<'a> Span<'a> {
     /// # Safety
     /// Nobody else has them as long as this lives.
     pub unsafe fn unlocked(self) -> Self {
-        Span { lock: None, ..self }
+        RawSlice { lock: None, ..self }
     }
 
     /// Where the lock lies: locks are taken in this order.
-    fn order(&self) -> *const Access {
+    fn order(&self) -> *const RawForkRwLock {
         self.lock.map_or(std::ptr::null(), std::ptr::from_ref)
     }
 
@@ -81,7 +89,7 @@ impl<'a> Span<'a> {
 
     /// Reads all bytes.
     pub fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
-        let _guard = self.lock.map(Access::read);
+        let _guard = self.lock.map(RawForkRwLock::read);
         let _access = self.range(false).map(|range| memory::Access::new(&[range]));
         // SAFETY: the guards outlive the slice.
         read(unsafe { self.slice() })
@@ -89,8 +97,8 @@ impl<'a> Span<'a> {
 
     /// Whether some bytes belong to both. Two storages can overlap only in memory of others, such as
     /// two slices of one NumPy array.
-    pub fn overlaps(&self, other: &Span<'_>) -> bool {
-        let range = |span: &Span<'_>| (span.pointer.addr(), span.pointer.addr() + span.bytes);
+    pub fn overlaps(&self, other: &RawSlice<'_>) -> bool {
+        let range = |slice: &RawSlice<'_>| (slice.pointer.addr(), slice.pointer.addr() + slice.bytes);
         let ((start, end), (other_start, other_end)) = (range(self), range(other));
         start.max(other_start) < end.min(other_end)
     }
@@ -100,7 +108,7 @@ impl<'a> Span<'a> {
     pub fn write<'b, T: Element, A: Element, B: Element, R>(
         &self,
         fresh: bool,
-        [a, b]: [Span<'b>; 2],
+        [a, b]: [RawSlice<'b>; 2],
         write: impl FnOnce(&mut [T], &[A], &[B]) -> R,
     ) -> Option<R> {
         if !fresh && (self.overlaps(&a) || self.overlaps(&b)) {
@@ -108,20 +116,20 @@ impl<'a> Span<'a> {
         }
         // Both sources may have one lock, which is then taken once: a second time it could wait for a writer
         // that waits for the first.
-        let second = if a.order() == b.order() { Span::EMPTY } else { b };
+        let second = if a.order() == b.order() { RawSlice::EMPTY } else { b };
         let (first, second) = if a.order() <= second.order() { (a, second) } else { (second, a) };
-        let reads = |span: Span<'b>| span.lock.map(Access::read);
+        let reads = |slice: RawSlice<'b>| slice.lock.map(RawForkRwLock::read);
         let (_target, _first, _second);
         if self.order() <= first.order() {
-            _target = self.lock.map(Access::write);
+            _target = self.lock.map(RawForkRwLock::write);
             (_first, _second) = (reads(first), reads(second));
         } else if self.order() <= second.order() {
             _first = reads(first);
-            _target = self.lock.map(Access::write);
+            _target = self.lock.map(RawForkRwLock::write);
             _second = reads(second);
         } else {
             (_first, _second) = (reads(first), reads(second));
-            _target = self.lock.map(Access::write);
+            _target = self.lock.map(RawForkRwLock::write);
         }
         // All at once, and after the locks: work that holds an access waits for nothing.
         let ranges = [self.range(true), a.range(false), b.range(false)];
@@ -141,50 +149,50 @@ impl<'a> Span<'a> {
 
 /// What queued work has of a storage: not the storage itself, whose memory is free for later work of the stream
 /// as soon as the program has dropped it.
-pub(crate) struct Reach {
+pub(crate) struct KernelArg {
     pointer: *mut u8,
     bytes: usize,
-    lock: ReachLock,
+    lock: KernelArgLock,
     _keep_alive: Option<KeepAlive>,
 }
 
-enum ReachLock {
-    OnDevice(Arc<Access>),
+enum KernelArgLock {
+    OnDevice(Arc<RawForkRwLock>),
     /// A number in memory of the processor, which nobody else has.
     OnCpu(Arc<Storage>),
 }
 
 // SAFETY: an address, and what may be sent itself; the bytes are reached through the lock only.
-unsafe impl Send for Reach {}
+unsafe impl Send for KernelArg {}
 // SAFETY: as above.
-unsafe impl Sync for Reach {}
+unsafe impl Sync for KernelArg {}
 
-impl Reach {
+impl KernelArg {
     /// # Safety
     /// The bytes are reached by the processor, and what is queued on one stream finds them there as long as the
     /// owner lives.
     pub unsafe fn on_device(
         pointer: *mut u8,
         bytes: usize,
-        lock: Arc<Access>,
+        lock: Arc<RawForkRwLock>,
         keep_alive: Option<KeepAlive>,
     ) -> Self {
-        Reach { pointer, bytes, lock: ReachLock::OnDevice(lock), _keep_alive: keep_alive }
+        KernelArg { pointer, bytes, lock: KernelArgLock::OnDevice(lock), _keep_alive: keep_alive }
     }
 
     pub fn on_cpu(storage: Arc<Storage>) -> Self {
-        let (pointer, bytes) = (storage.pointer(), storage.bytes());
-        Reach { pointer, bytes, lock: ReachLock::OnCpu(storage), _keep_alive: None }
+        let (pointer, bytes) = (storage.pointer(), storage.nbytes());
+        KernelArg { pointer, bytes, lock: KernelArgLock::OnCpu(storage), _keep_alive: None }
     }
 
-    pub fn span(&self) -> Span<'_> {
+    pub fn raw_slice(&self) -> RawSlice<'_> {
         let lock = match &self.lock {
-            ReachLock::OnDevice(lock) => lock,
-            ReachLock::OnCpu(storage) => storage.access(),
+            KernelArgLock::OnDevice(lock) => lock,
+            KernelArgLock::OnCpu(storage) => storage.lock(),
         };
         // SAFETY: whoever made this vouched for the bytes, or the storage owns them. Bytes that a driver gave and
         // nobody has written yet have some value, though nobody knows which.
-        let span = unsafe { Span::new(self.pointer, self.bytes, lock) };
-        span.streamed()
+        let slice = unsafe { RawSlice::new(self.pointer, self.bytes, lock) };
+        slice.streamed()
     }
 }

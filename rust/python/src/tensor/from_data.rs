@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use crate::detached::detached;
 use pyo3::types::{PyByteArray, PyBytes, PyInt, PyList, PyString, PyTuple};
 
-use super::arguments::{Plain, type_name};
-use super::numbers::item;
+use super::args::{PyNumber, type_name};
 use super::numpy;
-use super::{Tensor, call, room, weight};
+use super::scalars::item;
+use super::{Tensor, fallible_alloc, maybe_detach, work_size};
 use crate::errors::new_exception;
 use crate::errors::{IntoPyResult, exception};
 use crate::whole;
@@ -19,7 +19,7 @@ use crate::whole;
 const MAX_DEPTH: usize = 64;
 
 /// Signals are handled after so many numbers.
-const BETWEEN_SIGNALS: usize = 1 << 16;
+const SIGNAL_CHECK_INTERVAL: usize = 1 << 16;
 
 /// A tensor of its own with the numbers of `data`.
 pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> PyResult<CoreTensor> {
@@ -32,21 +32,25 @@ pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> Py
         return copy.into_py_result(py);
     }
     if numpy::is_array(data)? {
-        let shared = numpy::share(data)?;
+        let shared = numpy::tensor_from_array(data)?;
         let wanted = dtype.unwrap_or(shared.dtype());
         let copy = detached(py, || {
             if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) }
         });
         return copy.into_py_result(py);
     }
-    let mut nested =
-        Nested { values: Vec::new(), shape: Vec::new(), kind: CoreDType::Bool, large: [const { None }; 2] };
+    let mut nested = NestedSequence {
+        values: Vec::new(),
+        shape: Vec::new(),
+        kind: CoreDType::Bool,
+        large: [const { None }; 2],
+    };
     nested.read(data, 0)?;
     let inferred = if nested.values.is_empty() { CoreDType::DEFAULT_FLOAT } else { nested.kind };
     nested.tensor(py, dtype.unwrap_or(inferred))
 }
 
-struct Nested {
+struct NestedSequence {
     values: Vec<Scalar>,
     shape: Vec<usize>,
     kind: CoreDType,
@@ -54,18 +58,18 @@ struct Nested {
     large: [Option<String>; 2],
 }
 
-impl Nested {
+impl NestedSequence {
     fn read(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
         if depth > MAX_DEPTH {
             return Err(PyValueError::new_err(format!("lists are nested more than {MAX_DEPTH} deep")));
         }
-        if let Some(value) = self.leaf(data)? {
+        if let Some(value) = self.extract_leaf(data)? {
             if self.shape.len() > depth {
-                return Err(ragged(depth));
+                return Err(err_ragged(depth));
             }
             self.kind = self.kind.max(value.1);
-            room::push(data.py(), &mut self.values, value.0)?;
-            if self.values.len().is_multiple_of(BETWEEN_SIGNALS) {
+            fallible_alloc::try_push(data.py(), &mut self.values, value.0)?;
+            if self.values.len().is_multiple_of(SIGNAL_CHECK_INTERVAL) {
                 data.py().check_signals()?;
             }
             return Ok(());
@@ -75,12 +79,12 @@ impl Nested {
             // The first branch decides; once it has reached its numbers no dimension is added.
             None if self.values.is_empty() && self.shape.len() == depth => self.shape.push(length),
             Some(&expected) if expected == length => {}
-            _ => return Err(ragged(depth)),
+            _ => return Err(err_ragged(depth)),
         }
-        for (place, item) in data.try_iter()?.enumerate() {
+        for (index, item) in data.try_iter()?.enumerate() {
             // A sequence of a program may yield more than its length says.
-            if place >= length {
-                return Err(ragged(depth));
+            if index >= length {
+                return Err(err_ragged(depth));
             }
             self.read(&item?, depth + 1)?;
         }
@@ -88,9 +92,9 @@ impl Nested {
     }
 
     /// A number and the type that it makes, or `None` for a sequence.
-    fn leaf(&mut self, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
+    fn extract_leaf(&mut self, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         let large = data.cast::<PyInt>().ok().filter(|data| whole::int64(data).is_none());
-        let Some(data) = large else { return leaf(data) };
+        let Some(data) = large else { return extract_leaf(data) };
         let [beyond_int64, beyond_float64] = &mut self.large;
         beyond_int64.get_or_insert_with(|| whole::text(data));
         let value = whole::float64(data).unwrap_or_else(|| {
@@ -136,12 +140,12 @@ impl Nested {
     }
 }
 
-fn ragged(depth: usize) -> PyErr {
+fn err_ragged(depth: usize) -> PyErr {
     PyValueError::new_err(format!("the sequences at depth {depth} have different lengths"))
 }
 
 /// A number and the type that it makes, or `None` for a sequence.
-fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
+fn extract_leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
     if let Ok(tensor) = data.cast::<Tensor>() {
         let tensor = &tensor.get().0;
         if tensor.ndim() > 0 {
@@ -149,7 +153,7 @@ fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         }
         return Ok(Some((item(data.py(), tensor)?, tensor.dtype())));
     }
-    if let Some(plain) = Plain::of(data)? {
+    if let Some(plain) = PyNumber::extract(data)? {
         let value = plain
             .scalar("data")
             .map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))?;
@@ -184,10 +188,10 @@ pub(super) fn bytes<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound
         tensor: &CoreTensor,
         bytes: impl Fn(T) -> [u8; SIZE],
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let values = call(py, weight(tensor), || tensor.to_vec::<T>())?;
+        let values = maybe_detach(py, work_size(tensor), || tensor.to_vec::<T>())?;
         PyBytes::new_with(py, values.len().saturating_mul(SIZE), |out| {
-            let places = out.as_chunks_mut::<SIZE>().0;
-            places.iter_mut().zip(values).for_each(|(out, value)| *out = bytes(value));
+            let chunks = out.as_chunks_mut::<SIZE>().0;
+            chunks.iter_mut().zip(values).for_each(|(out, value)| *out = bytes(value));
             Ok(())
         })
     }

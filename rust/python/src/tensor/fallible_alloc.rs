@@ -9,7 +9,7 @@ use pyo3::types::PyTuple;
 use crate::errors::exception;
 
 /// Appends a value, or raises `OutOfMemoryError`.
-pub(super) fn push<T>(py: Python<'_>, values: &mut Vec<T>, value: T) -> PyResult<()> {
+pub(super) fn try_push<T>(py: Python<'_>, values: &mut Vec<T>, value: T) -> PyResult<()> {
     if values.try_reserve(1).is_err() {
         let bytes = values.len().saturating_add(1).saturating_mul(size_of::<T>());
         // The error itself needs some room.
@@ -22,28 +22,28 @@ pub(super) fn push<T>(py: Python<'_>, values: &mut Vec<T>, value: T) -> PyResult
 }
 
 /// Collects the values of an iterator, which may have no end.
-pub(super) fn collected<T>(
+pub(super) fn try_collect<T>(
     py: Python<'_>,
     values: impl IntoIterator<Item = PyResult<T>>,
 ) -> PyResult<Vec<T>> {
     let mut collected = Vec::new();
     for value in values {
-        push(py, &mut collected, value?)?;
+        try_push(py, &mut collected, value?)?;
     }
     Ok(collected)
 }
 
 /// A tuple of as many items as the iterator yields, or MemoryError where PyO3's own would panic.
-pub(super) fn tuple<'py>(
+pub(super) fn try_tuple<'py>(
     py: Python<'py>,
     items: impl ExactSizeIterator<Item = PyResult<Bound<'py, PyAny>>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let length = isize::try_from(items.len())?;
     // SAFETY: this thread is attached to the interpreter, and what comes back is a new reference or null.
     let tuple = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(length)) }?;
-    for (place, item) in (0..length).zip(items) {
-        // SAFETY: the tuple is new, has that place, and takes over the reference.
-        if unsafe { ffi::PyTuple_SetItem(tuple.as_ptr(), place, item?.into_ptr()) } != 0 {
+    for (index, item) in (0..length).zip(items) {
+        // SAFETY: the tuple is new, has that index, and takes over the reference.
+        if unsafe { ffi::PyTuple_SetItem(tuple.as_ptr(), index, item?.into_ptr()) } != 0 {
             return Err(PyErr::fetch(py));
         }
     }
@@ -51,7 +51,7 @@ pub(super) fn tuple<'py>(
 }
 
 /// A `str`, or MemoryError where PyO3's own would panic.
-pub(super) fn text<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn try_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let length = isize::try_from(text.len())?;
     // SAFETY: the text is that many bytes of UTF-8, and what comes back is a new reference or null.
     unsafe {

@@ -8,14 +8,14 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::{Tensor, call, weight};
+use super::{Tensor, maybe_detach, work_size};
 use crate::errors::IntoPyResult;
 
 #[pymethods]
 impl Tensor {
     /// Return a leaf with the same memory and `requires_grad`, without history and without a gradient.
     fn __copy__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let copy = call(py, 0, || Ok(self.0.detach()))?;
+        let copy = maybe_detach(py, 0, || Ok(self.0.detach()))?;
         copy.set_requires_grad(self.0.requires_grad()).into_py_result(py)?;
         Ok(Tensor(copy))
     }
@@ -70,7 +70,7 @@ fn copied_storage<'py>(
     if let Some(known) = memo.get_item(key)? {
         return Ok(known.get_item(0)?.cast_into::<Tensor>()?);
     }
-    let copy = call(py, weight(tensor), || copy_all(tensor))?;
+    let copy = maybe_detach(py, work_size(tensor), || copy_all(tensor))?;
     let copy = Bound::new(py, Tensor(copy))?;
     memo.set_item(key, (&copy, source))?;
     Ok(copy)
@@ -78,7 +78,7 @@ fn copied_storage<'py>(
 
 fn copy_all(tensor: &CoreTensor) -> Result<CoreTensor> {
     let (storage, dtype) = (tensor.storage(), tensor.dtype());
-    let count = storage.bytes() / dtype.size();
+    let count = storage.nbytes() / dtype.size();
     let whole = CoreTensor::from_storage(storage, dtype, &[count], &[1], 0)?;
     if tensor.is_on_device() {
         // By way of the processor, which also reaches memory that no kernel here can read.

@@ -4,9 +4,9 @@ use pulp::{Arch, NullaryFnOnce};
 
 use super::Matrix;
 use crate::Result;
-use crate::room::room;
+use crate::fallible_alloc::try_with_capacity;
 
-/// Rows, columns and depth of a tile: the part of `b` (512 KiB) stays in the second cache while the rows pass, and a
+/// RowIndices, columns and depth of a tile: the part of `b` (512 KiB) stays in the second cache while the rows pass, and a
 /// row of the result (4 KiB) in the first.
 pub(super) const TILE: [usize; 3] = [1024, 512, 128];
 
@@ -17,7 +17,7 @@ pub(super) fn add(
     (a, left): (&[i64], Matrix),
     (b, right): (&[i64], Matrix),
 ) -> Result<()> {
-    if right.column_step == 1 {
+    if right.column_stride == 1 {
         multiply(Tile {
             out,
             step,
@@ -25,17 +25,17 @@ pub(super) fn add(
             left,
             b: b.get(right.start..).unwrap_or_default(),
             right,
-            b_step: right.row_step,
+            b_step: right.row_stride,
         });
         return Ok(());
     }
-    // Rows are read many times, and quickly only if they are contiguous.
-    let mut packed = room(right.rows.saturating_mul(right.columns))?;
+    // RowIndices are read many times, and quickly only if they are contiguous.
+    let mut packed = try_with_capacity(right.rows.saturating_mul(right.columns))?;
     for k in 0..right.rows {
-        let row = right.start.saturating_add(k.saturating_mul(right.row_step));
+        let row = right.start.saturating_add(k.saturating_mul(right.row_stride));
         packed.extend(
             (0..right.columns).map(|j| {
-                b.get(row.saturating_add(j.saturating_mul(right.column_step))).copied().unwrap_or(0)
+                b.get(row.saturating_add(j.saturating_mul(right.column_stride))).copied().unwrap_or(0)
             }),
         );
     }
@@ -76,9 +76,9 @@ impl NullaryFnOnce for Tile<'_> {
         for i in 0..left.rows {
             let start = i.saturating_mul(step);
             let Some(out) = out.get_mut(start..start.saturating_add(columns)) else { return };
-            let first = left.start.saturating_add(i.saturating_mul(left.row_step));
+            let first = left.start.saturating_add(i.saturating_mul(left.row_stride));
             let value = |k: usize| {
-                a.get(first.saturating_add(k.saturating_mul(left.column_step))).copied().unwrap_or(0)
+                a.get(first.saturating_add(k.saturating_mul(left.column_stride))).copied().unwrap_or(0)
             };
             let mut k = 0;
             while k + ROWS <= left.columns {
@@ -112,8 +112,8 @@ mod tests {
         for i in 0..left.rows {
             for j in 0..right.columns {
                 out.push((0..left.columns).fold(0i64, |sum, k| {
-                    let x = a[left.start + i * left.row_step + k * left.column_step];
-                    let y = b[right.start + k * right.row_step + j * right.column_step];
+                    let x = a[left.start + i * left.row_stride + k * left.column_stride];
+                    let y = b[right.start + k * right.row_stride + j * right.column_stride];
                     sum.wrapping_add(x.wrapping_mul(y))
                 }));
             }
@@ -127,11 +127,11 @@ mod tests {
         let numbers: Vec<i64> = (0..4000).map(|_| generator.i64(..)).collect();
         for (rows, depth, columns) in [(1, 1, 1), (3, 4, 5), (7, 9, 2), (2, 3, 17), (5, 8, 8)] {
             for transposed in [false, true] {
-                for column_step in [0, 1, 3] {
-                    let left = Matrix { start: 2, rows, columns: depth, row_step: 11, column_step: 1 };
-                    let right = Matrix { start: 5, rows: depth, columns, row_step: 60, column_step };
+                for column_stride in [0, 1, 3] {
+                    let left = Matrix { start: 2, rows, columns: depth, row_stride: 11, column_stride: 1 };
+                    let right = Matrix { start: 5, rows: depth, columns, row_stride: 60, column_stride };
                     let right = if transposed {
-                        Matrix { row_step: column_step, column_step: 60, ..right }
+                        Matrix { row_stride: column_stride, column_stride: 60, ..right }
                     } else {
                         right
                     };

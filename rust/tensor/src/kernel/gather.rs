@@ -1,26 +1,26 @@
-//! Rows of elements at places that a program names.
+//! RowIndices of elements at places that a program names.
 
 use std::sync::Arc;
 
-use super::launch::{build, build_from, change};
+use super::launch::{launch_binary, launch_inplace, launch_unary};
 use crate::{Element, Error, Result, Tensor};
 
 /// Which rows of the memory of a contiguous tensor are meant.
 #[derive(Clone)]
-pub(crate) struct Rows {
+pub(crate) struct RowIndices {
     /// Counted in rows.
-    pub places: Arc<Vec<usize>>,
+    pub indices: Arc<Vec<usize>>,
     /// Elements of one row.
     pub length: usize,
     /// The shape of what is taken from there or brought there.
     pub shape: Vec<usize>,
 }
 
-impl Rows {
-    /// Calls `row` with the elements of each row that comes next and those from its place on.
+impl RowIndices {
+    /// Calls `row` with the elements of each row that comes next and those from its row on.
     fn each<'a, T>(&self, values: &'a [T], mut row: impl FnMut(usize, &'a [T])) {
-        for (values, &place) in values.chunks_exact(self.length.max(1)).zip(self.places.iter()) {
-            row(place.saturating_mul(self.length), values);
+        for (values, &index) in values.chunks_exact(self.length.max(1)).zip(self.indices.iter()) {
+            row(index.saturating_mul(self.length), values);
         }
     }
 }
@@ -31,12 +31,16 @@ fn elements<T>(data: &[T], start: usize) -> &[T] {
 }
 
 /// The rows of a contiguous tensor.
-pub(crate) fn take<T: Element>(op: &'static str, source: &Tensor, rows: &Rows) -> Result<Tensor> {
+pub(crate) fn index_select<T: Element>(
+    op: &'static str,
+    source: &Tensor,
+    rows: &RowIndices,
+) -> Result<Tensor> {
     let (offset, own) = (source.storage_offset(), rows.clone());
-    build_from(op, &rows.shape, source, move |out: &mut [T], data: &[T]| {
+    launch_unary(op, &rows.shape, source, move |out: &mut [T], data: &[T]| {
         let data = elements(data, offset);
-        for (out, &place) in out.chunks_exact_mut(own.length.max(1)).zip(own.places.iter()) {
-            let start = place.saturating_mul(own.length);
+        for (out, &row) in out.chunks_exact_mut(own.length.max(1)).zip(own.indices.iter()) {
+            let start = row.saturating_mul(own.length);
             if let Some(values) = data.get(start..start.saturating_add(own.length)) {
                 out.copy_from_slice(values);
             }
@@ -46,30 +50,35 @@ pub(crate) fn take<T: Element>(op: &'static str, source: &Tensor, rows: &Rows) -
 }
 
 /// Writes the elements of `source` to the rows of `target`; both are contiguous.
-pub(crate) fn put<T: Element>(op: &'static str, target: &Tensor, source: &Tensor, rows: &Rows) -> Result<()> {
+pub(crate) fn index_put<T: Element>(
+    op: &'static str,
+    target: &Tensor,
+    source: &Tensor,
+    rows: &RowIndices,
+) -> Result<()> {
     let (start, offset, own) = (target.storage_offset(), source.storage_offset(), rows.clone());
-    change(op, target, source, move |data: &mut [T], values: &[T]| {
+    launch_inplace(op, target, source, move |data: &mut [T], values: &[T]| {
         let data = data.get_mut(start..).unwrap_or_default();
-        own.each(elements(values, offset), |place, row| {
-            if let Some(out) = data.get_mut(place..place.saturating_add(row.len())) {
-                out.copy_from_slice(row);
+        own.each(elements(values, offset), |start, values| {
+            if let Some(out) = data.get_mut(start..start.saturating_add(values.len())) {
+                out.copy_from_slice(values);
             }
         });
     })
 }
 
 /// A tensor of `shape`, zero but for the elements of a contiguous `source` that are added up in their rows.
-pub(crate) fn spread<T: Element>(
+pub(crate) fn index_add<T: Element>(
     op: &'static str,
     source: &Tensor,
-    rows: &Rows,
+    rows: &RowIndices,
     shape: &[usize],
 ) -> Result<Tensor> {
     let (offset, own) = (source.storage_offset(), rows.clone());
-    build_from(op, shape, source, move |out: &mut [T], values: &[T]| {
-        own.each(elements(values, offset), |place, row| {
-            let target = out.get_mut(place..).unwrap_or_default();
-            target.iter_mut().zip(row).for_each(|(out, &value)| *out = out.plus(value));
+    launch_unary(op, shape, source, move |out: &mut [T], values: &[T]| {
+        own.each(elements(values, offset), |start, values| {
+            let target = out.get_mut(start..).unwrap_or_default();
+            target.iter_mut().zip(values).for_each(|(out, &value)| *out = out.plus(value));
         });
         Ok(())
     })
@@ -77,15 +86,15 @@ pub(crate) fn spread<T: Element>(
 
 /// Minus the element of each row of `classes` that its target names; both are contiguous. Fails for a target that
 /// names none.
-pub(crate) fn pick<T: Element>(
+pub(crate) fn gather<T: Element>(
     op: &'static str,
     scores: &Tensor,
     targets: &Tensor,
     classes: usize,
 ) -> Result<Tensor> {
     let (start, from) = (scores.storage_offset(), targets.storage_offset());
-    let (place, sources) = (scores.place(), [Some(scores), Some(targets)]);
-    build(op, place, targets.shape(), sources, move |out: &mut [T], scores: &[T], targets: &[i64]| {
+    let (row, sources) = (scores.placement(), [Some(scores), Some(targets)]);
+    launch_binary(op, row, targets.shape(), sources, move |out: &mut [T], scores: &[T], targets: &[i64]| {
         let rows = elements(scores, start);
         for ((row, out), &target) in out.iter_mut().enumerate().zip(elements(targets, from)) {
             let class = usize::try_from(target).ok().filter(|&class| class < classes);
@@ -98,8 +107,8 @@ pub(crate) fn pick<T: Element>(
     })
 }
 
-/// Rows of `classes` that are zero but for minus a gradient at the class that their target names.
-pub(crate) fn unpick<T: Element>(
+/// RowIndices of `classes` that are zero but for minus a gradient at the class that their target names.
+pub(crate) fn scatter_add<T: Element>(
     op: &'static str,
     gradient: &Tensor,
     targets: &Tensor,
@@ -107,13 +116,19 @@ pub(crate) fn unpick<T: Element>(
 ) -> Result<Tensor> {
     let (start, from) = (gradient.storage_offset(), targets.storage_offset());
     let (shape, sources) = ([targets.numel(), classes], [Some(gradient), Some(targets)]);
-    build(op, gradient.place(), &shape, sources, move |out: &mut [T], gradients: &[T], targets: &[i64]| {
-        let pairs = elements(gradients, start).iter().zip(elements(targets, from));
-        for (row, (&gradient, &target)) in out.chunks_exact_mut(classes.max(1)).zip(pairs) {
-            if let Some(out) = usize::try_from(target).ok().and_then(|class| row.get_mut(class)) {
-                *out = T::from_i64(-1).times(gradient);
+    launch_binary(
+        op,
+        gradient.placement(),
+        &shape,
+        sources,
+        move |out: &mut [T], gradients: &[T], targets: &[i64]| {
+            let pairs = elements(gradients, start).iter().zip(elements(targets, from));
+            for (row, (&gradient, &target)) in out.chunks_exact_mut(classes.max(1)).zip(pairs) {
+                if let Some(out) = usize::try_from(target).ok().and_then(|class| row.get_mut(class)) {
+                    *out = T::from_i64(-1).times(gradient);
+                }
             }
-        }
-        Ok(())
-    })
+            Ok(())
+        },
+    )
 }

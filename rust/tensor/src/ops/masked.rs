@@ -1,8 +1,8 @@
 //! Elements chosen by a mask.
 
-use crate::autograd::Record;
+use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
-use crate::element::Truth;
+use crate::element::Bool8;
 use crate::shape::broadcast;
 use crate::{Result, Tensor, kernel};
 
@@ -12,15 +12,15 @@ pub(super) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
     let op = "where";
     let shape = broadcast(op, mask.shape(), values.shape())?;
     let out = dispatch_float!(values.dtype(), T => {
-        kernel::zip(op, &shape, mask, &values.detached(), |mask: Truth, value: T| {
+        kernel::zip(op, &shape, mask, &values.detach(), |mask: Bool8, value: T| {
             if mask.get() { T::default() } else { value }
         })
     })?;
-    if let Some(mut record) = Record::new("WhereBackward0", &[values])? {
-        let slot = record.save(mask)?;
+    if let Some(mut builder) = NodeBuilder::new("WhereBackward0", &[values])? {
+        let saved = builder.save(mask)?;
         // The engine sums over what was broadcast.
-        record.finish(&out, move |context, gradient| {
-            Ok(vec![Some(zero_where(&context.saved(slot)?, gradient)?)])
+        builder.set_history(&out, move |ctx, gradient| {
+            Ok(vec![Some(zero_where(&ctx.saved(saved)?, gradient)?)])
         });
     }
     Ok(out)

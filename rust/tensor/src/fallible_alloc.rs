@@ -8,49 +8,49 @@ use interlock::accelerator::memory::OutOfMemory;
 use crate::{Error, Result};
 
 /// The error of a collection without room for `count` values.
-pub(crate) fn out_of_memory<T>(count: usize) -> Error {
+pub(crate) fn oom_error<T>(count: usize) -> Error {
     Error::Accelerator(OutOfMemory::error(Device::CPU, count.saturating_mul(size_of::<T>())))
 }
 
 /// Returns an empty vector with room for `count` values.
-pub(crate) fn room<T>(count: usize) -> Result<Vec<T>> {
+pub(crate) fn try_with_capacity<T>(count: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| out_of_memory::<T>(count))?;
+    values.try_reserve_exact(count).map_err(|_| oom_error::<T>(count))?;
     Ok(values)
 }
 
 /// Returns `count` copies of a value.
-pub(crate) fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
-    let mut values = room(count)?;
+pub(crate) fn try_from_elem<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
+    let mut values = try_with_capacity(count)?;
     values.resize(count, value);
     Ok(values)
 }
 
 /// Collects the first `count` values of an iterator.
-pub(crate) fn collected<T>(count: usize, values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
-    let mut collected = room(count)?;
+pub(crate) fn try_collect<T>(count: usize, values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
+    let mut collected = try_with_capacity(count)?;
     collected.extend(values.into_iter().take(count));
     Ok(collected)
 }
 
 /// Appends a value.
-pub(crate) fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
-    values.try_reserve(1).map_err(|_| out_of_memory::<T>(values.len().saturating_add(1)))?;
+pub(crate) fn try_push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
+    values.try_reserve(1).map_err(|_| oom_error::<T>(values.len().saturating_add(1)))?;
     values.push(value);
     Ok(())
 }
 
 /// Appends text.
-pub(crate) fn write(text: &mut String, more: &str) -> Result<()> {
-    text.try_reserve(more.len()).map_err(|_| out_of_memory::<u8>(text.len().saturating_add(more.len())))?;
+pub(crate) fn try_push_str(text: &mut String, more: &str) -> Result<()> {
+    text.try_reserve(more.len()).map_err(|_| oom_error::<u8>(text.len().saturating_add(more.len())))?;
     text.push_str(more);
     Ok(())
 }
 
 /// Fails unless so many bytes can be allocated now. Checks ahead of allocations that would end the process: those of
 /// other crates, and those of `Arc` and `Box`.
-pub(crate) fn spare(bytes: usize) -> Result<()> {
-    let probe = room::<u8>(bytes)?;
+pub(crate) fn check_available(bytes: usize) -> Result<()> {
+    let probe = try_with_capacity::<u8>(bytes)?;
     // Without a use of its address the compiler may remove the allocation.
     std::hint::black_box(probe.as_ptr());
     Ok(())
@@ -61,19 +61,19 @@ pub(crate) fn spare(bytes: usize) -> Result<()> {
 #[inline]
 pub fn check_memory() -> Result<()> {
     thread_local! {
-        static CHECKED: Cell<u32> = const { Cell::new(0) };
+        static CHECKS_LEFT: Cell<u32> = const { Cell::new(0) };
     }
     /// Operations per check, each with at most 16 KiB of small allocations.
-    const OPERATIONS: u32 = 64;
+    const OPERATIONS_PER_CHECK: u32 = 64;
     const BYTES: usize = 1 << 20;
     // A thread that ends checks each time.
-    let left = CHECKED.try_with(Cell::get).unwrap_or(0);
+    let left = CHECKS_LEFT.try_with(Cell::get).unwrap_or(0);
     if left > 0 {
-        let _ = CHECKED.try_with(|checked| checked.set(left - 1));
+        let _ = CHECKS_LEFT.try_with(|checked| checked.set(left - 1));
         return Ok(());
     }
-    spare(BYTES)?;
-    let _ = CHECKED.try_with(|checked| checked.set(OPERATIONS - 1));
+    check_available(BYTES)?;
+    let _ = CHECKS_LEFT.try_with(|checked| checked.set(OPERATIONS_PER_CHECK - 1));
     Ok(())
 }
 
@@ -85,15 +85,15 @@ mod tests {
     fn vector_without_room_is_an_error() {
         let refused =
             |error: Error| matches!(error, Error::Accelerator(interlock::accelerator::Error::OutOfMemory(_)));
-        assert!(refused(room::<u64>(usize::MAX).unwrap_err()));
-        assert!(refused(filled(0u64, usize::MAX / 8).unwrap_err()));
-        assert!(refused(collected(usize::MAX, std::iter::repeat(1u8)).unwrap_err()));
-        assert!(refused(spare(usize::MAX / 4).unwrap_err()));
+        assert!(refused(try_with_capacity::<u64>(usize::MAX).unwrap_err()));
+        assert!(refused(try_from_elem(0u64, usize::MAX / 8).unwrap_err()));
+        assert!(refused(try_collect(usize::MAX, std::iter::repeat(1u8)).unwrap_err()));
+        assert!(refused(check_available(usize::MAX / 4).unwrap_err()));
     }
 
     #[test]
     fn vector_holds_no_more_than_was_asked_for() {
-        assert_eq!(collected(2, [1, 2, 3]), Ok(vec![1, 2]));
-        assert_eq!(filled(7, 3), Ok(vec![7, 7, 7]));
+        assert_eq!(try_collect(2, [1, 2, 3]), Ok(vec![1, 2]));
+        assert_eq!(try_from_elem(7, 3), Ok(vec![7, 7, 7]));
     }
 }

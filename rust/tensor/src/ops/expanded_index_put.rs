@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
-use super::rows::PUT;
-use crate::autograd::{Context, Record};
+use super::advanced_index::INDEX_PUT;
+use crate::autograd::{BackwardContext, NodeBuilder};
 use crate::dtype::dispatch;
-use crate::kernel::{self, Rows};
-use crate::room::collected;
+use crate::fallible_alloc::try_collect;
+use crate::kernel::{self, RowIndices};
 use crate::shape::{Layout, contiguous_strides};
 use crate::{Result, Tensor};
 
-/// Rows of an expanded tensor, named by the places in memory that they use.
-struct Places {
+/// RowIndices of an expanded tensor, named by the places in memory that they use.
+struct ExpandedRows {
     /// The dimensions that repeat no place, then those that do.
     order: Vec<i64>,
     /// The rows of the tensor without the dimensions that repeat places.
-    once: Rows,
+    once: RowIndices,
     /// Where that tensor lies.
     layout: Layout,
 }
 
-impl Places {
+impl ExpandedRows {
     /// `rows` are rows of a tensor of this layout whose number is counted over the first `leading` dimensions.
-    fn of(layout: &Layout, leading: usize, rows: &Rows) -> Result<Self> {
+    fn of(layout: &Layout, leading: usize, rows: &RowIndices) -> Result<Self> {
         let repeats = |size: usize, stride: usize| size > 1 && stride == 0;
         let dims: Vec<_> = (0i64..)
             .zip(layout.shape.iter().copied().zip(layout.strides.iter().copied()))
@@ -51,15 +51,15 @@ impl Places {
                 head_sizes.iter().zip(&head_steps).map(|(&size, &step)| row / step.max(1) % size.max(1));
             coordinates.zip(&steps).map(|(at, step)| at.saturating_mul(*step)).fold(0, usize::saturating_add)
         };
-        let mut places = collected(rows.places.len(), rows.places.iter().map(place))?;
-        places.sort_unstable();
-        places.dedup();
-        let places = Arc::new(places);
+        let mut indices = try_collect(rows.indices.len(), rows.indices.iter().map(place))?;
+        indices.sort_unstable();
+        indices.dedup();
+        let indices = Arc::new(indices);
         let head_own = head.iter().filter(|dim| !dim.3).count();
         let tail: Vec<usize> = own.iter().skip(head_own).map(|dim| dim.1).collect();
-        let shape = std::iter::once(places.len()).chain(tail.iter().copied()).collect();
-        let once = Rows { places, length: tail.iter().product(), shape };
-        Ok(Places {
+        let shape = std::iter::once(indices.len()).chain(tail.iter().copied()).collect();
+        let once = RowIndices { indices, length: tail.iter().product(), shape };
+        Ok(ExpandedRows {
             order: own.iter().chain(&repeated).map(|dim| dim.0).collect(),
             once,
             layout: Layout {
@@ -73,50 +73,51 @@ impl Places {
 
 /// The same rows of a tensor of `shape`, which has the dimensions that repeat places behind the others. In a gradient
 /// their size may be 1, because the place has one gradient.
-fn with_repeats(once: &Rows, own: usize, shape: &[usize]) -> Rows {
+fn with_repeats(once: &RowIndices, own: usize, shape: &[usize]) -> RowIndices {
     let repeats = shape.get(own..).unwrap_or_default();
     let length = repeats.iter().fold(once.length, |length, &size| length.saturating_mul(size));
     let shape = once.shape.iter().chain(repeats).copied().collect();
-    Rows { places: once.places.clone(), length, shape }
+    RowIndices { indices: once.indices.clone(), length, shape }
 }
 
 impl Tensor {
     /// Writes `value`, of at most one element, to rows that are counted over the first `leading` dimensions. Each
     /// place in memory is written once, and with it all elements that share it.
-    pub(super) fn put_one(&self, leading: usize, rows: &Rows, value: &Tensor) -> Result<()> {
-        let Places { order, once, layout } = Places::of(self.layout(), leading, rows)?;
+    pub(super) fn index_put_expanded(&self, leading: usize, rows: &RowIndices, value: &Tensor) -> Result<()> {
+        let ExpandedRows { order, once, layout } = ExpandedRows::of(self.layout(), leading, rows)?;
         let (once, own, shape) = (Arc::new(once), layout.shape.len(), value.shape().to_vec());
-        let work = |record: Option<&mut Record>| {
-            if let Some(record) = record {
-                record.keep(once.clone());
+        let work = |builder: Option<&mut NodeBuilder>| {
+            if let Some(builder) = builder {
+                builder.save_value(once.clone());
             }
             let target = self.alias(layout);
             let whole = target.contiguous_copy()?;
             // A value without elements is written to no row.
             if value.numel() == 1 {
-                let one = value.detached().reshaped(&vec![1; once.shape.len()])?;
+                let one = value.detach().reshaped(&vec![1; once.shape.len()])?;
                 let sizes: Vec<i64> =
                     once.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
-                whole.put_rows(&once, &one.expand(&sizes)?)?;
+                whole.write_rows(&once, &one.expand(&sizes)?)?;
             }
-            dispatch!(self.dtype(), T => kernel::update(PUT, &target, &whole, |_: T, new: T| new))
+            dispatch!(self.dtype(), T => kernel::update(INDEX_PUT, &target, &whole, |_: T, new: T| new))
         };
-        let backward = move |context: &Context<'_>, gradient: &Tensor| {
+        let backward = move |ctx: &BackwardContext<'_>, gradient: &Tensor| {
             let ordered = gradient.permute(&order)?;
-            let rows = Arc::new(with_repeats(&*context.kept::<Rows>(0)?, own, ordered.shape()));
-            let left = context.gradient(0, || {
+            let rows = Arc::new(with_repeats(&*ctx.saved_value::<RowIndices>(0)?, own, ordered.shape()));
+            let left = ctx.gradient(0, || {
                 let left = gradient.contiguous_copy()?;
-                left.permute(&order)?.put(&rows, &Tensor::zeros(&rows.shape, gradient.options())?)?;
+                left.permute(&order)?
+                    .index_put_rows(&rows, &Tensor::zeros(&rows.shape, gradient.options())?)?;
                 Ok(left)
             })?;
-            let of_value = context.gradient(1, || {
+            let of_value = ctx.gradient(1, || {
                 if shape.contains(&0) {
                     return Tensor::zeros(&shape, gradient.options());
                 }
-                ordered.pick(&rows)?.sum(None, false)?.reshaped(&shape)
+                ordered.index_rows(&rows)?.sum(None, false)?.reshaped(&shape)
             })?;
             Ok(vec![left, of_value])
         };
-        self.change_shared(PUT, "IndexPutBackward0", &[value], work, backward).map(drop)
+        self.run_inplace_expanded(INDEX_PUT, "IndexPutBackward0", &[value], work, backward).map(drop)
     }
 }

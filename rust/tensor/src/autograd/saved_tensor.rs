@@ -9,24 +9,24 @@ use crate::{Error, Result, Tensor};
 
 /// What one slot of a node holds until the backward pass has freed it.
 #[derive(Clone)]
-pub(crate) enum Slot {
-    Tensor(Saved),
+pub(crate) enum SavedValue {
+    Tensor(SavedTensor),
     /// Anything else that the backward function needs, such as positions.
-    Value(Arc<dyn Any + Send + Sync>),
+    Other(Arc<dyn Any + Send + Sync>),
 }
 
 /// A tensor as it was when it was saved.
 #[derive(Clone)]
-pub(crate) struct Saved {
+pub(crate) struct SavedTensor {
     /// A leaf that requires grad itself; else an alias without history, so that an in-place operation
     /// on the original can't make the graph own itself.
     tensor: Tensor,
-    history: History,
+    producer: Producer,
     version: u32,
 }
 
 #[derive(Clone)]
-enum History {
+enum Producer {
     None,
     /// The tensor was an input and this made it.
     Input(Arc<Node>),
@@ -34,21 +34,23 @@ enum History {
     Output,
 }
 
-impl Saved {
+impl SavedTensor {
     /// Fails for inference tensors: nothing would notice a change of them.
     pub fn input(tensor: &Tensor) -> Result<Self> {
         let version = version(tensor)?;
         let alias = || tensor.alias(tensor.layout().clone());
         Ok(match Edge::of(tensor)? {
-            Some(Edge::Leaf(leaf)) => Saved { tensor: leaf, history: History::None, version },
-            Some(Edge::Node(node)) => Saved { tensor: alias(), history: History::Input(node), version },
-            None => Saved { tensor: alias(), history: History::None, version },
+            Some(Edge::Leaf(leaf)) => SavedTensor { tensor: leaf, producer: Producer::None, version },
+            Some(Edge::Node(node)) => {
+                SavedTensor { tensor: alias(), producer: Producer::Input(node), version }
+            }
+            None => SavedTensor { tensor: alias(), producer: Producer::None, version },
         })
     }
 
     pub fn output(tensor: &Tensor) -> Result<Self> {
         let version = version(tensor)?;
-        Ok(Saved { tensor: tensor.alias(tensor.layout().clone()), history: History::Output, version })
+        Ok(SavedTensor { tensor: tensor.alias(tensor.layout().clone()), producer: Producer::Output, version })
     }
 
     /// Fails if the tensor has been changed in place since it was saved.
@@ -63,13 +65,13 @@ impl Saved {
 
     pub fn unpack(&self, owner: &Arc<Node>) -> Result<Tensor> {
         self.check_version(owner)?;
-        let made_by = match &self.history {
-            History::None => return Ok(self.tensor.clone()),
-            History::Input(node) => node.clone(),
-            History::Output => owner.clone(),
+        let grad_fn = match &self.producer {
+            Producer::None => return Ok(self.tensor.clone()),
+            Producer::Input(node) => node.clone(),
+            Producer::Output => owner.clone(),
         };
         let tensor = self.tensor.alias(self.tensor.layout().clone());
-        tensor.meta_mut().grad_fn = Some(made_by);
+        tensor.meta_mut().grad_fn = Some(grad_fn);
         Ok(tensor)
     }
 }

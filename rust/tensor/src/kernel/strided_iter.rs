@@ -2,18 +2,18 @@
 
 /// A walk: rows of `length` elements, each operand going `steps` further from one element to the next.
 #[derive(Clone)]
-pub(crate) struct Plan<const N: usize> {
+pub(crate) struct StridedIter<const N: usize> {
     outer: Vec<(usize, [usize; N])>,
-    starts: [usize; N],
+    offsets: [usize; N],
     empty: bool,
-    pub length: usize,
-    pub steps: [usize; N],
+    pub row_len: usize,
+    pub row_strides: [usize; N],
 }
 
-impl<const N: usize> Plan<N> {
+impl<const N: usize> StridedIter<N> {
     /// A walk in row-major order of `shape`; each operand has strides for it and a first position.
     pub fn new(shape: &[usize], operands: [(&[usize], usize); N]) -> Self {
-        let starts = operands.map(|(_, start)| start);
+        let offsets = operands.map(|(_, start)| start);
         let mut dims: Vec<(usize, [usize; N])> = Vec::with_capacity(shape.len());
         for (dim, &size) in shape.iter().enumerate() {
             if size == 1 {
@@ -32,39 +32,39 @@ impl<const N: usize> Plan<N> {
             }
             dims.push((size, strides));
         }
-        let (length, steps) = dims.pop().unwrap_or((1, [0; N]));
-        Plan { outer: dims, starts, empty: shape.contains(&0), length, steps }
+        let (row_len, row_strides) = dims.pop().unwrap_or((1, [0; N]));
+        StridedIter { outer: dims, offsets, empty: shape.contains(&0), row_len, row_strides }
     }
 
     /// The number of elements.
-    pub fn count(&self) -> usize {
+    pub fn numel(&self) -> usize {
         if self.empty {
             return 0;
         }
-        self.outer.iter().fold(self.length, |count, (size, _)| count.saturating_mul(*size))
+        self.outer.iter().fold(self.row_len, |count, (size, _)| count.saturating_mul(*size))
     }
 
     /// The position of each operand at the element with this number, counted in row-major order.
-    pub fn at(&self, element: usize) -> [usize; N] {
-        let mut position = self.starts;
+    pub fn offsets_at(&self, element: usize) -> [usize; N] {
+        let mut position = self.offsets;
         let mut rest = element;
-        let dims = [(self.length, self.steps)].into_iter().chain(self.outer.iter().rev().copied());
+        let dims = [(self.row_len, self.row_strides)].into_iter().chain(self.outer.iter().rev().copied());
         for (size, steps) in dims {
-            let place = rest % size.max(1);
+            let index = rest % size.max(1);
             rest /= size.max(1);
             for (position, step) in position.iter_mut().zip(steps) {
-                *position = position.saturating_add(place.saturating_mul(step));
+                *position = position.saturating_add(index.saturating_mul(step));
             }
         }
         position
     }
 
     /// Calls `row` with the position of each operand at the start of each row.
-    pub fn rows(&self, mut row: impl FnMut([usize; N])) {
+    pub fn for_each_row(&self, mut row: impl FnMut([usize; N])) {
         if self.empty {
             return;
         }
-        let mut at = self.starts;
+        let mut at = self.offsets;
         let mut counts = vec![0usize; self.outer.len()];
         loop {
             row(at);
@@ -94,39 +94,40 @@ mod tests {
 
     #[test]
     fn contiguous_operands_are_one_row() {
-        let plan = Plan::new(&[2, 1, 3, 4], [(&[12, 12, 4, 1], 0), (&[12, 0, 4, 1], 5)]);
+        let iter = StridedIter::new(&[2, 1, 3, 4], [(&[12, 12, 4, 1], 0), (&[12, 0, 4, 1], 5)]);
         let mut rows = Vec::new();
-        plan.rows(|at| rows.push(at));
-        assert_eq!((plan.length, plan.steps, rows), (24, [1, 1], vec![[0, 5]]));
+        iter.for_each_row(|at| rows.push(at));
+        assert_eq!((iter.row_len, iter.row_strides, rows), (24, [1, 1], vec![[0, 5]]));
     }
 
     #[test]
     fn a_transposed_operand_is_walked_in_row_major_order() {
-        let plan = Plan::new(&[3, 2], [(&[1, 3], 0)]);
+        let iter = StridedIter::new(&[3, 2], [(&[1, 3], 0)]);
         let mut seen = Vec::new();
-        plan.rows(|[start]| seen.extend((0..plan.length).map(|i| start + i * plan.steps[0])));
+        iter.for_each_row(|[start]| seen.extend((0..iter.row_len).map(|i| start + i * iter.row_strides[0])));
         assert_eq!(seen, [0, 3, 1, 4, 2, 5]);
     }
 
     #[test]
     fn an_element_has_the_position_that_the_walk_gives_it() {
-        let plan = Plan::new(&[2, 3, 4], [(&[1, 8, 2], 3), (&[0, 5, 1], 0)]);
+        let iter = StridedIter::new(&[2, 3, 4], [(&[1, 8, 2], 3), (&[0, 5, 1], 0)]);
         let mut walked = Vec::new();
-        plan.rows(|starts| {
+        iter.for_each_row(|offsets| {
             walked.extend(
-                (0..plan.length).map(|i| [starts[0] + i * plan.steps[0], starts[1] + i * plan.steps[1]]),
+                (0..iter.row_len)
+                    .map(|i| [offsets[0] + i * iter.row_strides[0], offsets[1] + i * iter.row_strides[1]]),
             );
         });
-        assert_eq!(plan.count(), 24);
-        assert_eq!((0..24).map(|element| plan.at(element)).collect::<Vec<_>>(), walked);
-        assert_eq!(Plan::new(&[2, 0], [(&[1, 1], 0)]).count(), 0);
+        assert_eq!(iter.numel(), 24);
+        assert_eq!((0..24).map(|element| iter.offsets_at(element)).collect::<Vec<_>>(), walked);
+        assert_eq!(StridedIter::new(&[2, 0], [(&[1, 1], 0)]).numel(), 0);
     }
 
     #[test]
     fn an_empty_shape_has_one_element_and_a_zero_size_none() {
         let mut count = 0;
-        Plan::new(&[], [(&[], 7)]).rows(|[at]| count += at);
-        Plan::new(&[3, 0], [(&[1, 1], 7)]).rows(|_| count += 100);
+        StridedIter::new(&[], [(&[], 7)]).for_each_row(|[at]| count += at);
+        StridedIter::new(&[3, 0], [(&[1, 1], 7)]).for_each_row(|_| count += 100);
         assert_eq!(count, 7);
     }
 }

@@ -6,12 +6,12 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
-use super::{Tensor, call, weight};
+use super::{Tensor, maybe_detach, work_size};
 
 /// The one element; that of a device is waited for.
 pub(super) fn item(py: Python<'_>, tensor: &CoreTensor) -> PyResult<Scalar> {
     // One element is read quickly, wherever it lies here.
-    call(py, if tensor.is_on_device() { super::LONG } else { 1 }, || tensor.item())
+    maybe_detach(py, if tensor.is_on_device() { super::DETACH_THRESHOLD } else { 1 }, || tensor.item())
 }
 
 pub(super) fn object(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
@@ -42,20 +42,20 @@ fn nested<'py>(
     elements: &mut impl Iterator<Item = Scalar>,
 ) -> Option<Bound<'py, PyAny>> {
     /// Signals are handled after so many items of a list.
-    const BETWEEN_SIGNALS: isize = 1 << 16;
+    const SIGNAL_CHECK_INTERVAL: isize = 1 << 16;
     let Some((&size, rest)) = shape.split_first() else {
         return number(py, elements.next().unwrap_or(Scalar::Int(0)));
     };
     let size = isize::try_from(size).unwrap_or(isize::MAX);
     // SAFETY: it is a new reference, or null with an exception.
     let list = unsafe { Bound::from_owned_ptr_or_opt(py, ffi::PyList_New(size)) }?;
-    for place in 0..size {
+    for index in 0..size {
         let item = nested(py, rest, elements)?;
-        // SAFETY: the list is new and has that place, and takes over the reference.
-        if unsafe { ffi::PyList_SetItem(list.as_ptr(), place, item.into_ptr()) } != 0 {
+        // SAFETY: the list is new and has that index, and takes over the reference.
+        if unsafe { ffi::PyList_SetItem(list.as_ptr(), index, item.into_ptr()) } != 0 {
             return None;
         }
-        if place % BETWEEN_SIGNALS == BETWEEN_SIGNALS - 1
+        if index % SIGNAL_CHECK_INTERVAL == SIGNAL_CHECK_INTERVAL - 1
             && let Err(raised) = py.check_signals()
         {
             raised.restore(py);
@@ -86,12 +86,12 @@ impl Tensor {
 
     /// The elements as nested lists; without dimensions, the element itself.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let mut elements = call(py, weight(&self.0), || self.0.to_scalars())?.into_iter();
+        let mut elements = maybe_detach(py, work_size(&self.0), || self.0.to_scalars())?.into_iter();
         // Unfinished lists are dropped before the exception is read, which needs some room.
         nested(py, self.0.shape(), &mut elements).ok_or_else(|| PyErr::fetch(py))
     }
 
-    /// The one element of a tensor without dimensions in a format, as of a Python number. Other tensors have only
+    /// The one element of a tensor without dimensions in a format, as of a Python number. TensorOrScalar tensors have only
     /// the empty format, which is `str(tensor)`.
     fn __format__<'py>(
         slf: &Bound<'py, Self>,

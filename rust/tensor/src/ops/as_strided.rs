@@ -3,20 +3,22 @@
 use std::sync::Arc;
 
 use super::view::view;
-use crate::autograd::{Node, Record};
+use crate::autograd::{Node, NodeBuilder};
 use crate::dtype::dispatch_float;
 use crate::shape::Layout;
 use crate::{Error, Result, Tensor, kernel};
 
 /// Any view of the memory of `source`, whose gradient is added up where elements share a place.
 pub(crate) fn as_strided(source: &Tensor, layout: Layout) -> Result<Tensor> {
-    let room = source.storage_handle().bytes() / source.dtype().size();
-    if layout.end().is_none_or(|end| end > room) {
-        let allowed = format!("strides {:?} leave a storage of {room} elements", layout.strides);
-        return Err(Error::Shape { op: "as_strided", given: layout.shape, allowed });
+    let capacity = source.storage_handle().nbytes() / source.dtype().size();
+    if layout.required_len().is_none_or(|end| end > capacity) {
+        let expected = format!("strides {:?} leave a storage of {capacity} elements", layout.strides);
+        return Err(Error::Shape { op: "as_strided", given: layout.shape, expected });
     }
     let geometry = source.layout().clone();
-    view(source, "AsStridedBackward0", layout.clone(), move |gradient| unstride(gradient, &layout, &geometry))
+    view(source, "AsStridedBackward0", layout.clone(), move |gradient| {
+        as_strided_backward(gradient, &layout, &geometry)
+    })
 }
 
 /// The node that a view of `base` with `layout` has when its history is that of the base.
@@ -24,26 +26,26 @@ pub(crate) fn as_strided_node(base: &Tensor, layout: &Layout) -> Result<Arc<Node
     let (geometry, own) = (base.layout().clone(), layout.clone());
     // A scope in which nothing is recorded may ask, too: the history exists all the same.
     let _recording = interlock::autograd::inference_mode(false);
-    let record = Record::new("AsStridedBackward0", &[base])?;
-    let record = record.ok_or(Error::NoGraph { op: "as_strided" })?;
-    Ok(record.node(&base.alias(layout.clone()), move |_, gradient| {
-        Ok(vec![Some(unstride(gradient, &own, &geometry)?)])
+    let builder = NodeBuilder::new("AsStridedBackward0", &[base])?;
+    let builder = builder.ok_or(Error::NoGraph { op: "as_strided" })?;
+    Ok(builder.build(&base.alias(layout.clone()), move |_, gradient| {
+        Ok(vec![Some(as_strided_backward(gradient, &own, &geometry)?)])
     }))
 }
 
 /// The gradient of a tensor that lies as `geometry` says, from that of a view that lies as `part` says.
-fn unstride(gradient: &Tensor, part: &Layout, geometry: &Layout) -> Result<Tensor> {
+fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> Result<Tensor> {
     let start = geometry.offset;
     let inside = || Layout { offset: part.offset.checked_sub(start).unwrap_or(usize::MAX), ..part.clone() };
     let (part, geometry) = (inside(), Layout { offset: 0, ..geometry.clone() });
-    let room = geometry.end().unwrap_or(0).max(part.end().unwrap_or(0));
+    let capacity = geometry.required_len().unwrap_or(0).max(part.required_len().unwrap_or(0));
     let whole = dispatch_float!(gradient.dtype(), T => {
-        kernel::scatter_add::<T>(room, &part, gradient)
+        kernel::add_strided::<T>(capacity, &part, gradient)
     })?;
     let lies = geometry.clone();
     let out = whole.alias(geometry);
-    if let Some(record) = Record::new("AsStridedScatterBackward0", &[gradient])? {
-        record.finish(&out, move |_, second| {
+    if let Some(builder) = NodeBuilder::new("AsStridedScatterBackward0", &[gradient])? {
+        builder.set_history(&out, move |_, second| {
             let whole = super::copy_with_layout(second, &lies)?;
             Ok(vec![Some(as_strided(&whole, part.clone())?)])
         });

@@ -1,12 +1,12 @@
-//! How an operation puts itself on record.
+//! How an operation puts itself on builder.
 
 use std::sync::Arc;
 
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 
-use super::node::{Context, Edge, Function, Gradients, Node};
-use super::saved::{Saved, Slot};
-use crate::room::{check_memory, room};
+use super::node::{BackwardContext, BackwardFn, Edge, Gradients, Node};
+use super::saved_tensor::{SavedTensor, SavedValue};
+use crate::fallible_alloc::{check_memory, try_with_capacity};
 use crate::{Result, Tensor};
 
 /// Whether operations on tensors that require grad are recorded on this thread.
@@ -15,20 +15,20 @@ pub(crate) fn is_recording() -> bool {
 }
 
 /// A record being made: first what is saved, then the result and the function.
-pub(crate) struct Record {
+pub(crate) struct NodeBuilder {
     name: &'static str,
     edges: Vec<Option<Edge>>,
-    saved: Vec<Option<Slot>>,
+    saved: Vec<Option<SavedValue>>,
 }
 
-impl Record {
+impl NodeBuilder {
     /// `None` if nothing needs recording: then the operation is done when its result is.
     pub fn new(name: &'static str, inputs: &[&Tensor]) -> Result<Option<Self>> {
-        Self::of(name, inputs.iter().copied())
+        Self::for_inputs(name, inputs.iter().copied())
     }
 
-    /// As [`new`](Record::new), for as many inputs as a program likes.
-    pub fn of<'t>(
+    /// As [`new`](NodeBuilder::new), for as many inputs as a program likes.
+    pub fn for_inputs<'t>(
         name: &'static str,
         inputs: impl ExactSizeIterator<Item = &'t Tensor> + Clone,
     ) -> Result<Option<Self>> {
@@ -36,11 +36,11 @@ impl Record {
             return Ok(None);
         }
         check_memory()?;
-        let mut edges = room(inputs.len())?;
+        let mut edges = try_with_capacity(inputs.len())?;
         for input in inputs {
             edges.push(Edge::of(input)?);
         }
-        Ok(Some(Record { name, edges, saved: Vec::new() }))
+        Ok(Some(NodeBuilder { name, edges, saved: Vec::new() }))
     }
 
     /// Whether the gradient of an input is wanted.
@@ -50,82 +50,83 @@ impl Record {
 
     /// Saves an input (or a tensor without history) and returns its slot.
     pub fn save(&mut self, tensor: &Tensor) -> Result<usize> {
-        let saved = Saved::input(tensor)?;
+        let saved = SavedTensor::input(tensor)?;
         Ok(self.push(Some(saved)))
     }
 
     /// Saves a tensor that only the gradient of `input` needs. It takes up a slot in any case, so that
     /// slots are numbered in the order of the calls.
     pub fn save_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
-        let saved = if self.needs(input) { Some(Saved::input(tensor)?) } else { None };
+        let saved = if self.needs(input) { Some(SavedTensor::input(tensor)?) } else { None };
         Ok(self.push(saved))
     }
 
     /// Saves a copy of an input that is about to change, if the gradient of `other` needs it.
-    pub fn save_old_for(&mut self, other: usize, tensor: &Tensor) -> Result<usize> {
-        let old = if self.needs(other) { Some(Saved::input(&tensor.contiguous_copy()?)?) } else { None };
+    pub fn save_copy_for(&mut self, other: usize, tensor: &Tensor) -> Result<usize> {
+        let old =
+            if self.needs(other) { Some(SavedTensor::input(&tensor.contiguous_copy()?)?) } else { None };
         Ok(self.push(old))
     }
 
     /// Saves the result.
     pub fn save_output(&mut self, tensor: &Tensor) -> Result<usize> {
-        let saved = Saved::output(tensor)?;
+        let saved = SavedTensor::output(tensor)?;
         Ok(self.push(Some(saved)))
     }
 
     /// Saves the result if the gradient of `input` needs it.
     pub fn save_output_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
-        let saved = if self.needs(input) { Some(Saved::output(tensor)?) } else { None };
+        let saved = if self.needs(input) { Some(SavedTensor::output(tensor)?) } else { None };
         Ok(self.push(saved))
     }
 
-    /// Saves a value that is not a tensor; [`Context::kept`] reads it.
-    pub fn keep<T: Send + Sync + 'static>(&mut self, value: Arc<T>) -> usize {
-        self.saved.push(Some(Slot::Value(value)));
+    /// Saves a value that is not a tensor; [`BackwardContext::kept`] reads it.
+    pub fn save_value<T: Send + Sync + 'static>(&mut self, value: Arc<T>) -> usize {
+        self.saved.push(Some(SavedValue::Other(value)));
         self.saved.len() - 1
     }
 
-    fn push(&mut self, saved: Option<Saved>) -> usize {
-        self.saved.push(saved.map(Slot::Tensor));
+    fn push(&mut self, saved: Option<SavedTensor>) -> usize {
+        self.saved.push(saved.map(SavedValue::Tensor));
         self.saved.len() - 1
     }
 
     /// The node, for a result like `output`.
-    pub fn node(
+    pub fn build(
         self,
         output: &Tensor,
-        backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Arc<Node> {
-        self.node_with(output, Function::All(Box::new(backward)))
+        self.build_with(output, BackwardFn::AllInputs(Box::new(backward)))
     }
 
-    fn node_with(self, output: &Tensor, function: Function) -> Arc<Node> {
+    fn build_with(self, output: &Tensor, function: BackwardFn) -> Arc<Node> {
         Node::new(self.name, self.edges, output, self.saved, function)
     }
 
-    /// Ends the record: `output` now has a history, unless its type has no gradients.
-    pub fn finish(
+    /// Ends the builder: `output` now has a history, unless its type has no gradients.
+    pub fn set_history(
         self,
         output: &Tensor,
-        backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) {
-        self.finish_with(output, Function::All(Box::new(backward)));
+        self.set_history_with(output, BackwardFn::AllInputs(Box::new(backward)));
     }
 
-    /// As [`finish`](Record::finish), with a function that computes the gradient of one input.
-    pub fn finish_each(
+    /// As [`finish`](NodeBuilder::finish), with a function that computes the gradient of one input.
+    pub fn set_history_per_input(
         self,
         output: &Tensor,
-        backward: impl Fn(&Context<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync + 'static,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync + 'static,
     ) {
-        self.finish_with(output, Function::Each(Box::new(backward)));
+        self.set_history_with(output, BackwardFn::PerInput(Box::new(backward)));
     }
 
-    fn finish_with(self, output: &Tensor, function: Function) {
+    fn set_history_with(self, output: &Tensor, function: BackwardFn) {
         if !output.dtype().is_floating_point() {
             return;
         }
-        let node = self.node_with(output, function);
+        let node = self.build_with(output, function);
         output.meta_mut().grad_fn = Some(node);
     }
 }
