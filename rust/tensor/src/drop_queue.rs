@@ -1,4 +1,4 @@
-//! What is dropped piece by piece.
+//! Iterative drop of long chains of tensors and nodes.
 
 use std::cell::{Cell, RefCell};
 
@@ -6,15 +6,17 @@ use crate::storage::Bytes;
 
 use crate::autograd::{AutogradMeta, Edges, SavedValues};
 
-/// What tensors and nodes own of each other. Dropping the last handle of a long chain must not use a
-/// stack frame for each of its links: what a link owns is put aside ([`discard`](Deferred::discard)), and
-/// the outermost drop on this thread drops it piece by piece.
+/// A value whose drop is deferred.
+///
+/// Tensors and nodes own each other. If each drop called the next one, a long chain would overflow the stack.
+/// Instead, a drop [pushes](Deferred::push) what the link owned onto a queue of the thread, and the outermost drop on
+/// this thread drains the queue in a loop.
 pub(crate) enum Deferred {
-    /// A node leads to older nodes and to leaves, and keeps tensors.
+    /// A node's edges to older nodes and leaves, and its saved tensors.
     Node { edges: Edges, saved: Option<SavedValues> },
-    /// A tensor leads to its gradient, the node that made it and the base that it is a view of.
+    /// A tensor's gradient, `grad_fn` and the base of which it is a view.
     Tensor { _meta: AutogradMeta },
-    /// Memory of others may belong to an array that is a view of another tensor.
+    /// A storage's bytes. Foreign memory may belong to an array that is a view of another tensor.
     Bytes { _bytes: Bytes },
 }
 
@@ -25,10 +27,12 @@ thread_local! {
 }
 
 impl Deferred {
+    /// Drops the value now, or after the drop that runs on this thread.
     pub(crate) fn push(self) {
-        /// Links that are dropped recursively while a thread ends, where the list may be gone.
+        /// Maximum depth of recursive drops while the thread exits and the queue may already be destroyed.
         const MAX_DEPTH_AT_THREAD_EXIT: usize = 256;
-        /// As above, without memory for the queue. The stack cannot grow far then, either.
+        /// Maximum depth of recursive drops if the queue cannot grow. Without free memory the stack cannot grow far
+        /// either.
         const MAX_DEPTH_WITHOUT_MEMORY: usize = 8;
         let mut deferred = Some(self);
         let queued = QUEUE.try_with(|queue| {
@@ -53,21 +57,21 @@ impl Deferred {
         let _ = DRAINING.try_with(|draining| draining.set(false));
     }
 
-    /// Drops a piece. A node may lead to as many others as a program likes: they are dropped one at a time, and the
-    /// rest waits in the node, so that the list does not grow with their number.
+    /// Drops one value. A node may have any number of edges: they are dropped one at a time and the others stay in
+    /// the node, so that the queue does not grow with their number.
     fn drop_one(self) {
         let Deferred::Node { mut edges, saved } = self else { return };
         let edge = edges.pop();
         if !edges.is_empty() {
-            // The list has room: this piece was taken from it, and nothing has been added since.
+            // The queue has capacity: this value was popped from it, and nothing has been pushed since.
             let _ = QUEUE.try_with(|queue| queue.borrow_mut().push(Deferred::Node { edges, saved: None }));
         }
         drop(edge);
         drop(saved);
     }
 
-    /// Drops a piece with stack frames for each link of a chain. What is behind too many links is leaked, because a stack
-    /// overflow would end the process.
+    /// Drops one value recursively. Values deeper than `max_depth` are leaked, because a stack overflow would abort
+    /// the process.
     fn drop_recursively(self, max_depth: usize) {
         let depth = DEPTH.try_with(Cell::get).unwrap_or(max_depth);
         if depth >= max_depth {

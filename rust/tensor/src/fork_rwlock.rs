@@ -1,15 +1,13 @@
-//! Locks that a forked child finds free.
+//! Read-write locks that a forked child process can acquire although a thread of the parent held them.
 //!
-//! A child has one thread, the one that forked. A lock of the standard library that another thread
-//! held in that moment stays held in the child, and whoever touches the tensor there hangs. There are
-//! too many tensors for a fork to take every lock, as it does with those of the control plane. So a
-//! lock's word says in which generation of the process it was taken, and a word of an older generation
-//! counts as free. glibc's `pthread_once` tells an initialisation cut off by a fork in the same way
-//! (`__fork_generation` in nptl/pthread_once.c).
+//! After `fork` the child has one thread, the one that called it. A `std::sync::RwLock` that another thread of the
+//! parent held stays locked in the child, and the next operation on the tensor would deadlock. There is one lock per
+//! tensor, too many to acquire before each `fork`. Instead, the lock's word records the fork generation in which it
+//! was acquired, and a word of an older generation counts as unlocked. glibc's `pthread_once` detects an
+//! initialization that a fork interrupted in the same way (`__fork_generation` in nptl/pthread_once.c).
 //!
-//! What a thread was writing in that moment stays half written in the child: elements of a tensor are
-//! then partly old and partly new, and a [`ForkRwLock`] value starts afresh. No operation forks while it
-//! holds a lock.
+//! A write that the fork interrupted stays incomplete in the child: the elements of a tensor are then partly old and
+//! partly new, and a [`ForkRwLock`] value is reset to its default. No operation forks while it holds a lock.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -18,23 +16,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use interlock::base::backoff::pause_after;
 use interlock::base::fork;
 
-/// What the lower half of a word counts to when it is held for writing; below it are readers.
+/// The holder count of a word that is locked for writing. Smaller counts are numbers of readers.
 const WRITER: u32 = u32::MAX >> 1;
 
-/// A writer waits: no new readers, or it could wait for ever.
+/// Flag in the holder count: a writer is waiting. New readers wait too, so that the writer cannot starve.
 const WRITER_WAITING: u32 = WRITER + 1;
 
-/// Many readers or one writer. The upper half of the word is the generation.
+/// A lock without data, for many readers or one writer. The upper half of the word is the fork generation in which it
+/// was acquired, the lower half the holder count.
 #[derive(Default)]
 pub(crate) struct RawForkRwLock(AtomicU64);
 
 impl RawForkRwLock {
-    /// Waits until nobody writes.
+    /// Acquires the lock for reading. Waits while another thread holds it for writing.
     pub(crate) fn read(&self) -> RawGuard<'_> {
         self.acquire(1, |held| if held < WRITER - 1 { Step::Enter(held + 1) } else { Step::Wait(held) })
     }
 
-    /// Waits until nobody reads or writes.
+    /// Acquires the lock for writing. Waits while another thread holds it.
     pub(crate) fn write(&self) -> RawGuard<'_> {
         self.acquire(WRITER, |held| match held & !WRITER_WAITING {
             0 => Step::Enter(WRITER),
@@ -62,7 +61,7 @@ impl RawForkRwLock {
         }
     }
 
-    /// Whether a thread that this process lacks was writing.
+    /// Returns whether a thread of the parent process held the lock for writing at the time of `fork`.
     fn is_abandoned(&self) -> bool {
         let word = self.0.load(Ordering::Relaxed);
         is_written(word) && generation_of(word) != fork::generation()
@@ -86,7 +85,7 @@ fn is_written(word: u64) -> bool {
     holders(word) & !WRITER_WAITING == WRITER
 }
 
-/// RawForkRwLock until it is dropped.
+/// Releases a [`RawForkRwLock`] when it is dropped.
 pub(crate) struct RawGuard<'a> {
     lock: &'a RawForkRwLock,
     units: u32,
@@ -96,23 +95,25 @@ pub(crate) struct RawGuard<'a> {
 
 impl Drop for RawGuard<'_> {
     fn drop(&mut self) {
-        // In a child the word that this thread took counts as free already, and may be another's.
+        // After a fork the word of an older generation counts as unlocked, and another thread may hold it.
         if fork::generation() == self.generation {
             self.lock.0.fetch_sub(u64::from(self.units), Ordering::Release);
         }
     }
 }
 
-/// A value of a tensor or a node, held for a few loads and stores at a time. One that another thread
-/// was writing when a child was forked is the default in the child, and what it owned leaks there:
-/// nobody can tell which of its parts were written.
+/// A value guarded by a [`RawForkRwLock`] for a few loads and stores at a time, such as the autograd metadata of a
+/// tensor.
+///
+/// If a fork interrupts a write, the value is reset to its default in the child and what it owned leaks, because the
+/// fields that were written cannot be determined.
 #[derive(Default)]
 pub(crate) struct ForkRwLock<T: Default> {
     lock: RawForkRwLock,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached only through guards: many that read or one that writes.
+// SAFETY: the value is accessed only through guards, of which many read or one writes.
 unsafe impl<T: Default + Send + Sync> Sync for ForkRwLock<T> {}
 
 impl<T: Default> ForkRwLock<T> {
@@ -130,8 +131,8 @@ impl<T: Default> ForkRwLock<T> {
     pub(crate) fn write(&self) -> WriteGuard<'_, T> {
         let guard = self.lock.write();
         if guard.abandoned {
-            // SAFETY: the guard keeps everyone else out. What is overwritten is not dropped, because it
-            // may be half of one value and half of another.
+            // SAFETY: the guard excludes all other accesses. The old value is not dropped, because it may consist of
+            // parts of two values.
             unsafe { self.value.get().write(T::default()) };
         }
         WriteGuard { value: &self.value, _guard: guard }
@@ -140,12 +141,12 @@ impl<T: Default> ForkRwLock<T> {
 
 impl<T: Default> Drop for ForkRwLock<T> {
     fn drop(&mut self) {
-        // A half-written value must not be dropped either.
+        // A partly written value must not be dropped: `read` resets it first.
         drop(self.read());
     }
 }
 
-/// A value that others may read, too.
+/// Shared read access to the value of a [`ForkRwLock`].
 pub(crate) struct ReadGuard<'a, T> {
     value: &'a UnsafeCell<T>,
     _guard: RawGuard<'a>,
@@ -155,12 +156,12 @@ impl<T> Deref for ReadGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the guard keeps writers out.
+        // SAFETY: the guard excludes writers.
         unsafe { &*self.value.get() }
     }
 }
 
-/// A value that nobody else reaches.
+/// Exclusive write access to the value of a [`ForkRwLock`].
 pub(crate) struct WriteGuard<'a, T> {
     value: &'a UnsafeCell<T>,
     _guard: RawGuard<'a>,
@@ -170,14 +171,14 @@ impl<T> Deref for WriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the guard keeps everyone else out.
+        // SAFETY: the guard excludes all other accesses.
         unsafe { &*self.value.get() }
     }
 }
 
 impl<T> DerefMut for WriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and `&mut self` keeps this guard from giving out a second reference.
+        // SAFETY: as in `deref`; `&mut self` prevents a second reference through this guard.
         unsafe { &mut *self.value.get() }
     }
 }
@@ -188,14 +189,14 @@ mod tests {
 
     use super::*;
 
-    /// The word that a thread of another generation leaves.
+    /// Stores the word that a thread of an older fork generation would leave behind.
     fn leave(lock: &RawForkRwLock, held: u32) {
         let other = u64::from(fork::generation().wrapping_sub(1)) << u32::BITS;
         lock.0.store(other | u64::from(held), Ordering::Relaxed);
     }
 
     #[test]
-    fn writers_are_alone_and_readers_see_whole_values() {
+    fn write_excludes_readers_and_other_writers() {
         let pair = ForkRwLock::new((0u64, 0u64));
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_comes_after_a_waiting_writer_reads_what_it_wrote() {
+    fn read_waits_behind_a_waiting_writer() {
         let value = ForkRwLock::new(0);
         let first = value.read();
         std::thread::scope(|scope| {
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_of_an_older_generation_is_free() {
+    fn lock_of_an_older_generation_is_unlocked() {
         for held in [1, 5, WRITER, WRITER | WRITER_WAITING, WRITER_WAITING] {
             let lock = RawForkRwLock::default();
             leave(&lock, held);
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_was_being_written_starts_afresh_and_one_that_was_read_does_not() {
+    fn interrupted_write_resets_the_value_but_interrupted_read_does_not() {
         let value = ForkRwLock::new(7);
         leave(&value.lock, 1);
         assert_eq!(*value.read(), 7);

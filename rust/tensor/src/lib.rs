@@ -1,8 +1,8 @@
-//! A small reference tensor runtime: strided storage with a device, views, in-place operations with
-//! version counters, inference tensors and reverse-mode differentiation.
+//! A reference tensor runtime: strided storage on CPU and devices, views, in-place operations with version counters,
+//! inference tensors and reverse-mode automatic differentiation.
 //!
-//! Names, results and refusals are PyTorch's. The gradient modes are those of [`interlock::autograd`];
-//! memory comes from an [`interlock::accelerator::memory::Allocator`].
+//! Names, results and errors follow PyTorch. The gradient modes are those of [`interlock::autograd`], and memory
+//! comes from the allocators of [`interlock::accelerator::memory`].
 
 pub mod autograd;
 mod drop_queue;

@@ -1,4 +1,4 @@
-//! The backward pass.
+//! The autograd engine, which runs backward passes.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -12,20 +12,20 @@ use super::stream_sync::StreamSync;
 use crate::fallible_alloc::{oom_error, try_collect, try_from_elem, try_push, try_with_capacity};
 use crate::{Error, Result, Tensor, ops};
 
-/// What to differentiate and how.
+/// The arguments of a backward pass.
 pub struct BackwardArgs<'a> {
     /// The tensors to differentiate.
     pub outputs: &'a [Tensor],
-    /// For each output its own gradient; `None` stands for 1 and is only for one element.
+    /// The gradient of each output. `None` is an implicit 1, for outputs of one element.
     pub gradients: &'a [Option<Tensor>],
-    /// Keep what the graph has saved, to go through it again.
+    /// Whether the saved tensors are retained, to run the graph again.
     pub retain_graph: bool,
-    /// NodeBuilder the backward pass itself.
+    /// Whether the backward pass itself is recorded.
     pub create_graph: bool,
 }
 
-/// Adds the gradients of the outputs to [`grad`](Tensor::grad) of the leaves that they were made from,
-/// or only of `inputs`, if any are given.
+/// Accumulates the gradients of the outputs in the [`grad`](Tensor::grad) of leaves, or only of `inputs` if any are
+/// given: `torch.autograd.backward`.
 pub fn backward(request: &BackwardArgs<'_>, inputs: Option<&[Tensor]>) -> Result<()> {
     let Some(inputs) = inputs else {
         return GraphTask::new("backward", request, None)?.run().map(drop);
@@ -43,8 +43,8 @@ pub fn backward(request: &BackwardArgs<'_>, inputs: Option<&[Tensor]>) -> Result
     Ok(())
 }
 
-/// The gradients of the outputs by `inputs`; nothing is added to any leaf. An input that the outputs
-/// do not depend on is an error, or gives `None` where that is expected.
+/// Returns the gradients of the outputs with respect to `inputs`, without accumulating in any leaf:
+/// `torch.autograd.grad`. An input that the outputs do not depend on is an error, or `None` with `allow_unused`.
 pub fn grad(
     request: &BackwardArgs<'_>,
     inputs: &[Tensor],
@@ -66,7 +66,7 @@ fn targets(op: &'static str, inputs: &[Tensor]) -> Result<Vec<Edge>> {
     for input in inputs {
         targets.push(match Edge::of(input)? {
             Some(edge) => edge,
-            // Nothing depends on a view without a history of its own.
+            // No output depends on a view without recorded history.
             None if input.requires_grad() => Edge::Leaf(input.clone()),
             None => return Err(Error::NoGraph { op }),
         });
@@ -74,7 +74,7 @@ fn targets(op: &'static str, inputs: &[Tensor]) -> Result<Vec<Edge>> {
     Ok(targets)
 }
 
-/// A node that waits for its turn, newest first.
+/// A node whose gradient is complete, ordered from the newest to the oldest.
 struct ReadyNode(Arc<Node>);
 
 impl PartialEq for ReadyNode {
@@ -98,12 +98,12 @@ struct GraphTask<'a> {
     retain_graph: bool,
     create_graph: bool,
     ready: BinaryHeap<ReadyNode>,
-    /// The gradients so far of nodes in `ready`, by sequence number.
+    /// The accumulated gradients of nodes in `ready`, by sequence number.
     input_buffers: HashMap<u64, Tensor>,
-    /// Where gradients are needed; `None` stands for all leaves.
+    /// The edges whose gradients are returned, or `None` to accumulate in all leaves.
     targets: Option<&'a [Edge]>,
     grads: Vec<Option<Tensor>>,
-    /// The nodes that lead to a target, by sequence number.
+    /// The nodes from which a target is reachable, by sequence number.
     needed_nodes: HashSet<u64>,
     stream_sync: StreamSync,
 }
@@ -140,7 +140,7 @@ impl<'a> GraphTask<'a> {
     fn run(mut self) -> Result<Vec<Option<Tensor>>> {
         let _mode = set_grad_enabled(self.create_graph);
         let done = self.visit_all();
-        // What has been handed out before an error may be looked at, too.
+        // The program can access gradients that were delivered before an error, too.
         let joined = self.stream_sync.sync_current_streams();
         done.and(joined).map(|()| self.grads)
     }
@@ -148,7 +148,7 @@ impl<'a> GraphTask<'a> {
     fn visit_all(&mut self) -> Result<()> {
         while let Some(ReadyNode(node)) = self.ready.pop() {
             if let Some(gradient) = self.input_buffers.remove(&node.sequence) {
-                // A node goes back on the stream of its operation.
+                // The backward function runs on the stream of the forward operation.
                 let _stream = node.stream.as_ref().map(Stream::guard).transpose()?;
                 self.visit(&node, gradient)?;
             }
@@ -162,7 +162,7 @@ impl<'a> GraphTask<'a> {
             &gradient,
         );
         if self.targets.is_none() {
-            // A vector of its own: the lock is not held while gradients are added up.
+            // A separate vector: the lock is not held while gradients are accumulated.
             let mut retained = Vec::new();
             for tensor in node.retain_grad_tensors.read().iter() {
                 try_push(&mut retained, tensor.clone())?;
@@ -180,7 +180,7 @@ impl<'a> GraphTask<'a> {
         node.apply(gradient, &needed, self.retain_graph, |edge, gradient| self.deliver(edge, gradient))
     }
 
-    /// Whether a gradient along this edge leads to something needed.
+    /// Returns whether a target is reachable along this edge.
     fn needs(&self, edge: &Edge) -> bool {
         match (self.targets, edge) {
             (None, _) => true,
@@ -192,7 +192,7 @@ impl<'a> GraphTask<'a> {
         }
     }
 
-    /// Passes a gradient on, in the shape and type and on the device of what it is the gradient of.
+    /// Delivers a gradient to an edge, converted to the shape, type and device of the tensor that it belongs to.
     fn deliver(&mut self, edge: &Edge, gradient: Tensor) -> Result<()> {
         let gradient = ops::sum_to(&gradient, edge.shape())?.cast(edge.dtype())?;
         let gradient = ops::to_device(edge.device(), gradient)?;
@@ -202,7 +202,7 @@ impl<'a> GraphTask<'a> {
                 if self.targets.is_none() {
                     return accumulate(leaf, gradient, self.create_graph);
                 }
-                // A leaf may be reached many times: what is grads is the sum.
+                // A leaf may receive several gradients: the result is their sum.
                 let targets = self.targets.unwrap_or_default();
                 for (target, grads) in targets.iter().zip(&mut self.grads) {
                     if is_same_edge(target, edge) {
@@ -245,7 +245,7 @@ fn is_same_edge(a: &Edge, b: &Edge) -> bool {
     }
 }
 
-/// The nodes from which a gradient gets to a target.
+/// Returns the nodes from which a target is reachable, by sequence number.
 fn reachable_to<'e>(roots: impl Iterator<Item = &'e Edge>, targets: &[Edge]) -> Result<HashSet<u64>> {
     let mut reached: HashMap<u64, Arc<Node>> = HashMap::new();
     let mut open: Vec<Arc<Node>> = Vec::new();
@@ -260,7 +260,7 @@ fn reachable_to<'e>(roots: impl Iterator<Item = &'e Edge>, targets: &[Edge]) -> 
             }
         }
     }
-    // Oldest first, so that what an edge leads to is known when the edge is looked at.
+    // Oldest first, so that the result for an edge is known when the edge is visited.
     let mut nodes = try_collect(reached.len(), reached.into_values())?;
     nodes.sort_unstable_by_key(|node| node.sequence);
     let mut leading = HashSet::new();
@@ -278,7 +278,7 @@ fn reachable_to<'e>(roots: impl Iterator<Item = &'e Edge>, targets: &[Edge]) -> 
     Ok(leading)
 }
 
-/// Room for one more value.
+/// Reserves capacity for one more entry.
 fn reserve<V>(map: &mut HashMap<u64, V>) -> Result<()> {
     let needed = map.len().saturating_add(1);
     map.try_reserve(1).map_err(|_| oom_error::<(u64, V)>(needed))
@@ -301,14 +301,14 @@ fn root_gradient(op: &'static str, output: &Tensor, given: Option<&Tensor>) -> R
             op,
             left: gradient.shape().to_vec(),
             right: output.shape().to_vec(),
-            expected: "the gradient given must have the shape of the output",
+            expected: "the gradient must have the shape of the output",
         }),
         None if output.numel() == 1 => Tensor::full(output.shape(), 1.0.into(), output.options()),
         None => Err(Error::ImplicitGradient { shape: output.shape().to_vec() }),
     }
 }
 
-/// Whether a gradient may be kept or added to as it is.
+/// Returns whether a gradient may be stored or added to without a copy.
 fn can_accumulate_in_place(tensor: &Tensor) -> bool {
     tensor.is_uniquely_owned() && tensor.is_contiguous()
 }
@@ -321,12 +321,12 @@ fn add(sum: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tens
     sum.add(&gradient)
 }
 
-/// Adds to the gradient that a tensor keeps. Passes on several threads may do so at once.
+/// Accumulates a gradient in `grad` of a tensor. Passes on several threads may do so concurrently.
 fn accumulate(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
     let old = match tensor.grad() {
         Some(old) => old,
         None => {
-            // The gradient that a user reads must not be one that something else still writes to.
+            // The gradient that a user reads must not share memory with a tensor that is still written.
             let own = if can_accumulate_in_place(&gradient) {
                 gradient.clone()
             } else {
@@ -334,7 +334,7 @@ fn accumulate(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<(
             };
             let mut meta = tensor.meta_mut();
             match &meta.grad {
-                // Another thread was quicker.
+                // Another thread has set the gradient first.
                 Some(old) => old.clone(),
                 None => {
                     meta.grad = Some(own);

@@ -1,4 +1,4 @@
-//! The nodes of the graph.
+//! Nodes of the autograd graph.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -12,23 +12,23 @@ use crate::fork_rwlock::ForkRwLock;
 use crate::tensor::Inner;
 use crate::{DType, Error, Result, Tensor};
 
-/// The gradients of a node's inputs; `None` for zero or not needed.
+/// The gradients of a node's inputs. `None` is a zero gradient or one that is not needed.
 pub(crate) type Gradients = Vec<Option<Tensor>>;
 
-/// Where the gradients of a node's inputs go; `None` for inputs without one.
+/// The edges of a node, one per input. `None` for inputs without a gradient.
 pub(crate) type Edges = Vec<Option<Edge>>;
 
-/// What a node keeps, by slot.
+/// The values that a node saved for the backward pass.
 pub(crate) type SavedValues = Arc<[Option<SavedValue>]>;
 
 type AllInputsFn = dyn Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync;
 type PerInputFn = dyn Fn(&BackwardContext<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync;
 
-/// From the gradient of a result to those of its inputs.
+/// A backward function: computes the gradients of the inputs from the gradient of the result.
 pub(super) enum BackwardFn {
-    /// To all of them at once.
+    /// Computes the gradients of all inputs at once.
     AllInputs(Box<AllInputsFn>),
-    /// To one at a time, where there are as many inputs as a program likes.
+    /// Computes the gradient of one input at a time, for operations with any number of inputs.
     PerInput(Box<PerInputFn>),
 }
 
@@ -47,20 +47,20 @@ impl BackwardFn {
     }
 }
 
-/// Where the gradient of an input goes.
+/// The destination of the gradient of an input.
 #[derive(Clone)]
 pub(crate) enum Edge {
-    /// It is added to this leaf.
+    /// A leaf, which accumulates the gradient.
     Leaf(Tensor),
     Node(Arc<Node>),
 }
 
 impl Edge {
-    /// Where the gradient of `tensor` goes, if it has one.
+    /// Returns the destination of the gradient of `tensor`, if it has one.
     pub fn of(tensor: &Tensor) -> Result<Option<Self>> {
         Ok(match tensor.grad_fn()? {
             Some(node) => Some(Edge::Node(node)),
-            // A view without a history of its own accumulates nothing, although its base requires grad.
+            // A view without recorded history accumulates no gradient, even if its base requires grad.
             None => tensor.meta().requires_grad.then(|| Edge::Leaf(tensor.clone())),
         })
     }
@@ -86,7 +86,7 @@ impl Edge {
         }
     }
 
-    /// The stream on which its gradients are added up, if that is decided already.
+    /// Returns the stream on which the gradients are accumulated, if it is determined already.
     pub fn stream(&self) -> Option<&Stream> {
         match self {
             Edge::Leaf(_) => None,
@@ -95,18 +95,18 @@ impl Edge {
     }
 }
 
-/// A consumer of a gradient.
+/// The consumer of a gradient, as in PyTorch's `next_functions`.
 #[derive(Clone)]
 pub enum NextFunction {
-    /// The operation that computed the input.
+    /// The node of the operation that computed the input.
     Node(Arc<Node>),
     /// A leaf, whose [`grad`](Tensor::grad) accumulates the gradient.
     Leaf(Tensor),
 }
 
-/// The current stream of the device of a tensor that is on one.
+/// Returns the current stream of the device of a tensor, or `None` for CPU tensors.
 pub(super) fn stream_of(tensor: &Tensor) -> Option<Stream> {
-    // Where there is none the operation itself has failed.
+    // If there is no stream the operation itself has failed.
     if tensor.is_on_device() { current_stream(Some(tensor.device())).ok() } else { None }
 }
 
@@ -118,18 +118,18 @@ pub struct Node {
     /// Shape and type of the result, and so of the gradient that arrives.
     pub(super) shape: Vec<usize>,
     pub(super) dtype: DType,
-    /// Where that gradient lies.
+    /// The device of that gradient.
     device: Device,
-    /// The stream that was current there, on which the node goes back.
+    /// The current stream of that device in the forward pass, on which the backward function runs.
     pub(super) stream: Option<Stream>,
     function: BackwardFn,
     /// `None` once freed.
     saved: ForkRwLock<Option<SavedValues>>,
-    /// Tensors that want to keep the gradient of this node's result.
+    /// Tensors whose `grad` accumulates the gradient of this node's result.
     pub(super) retain_grad_tensors: ForkRwLock<Vec<Weak<Inner>>>,
 }
 
-/// What a node's function may ask.
+/// The context of a backward function: the saved values of the node and which gradients are needed.
 pub(crate) struct BackwardContext<'a> {
     node: &'a Arc<Node>,
     saved: SavedValues,
@@ -137,12 +137,12 @@ pub(crate) struct BackwardContext<'a> {
 }
 
 impl BackwardContext<'_> {
-    /// Whether the gradient of an input is wanted.
+    /// Returns whether the gradient of an input is needed.
     pub fn needs(&self, input: usize) -> bool {
         self.needed.get(input).copied().unwrap_or(false)
     }
 
-    /// A saved tensor, if it has not been changed since.
+    /// Returns a saved tensor. Returns an error if it was freed or modified in place.
     pub fn saved(&self, index: usize) -> Result<Tensor> {
         match self.saved.get(index) {
             Some(Some(SavedValue::Tensor(saved))) => saved.unpack(self.node),
@@ -150,7 +150,7 @@ impl BackwardContext<'_> {
         }
     }
 
-    /// A value that [`NodeBuilder::keep`](super::NodeBuilder::keep) saved.
+    /// Returns a value that [`NodeBuilder::save_value`](super::NodeBuilder::save_value) saved.
     pub fn saved_value<T: Send + Sync + 'static>(&self, index: usize) -> Result<Arc<T>> {
         let value = match self.saved.get(index) {
             Some(Some(SavedValue::Other(value))) => value.clone().downcast().ok(),
@@ -159,7 +159,7 @@ impl BackwardContext<'_> {
         value.ok_or(Error::GraphFreed { node: self.node.name })
     }
 
-    /// The gradient of an input, computed only if it is wanted.
+    /// Computes the gradient of an input if it is needed.
     pub fn gradient(&self, input: usize, f: impl FnOnce() -> Result<Tensor>) -> Result<Option<Tensor>> {
         if self.needs(input) { f().map(Some) } else { Ok(None) }
     }
@@ -188,12 +188,12 @@ impl Node {
         })
     }
 
-    /// The operation's name with `Backward0` after it.
+    /// Returns the name of the operation followed by `Backward0`.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// For each input, the consumer of its gradient; `None` for an input without a gradient.
+    /// Returns for each input the consumer of its gradient, or `None` for an input without a gradient.
     pub fn next_functions(&self) -> impl ExactSizeIterator<Item = Option<NextFunction>> {
         let next = |edge: &Edge| match edge {
             Edge::Node(node) => NextFunction::Node(node.clone()),
@@ -202,7 +202,8 @@ impl Node {
         self.edges.iter().map(move |edge| edge.as_ref().map(next))
     }
 
-    /// Passes each gradient that is needed to `deliver`, and frees what was saved unless it is to be kept.
+    /// Runs the backward function, passes each needed gradient to `deliver`, and frees the saved tensors unless
+    /// `retain_graph` is set.
     pub(super) fn apply(
         self: &Arc<Self>,
         gradient: Tensor,
@@ -211,7 +212,7 @@ impl Node {
         mut deliver: impl FnMut(&Edge, Tensor) -> Result<()>,
     ) -> Result<()> {
         let saved = self.saved.read().clone().ok_or(Error::GraphFreed { node: self.name })?;
-        // As in PyTorch all that was saved must be unchanged, whichever gradients are needed.
+        // As in PyTorch all saved tensors must be unmodified, whichever gradients are needed.
         for slot in saved.iter().flatten() {
             if let SavedValue::Tensor(tensor) = slot {
                 tensor.check_version(self)?;
@@ -229,7 +230,7 @@ impl Node {
         match &self.function {
             BackwardFn::AllInputs(function) => {
                 let mut gradients = function(&ctx, &gradient)?;
-                // What is not needed any more may be memory that the next operations can use.
+                // Releases tensors that are not needed any more, whose memory the next operations can use.
                 drop((ctx, gradient));
                 free();
                 edges.try_for_each(|(input, edge)| match gradients.get_mut(input).and_then(Option::take) {
@@ -246,14 +247,14 @@ impl Node {
         }
     }
 
-    /// Gives back what was saved. Nodes that saved nothing go on working, as in PyTorch.
+    /// Frees the saved tensors. Nodes that saved nothing remain usable, as in PyTorch.
     pub(super) fn free(&self) {
         let freed = self.saved.write().take_if(|saved| saved.iter().any(Option::is_some));
-        // After the lock: what was saved may own a graph.
+        // Dropped after the lock is released: the saved tensors may own a graph.
         drop(freed);
     }
 
-    /// Takes the parts of a node that no one else can reach yet.
+    /// Splits a node that no other object refers to yet into its parts.
     pub(super) fn into_parts(mut self) -> (Edges, Vec<Option<SavedValue>>, BackwardFn) {
         let saved = self.saved.write().take().map(|saved| saved.to_vec()).unwrap_or_default();
         let nothing = BackwardFn::AllInputs(Box::new(|_, _| Ok(Vec::new())));

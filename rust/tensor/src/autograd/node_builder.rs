@@ -1,4 +1,4 @@
-//! How an operation puts itself on builder.
+//! Recording of operations in the autograd graph.
 
 use std::sync::Arc;
 
@@ -9,12 +9,13 @@ use super::saved_tensor::{SavedTensor, SavedValue};
 use crate::fallible_alloc::{check_memory, try_with_capacity};
 use crate::{Result, Tensor};
 
-/// Whether operations on tensors that require grad are recorded on this thread.
+/// Returns whether operations on tensors that require grad are recorded on this thread.
 pub(crate) fn is_recording() -> bool {
     is_grad_enabled() && !is_inference_mode_enabled()
 }
 
-/// A record being made: first what is saved, then the result and the function.
+/// Builds the [`Node`] of an operation: first it saves tensors, then it is combined with the result and the backward
+/// function.
 pub(crate) struct NodeBuilder {
     name: &'static str,
     edges: Vec<Option<Edge>>,
@@ -22,12 +23,12 @@ pub(crate) struct NodeBuilder {
 }
 
 impl NodeBuilder {
-    /// `None` if nothing needs recording: then the operation is done when its result is.
+    /// Returns a builder with edges to the inputs, or `None` if the operation need not be recorded.
     pub fn new(name: &'static str, inputs: &[&Tensor]) -> Result<Option<Self>> {
         Self::for_inputs(name, inputs.iter().copied())
     }
 
-    /// As [`new`](NodeBuilder::new), for as many inputs as a program likes.
+    /// Like [`new`](NodeBuilder::new), for any number of inputs.
     pub fn for_inputs<'t>(
         name: &'static str,
         inputs: impl ExactSizeIterator<Item = &'t Tensor> + Clone,
@@ -43,44 +44,44 @@ impl NodeBuilder {
         Ok(Some(NodeBuilder { name, edges, saved: Vec::new() }))
     }
 
-    /// Whether the gradient of an input is wanted.
+    /// Returns whether the gradient of an input is needed.
     pub fn needs(&self, input: usize) -> bool {
         self.edges.get(input).is_some_and(Option::is_some)
     }
 
-    /// Saves an input (or a tensor without history) and returns its slot.
+    /// Saves an input (or a tensor without history) and returns its index.
     pub fn save(&mut self, tensor: &Tensor) -> Result<usize> {
         let saved = SavedTensor::input(tensor)?;
         Ok(self.push(Some(saved)))
     }
 
-    /// Saves a tensor that only the gradient of `input` needs. It takes up a slot in any case, so that
-    /// slots are numbered in the order of the calls.
+    /// Saves a tensor if the gradient of `input` needs it. An index is assigned in any case, so that indices follow
+    /// the order of the calls.
     pub fn save_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
         let saved = if self.needs(input) { Some(SavedTensor::input(tensor)?) } else { None };
         Ok(self.push(saved))
     }
 
-    /// Saves a copy of an input that is about to change, if the gradient of `other` needs it.
+    /// Saves a copy of an input before it is changed in place, if the gradient of `other` needs it.
     pub fn save_copy_for(&mut self, other: usize, tensor: &Tensor) -> Result<usize> {
         let old =
             if self.needs(other) { Some(SavedTensor::input(&tensor.contiguous_copy()?)?) } else { None };
         Ok(self.push(old))
     }
 
-    /// Saves the result.
+    /// Saves the result and returns its index.
     pub fn save_output(&mut self, tensor: &Tensor) -> Result<usize> {
         let saved = SavedTensor::output(tensor)?;
         Ok(self.push(Some(saved)))
     }
 
-    /// Saves the result if the gradient of `input` needs it.
+    /// Saves the result if the gradient of `input` needs it. An index is assigned in any case.
     pub fn save_output_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
         let saved = if self.needs(input) { Some(SavedTensor::output(tensor)?) } else { None };
         Ok(self.push(saved))
     }
 
-    /// Saves a value that is not a tensor; [`BackwardContext::kept`] reads it.
+    /// Saves a value that is not a tensor, for [`BackwardContext::saved_value`].
     pub fn save_value<T: Send + Sync + 'static>(&mut self, value: Arc<T>) -> usize {
         self.saved.push(Some(SavedValue::Other(value)));
         self.saved.len() - 1
@@ -91,7 +92,7 @@ impl NodeBuilder {
         self.saved.len() - 1
     }
 
-    /// The node, for a result like `output`.
+    /// Returns the node of a result like `output`.
     pub fn build(
         self,
         output: &Tensor,
@@ -104,7 +105,7 @@ impl NodeBuilder {
         Node::new(self.name, self.edges, output, self.saved, function)
     }
 
-    /// Ends the builder: `output` now has a history, unless its type has no gradients.
+    /// Sets the `grad_fn` of `output` to the node, as PyTorch's `set_history`, unless its type has no gradients.
     pub fn set_history(
         self,
         output: &Tensor,
@@ -113,7 +114,8 @@ impl NodeBuilder {
         self.set_history_with(output, BackwardFn::AllInputs(Box::new(backward)));
     }
 
-    /// As [`finish`](NodeBuilder::finish), with a function that computes the gradient of one input.
+    /// Like [`set_history`](NodeBuilder::set_history), with a function that computes the gradient of one input at a
+    /// time.
     pub fn set_history_per_input(
         self,
         output: &Tensor,

@@ -1,4 +1,4 @@
-//! What a node saves for the backward pass.
+//! Values that nodes save for the backward pass.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use super::Node;
 use super::node::Edge;
 use crate::{Error, Result, Tensor};
 
-/// What one slot of a node holds until the backward pass has freed it.
+/// A value that a node saved. It is freed by the backward pass.
 #[derive(Clone)]
 pub(crate) enum SavedValue {
     Tensor(SavedTensor),
-    /// Anything else that the backward function needs, such as positions.
+    /// Another value that the backward function needs, such as indices.
     Other(Arc<dyn Any + Send + Sync>),
 }
 
-/// A tensor as it was when it was saved.
+/// A tensor with its version at the time when it was saved, as PyTorch's `SavedVariable`.
 #[derive(Clone)]
 pub(crate) struct SavedTensor {
-    /// A leaf that requires grad itself; else an alias without history, so that an in-place operation
-    /// on the original can't make the graph own itself.
+    /// The leaf itself, or an alias without autograd metadata, so that an in-place operation on the original cannot
+    /// create a reference cycle through the graph.
     tensor: Tensor,
     producer: Producer,
     version: u32,
@@ -28,14 +28,14 @@ pub(crate) struct SavedTensor {
 #[derive(Clone)]
 enum Producer {
     None,
-    /// The tensor was an input and this made it.
+    /// The tensor was an input, and this node produced it.
     Input(Arc<Node>),
     /// The tensor is the result of the node that saved it.
     Output,
 }
 
 impl SavedTensor {
-    /// Fails for inference tensors: nothing would notice a change of them.
+    /// Saves an input. Returns an error for inference tensors, because in-place changes of them cannot be detected.
     pub fn input(tensor: &Tensor) -> Result<Self> {
         let version = version(tensor)?;
         let alias = || tensor.alias(tensor.layout().clone());
@@ -53,7 +53,7 @@ impl SavedTensor {
         Ok(SavedTensor { tensor: tensor.alias(tensor.layout().clone()), producer: Producer::Output, version })
     }
 
-    /// Fails if the tensor has been changed in place since it was saved.
+    /// Returns an error if the tensor was changed in place after it was saved.
     pub fn check_version(&self, owner: &Node) -> Result<()> {
         let now = self.tensor.version()?;
         if now == self.version {
@@ -77,5 +77,5 @@ impl SavedTensor {
 }
 
 fn version(tensor: &Tensor) -> Result<u32> {
-    tensor.version().map_err(|_| Error::Inference { action: "being saved for a backward pass" })
+    tensor.version().map_err(|_| Error::Inference { action: "saving them for backward" })
 }

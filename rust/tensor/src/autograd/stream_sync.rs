@@ -1,4 +1,4 @@
-//! The order between the streams of one backward pass.
+//! Synchronization of streams in backward passes.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,20 @@ use super::node::{Edge, stream_of};
 use crate::fallible_alloc::oom_error;
 use crate::{Result, Tensor};
 
-/// Each node goes back on the stream of its operation. A gradient that comes from another stream is waited for
-/// there, and at the end the streams that were current when the pass began wait for what was handed out.
+/// The streams of one backward pass, with the semantics of PyTorch: the backward function of each node runs on the
+/// stream of its forward operation. A consumer waits for the stream on which its gradient was computed. At the end
+/// the streams that were current when the pass began wait for the streams of the results.
 #[derive(Default)]
 pub(super) struct StreamSync {
-    /// On which stream the gradients of a leaf are added up: that of the first, because the others follow it.
+    /// The stream on which the gradients of each leaf are accumulated, by the id of the leaf: the stream of its first
+    /// gradient.
     accumulation_streams: HashMap<usize, Stream>,
-    /// StreamSync on which something was done that the program will look at.
+    /// Streams whose results the program can access.
     leaf_streams: Vec<Stream>,
 }
 
 impl StreamSync {
-    /// Makes the stream current on which a gradient is received, and has it wait for the one that made it.
+    /// Makes the stream of the consumer current and makes it wait for the stream that computed the gradient.
     pub fn enter_consumer_stream(&mut self, edge: &Edge, gradient: &Tensor) -> Result<Option<ScopeGuard>> {
         let Some(producer) = stream_of(gradient) else { return Ok(None) };
         let consumer = match edge {
@@ -39,14 +41,14 @@ impl StreamSync {
         Ok(Some(consumer.guard()?))
     }
 
-    /// The program will look at what the current stream of a gradient's device does with it.
+    /// Adds the current stream of the device of a gradient that the program can access.
     pub fn record_use(&mut self, gradient: &Tensor) {
         if let Some(stream) = stream_of(gradient) {
             push_unique(&mut self.leaf_streams, &stream);
         }
     }
 
-    /// Has the streams that are current wait for the others; none of the pass may be by now.
+    /// Makes the current streams wait for the leaf streams. All stream guards of the pass must have been dropped.
     pub fn sync_current_streams(&self) -> Result<()> {
         for end in &self.leaf_streams {
             let own = current_stream(Some(end.device()))?;
@@ -58,6 +60,7 @@ impl StreamSync {
     }
 }
 
+/// Appends a stream unless it is in the list.
 fn push_unique(streams: &mut Vec<Stream>, stream: &Stream) {
     if !streams.contains(stream) {
         streams.push(stream.clone());

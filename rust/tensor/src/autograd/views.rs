@@ -1,4 +1,4 @@
-//! The history of tensors that change in place, and of their views.
+//! Autograd history of views and of tensors that are changed in place.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{CreationMeta, ViewInfo, is_recording};
 use crate::shape::Layout;
 use crate::{Error, Result, Tensor, ops};
 
-/// Notes that `view` shows memory of `source`.
+/// Marks `view` as a view of `source`.
 pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
     if source.is_inference() {
         return;
@@ -29,6 +29,7 @@ pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
     view.meta_mut().view = Some(ViewInfo { base, creation_meta, version, created_at });
 }
 
+/// Returns an error for a view that was created in no-grad or inference mode, whose history is not recorded.
 fn check_creation_meta(view: &ViewInfo) -> Result<()> {
     match view.creation_meta {
         CreationMeta::Default => Ok(()),
@@ -39,7 +40,7 @@ fn check_creation_meta(view: &ViewInfo) -> Result<()> {
     }
 }
 
-/// See [`Tensor::grad_fn`].
+/// Returns the `grad_fn` of a tensor, which is recreated for a view whose base was changed in place.
 pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<Arc<Node>>> {
     let (view, current) = {
         let meta = tensor.meta();
@@ -51,7 +52,7 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<Arc<Node>>> {
         return Ok(current);
     }
     check_creation_meta(&view)?;
-    // The base has changed in place since: the view's history is now the base's.
+    // The base was changed in place: the history of the view is now derived from the base.
     let node = ops::as_strided_node(&view.base, tensor.layout())?;
     let mut meta = tensor.meta_mut();
     let retains_grad = meta.retains_grad;
@@ -67,7 +68,7 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<Arc<Node>>> {
     Ok(Some(node))
 }
 
-/// Whether `target` may be changed in place by an operation that also reads `inputs`.
+/// Checks that `target` may be changed in place by an operation that also reads `inputs`.
 pub(crate) fn check_inplace(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Result<()> {
     if target.is_inference() && !is_inference_mode_enabled() {
         return Err(Error::Inference { action: "in-place changes" });
@@ -89,21 +90,23 @@ pub(crate) fn check_inplace(op: &'static str, target: &Tensor, inputs: &[&Tensor
     Ok(())
 }
 
-/// Gives `target`, just changed in place, the history `node`, whose first edge is to what it was.
+/// Sets the history of `target`, which was just changed in place, to `node`: PyTorch's `rebase_history`. The first
+/// edge of `node` leads to the old value.
 pub(crate) fn rebase_history(target: &Tensor, node: Arc<Node>) -> Result<()> {
     let view = target.meta().view.clone();
     let Some(view) = view else {
         set_grad_fn(target, node);
         return Ok(());
     };
-    // Elements that share a place were given the same number, and the place has one gradient.
+    // Elements that share a memory location were assigned the same value, and the location has one gradient.
     let layout = target.layout().without_expanded_dims();
     let node = copy_slices(&view.base, layout, node)?;
     set_grad_fn(&view.base, node);
-    // The view's own node is made from the base's when it is next asked for.
+    // The view's own node is created from the base's when it is next queried.
     Ok(())
 }
 
+/// Replaces the `grad_fn` of a tensor and moves its retained gradient to the new node.
 fn set_grad_fn(target: &Tensor, node: Arc<Node>) {
     let mut meta = target.meta_mut();
     let retains_grad = meta.retains_grad;
@@ -117,7 +120,7 @@ fn set_grad_fn(target: &Tensor, node: Arc<Node>) {
     }
 }
 
-/// The node of a base, a part of which (`layout`) was changed by `inner`.
+/// Returns the node of a base after `inner` changed the part with `layout`: PyTorch's `CopySlices`.
 fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<Node>> {
     let Ok(inner) = Arc::try_unwrap(inner).map(Node::into_parts) else {
         return Err(Error::GraphFreed { node: "CopySlices" });
@@ -128,13 +131,13 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
     }
     let geometry = base.layout().clone();
     let backward = move |ctx: &super::node::BackwardContext<'_>, gradient: &Tensor| {
-        // The gradients of elements that share one place would overwrite each other.
+        // The gradients of elements that share one memory location would overwrite each other.
         if geometry.has_internal_overlap() {
             return Err(Error::Overlap { op: "backward" });
         }
         let whole = ops::copy_with_layout(gradient, &geometry)?;
         let offset = layout.offset.checked_sub(geometry.offset).ok_or_else(|| {
-            let message = "the gradient of memory before the tensor is not known".to_owned();
+            let message = "the gradient of memory before the tensor is unknown".to_owned();
             Error::Value { op: "backward", message }
         })?;
         let part = ops::as_strided(&whole, Layout { offset, ..layout.clone() })?;
@@ -151,7 +154,7 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
     Ok(Node::new("CopySlices", edges, base, saved, BackwardFn::AllInputs(Box::new(backward))))
 }
 
-/// Keeps the gradient of a tensor that is not a leaf.
+/// Makes backward passes accumulate the gradient of a non-leaf tensor.
 pub(crate) fn retain_grad(tensor: &Tensor) -> Result<()> {
     if !tensor.requires_grad() {
         return Err(Error::NoGraph { op: "retain_grad" });

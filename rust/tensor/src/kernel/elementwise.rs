@@ -1,4 +1,4 @@
-//! One result for each element.
+//! Elementwise kernels.
 
 use super::StridedIter;
 use super::launch::{
@@ -8,7 +8,7 @@ use crate::dtype::dispatch;
 use crate::shape::Layout;
 use crate::{DType, Element, Result, Tensor};
 
-/// One row of an operand.
+/// The elements of an operand along one row of a [`StridedIter`].
 enum StridedRow<'a, T> {
     Slice(&'a [T]),
     Constant(T),
@@ -59,7 +59,7 @@ fn zip_row<A: Element, B: Element, U: Element>(
     }
 }
 
-/// A walk over operands in the order in which the elements of a dense layout are in memory.
+/// Returns an iterator over the operands in the memory order of a dense layout.
 fn iter_in_memory_order<const N: usize>(out: &Layout, operands: [(&[usize], usize); N]) -> StridedIter<N> {
     if out.is_contiguous() {
         return StridedIter::new(&out.shape, operands);
@@ -76,7 +76,7 @@ fn iter_in_memory_order<const N: usize>(out: &Layout, operands: [(&[usize], usiz
     )
 }
 
-/// `f` of each element, as a new tensor with the order of dimensions that the source has.
+/// Applies `f` to each element. The result preserves the source's order of dimensions in memory.
 pub(crate) fn map<T: Element, U: Element>(
     op: &'static str,
     source: &Tensor,
@@ -85,7 +85,7 @@ pub(crate) fn map<T: Element, U: Element>(
     map_as(op, source, Layout::of_elementwise_result(source.shape(), &[source.layout()]), f)
 }
 
-/// `f` of each element, as a new tensor of a dense layout.
+/// Applies `f` to each element. The result has the given dense layout.
 pub(crate) fn map_as<T: Element, U: Element>(
     op: &'static str,
     source: &Tensor,
@@ -111,8 +111,8 @@ pub(crate) fn map_as<T: Element, U: Element>(
     )
 }
 
-/// `f` of each pair of elements, both operands broadcast to `shape`, as a new tensor with the order of dimensions that
-/// the operands have.
+/// Applies `f` to each pair of elements of two operands that are broadcast to `shape`. The result has the memory
+/// order of the operands.
 pub(crate) fn zip<A: Element, B: Element, U: Element>(
     op: &'static str,
     shape: &[usize],
@@ -146,8 +146,8 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     )
 }
 
-/// Replaces each element of `target` by `f` of it and the element of `source`, which broadcasts to it.
-/// Raises no version: the caller does.
+/// Replaces each element of `target` by `f` of it and the element of `source`, which is broadcast. The caller
+/// increments the version counter.
 pub(crate) fn update<A: Element, B: Element>(
     op: &'static str,
     target: &Tensor,
@@ -156,7 +156,7 @@ pub(crate) fn update<A: Element, B: Element>(
 ) -> Result<()> {
     let source = on_device_of(op, target.placement(), source)?;
     if target.storage_handle().overlaps(source.storage_handle()) {
-        // Both show the same memory: what is read must not change while it is written.
+        // Source and target share memory: the source is copied before it is overwritten.
         let copy = map(op, &source, |value: B| value)?;
         return update(op, target, &copy, f);
     }
@@ -187,7 +187,7 @@ pub(crate) fn update<A: Element, B: Element>(
     })
 }
 
-/// The elements as another type; the same tensor if it has that type already.
+/// Converts the elements to another type. Returns the same tensor if it has that type already.
 pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype {
         return Ok(source.clone());
@@ -195,7 +195,8 @@ pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
     dispatch!(source.dtype(), T => dispatch!(dtype, U => map_as("to", source, source.layout().preserve_format(), |value: T| value.cast::<U>())))
 }
 
-/// The elements of `source` added up in a new tensor of `capacity` elements, at the targets that `layout` gives them.
+/// Returns a new tensor of `capacity` elements to which the elements of `source` are added at the positions of
+/// `layout`.
 pub(crate) fn add_strided<T: Element>(capacity: usize, layout: &Layout, source: &Tensor) -> Result<Tensor> {
     let strides = source.layout().broadcast_strides(&layout.shape);
     let iter = StridedIter::new(

@@ -1,23 +1,23 @@
-//! RowIndices of elements at places that a program names.
+//! Indexing kernels: copies and sums of rows at given indices.
 
 use std::sync::Arc;
 
 use super::launch::{launch_binary, launch_inplace, launch_unary};
 use crate::{Element, Error, Result, Tensor};
 
-/// Which rows of the memory of a contiguous tensor are meant.
+/// Indices of rows in a contiguous tensor.
 #[derive(Clone)]
 pub(crate) struct RowIndices {
-    /// Counted in rows.
+    /// The row numbers.
     pub indices: Arc<Vec<usize>>,
-    /// Elements of one row.
+    /// The number of elements of one row.
     pub length: usize,
-    /// The shape of what is taken from there or brought there.
+    /// The shape of the selected or written elements.
     pub shape: Vec<usize>,
 }
 
 impl RowIndices {
-    /// Calls `row` with the elements of each row that comes next and those from its row on.
+    /// Calls `row` with the start of each indexed row and the next elements of `values`.
     fn each<'a, T>(&self, values: &'a [T], mut row: impl FnMut(usize, &'a [T])) {
         for (values, &index) in values.chunks_exact(self.length.max(1)).zip(self.indices.iter()) {
             row(index.saturating_mul(self.length), values);
@@ -25,12 +25,12 @@ impl RowIndices {
     }
 }
 
-/// The elements of a contiguous tensor in memory.
+/// Returns the elements from the offset of a contiguous tensor on.
 fn elements<T>(data: &[T], start: usize) -> &[T] {
     data.get(start..).unwrap_or_default()
 }
 
-/// The rows of a contiguous tensor.
+/// Copies the indexed rows of a contiguous tensor into a new one, as `torch.index_select`.
 pub(crate) fn index_select<T: Element>(
     op: &'static str,
     source: &Tensor,
@@ -49,7 +49,7 @@ pub(crate) fn index_select<T: Element>(
     })
 }
 
-/// Writes the elements of `source` to the rows of `target`; both are contiguous.
+/// Writes the elements of `source` to the indexed rows of `target`. Both are contiguous.
 pub(crate) fn index_put<T: Element>(
     op: &'static str,
     target: &Tensor,
@@ -67,7 +67,8 @@ pub(crate) fn index_put<T: Element>(
     })
 }
 
-/// A tensor of `shape`, zero but for the elements of a contiguous `source` that are added up in their rows.
+/// Returns zeros of `shape` to whose indexed rows the elements of a contiguous `source` are added, as
+/// `torch.index_add`.
 pub(crate) fn index_add<T: Element>(
     op: &'static str,
     source: &Tensor,
@@ -84,8 +85,8 @@ pub(crate) fn index_add<T: Element>(
     })
 }
 
-/// Minus the element of each row of `classes` that its target names; both are contiguous. Fails for a target that
-/// names none.
+/// Returns the negated element of each row of `classes` at the index in `targets`, as `torch.gather` would select it.
+/// Both tensors are contiguous. Returns an error for a target that is not a class.
 pub(crate) fn gather<T: Element>(
     op: &'static str,
     scores: &Tensor,
@@ -107,7 +108,8 @@ pub(crate) fn gather<T: Element>(
     })
 }
 
-/// RowIndices of `classes` that are zero but for minus a gradient at the class that their target names.
+/// Returns rows of `classes` zeros to which the negated gradient is added at the index in `targets`, as
+/// `torch.scatter_add` would: the reverse of [`gather`].
 pub(crate) fn scatter_add<T: Element>(
     op: &'static str,
     gradient: &Tensor,

@@ -1,4 +1,4 @@
-//! Products of integer matrices, which `gemm` does not have.
+//! Integer matrix multiplication, which `gemm` does not provide.
 
 use pulp::{Arch, NullaryFnOnce};
 
@@ -6,11 +6,11 @@ use super::Matrix;
 use crate::Result;
 use crate::fallible_alloc::try_with_capacity;
 
-/// RowIndices, columns and depth of a tile: the part of `b` (512 KiB) stays in the second cache while the rows pass, and a
-/// row of the result (4 KiB) in the first.
+/// Rows, columns and depth of a tile. The part of `b` (512 KiB) stays in the L2 cache while all rows of `a` are read,
+/// and a row of the result (4 KiB) in the L1 cache.
 pub(super) const TILE: [usize; 3] = [1024, 512, 128];
 
-/// Adds the product of `a` and `b`, wrapping, to rows of `out` that are `step` apart.
+/// Adds the wrapping product of `a` and `b` to the rows of `out`, whose stride is `step`.
 pub(super) fn add(
     out: &mut [i64],
     step: usize,
@@ -29,7 +29,7 @@ pub(super) fn add(
         });
         return Ok(());
     }
-    // RowIndices are read many times, and quickly only if they are contiguous.
+    // Packs `b`: its rows are read many times, which is fast only if they are contiguous.
     let mut packed = try_with_capacity(right.rows.saturating_mul(right.columns))?;
     for k in 0..right.rows {
         let row = right.start.saturating_add(k.saturating_mul(right.row_stride));
@@ -43,7 +43,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Uses the widest vector instructions that the processor has.
+/// Multiplies a tile with the widest vector instructions of the CPU.
 fn multiply(tile: Tile<'_>) {
     Arch::new().dispatch(tile);
 }
@@ -53,7 +53,7 @@ struct Tile<'a> {
     step: usize,
     a: &'a [i64],
     left: Matrix,
-    /// Contiguous rows from the first one on, `b_step` apart.
+    /// Contiguous rows with stride `b_step`, from the first row on.
     b: &'a [i64],
     right: Matrix,
     b_step: usize,
@@ -62,10 +62,10 @@ struct Tile<'a> {
 impl NullaryFnOnce for Tile<'_> {
     type Output = ();
 
-    // What is inlined here is compiled for the instructions that were chosen.
+    // Code that is inlined here is compiled for the selected instruction set.
     #[inline(always)]
     fn call(self) {
-        /// So many rows of `b` are added at once, to load and store the result less often.
+        /// Rows of `b` that are added at once, to load and store the result less often.
         const ROWS: usize = 4;
         let Tile { out, step, a, left, b, right, b_step } = self;
         let columns = right.columns;
@@ -106,7 +106,7 @@ impl NullaryFnOnce for Tile<'_> {
 mod tests {
     use super::*;
 
-    /// A product of matrices with any steps, by its definition.
+    /// Computes the product of strided matrices by definition.
     fn expected(a: &[i64], left: Matrix, b: &[i64], right: Matrix) -> Vec<i64> {
         let mut out = Vec::new();
         for i in 0..left.rows {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn integer_product_of_any_strides_is_exact_and_wraps() {
+    fn int_matmul_of_any_strides_is_exact_and_wraps() {
         let mut generator = fastrand::Rng::with_seed(1);
         let numbers: Vec<i64> = (0..4000).map(|_| generator.i64(..)).collect();
         for (rows, depth, columns) in [(1, 1, 1), (3, 4, 5), (7, 9, 2), (2, 3, 17), (5, 8, 8)] {

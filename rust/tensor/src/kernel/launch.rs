@@ -1,4 +1,4 @@
-//! Running a kernel: at once on the processor, in the order of a stream on a device.
+//! Launch of kernels: synchronously on the CPU, queued on a stream for devices.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::shape::{Layout, checked_ndim, checked_numel};
 use crate::storage::{KernelArg, Placement, RawSlice, Storage, TensorOptions};
 use crate::{Element, Error, Result, Tensor};
 
-/// What a kernel reads where it has fewer than two sources.
+/// The element type of a source that a kernel does not have.
 pub(crate) type NoInput = Bool8;
 
-/// What a kernel writes.
+/// The storage that a kernel writes.
 #[derive(Clone, Copy)]
 struct Target<'a> {
     storage: &'a Arc<Storage>,
-    /// Nobody else has it, and it is zero before the kernel.
+    /// The storage is not visible to other threads, and its bytes are zeroed before the kernel runs.
     fresh: bool,
 }
 
 /// Runs `kernel` on the whole memory of a target and of two sources, none of which shares memory with the target.
 ///
-/// On a device it is queued on the current stream, where it may run again when a graph is replayed. So it owns what
-/// it needs, and does the same each time.
+/// On a device the kernel is queued on the current stream. A graph that captured it can run it several times, so the
+/// kernel owns what it uses and computes the same result each time.
 fn run<T: Element, A: Element, B: Element>(
     op: &'static str,
     target: Target<'_>,
@@ -39,7 +39,7 @@ fn run<T: Element, A: Element, B: Element>(
     run_on_cpu(op, target, sources, kernel)?
 }
 
-/// Calls `kernel` at once, on memory of the processor. The locks of the memory are held meanwhile.
+/// Calls `kernel` synchronously on CPU memory while the locks of all storages are held.
 fn run_on_cpu<T: Element, A: Element, B: Element, R>(
     op: &'static str,
     Target { storage, fresh }: Target<'_>,
@@ -58,6 +58,7 @@ fn run_on_cpu<T: Element, A: Element, B: Element, R>(
     slice.write(fresh, [a, b], kernel).ok_or_else(|| err_aliased(op))
 }
 
+/// Queues `kernel` on the current stream of the device of the target.
 fn enqueue<T: Element, A: Element, B: Element>(
     op: &'static str,
     Target { storage, fresh }: Target<'_>,
@@ -78,28 +79,30 @@ fn enqueue<T: Element, A: Element, B: Element>(
     Ok(stream.launch(work).map_err(|error| error.during(op))?)
 }
 
+/// Returns a storage as a kernel argument, or `Unsupported` if the CPU cannot access its memory.
 fn kernel_arg(op: &'static str, storage: &Arc<Storage>, stream: &Stream) -> Result<KernelArg> {
     let refused = || interlock::accelerator::Error::Unsupported { operation: op, device: storage.device() };
     Ok(storage.kernel_arg(stream)?.ok_or_else(refused)?)
 }
 
-/// The error of a source that would change while it is read.
+/// Returns the error for a source that shares memory with the target.
 fn err_aliased(op: &'static str) -> Error {
-    Error::Value { op, message: "source and target share memory".to_owned() }
+    Error::Value { op, message: "source and target must not share memory".to_owned() }
 }
 
-/// The error of sources that don't lie where the result does.
+/// Returns the error for sources that are not on the device of the result.
 fn err_cross_device(op: &'static str, device: Device, sources: &[Option<&Tensor>]) -> Error {
     let other = sources.iter().flatten().map(|source| source.device()).find(|other| *other != device);
     Error::Devices { op, left: device, right: other.unwrap_or(device) }
 }
 
-/// Where an operation on both runs.
+/// Returns the placement of the result of an operation on two tensors.
 pub(crate) fn result_placement(a: &Tensor, b: &Tensor) -> Placement {
     if a.is_on_device() { a.placement() } else { b.placement() }
 }
 
-/// `source` as work in a placement may read it: there, or a number in memory of the processor, as it is now.
+/// Returns `source` as a kernel with this placement can read it: unchanged if it is there, or a copy of a CPU tensor
+/// without dimensions, whose value is fixed when the operation is called.
 pub(crate) fn on_device_of<'a>(
     op: &'static str,
     placement: Placement,
@@ -117,8 +120,8 @@ pub(crate) fn on_device_of<'a>(
     Err(Error::Devices { op, left: on, right: source.device() })
 }
 
-/// A new contiguous tensor that a kernel writes from two sources; it is zero before. Where it is the result of
-/// an operation it lies where the sources do.
+/// Returns a new contiguous tensor that a kernel computes from two sources. Its memory is zeroed before the kernel
+/// runs. Results of operations are placed on the device of the sources.
 pub(crate) fn launch_binary<T: Element, A: Element, B: Element>(
     op: &'static str,
     placement: Placement,
@@ -130,7 +133,7 @@ pub(crate) fn launch_binary<T: Element, A: Element, B: Element>(
     launch_with_layout(op, placement, Layout::contiguous(shape), sources, kernel)
 }
 
-/// As [`build`], for a tensor of a dense layout. The kernel writes the elements in the order in which they are in memory.
+/// Like [`launch_binary`], with a dense layout for the result. The kernel writes the elements in memory order.
 pub(crate) fn launch_with_layout<T: Element, A: Element, B: Element>(
     op: &'static str,
     placement: Placement,
@@ -145,14 +148,14 @@ pub(crate) fn launch_with_layout<T: Element, A: Element, B: Element>(
     Ok(Tensor::new(storage, T::DTYPE, layout))
 }
 
-/// Long work on the elements of a new tensor, in parts between which an interrupt of the host can end it.
+/// A long-running kernel that is divided into chunks. The host program can interrupt it between two chunks.
 pub(crate) trait ChunkedKernel<T, A, B>: Clone + Send + Sync + 'static {
-    /// Does the next part of about `work` operations; returns whether that was the last one.
+    /// Runs the next chunk of about `work` operations. Returns whether it was the last one.
     fn run_chunk(&mut self, work: usize, out: &mut [T], a: &[A], b: &[B]) -> Result<bool>;
 }
 
-/// As [`build`], for work that may take long. On the processor it is done in parts of about `work` operations, and no
-/// lock is held between them, because the host may run a signal handler there that uses the same tensors.
+/// Like [`launch_binary`], for kernels that may run for long. On the CPU the kernel runs in chunks of about `work`
+/// operations. No lock is held between chunks, because a signal handler that runs there may use the same tensors.
 pub(crate) fn launch_chunked<T: Element, A: Element, B: Element>(
     op: &'static str,
     placement: Placement,
@@ -184,7 +187,7 @@ pub(crate) fn launch_chunked<T: Element, A: Element, B: Element>(
     Ok(Tensor::new(storage, T::DTYPE, Layout::contiguous(shape)))
 }
 
-/// As [`build`], from nothing.
+/// Like [`launch_binary`], without sources.
 pub(crate) fn launch_nullary<T: Element>(
     op: &'static str,
     options: TensorOptions,
@@ -203,7 +206,7 @@ pub(crate) fn launch_nullary<T: Element>(
     )
 }
 
-/// As [`build`], from one source.
+/// Like [`launch_binary`], with one source.
 pub(crate) fn launch_unary<T: Element, A: Element>(
     op: &'static str,
     shape: &[usize],
@@ -219,8 +222,8 @@ pub(crate) fn launch_unary<T: Element, A: Element>(
     )
 }
 
-/// Changes the memory of `target` by a kernel that reads that of `source`, which is another. Raises no version: the
-/// caller does.
+/// Runs a kernel that changes the memory of `target` and reads that of `source`, a different storage. The caller
+/// increments the version counter.
 pub(crate) fn launch_inplace<T: Element, A: Element>(
     op: &'static str,
     target: &Tensor,

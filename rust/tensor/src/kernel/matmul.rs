@@ -1,4 +1,4 @@
-//! Matrix products.
+//! Batched matrix multiplication.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use super::launch::{ChunkedKernel, launch_chunked, on_device_of, result_placemen
 use super::{StridedIter, int_matmul, workspace};
 use crate::{Element, Result, Tensor};
 
-/// One matrix in memory: where it starts and how far apart its rows and columns are.
+/// The offset, sizes and strides of a matrix in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Matrix {
     pub start: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// Whether every element lies in a memory of `length` elements.
+    /// Returns whether every element is inside a memory of `length` elements.
     fn is_within(&self, length: usize) -> bool {
         let span = |count: usize, step: usize| count.checked_sub(1)?.checked_mul(step);
         let last = || {
@@ -30,7 +30,7 @@ impl Matrix {
         last().is_some_and(|last| last < length)
     }
 
-    /// A part: `rows` rows from one on, and `columns` columns from one on.
+    /// Returns the submatrix of `rows` rows from `row` on and `columns` columns from `column` on.
     fn submatrix(self, (row, rows): (usize, usize), (column, columns): (usize, usize)) -> Self {
         let offset =
             row.saturating_mul(self.row_stride).saturating_add(column.saturating_mul(self.column_stride));
@@ -38,15 +38,15 @@ impl Matrix {
     }
 }
 
-/// An element type that matrices can be multiplied in.
+/// An element type with matrix multiplication.
 pub(crate) trait MatmulElement: Element {
-    /// How many multiplications are done before an interrupt is looked for.
+    /// The number of multiplications between two checks for interrupts.
     const CHUNK_WORK: usize;
 
-    /// Into which tiles a product of so many rows, columns and depth is divided.
+    /// Returns the rows, columns and depth of the tiles into which a product of this size is divided.
     fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3];
 
-    /// Adds the product of `a` and `b` to rows of `out` that are `step` apart.
+    /// Adds the product of `a` and `b` to the rows of `out`, whose stride is `step`.
     fn add_product(out: &mut [Self], step: usize, a: (&[Self], Matrix), b: (&[Self], Matrix)) -> Result<()>;
 }
 
@@ -62,8 +62,8 @@ impl MatmulElement for i64 {
     }
 }
 
-/// Has gemm read the sizes of the caches, once, while no fork happens. gemm blocks the other threads meanwhile, so a
-/// child that is forked in the middle would wait for ever at its first product.
+/// Makes gemm read the cache sizes once, while no fork happens. gemm blocks other threads meanwhile, so a child that
+/// is forked at that time would wait forever at its first product.
 #[inline]
 fn read_caches() {
     static READ: AtomicBool = AtomicBool::new(false);
@@ -81,7 +81,7 @@ macro_rules! matmul_with_gemm {
             const CHUNK_WORK: usize = 1 << 31;
 
             fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3] {
-                /// Fewer rows or columns at once would be slow.
+                /// Tiles with fewer rows or columns are slow.
                 const LEAST: usize = 64;
                 let depth = depth.min(Self::CHUNK_WORK / (LEAST * LEAST));
                 let most = |other: usize| (Self::CHUNK_WORK / other.saturating_mul(depth).max(1)).max(LEAST);
@@ -98,15 +98,15 @@ macro_rules! matmul_with_gemm {
                 let (rows, columns, depth) = (left.rows, right.columns, left.columns);
                 let target = Matrix { start: 0, rows, columns, row_stride: step, column_stride: 1 };
                 let fits = left.is_within(a.len()) && right.is_within(b.len()) && target.is_within(out.len());
-                // Without depth the product is zero, which `out` holds already.
+                // If the depth is 0 the product is zero, which is the initial content of `out`.
                 if !fits || right.rows != depth || step < columns {
                     return Ok(());
                 }
                 read_caches();
                 workspace::check(rows, columns, depth, size_of::<$float>())?;
-                // SAFETY: `fits` has checked that every element of all matrices lies in its slice; rows of `out` do
-                // not overlap, as they are at least their length apart; `out` is borrowed exclusively, so nothing
-                // overlaps it. Steps of elements inside a slice fit an isize.
+                // SAFETY: `fits` has checked that every element of all matrices is inside its slice. Rows of `out` do
+                // not overlap, because their stride is at least their length, and `out` is borrowed exclusively.
+                // Strides inside a slice fit an isize.
                 unsafe {
                     gemm::gemm(
                         rows, columns, depth,
@@ -124,7 +124,7 @@ macro_rules! matmul_with_gemm {
 
 matmul_with_gemm!(f32, f64);
 
-/// MatrixBatch of matrices, all of the same sizes: the iter says where those of each index start.
+/// A batch of pairs of matrices, all of the same sizes. The iterator returns the offsets of each pair.
 #[derive(Clone)]
 pub(crate) struct MatrixBatch {
     pub iter: StridedIter<2>,
@@ -132,11 +132,11 @@ pub(crate) struct MatrixBatch {
     pub right: Matrix,
 }
 
-/// The products of batch of matrices, tile by tile.
+/// A batched product that is computed tile by tile.
 #[derive(Clone)]
 struct TiledMatmul {
     batch: MatrixBatch,
-    /// The index, and the row, column and depth, where the next tile begins.
+    /// The next tile: its position in the batch, and its row, column and depth.
     index: usize,
     row: usize,
     column: usize,
@@ -144,7 +144,7 @@ struct TiledMatmul {
 }
 
 impl TiledMatmul {
-    /// The next tile; returns how many multiplications it was, or `None` after the last tile.
+    /// Computes the next tile. Returns the number of multiplications, or `None` after the last tile.
     fn tile<T: MatmulElement>(&mut self, out: &mut [T], a: &[T], b: &[T]) -> Result<Option<usize>> {
         let MatrixBatch { iter, left, right } = &self.batch;
         let (rows, columns, depth) = (left.rows, right.columns, left.columns);
@@ -193,7 +193,7 @@ impl<T: MatmulElement> ChunkedKernel<T, T, T> for TiledMatmul {
     }
 }
 
-/// The products of batch of matrices, one after the other in a contiguous tensor of `shape`.
+/// Multiplies the pairs of a batch into a contiguous tensor of `shape`, one product after the other.
 pub(crate) fn matmul<T: MatmulElement>(
     shape: &[usize],
     a: &Tensor,

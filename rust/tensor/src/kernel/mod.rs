@@ -1,4 +1,4 @@
-//! Loops over elements. NoInput here knows about differentiation.
+//! Kernels: loops over elements. They are independent of automatic differentiation.
 
 mod elementwise;
 mod gather;

@@ -1,11 +1,12 @@
-//! One result for many elements.
+//! Reductions.
 
 use super::StridedIter;
 use super::launch::launch_unary;
 use crate::fallible_alloc::try_from_elem;
 use crate::{Element, Result, Tensor};
 
-/// The layout of a reduction: strides of the result (0 where reduced) for the shape of the source.
+/// Returns the strides of the result for the shape of the source (0 for reduced dimensions), and the number of
+/// elements of the result.
 fn output_strides(shape: &[usize], reduced: &[bool]) -> (Vec<usize>, usize) {
     let mut strides = vec![0; shape.len()];
     let mut step = 1usize;
@@ -19,7 +20,7 @@ fn output_strides(shape: &[usize], reduced: &[bool]) -> (Vec<usize>, usize) {
     (strides, step)
 }
 
-/// Adds up the dimensions marked in `reduced`; `shape` is the result's shape.
+/// Sums over the dimensions marked in `reduced`. `shape` is the shape of the result.
 pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], shape: &[usize]) -> Result<Tensor> {
     let layout = source.layout();
     let (strides, count) = output_strides(&layout.shape, reduced);
@@ -39,7 +40,7 @@ pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], shape: &[usize]
     }
 }
 
-/// Adds the elements to `sums`, which are zero.
+/// Adds the elements to `sums`, which are zero initially.
 fn accumulate<T: Element>(sums: &mut [T::Acc], data: &[T], iter: &StridedIter<2>) {
     let [step, step_out] = iter.row_strides;
     iter.for_each_row(|[start, start_out]| {
@@ -58,7 +59,7 @@ fn accumulate<T: Element>(sums: &mut [T::Acc], data: &[T], iter: &StridedIter<2>
             (_, 0) => {
                 if let Some(total) = out.first_mut() {
                     let values = values.iter().step_by(step.max(1)).take(iter.row_len);
-                    // A step of 0 repeats one value.
+                    // A stride of 0 repeats one value.
                     if step == 0 {
                         let one = data.get(start).copied().unwrap_or_default();
                         let times = T::Acc::from_i64(i64::try_from(iter.row_len).unwrap_or(i64::MAX));
@@ -79,7 +80,7 @@ fn accumulate<T: Element>(sums: &mut [T::Acc], data: &[T], iter: &StridedIter<2>
     });
 }
 
-/// Eight sums side by side: they fit a vector register, and rounding errors stay apart.
+/// Sums a slice with eight accumulators: they fill a vector register and reduce rounding errors.
 fn sum_slice<T: Element>(values: &[T]) -> T::Acc {
     let mut sums = [T::Acc::default(); 8];
     let chunks = values.chunks_exact(8);
@@ -93,7 +94,7 @@ fn sum_slice<T: Element>(values: &[T]) -> T::Acc {
     sums.fold(T::Acc::default(), T::Acc::plus)
 }
 
-/// Folds each group of a reduction into one element, in row-major order of the group.
+/// Folds each group of reduced elements into one with `f`, in row-major order.
 pub(crate) fn fold<T: Element>(
     op: &'static str,
     source: &Tensor,
@@ -120,7 +121,8 @@ pub(crate) fn fold<T: Element>(
     })
 }
 
-/// `f` of each row of `length` elements of a contiguous tensor, into as many rows of `width`.
+/// Applies `f` to each row of `length` elements of a contiguous tensor. Each call writes `width` elements of the
+/// result.
 pub(crate) fn apply_along_last_dim<T: Element, U: Element>(
     op: &'static str,
     source: &Tensor,

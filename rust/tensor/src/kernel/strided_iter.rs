@@ -1,6 +1,7 @@
-//! How to walk over several strided operands of one shape.
+//! Iteration over strided operands of the same shape, as ATen's `TensorIterator`.
 
-/// A walk: rows of `length` elements, each operand going `steps` further from one element to the next.
+/// Iterates over `N` strided operands in rows of `row_len` elements. Within a row each operand advances by its
+/// `row_strides`.
 #[derive(Clone)]
 pub(crate) struct StridedIter<const N: usize> {
     outer: Vec<(usize, [usize; N])>,
@@ -11,7 +12,7 @@ pub(crate) struct StridedIter<const N: usize> {
 }
 
 impl<const N: usize> StridedIter<N> {
-    /// A walk in row-major order of `shape`; each operand has strides for it and a first position.
+    /// Returns an iterator in row-major order of `shape`. Each operand has strides for this shape and an offset.
     pub fn new(shape: &[usize], operands: [(&[usize], usize); N]) -> Self {
         let offsets = operands.map(|(_, start)| start);
         let mut dims: Vec<(usize, [usize; N])> = Vec::with_capacity(shape.len());
@@ -20,7 +21,7 @@ impl<const N: usize> StridedIter<N> {
                 continue;
             }
             let strides = operands.map(|(strides, _)| strides.get(dim).copied().unwrap_or(0));
-            // Dimensions that lie one after the other for every operand are one. Without elements strides are arbitrary.
+            // Coalesces dimensions that are contiguous for every operand. Without elements strides are arbitrary.
             if let Some((last, steps)) = dims.last_mut() {
                 let joined =
                     steps.iter().zip(&strides).all(|(&step, &stride)| stride.checked_mul(size) == Some(step));
@@ -36,7 +37,7 @@ impl<const N: usize> StridedIter<N> {
         StridedIter { outer: dims, offsets, empty: shape.contains(&0), row_len, row_strides }
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn numel(&self) -> usize {
         if self.empty {
             return 0;
@@ -44,7 +45,7 @@ impl<const N: usize> StridedIter<N> {
         self.outer.iter().fold(self.row_len, |count, (size, _)| count.saturating_mul(*size))
     }
 
-    /// The position of each operand at the element with this number, counted in row-major order.
+    /// Returns the offset of each operand at an element, which is numbered in row-major order.
     pub fn offsets_at(&self, element: usize) -> [usize; N] {
         let mut position = self.offsets;
         let mut rest = element;
@@ -59,7 +60,7 @@ impl<const N: usize> StridedIter<N> {
         position
     }
 
-    /// Calls `row` with the position of each operand at the start of each row.
+    /// Calls `row` with the offset of each operand at the start of each row.
     pub fn for_each_row(&self, mut row: impl FnMut([usize; N])) {
         if self.empty {
             return;
@@ -68,7 +69,7 @@ impl<const N: usize> StridedIter<N> {
         let mut counts = vec![0usize; self.outer.len()];
         loop {
             row(at);
-            // The odometer: the last dimension that is not at its end goes on, those after it go back.
+            // An odometer: increments the last dimension that is not at its end and resets those after it.
             let mut dims = self.outer.iter().zip(&mut counts).rev();
             loop {
                 let Some((&(size, steps), count)) = dims.next() else { return };
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contiguous_operands_are_one_row() {
+    fn strided_iter_coalesces_contiguous_dimensions() {
         let iter = StridedIter::new(&[2, 1, 3, 4], [(&[12, 12, 4, 1], 0), (&[12, 0, 4, 1], 5)]);
         let mut rows = Vec::new();
         iter.for_each_row(|at| rows.push(at));
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transposed_operand_is_walked_in_row_major_order() {
+    fn for_each_row_visits_a_transposed_operand_in_row_major_order() {
         let iter = StridedIter::new(&[3, 2], [(&[1, 3], 0)]);
         let mut seen = Vec::new();
         iter.for_each_row(|[start]| seen.extend((0..iter.row_len).map(|i| start + i * iter.row_strides[0])));
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_has_the_position_that_the_walk_gives_it() {
+    fn offsets_at_agrees_with_for_each_row() {
         let iter = StridedIter::new(&[2, 3, 4], [(&[1, 8, 2], 3), (&[0, 5, 1], 0)]);
         let mut walked = Vec::new();
         iter.for_each_row(|offsets| {
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_shape_has_one_element_and_a_zero_size_none() {
+    fn for_each_row_of_an_empty_shape_visits_one_element() {
         let mut count = 0;
         StridedIter::new(&[], [(&[], 7)]).for_each_row(|[at]| count += at);
         StridedIter::new(&[3, 0], [(&[1, 1], 7)]).for_each_row(|_| count += 100);

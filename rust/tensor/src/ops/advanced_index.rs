@@ -1,4 +1,4 @@
-//! Elements at positions that tensors name: copied out, written, and added up by the gradient.
+//! Advanced indexing: selection of and assignment to elements at the positions in index tensors.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{Error, Result, Tensor};
 
 pub(super) const INDEX_PUT: &str = "index_put_";
 
-/// The rows of `source` at positions of its dimensions from `dim` on.
+/// Returns the rows of `source` at positions of its dimensions from `dim` on.
 fn row_indices(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<RowIndices> {
     let shape = source.shape();
     let (before, rest) = shape.split_at_checked(dim).unwrap_or((shape, &[]));
@@ -20,7 +20,7 @@ fn row_indices(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<RowI
     let wide = positions.iter().try_fold(Vec::new(), |wide, tensor| broadcast(OP, &wide, tensor.shape()));
     let wide = wide.map_err(|error| match error {
         Error::Shapes { left, right, .. } => Error::Indexing {
-            message: format!("index tensors of shapes {left:?} and {right:?} do not broadcast"),
+            message: format!("index tensors of shapes {left:?} and {right:?} cannot be broadcast"),
         },
         other => other,
     })?;
@@ -37,7 +37,7 @@ fn row_indices(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<RowI
     let outer: usize = before.iter().product();
     let result: Vec<usize> = before.iter().chain(&wide).chain(after).copied().collect();
     crate::shape::checked_numel(&result, source.dtype().size())?;
-    // RowIndices of no elements have no places: there is nothing to copy.
+    // Rows without elements need no indices: there is nothing to copy.
     let outer = if length == 0 { 0 } else { outer };
     let places = (0..outer).flat_map(|start| inner.iter().map(move |place| start * block + place));
     let indices = Arc::new(try_collect(outer.saturating_mul(count), places)?);
@@ -45,11 +45,12 @@ fn row_indices(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<RowI
 }
 
 impl Tensor {
-    /// The elements at positions of the dimensions from `dim` on.
+    /// Returns the elements at positions of the dimensions from `dim` on: `torch.Tensor.index`.
     pub(super) fn index_tensors(&self, dim: usize, positions: &[Tensor]) -> Result<Tensor> {
         self.index_rows(&Arc::new(row_indices(self, dim, positions)?))
     }
 
+    /// Returns a copy of the rows, as a recorded operation.
     pub(super) fn index_rows(&self, rows: &Arc<RowIndices>) -> Result<Tensor> {
         let out = self.copy_rows(rows)?;
         if let Some(mut builder) = NodeBuilder::new("IndexBackward0", &[self])? {
@@ -66,23 +67,25 @@ impl Tensor {
         dispatch!(self.dtype(), T => kernel::index_select::<T>(OP, &source, rows))
     }
 
+    /// Writes `value`, which is broadcast, to positions of the dimensions from `dim` on.
     pub(super) fn index_put(&self, dim: usize, positions: &[Tensor], value: &Tensor) -> Result<()> {
         let rows = row_indices(self, dim, positions)?;
         let value = squeeze_leading_ones(value, rows.shape.len())?;
         let sizes: Vec<i64> =
             rows.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
-        // A number may come from the processor.
+        // A CPU tensor without dimensions may be assigned to a device tensor.
         let place = if value.ndim() == 0 { self.device() } else { value.device() };
         let value = value.to((self.dtype(), place), self.is_on_device())?;
         let expanded = value.expand(&sizes)?;
-        // Elements that share a place are only given one value.
+        // Elements that share a memory location can only be assigned one value.
         if self.layout().has_internal_overlap() && value.numel() <= 1 {
             return self.index_put_expanded(dim.saturating_add(positions.len()), &rows, &value);
         }
         self.index_put_rows(&Arc::new(rows), &expanded)
     }
 
-    /// Writes `value` to the rows. Both gradients are recorded operations, which can be differentiated again.
+    /// Writes `value` to the rows, as a recorded operation. Both gradients are recorded operations too, so they can
+    /// be differentiated again.
     pub(super) fn index_put_rows(&self, rows: &Arc<RowIndices>, value: &Tensor) -> Result<()> {
         let work = |builder: Option<&mut NodeBuilder>| {
             if let Some(builder) = builder {
@@ -104,6 +107,7 @@ impl Tensor {
         self.run_inplace(INDEX_PUT, "IndexPutBackward0", &[value], work, backward).map(drop)
     }
 
+    /// Writes `value` to the rows of this contiguous tensor, without recording.
     pub(super) fn write_rows(&self, rows: &RowIndices, value: &Tensor) -> Result<()> {
         let value = value.contiguous()?;
         if value.device() != self.device() {
@@ -113,7 +117,7 @@ impl Tensor {
     }
 }
 
-/// A gradient of what was gathered, added up at its places in a tensor of shape `before`.
+/// Returns zeros of shape `before` to which the gradient of the selected rows is added, as a recorded operation.
 fn index_add(gradient: &Tensor, rows: &Arc<RowIndices>, before: &[usize]) -> Result<Tensor> {
     let source = gradient.detach().contiguous()?;
     let out = dispatch!(gradient.dtype(), T => kernel::index_add::<T>(OP, &source, rows, before))?;

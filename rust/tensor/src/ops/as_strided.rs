@@ -1,4 +1,4 @@
-//! Views with any strides.
+//! Views with arbitrary strides.
 
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use crate::dtype::dispatch_float;
 use crate::shape::Layout;
 use crate::{Error, Result, Tensor, kernel};
 
-/// Any view of the memory of `source`, whose gradient is added up where elements share a place.
+/// Returns a view of the storage of `source` with any layout. In the backward pass, gradients of elements that share
+/// a memory location are summed.
 pub(crate) fn as_strided(source: &Tensor, layout: Layout) -> Result<Tensor> {
     let capacity = source.storage_handle().nbytes() / source.dtype().size();
     if layout.required_len().is_none_or(|end| end > capacity) {
-        let expected = format!("strides {:?} leave a storage of {capacity} elements", layout.strides);
+        let expected = format!("strides {:?} exceed a storage of {capacity} elements", layout.strides);
         return Err(Error::Shape { op: "as_strided", given: layout.shape, expected });
     }
     let geometry = source.layout().clone();
@@ -21,10 +22,10 @@ pub(crate) fn as_strided(source: &Tensor, layout: Layout) -> Result<Tensor> {
     })
 }
 
-/// The node that a view of `base` with `layout` has when its history is that of the base.
+/// Returns the node of a view of `base` with `layout`, whose history is that of the base.
 pub(crate) fn as_strided_node(base: &Tensor, layout: &Layout) -> Result<Arc<Node>> {
     let (geometry, own) = (base.layout().clone(), layout.clone());
-    // A scope in which nothing is recorded may ask, too: the history exists all the same.
+    // The history exists independently of the current mode, in which recording may be disabled.
     let _recording = interlock::autograd::inference_mode(false);
     let builder = NodeBuilder::new("AsStridedBackward0", &[base])?;
     let builder = builder.ok_or(Error::NoGraph { op: "as_strided" })?;
@@ -33,7 +34,8 @@ pub(crate) fn as_strided_node(base: &Tensor, layout: &Layout) -> Result<Arc<Node
     }))
 }
 
-/// The gradient of a tensor that lies as `geometry` says, from that of a view that lies as `part` says.
+/// Returns the gradient of a tensor with layout `geometry`, from the gradient of a view with layout `part`: ATen's
+/// `as_strided_backward`.
 fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> Result<Tensor> {
     let start = geometry.offset;
     let inside = || Layout { offset: part.offset.checked_sub(start).unwrap_or(usize::MAX), ..part.clone() };
@@ -54,7 +56,7 @@ fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> R
 }
 
 impl Tensor {
-    /// A view of the memory with these sizes, strides and first position (that of this tensor if `None`).
+    /// Returns a view of the storage with these sizes, strides and offset (the offset of this tensor if `None`).
     pub fn as_strided(&self, shape: &[usize], strides: &[usize], offset: Option<usize>) -> Result<Tensor> {
         if shape.len() != strides.len() {
             return Err(Error::Count { what: "strides", given: strides.len(), needed: shape.len() });
@@ -62,7 +64,7 @@ impl Tensor {
         crate::shape::checked_numel(shape, self.dtype().size())?;
         let offset = offset.unwrap_or_else(|| self.storage_offset());
         if self.requires_grad() && offset < self.storage_offset() {
-            let message = "the gradient of memory before the tensor is not known".to_owned();
+            let message = "the gradient of memory before the tensor is unknown".to_owned();
             return Err(Error::Value { op: "as_strided", message });
         }
         as_strided(self, Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset })

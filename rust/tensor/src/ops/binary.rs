@@ -1,4 +1,4 @@
-//! Arithmetic with broadcasting.
+//! Arithmetic operations with broadcasting and type promotion.
 
 use super::operand::{Operand, result_type};
 use crate::autograd::NodeBuilder;
@@ -6,18 +6,19 @@ use crate::dtype::{dispatch, dispatch_float};
 use crate::shape::broadcast;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
-/// Two operands in one type and the shape of the result.
+/// Two operands converted to their promoted type, and the shape of the result.
 pub(super) struct PromotedOperands {
-    /// The operands as they were given, numbers as tensors.
+    /// The original operands, scalars as tensors.
     pub left: Tensor,
     pub right: Tensor,
-    /// The same in the common type, without history.
+    /// The operands in the promoted type, without history.
     pub a: Tensor,
     pub b: Tensor,
     pub dtype: DType,
     pub shape: Vec<usize>,
 }
 
+/// Promotes two operands to `dtype` of their common type.
 pub(super) fn promote(
     op: &'static str,
     left: Operand<'_>,
@@ -31,25 +32,25 @@ pub(super) fn promote(
     Ok(PromotedOperands { left, right, a, b, dtype, shape })
 }
 
-/// `left + right`; of truth values, "or".
+/// Returns `left + right`; of bools, the logical or.
 pub(super) fn add<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let operands = promote("add", left.into(), right.into(), |dtype| dtype)?;
     let out = dispatch!(operands.dtype, T => kernel::zip("add", &operands.shape, &operands.a, &operands.b, T::plus))?;
     if let Some(builder) = NodeBuilder::new("AddBackward0", &[&operands.left, &operands.right])? {
-        // The engine sums over what was broadcast.
+        // The engine sums over broadcast dimensions.
         builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone()), Some(gradient.clone())]));
     }
     Ok(out)
 }
 
-/// Why there is no difference of truth values.
+/// Returns an error if an operand is a bool tensor or a bool: PyTorch's `sub_check`.
 pub(super) fn sub_check(op: &'static str, operands: [Operand<'_>; 2]) -> Result<()> {
     let has_truth_values = operands.iter().any(|operand| operand.dtype() == DType::Bool);
-    let expected = "truth values have no difference; compare them with != instead";
+    let expected = "bool tensors cannot be subtracted; use != instead";
     if has_truth_values { Err(Error::DType { op, given: DType::Bool, expected }) } else { Ok(()) }
 }
 
-/// `left - right`.
+/// Returns `left - right`.
 pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let (left, right) = (left.into(), right.into());
     sub_check("sub", [left, right])?;
@@ -63,7 +64,7 @@ pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
     Ok(out)
 }
 
-/// `left * right`; of truth values, "and".
+/// Returns `left * right`; of bools, the logical and.
 pub(super) fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let operands = promote("mul", left.into(), right.into(), |dtype| dtype)?;
     let out = dispatch!(operands.dtype, T => kernel::zip("mul", &operands.shape, &operands.a, &operands.b, T::times))?;
@@ -79,7 +80,7 @@ pub(super) fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operan
     Ok(out)
 }
 
-/// `left / right`, in floating point also for integers.
+/// Returns `left / right`, in floating point also for integers.
 pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let operands = promote("div", left.into(), right.into(), DType::to_floating_point)?;
     let out = dispatch_float!(operands.dtype, T => kernel::zip("div", &operands.shape, &operands.a, &operands.b, |x: T, y: T| x / y))?;
@@ -98,37 +99,37 @@ pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -
 }
 
 impl Tensor {
-    /// The sum with `other`; shapes broadcast, types are promoted.
+    /// Returns the sum with `other`. Shapes are broadcast and types promoted.
     pub fn add<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         add(self, other)
     }
 
-    /// The difference with `other`.
+    /// Returns the difference with `other`.
     pub fn sub<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         subtract(self, other)
     }
 
-    /// The product with `other`, element by element.
+    /// Returns the elementwise product with `other`.
     pub fn mul<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         multiply(self, other)
     }
 
-    /// The quotient by `other`, always floating point.
+    /// Returns the quotient by `other`, which is always floating point.
     pub fn div<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         divide(self, other)
     }
 
-    /// `number - self`.
+    /// Returns `number - self`.
     pub fn rsub(&self, number: impl Into<Scalar>) -> Result<Tensor> {
         subtract(Operand::Scalar(number.into()), self)
     }
 
-    /// `number / self`.
+    /// Returns `number / self`.
     pub fn rdiv(&self, number: impl Into<Scalar>) -> Result<Tensor> {
         divide(Operand::Scalar(number.into()), self)
     }
 
-    /// `self + alpha * other`.
+    /// Returns `self + alpha * other`.
     pub fn add_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
         match scale_by_alpha("add", self, other.into(), alpha)? {
             ScaledOperand::Operand(other) => self.add(other),
@@ -136,10 +137,10 @@ impl Tensor {
         }
     }
 
-    /// `self - alpha * other`.
+    /// Returns `self - alpha * other`.
     pub fn sub_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
         let (op, other) = ("sub", other.into());
-        // Before `other` is converted to the common type.
+        // Checked before `other` is converted to the promoted type.
         sub_check(op, [self.into(), other])?;
         match scale_by_alpha(op, self, other, alpha)? {
             ScaledOperand::Operand(other) => self.sub(other),
@@ -148,16 +149,17 @@ impl Tensor {
     }
 }
 
+/// An operand after multiplication by `alpha`.
 pub(super) enum ScaledOperand<'a> {
     Operand(Operand<'a>),
     Tensor(Tensor),
 }
 
-/// `alpha * other` in the type in which `own` and `other` promote, without work where alpha is 1.
+/// Returns `alpha * other` in the promoted type of `own` and `other`, or `other` itself if `alpha` is 1.
 ///
 /// # Errors
-/// `alpha` may be a bool only where that type is bool, and a floating-point number only where it is one, and that type
-/// must be able to hold it.
+/// `alpha` may be a bool only if that type is bool, and a floating-point number only if that type is floating point.
+/// The type must be able to hold it.
 pub(super) fn scale_by_alpha<'a>(
     op: &'static str,
     own: &Tensor,
@@ -208,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_both_named() {
+    fn add_of_incompatible_shapes_reports_both_shapes() {
         let error = doubles(&[1.0, 2.0], &[2]).add(&doubles(&[0.0; 3], &[3])).unwrap_err();
         assert!(matches!(&error, Error::Shapes { op: "add", .. }));
         assert!(error.to_string().contains("[2]") && error.to_string().contains("[3]"), "{error}");
     }
 
     #[test]
-    fn types_are_promoted_and_integers_divide_into_floats() {
+    fn arithmetic_promotes_types_and_div_returns_floats() {
         let ints = Tensor::from_slice(&[7i64, -2], &[2]).unwrap();
         assert_eq!(ints.add(1i64).unwrap().to_vec::<i64>().unwrap(), [8, -1]);
         assert_eq!(ints.mul(0.5).unwrap().dtype(), DType::Float32);
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_match_finite_differences_with_broadcasting() {
+    fn arithmetic_with_broadcasting_passes_gradcheck() {
         let a = doubles(&[0.5, 1.5, 2.0, 0.25, 0.75, 3.0], &[2, 3]);
         let b = doubles(&[1.5, 2.5, 0.5], &[3]);
         let c = doubles(&[2.0, 3.0], &[2, 1]);

@@ -1,4 +1,4 @@
-//! Comparisons: they give truth values and have no gradient.
+//! Comparisons. They return bool tensors and have no gradient.
 
 use super::binary::promote;
 use super::operand::Operand;
@@ -21,22 +21,22 @@ macro_rules! comparisons {
 }
 
 comparisons! {
-    /// Where both are equal; nan equals nothing.
+    /// Returns where the elements are equal; NaN is not equal to itself.
     equal, ==;
-    /// Where both differ.
+    /// Returns where the elements differ.
     not_equal, !=;
-    /// Where this is smaller.
+    /// Returns where the elements of this tensor are smaller.
     less, <;
-    /// Where this is not larger.
+    /// Returns where the elements of this tensor are smaller or equal.
     less_equal, <=;
-    /// Where this is larger.
+    /// Returns where the elements of this tensor are larger.
     greater, >;
-    /// Where this is not smaller.
+    /// Returns where the elements of this tensor are larger or equal.
     greater_equal, >=;
 }
 
 impl Tensor {
-    /// True where an element is zero.
+    /// Returns where the elements are zero.
     pub fn logical_not(&self) -> Result<Tensor> {
         dispatch!(self.dtype(), T => {
             let zero = T::default();
@@ -44,12 +44,12 @@ impl Tensor {
         })
     }
 
-    /// Whether both have the same shape and equal elements.
+    /// Returns whether both tensors have the same shape and equal elements.
     pub fn same(&self, other: &Tensor) -> Result<bool> {
         Ok(self.shape() == other.shape() && !self.not_equal(other)?.any()?)
     }
 
-    /// Whether any element is not zero.
+    /// Returns whether any element is nonzero.
     pub fn any(&self) -> Result<bool> {
         Ok(self.to_vec::<Bool8>()?.into_iter().any(Bool8::get))
     }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_equals_nothing() {
+    fn comparisons_with_nan_are_false() {
         let nan = Tensor::full(&[1], f64::NAN.into(), DType::Float64).unwrap();
         assert!(!nan.same(&nan).unwrap());
         assert!(!nan.less_equal(0.0).unwrap().any().unwrap());

@@ -1,4 +1,4 @@
-//! Tensors as text, as Python prints them.
+//! Formatting of tensors in the style of PyTorch's `repr`.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use interlock::accelerator::check_interrupts;
 use crate::{DType, Result, Scalar, Tensor, fallible_alloc};
 
 const LINE_WIDTH: usize = 80;
-/// More elements than this are not all shown, but this many of each end of each dimension.
+/// Tensors with more elements than this are summarized: `EDGE` items at both ends of each dimension are shown.
 const THRESHOLD: usize = 1000;
 const EDGE: usize = 3;
 
-/// How the numbers of one tensor are written.
+/// The notation of the numbers of one tensor.
 enum Style {
     Plain,
     Whole,
@@ -24,7 +24,7 @@ struct Format {
     width: usize,
 }
 
-/// As C and Python write it: at least two digits of exponent, with its sign.
+/// Formats a number in scientific notation with an exponent of at least two digits, as C and Python do.
 fn scientific(value: f64) -> String {
     let text = format!("{value:.4e}");
     match text.split_once('e') {
@@ -76,13 +76,13 @@ impl Format {
     }
 }
 
-/// How many parts of a tensor along its first dimension are shown, with the one that stands for those left out.
+/// Returns the number of shown items along the first dimension, including the one for the omitted items.
 fn shown_len(tensor: &Tensor, summarize: bool) -> usize {
     let size = tensor.shape().first().copied().unwrap_or(0);
     if summarize && size > 2 * EDGE { 2 * EDGE + 1 } else { size }
 }
 
-/// One of the [`shown_len`]; `None` stands for those left out.
+/// Returns one of the [`shown_len`] items, or `None` for the omitted ones.
 fn shown_item(tensor: &Tensor, summarize: bool, at: usize) -> Result<Option<Tensor>> {
     let size = tensor.shape().first().copied().unwrap_or(0);
     let index = match at {
@@ -93,6 +93,7 @@ fn shown_item(tensor: &Tensor, summarize: bool, at: usize) -> Result<Option<Tens
     tensor.select(0, i64::try_from(index).unwrap_or(i64::MAX)).map(Some)
 }
 
+/// Appends the shown elements to `into`.
 fn collect_shown(tensor: &Tensor, summarize: bool, into: &mut Vec<Scalar>) -> Result<()> {
     if tensor.ndim() == 0 {
         return fallible_alloc::try_push(into, tensor.item()?);
@@ -150,7 +151,8 @@ fn values(tensor: &Tensor, indent: usize) -> Result<String> {
 }
 
 impl Tensor {
-    /// The tensor as text. Of one on a device this waits for the elements, and fails where they can't be had.
+    /// Formats the tensor as PyTorch's `repr`. For a device tensor this waits for the elements, and returns an error
+    /// if they cannot be copied.
     pub fn text(&self) -> Result<String> {
         let prefix = "tensor(";
         let indent = prefix.len();
@@ -199,7 +201,7 @@ impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.text() {
             Ok(text) => f.write_str(&text),
-            Err(error) => write!(f, "{self:?} without elements: {error}"),
+            Err(error) => write!(f, "{self:?}, elements unavailable: {error}"),
         }
     }
 }
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_with_what_they_need() {
+    fn display_uses_the_shortest_sufficient_notation() {
         assert_eq!(single(&[1.0, 2.0]).to_string(), "tensor([1., 2.])");
         assert_eq!(single(&[-1.5, 10.25]).to_string(), "tensor([-1.5000, 10.2500])");
         assert_eq!(single(&[1e-6, 1.0]).to_string(), "tensor([1.0000e-06, 1.0000e+00])");
@@ -229,13 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn large_tensors_are_summarised() {
+    fn display_summarizes_large_tensors() {
         let range = Tensor::arange(0.into(), 2000.into(), 1.into(), DType::Int64).unwrap();
         assert_eq!(range.to_string(), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])");
     }
 
     #[test]
-    fn history_is_shown() {
+    fn display_shows_requires_grad_and_grad_fn() {
         let x = single(&[1.0]);
         x.set_requires_grad(true).unwrap();
         assert_eq!(x.to_string(), "tensor([1.], requires_grad=True)");

@@ -1,4 +1,4 @@
-//! One value written to positions of a tensor several of whose elements share a place in memory.
+//! Assignment of one value to positions of an expanded tensor, several of whose elements share a memory location.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::kernel::{self, RowIndices};
 use crate::shape::{Layout, contiguous_strides};
 use crate::{Result, Tensor};
 
-/// RowIndices of an expanded tensor, named by the places in memory that they use.
+/// The rows of an expanded tensor, by the memory locations that they use.
 struct ExpandedRows {
-    /// The dimensions that repeat no place, then those that do.
+    /// The dimensions with distinct memory locations, then the expanded ones.
     order: Vec<i64>,
-    /// The rows of the tensor without the dimensions that repeat places.
+    /// The rows of the tensor without the expanded dimensions.
     once: RowIndices,
-    /// Where that tensor lies.
+    /// The layout of that tensor.
     layout: Layout,
 }
 
 impl ExpandedRows {
-    /// `rows` are rows of a tensor of this layout whose number is counted over the first `leading` dimensions.
+    /// Converts rows of a tensor with this layout. Row numbers count over the first `leading` dimensions.
     fn of(layout: &Layout, leading: usize, rows: &RowIndices) -> Result<Self> {
         let repeats = |size: usize, stride: usize| size > 1 && stride == 0;
         let dims: Vec<_> = (0i64..)
@@ -34,7 +34,7 @@ impl ExpandedRows {
         let sizes = |dims: &[&(i64, usize, usize, bool)]| dims.iter().map(|dim| dim.1).collect::<Vec<_>>();
         let head_sizes: Vec<usize> = head.iter().map(|dim| dim.1).collect();
         let head_steps = contiguous_strides(&head_sizes);
-        // The row of a place is counted without the dimensions that repeat it.
+        // The row number of a location does not count expanded dimensions.
         let mut count = 1usize;
         let mut steps: Vec<usize> = head
             .iter()
@@ -71,8 +71,8 @@ impl ExpandedRows {
     }
 }
 
-/// The same rows of a tensor of `shape`, which has the dimensions that repeat places behind the others. In a gradient
-/// their size may be 1, because the place has one gradient.
+/// Returns the rows of a tensor of `shape`, whose expanded dimensions follow the others. In a gradient their size may
+/// be 1, because each memory location has one gradient.
 fn with_repeats(once: &RowIndices, own: usize, shape: &[usize]) -> RowIndices {
     let repeats = shape.get(own..).unwrap_or_default();
     let length = repeats.iter().fold(once.length, |length, &size| length.saturating_mul(size));
@@ -81,8 +81,8 @@ fn with_repeats(once: &RowIndices, own: usize, shape: &[usize]) -> RowIndices {
 }
 
 impl Tensor {
-    /// Writes `value`, of at most one element, to rows that are counted over the first `leading` dimensions. Each
-    /// place in memory is written once, and with it all elements that share it.
+    /// Writes `value`, of at most one element, to rows that count over the first `leading` dimensions. Each memory
+    /// location is written once, for all elements that share it.
     pub(super) fn index_put_expanded(&self, leading: usize, rows: &RowIndices, value: &Tensor) -> Result<()> {
         let ExpandedRows { order, once, layout } = ExpandedRows::of(self.layout(), leading, rows)?;
         let (once, own, shape) = (Arc::new(once), layout.shape.len(), value.shape().to_vec());
@@ -92,7 +92,7 @@ impl Tensor {
             }
             let target = self.alias(layout);
             let whole = target.contiguous_copy()?;
-            // A value without elements is written to no row.
+            // A value without elements assigns nothing.
             if value.numel() == 1 {
                 let one = value.detach().reshaped(&vec![1; once.shape.len()])?;
                 let sizes: Vec<i64> =

@@ -1,4 +1,4 @@
-//! Indexing as Python writes it.
+//! Indexing with the semantics of `tensor[...]` in Python.
 
 use crate::element::Bool8;
 use crate::fallible_alloc::try_collect;
@@ -6,29 +6,30 @@ use crate::{DType, Error, Result, Tensor};
 
 pub(super) const OP: &str = "index";
 
-/// One part of an index.
+/// One item of an index expression, as ATen's `TensorIndex`.
 #[derive(Clone, Debug)]
 pub enum Index {
-    /// One element of a dimension.
+    /// Selects one index of a dimension and removes the dimension.
     Integer(i64),
-    /// A range of a dimension.
+    /// Selects a range of a dimension.
     Slice {
-        /// The first index, else the beginning.
+        /// The first index; `None` is the beginning.
         start: Option<i64>,
-        /// The index before which it ends, else the end.
+        /// The end, exclusive; `None` is the end of the dimension.
         end: Option<i64>,
-        /// The distance from one to the next.
+        /// The step.
         step: i64,
     },
-    /// A new dimension of size 1.
+    /// Inserts a new dimension of size 1: `None` in Python.
     NewAxis,
-    /// All dimensions that nothing else names.
+    /// All dimensions that no other item indexes: `...` in Python.
     Ellipsis,
-    /// The elements at these positions (`int64`), or where these are true (`bool`).
+    /// Selects the elements at these positions (`int64`), or where the mask is true (`bool`).
     Tensor(Tensor),
 }
 
-/// Where tensors index: they stand at `dim` of `view`, one for each of the dimensions from there on.
+/// An index that contains tensors, after the other items were applied: `positions` index the dimensions of `view`
+/// from `dim` on, one tensor each.
 struct AdvancedIndex {
     view: Tensor,
     dim: usize,
@@ -36,21 +37,21 @@ struct AdvancedIndex {
 }
 
 impl Tensor {
-    /// The part that `indices` name: a view, or a copy where a tensor is among them.
+    /// Returns the indexed part: a view, or a copy if `indices` contain a tensor.
     pub fn index(&self, indices: &[Index]) -> Result<Tensor> {
         let at = self.resolve(indices)?;
         if at.positions.is_empty() { Ok(at.view) } else { at.view.index_tensors(at.dim, &at.positions) }
     }
 
-    /// Writes `value`, which broadcasts, to the part that `indices` name. Where a tensor is among them the types must
-    /// be the same, except for a single element that a mask assigns.
+    /// Assigns `value`, which is broadcast, to the indexed part. If `indices` contain a tensor the types must be
+    /// equal, except for a single element that is assigned through a mask.
     pub fn set_index(&self, indices: &[Index], value: &Tensor) -> Result<()> {
         let at = self.resolve(indices)?;
         if at.positions.is_empty() {
             let value = squeeze_leading_ones(value, at.view.ndim())?;
             return at.view.copy_(&value).map(drop);
         }
-        // As PyTorch: only a mask alone converts, and only a single element.
+        // As in PyTorch only a single mask converts the type, and only of a single element.
         let mut tensors = indices.iter().filter(|index| matches!(index, Index::Tensor(_)));
         let is_mask = matches!(
             (tensors.next(), tensors.next()),
@@ -79,14 +80,14 @@ impl Tensor {
         }
         let count: usize = indices.iter().map(named).sum();
         let rest = self.ndim().checked_sub(count).ok_or_else(|| Error::Indexing {
-            message: format!("{count} indices for a tensor of {} dimensions", self.ndim()),
+            message: format!("too many indices: {count} for a tensor of {} dimensions", self.ndim()),
         })?;
         if indices.iter().filter(|index| matches!(index, Index::Ellipsis)).count() > 1 {
-            return Err(Error::Indexing { message: "an index can have only one ellipsis".to_owned() });
+            return Err(Error::Indexing { message: "an index can contain only one ellipsis".to_owned() });
         }
         let err_not_adjacent =
-            || Error::Indexing { message: "tensors in an index must stand side by side".to_owned() };
-        // A view even where nothing is named: the result is never the tensor itself.
+            || Error::Indexing { message: "tensors in an index must be adjacent".to_owned() };
+        // A view even without indices: the result is never the tensor itself.
         let mut view = self.alias_view()?;
         let mut dim = 0usize;
         let mut first = None;
@@ -104,7 +105,8 @@ impl Tensor {
                     dim += 1;
                 }
                 Index::Ellipsis => dim += rest,
-                // A single value value is a new dimension, of which position 0 is taken or none.
+                // A single bool is a new dimension of size 1, of which index 0 is selected if it is true and none if
+                // it is false.
                 Index::Tensor(value) if value.ndim() == 0 && value.dtype() == DType::Bool => {
                     let start = *first.get_or_insert(dim);
                     if start + positions.len() != dim {
@@ -135,7 +137,7 @@ impl Tensor {
     }
 }
 
-/// Leading sizes of 1 beyond `ndim` dimensions left out.
+/// Removes leading dimensions of size 1 beyond `ndim`: ATen's `slicePrefix1sSize`.
 pub(super) fn squeeze_leading_ones(value: &Tensor, ndim: usize) -> Result<Tensor> {
     let mut value = value.clone();
     while value.ndim() > ndim && value.shape().first() == Some(&1) {
@@ -144,7 +146,7 @@ pub(super) fn squeeze_leading_ones(value: &Tensor, ndim: usize) -> Result<Tensor
     Ok(value)
 }
 
-/// Positions for each dimension that an index tensor stands for, counted from the front and checked.
+/// Converts an index tensor to one tensor of non-negative, checked positions per indexed dimension.
 fn to_positions(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
     match tensor.dtype() {
         DType::Int64 => {
@@ -166,7 +168,7 @@ fn to_positions(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
             if own != tensor.shape() {
                 return Err(Error::Indexing {
                     message: format!(
-                        "a mask of shape {:?} does not fit dimensions of {own:?}",
+                        "a mask of shape {:?} cannot index dimensions of sizes {own:?}",
                         tensor.shape()
                     ),
                 });
@@ -188,7 +190,7 @@ fn to_positions(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
             coordinates.collect()
         }
         given => Err(Error::Indexing {
-            message: format!("tensors used as indices must be int64 or bool, not {given}"),
+            message: format!("tensors used as indices must be int64 or bool, got {given}"),
         }),
     }
 }
@@ -209,7 +211,7 @@ mod tests {
     const ALL: Index = Index::Slice { start: None, end: None, step: 1 };
 
     #[test]
-    fn plain_indices_are_views() {
+    fn index_without_tensors_returns_a_view() {
         let x = numbers();
         let part = x.index(&[Index::Ellipsis, Index::NewAxis, Index::Integer(1)]).unwrap();
         assert_eq!(part.shape(), [2, 1]);
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn tensors_pick_rows_columns_and_pairs() {
+    fn index_with_tensors_selects_rows_columns_and_pairs() {
         let x = numbers();
         assert_close(&x.index(&[rows(&[1, 0, -1], &[3])]).unwrap(), &[4., 5., 6., 1., 2., 3., 4., 5., 6.]);
         assert_close(&x.index(&[ALL, rows(&[2, 0], &[2])]).unwrap(), &[3.0, 1.0, 6.0, 4.0]);
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_can_be_written() {
+    fn set_index_writes_the_indexed_part() {
         let x = numbers();
         x.set_index(&[rows(&[1], &[1])], &doubles(&[7.0], &[])).unwrap();
         x.set_index(&[Index::Integer(0), Index::Integer(0)], &doubles(&[9.0], &[1])).unwrap();
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_indices_are_errors() {
+    fn index_rejects_invalid_indices() {
         let x = numbers();
         let indexing = |indices: &[Index]| x.index(indices).unwrap_err();
         assert!(matches!(indexing(&[rows(&[2], &[1])]), Error::OutOfRange { index: 2, size: 2, .. }));
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_match_finite_differences() {
+    fn index_and_set_index_pass_gradcheck() {
         let x = [numbers()];
         gradcheck(|x| x[0].index(&[rows(&[1, 0, 1], &[3])])?.pow(2.0), &x);
         gradcheck(|x| x[0].index(&[ALL, rows(&[2, 2], &[2])])?.pow(2.0), &x);

@@ -1,4 +1,4 @@
-//! Operations that change a tensor's memory.
+//! In-place operations.
 
 use super::binary::{ScaledOperand, scale_by_alpha, sub_check};
 use super::operand::{Operand, result_type};
@@ -8,9 +8,9 @@ use crate::shape::broadcast;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
 impl Tensor {
-    /// Changes this tensor in place: checks, `work`, a new version, and the new history. The first
-    /// gradient that `backward` gives is that of the old value, the others are those of `inputs`.
-    /// A tensor of integers or truth values has no gradient and gets no history.
+    /// Runs an in-place operation: checks the target, runs `work`, increments the version and sets the new history.
+    /// The first gradient that `backward` returns is that of the old value, the others are those of `inputs`. Tensors
+    /// of integers and bools get no history.
     pub(super) fn run_inplace(
         &self,
         op: &'static str,
@@ -25,7 +25,8 @@ impl Tensor {
         self.run_inplace_expanded(op, node, inputs, work, backward)
     }
 
-    /// As [`change`](Tensor::run_inplace), also where elements share a place in memory: `work` gives those the same value.
+    /// Like [`run_inplace`](Tensor::run_inplace), also for tensors whose elements share memory locations: `work`
+    /// assigns the same value to those.
     pub(super) fn run_inplace_expanded(
         &self,
         op: &'static str,
@@ -46,7 +47,8 @@ impl Tensor {
         Ok(self)
     }
 
-    /// The other operand of an arithmetic operation, if its result fits into this tensor.
+    /// Returns the other operand of an arithmetic operation. Returns an error if the result cannot be stored in this
+    /// tensor.
     fn operand(&self, op: &'static str, other: Operand<'_>, result: DType) -> Result<Tensor> {
         let other = other.tensor(result)?;
         if broadcast(op, self.shape(), other.shape())? != self.shape() {
@@ -54,7 +56,7 @@ impl Tensor {
                 op,
                 left: self.shape().to_vec(),
                 right: other.shape().to_vec(),
-                expected: "a tensor that is changed in place keeps its shape",
+                expected: "an in-place operation cannot change the shape of the tensor",
             });
         }
         if !result.can_cast_to(self.dtype()) {
@@ -68,7 +70,7 @@ impl Tensor {
             let other = kernel::cast(other, compute)?;
             return dispatch!(compute, T => kernel::update(op.name(), self, &other, move |a: T, b: T| op.apply(a, b)));
         }
-        // The operation is done in a wider type and its result stored in this tensor's.
+        // The operation is computed in a wider type and its result converted to this tensor's type.
         let (wide, other) = (kernel::cast(self, compute)?, kernel::cast(other, compute)?);
         dispatch!(compute, T => {
             kernel::update(op.name(), &wide, &other, move |a: T, b: T| op.apply(a, b))?;
@@ -168,14 +170,14 @@ impl Tensor {
         })
     }
 
-    /// All elements 0.
+    /// Sets all elements to 0.
     pub fn zero_(&self) -> Result<&Tensor> {
         self.overwrite("zero_", "ZeroBackward0", Scalar::Int(0))
     }
 
-    /// All elements `value`: a number, which the element type must be able to hold, or a tensor without dimensions,
-    /// which is converted as a cast converts it. The gradient of a tensor is the sum of all. Elements that share
-    /// memory are only filled with a number.
+    /// Sets all elements to `value`: a scalar, which the element type must be able to hold, or a tensor without
+    /// dimensions, which is cast. The gradient of a tensor is the sum of all gradients. Only scalars can fill tensors
+    /// whose elements share memory.
     pub fn fill_<'a>(&self, value: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let (op, node) = ("fill_", "FillBackward0");
         match value.into() {
@@ -189,7 +191,7 @@ impl Tensor {
                 })
             }
             Operand::Tensor(value) => {
-                let expected = "the value must be a number or a tensor without dimensions".to_owned();
+                let expected = "value must be a number or a tensor without dimensions".to_owned();
                 Err(Error::Shape { op, given: value.shape().to_vec(), expected })
             }
         }
@@ -197,19 +199,19 @@ impl Tensor {
 
     fn overwrite(&self, op: &'static str, node: &'static str, value: Scalar) -> Result<&Tensor> {
         let source = Operand::Scalar(value).tensor(self.dtype())?;
-        // Each place is written once, however many elements share it.
+        // Each memory location is written once, however many elements share it.
         let places = self.alias(self.layout().without_expanded_dims());
         let work = |_: Option<&mut NodeBuilder>| broadcast_into(op, &places, &source);
         self.run_inplace_expanded(op, node, &[], work, |ctx, gradient| Ok(vec![overwritten(ctx, gradient)?]))
     }
 
-    /// All elements those of `source`, which broadcasts, is converted and may be on another device.
+    /// Copies the elements of `source`, which is broadcast, converted and moved from its device.
     pub fn copy_(&self, source: &Tensor) -> Result<&Tensor> {
         self.copy_from(source, false)
     }
 
-    /// As [`copy_`](Tensor::copy_). With `non_blocking` this returns while a copy between a device and
-    /// [pinned](crate::Placement::Pinned) memory is queued.
+    /// Like [`copy_`](Tensor::copy_). With `non_blocking` a copy between a device and
+    /// [pinned](crate::Placement::Pinned) memory is queued without waiting for it.
     pub fn copy_from(&self, source: &Tensor, non_blocking: bool) -> Result<&Tensor> {
         let op = "copy_";
         if broadcast(op, self.shape(), source.shape()).ok().as_deref() != Some(self.shape()) {
@@ -217,28 +219,28 @@ impl Tensor {
                 op,
                 left: self.shape().to_vec(),
                 right: source.shape().to_vec(),
-                expected: "the source must broadcast to the target",
+                expected: "the source must be broadcastable to the target",
             });
         }
         let work = |_: Option<&mut NodeBuilder>| super::transfer::copy_into(self, source, non_blocking);
         self.run_inplace(op, "CopyBackwards", &[source], work, |ctx, gradient| {
-            // The engine brings the gradient to the device of the source.
+            // The engine moves the gradient to the device of the source.
             Ok(vec![overwritten(ctx, gradient)?, Some(gradient.clone())])
         })
     }
 }
 
-/// Writes a tensor without dimensions, of the same type, to all elements. Raises no version.
+/// Writes a tensor without dimensions, of the same type, to all elements. Does not increment the version.
 fn broadcast_into(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
     dispatch!(target.dtype(), T => kernel::update(op, target, value, |_: T, value: T| value))
 }
 
-/// The gradient of a value that was replaced: zeros, because the tensor it came from was used all the same.
+/// Returns the gradient of a value that was overwritten: zeros.
 fn overwritten(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
     ctx.gradient(0, || Tensor::zeros(gradient.shape(), gradient.options()))
 }
 
-/// Adds to a tensor that only the engine knows: no builder, no new version.
+/// Adds to a tensor that only the engine refers to, without recording and without a new version.
 pub(crate) fn add_unrecorded(target: Tensor, gradient: &Tensor) -> Result<Tensor> {
     dispatch_float!(target.dtype(), T => kernel::update("add", &target, gradient, |a: T, b: T| a + b))?;
     Ok(target)
@@ -267,7 +269,7 @@ impl Arithmetic {
             Arithmetic::Add => a.plus(b),
             Arithmetic::Subtract => a.minus(b),
             Arithmetic::Multiply => a.times(b),
-            // A single-precision quotient is the double one rounded.
+            // A single-precision quotient equals the rounded double-precision quotient.
             Arithmetic::Divide => T::from_f64(a.to_f64() / b.to_f64()),
         }
     }
@@ -279,7 +281,7 @@ mod tests {
     use crate::{DType, Error, Tensor};
 
     #[test]
-    fn in_place_arithmetic_keeps_memory_and_raises_the_version() {
+    fn inplace_arithmetic_preserves_memory_and_increments_the_version() {
         let x = doubles(&[1.0, 2.0], &[2]);
         let before = x.data_ptr();
         x.add_(1.0).unwrap().mul_(&doubles(&[2.0], &[1])).unwrap().sub_(&x).unwrap();
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn views_of_one_memory_are_read_before_they_are_written() {
+    fn add_inplace_of_overlapping_views_reads_before_writing() {
         let x = doubles(&[1.0, 2.0, 3.0], &[3]);
         let (head, tail) = (x.slice(0, None, Some(2), 1).unwrap(), x.slice(0, Some(1), None, 1).unwrap());
         tail.add_(&head).unwrap();
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn results_that_do_not_fit_are_errors_and_change_nothing() {
+    fn inplace_results_that_cannot_be_stored_are_errors_without_effect() {
         let x = Tensor::ones(&[2], DType::Int64).unwrap();
         assert!(matches!(x.add_(0.5), Err(Error::ResultType { .. })));
         assert!(matches!(x.div_(2i64), Err(Error::ResultType { .. })));
@@ -311,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fill_writes_each_place_of_an_expanded_tensor_once() {
+    fn fill_writes_each_memory_location_of_an_expanded_tensor_once() {
         let x = Tensor::ones(&[2, 1], DType::Int64).unwrap();
         let expanded = x.expand(&[1 << 40, 2, 3]).unwrap();
         expanded.fill_(7i64).unwrap();
@@ -323,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_match_finite_differences() {
+    fn inplace_operations_pass_gradcheck() {
         let inputs = [doubles(&[0.5, 1.5, 2.0], &[3]), doubles(&[2.0, 0.25, 3.0], &[3])];
         gradcheck(|x| x[0].mul(1.0)?.add_(&x[1])?.pow(2.0), &inputs);
         gradcheck(|x| x[0].mul(1.0)?.sub_scaled_(&x[1], 2.0.into())?.pow(2.0), &inputs);
@@ -334,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_through_views_that_change_match_finite_differences() {
+    fn inplace_operations_on_views_pass_gradcheck() {
         let inputs = [doubles(&[0.5, 1.5, 2.0, 3.0, 1.0, 0.1], &[2, 3]), doubles(&[2.0, 0.25], &[2])];
         gradcheck(
             |x| {
@@ -349,7 +351,7 @@ mod tests {
         );
         gradcheck(
             |x| {
-                // The base is transposed in memory, and the view is asked for its history afterwards.
+                // The base is transposed in memory, and the history of the view is queried afterwards.
                 let y = x[0].mul(1.0)?.t()?.copy()?;
                 let row = y.select(0, 2)?;
                 y.mul_(3.0)?;

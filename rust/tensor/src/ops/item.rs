@@ -1,4 +1,5 @@
-//! Elements as numbers outside of a tensor. Those of a device are waited for.
+//! Conversion of elements to scalars and vectors. Device tensors are copied to the CPU, which synchronizes with their
+//! stream.
 
 use crate::dtype::dispatch;
 use crate::fallible_alloc::{try_collect, try_with_capacity};
@@ -6,12 +7,12 @@ use crate::storage::RawSlice;
 use crate::{Element, Error, Result, Scalar, Tensor};
 
 impl Tensor {
-    /// The one element. On a device this waits for what is queued, as everything does that needs elements here.
+    /// Returns the only element of the tensor. For a device tensor this waits for the queued work.
     pub fn item(&self) -> Result<Scalar> {
         let misfit = || Error::Shape {
             op: "item",
             given: self.shape().to_vec(),
-            expected: "exactly one element is needed".to_owned(),
+            expected: "expected exactly one element".to_owned(),
         };
         if self.numel() != 1 {
             return Err(misfit());
@@ -24,7 +25,7 @@ impl Tensor {
             .ok_or_else(misfit)
     }
 
-    /// All elements in row-major order.
+    /// Returns all elements in row-major order.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let plain = self.to_cpu()?.cast(T::DTYPE)?.contiguous()?;
         let (start, end) = (plain.storage_offset(), plain.storage_offset().saturating_add(plain.numel()));
@@ -33,12 +34,12 @@ impl Tensor {
         Ok(values)
     }
 
-    /// Reads the whole memory, which is of the processor.
+    /// Calls `read` with all elements of the storage, which is on the CPU.
     fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
         self.storage_handle().raw_slice().unwrap_or(RawSlice::EMPTY).read(read)
     }
 
-    /// All elements in row-major order, as numbers outside of a tensor.
+    /// Returns all elements in row-major order as scalars.
     pub fn to_scalars(&self) -> Result<Vec<Scalar>> {
         dispatch!(self.dtype(), T => {
             self.to_vec::<T>().and_then(|values| try_collect(values.len(), values.into_iter().map(T::to_scalar)))

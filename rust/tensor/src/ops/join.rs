@@ -1,4 +1,4 @@
-//! Several tensors as one.
+//! Concatenation of tensors.
 
 use interlock::accelerator::Device;
 
@@ -7,17 +7,17 @@ use crate::fallible_alloc::try_with_capacity;
 use crate::shape::{checked_ndim, wrap_dim};
 use crate::{DType, Error, Result, Tensor};
 
-/// The tensors one after the other along `dim`; their other sizes are equal.
+/// Concatenates tensors along `dim`: `torch.cat`. Their other sizes must be equal.
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let op = "cat";
     if tensors.iter().any(|tensor| tensor.ndim() == 0) {
-        let expected = "tensors without dimensions can't be joined; stack makes a dimension".to_owned();
+        let expected = "tensors without dimensions cannot be concatenated; use stack".to_owned();
         return Err(Error::Shape { op, given: Vec::new(), expected });
     }
-    // As in PyTorch, a tensor of shape (0,) can be joined with tensors of any shape.
+    // As in PyTorch a tensor of shape (0,) can be concatenated with tensors of any shape.
     let is_legacy_empty = |tensor: &&Tensor| tensor.shape() == [0];
     let shaped = tensors.iter().find(|tensor| !is_legacy_empty(tensor));
-    let none = || Error::Value { op, message: "at least one tensor is needed".to_owned() };
+    let none = || Error::Value { op, message: "expected at least one tensor".to_owned() };
     let first = shaped.or(tensors.first()).ok_or_else(none)?;
     let at = if shaped.is_some() { wrap_dim(op, dim, first.ndim())? } else { 0 };
     let dim = i64::try_from(at).unwrap_or(0);
@@ -27,7 +27,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     };
     let mut shape = first.shape().to_vec();
     let mut dtype = first.dtype();
-    // Where each tensor ends in the result, and whether it has no part of it.
+    // The end of each tensor in the result, and whether it is skipped.
     let (mut ends, mut skipped) = (try_with_capacity(tensors.len())?, try_with_capacity(tensors.len())?);
     let mut total = 0i64;
     for tensor in tensors {
@@ -42,7 +42,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
                     op,
                     left: first.shape().to_vec(),
                     right: tensor.shape().to_vec(),
-                    expected: "all sizes but that of the joined dimension must be equal",
+                    expected: "all sizes except in the concatenated dimension must be equal",
                 });
             }
             total = total.saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
@@ -61,7 +61,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
         }
         start = end;
     }
-    // The parts were written before anyone could see the result.
+    // The result is not visible to the program yet, so its version stays 0.
     out.storage_handle().set_version(0);
     if let Some(builder) = NodeBuilder::for_inputs("CatBackward0", tensors.iter())? {
         builder.set_history_per_input(&out, move |_, gradient, input| {
@@ -75,10 +75,10 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     Ok(out)
 }
 
-/// Tensors of one shape along a new dimension `dim`.
+/// Stacks tensors of equal shapes along a new dimension `dim`: `torch.stack`.
 pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let op = "stack";
-    let none = || Error::Value { op, message: "at least one tensor is needed".to_owned() };
+    let none = || Error::Value { op, message: "expected at least one tensor".to_owned() };
     let first = tensors.first().ok_or_else(none)?;
     if let Some(other) = tensors.iter().find(|tensor| tensor.shape() != first.shape()) {
         return Err(Error::Shapes {
@@ -109,7 +109,7 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     Ok(out)
 }
 
-/// The result of joining tensors, which must be on one device, before their elements are written.
+/// Allocates the result of a concatenation of tensors, which must be on one device.
 fn allocate_result(op: &'static str, tensors: &[Tensor], dtype: DType, shape: &[usize]) -> Result<Tensor> {
     let device = tensors.first().map_or(Device::CPU, Tensor::device);
     if let Some(other) = tensors.iter().find(|tensor| tensor.device() != device) {
@@ -124,7 +124,7 @@ mod tests {
     use crate::testing::{assert_close, doubles, gradcheck};
 
     #[test]
-    fn tensors_are_joined_along_old_and_new_dimensions() {
+    fn cat_and_stack_join_along_existing_and_new_dimensions() {
         let (a, b) = (doubles(&[1.0, 2.0], &[1, 2]), doubles(&[3.0, 4.0], &[1, 2]));
         assert_close(&cat(&[a.clone(), b.clone()], 0).unwrap(), &[1.0, 2.0, 3.0, 4.0]);
         assert_eq!(cat(&[a.clone(), b.clone()], -1).unwrap().shape(), [1, 4]);

@@ -1,4 +1,4 @@
-//! Elements chosen by a mask.
+//! Elementwise selection by a mask.
 
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
@@ -6,8 +6,8 @@ use crate::element::Bool8;
 use crate::shape::broadcast;
 use crate::{Result, Tensor, kernel};
 
-/// `values` with 0 where `mask` is true; both broadcast. Unlike a product with the mask this also replaces
-/// infinity and NaN.
+/// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product
+/// with the mask this also replaces infinities and NaN.
 pub(super) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
     let op = "where";
     let shape = broadcast(op, mask.shape(), values.shape())?;
@@ -18,7 +18,7 @@ pub(super) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
     })?;
     if let Some(mut builder) = NodeBuilder::new("WhereBackward0", &[values])? {
         let saved = builder.save(mask)?;
-        // The engine sums over what was broadcast.
+        // The engine sums over broadcast dimensions.
         builder.set_history(&out, move |ctx, gradient| {
             Ok(vec![Some(zero_where(&ctx.saved(saved)?, gradient)?)])
         });

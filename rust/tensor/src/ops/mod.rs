@@ -1,4 +1,4 @@
-//! The operations, each with its gradient beside it.
+//! Tensor operations and their backward functions.
 
 mod advanced_index;
 mod as_strided;

@@ -1,4 +1,4 @@
-//! Powers.
+//! Powers of tensors and scalars.
 
 use super::binary::promote;
 use super::masked::zero_where;
@@ -7,7 +7,8 @@ use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::{DType, Error, Result, Scalar, Tensor, kernel};
 
-/// A power of integers, wrapping; one with a negative exponent is rounded towards 0, and 0 for base 0, as in PyTorch.
+/// Returns the wrapping power of integers. A power with a negative exponent is rounded towards 0, and is 0 for base
+/// 0, as in PyTorch.
 fn integer_power(mut base: i64, mut exponent: i64) -> i64 {
     if exponent < 0 {
         return match base {
@@ -27,13 +28,14 @@ fn integer_power(mut base: i64, mut exponent: i64) -> i64 {
     power
 }
 
-/// `base` to the power of a number, or a number to the power of a tensor.
+/// Returns `base` to the power of `exponent`.
 pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
     let op = "pow";
     let (base, exponent) = (base.into(), exponent.into());
     let mut operands = promote(op, base, exponent, |dtype| dtype)?;
     if let Operand::Scalar(_) = base {
-        // As PyTorch: the powers of a number are contiguous, whatever the order of the exponent's dimensions.
+        // As in PyTorch the powers of a scalar are contiguous, whatever the memory order of the exponent's
+        // dimensions.
         operands.b = operands.b.detach().contiguous()?;
     }
     let out = match operands.dtype {
@@ -41,14 +43,14 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
             Operand::Scalar(exponent) if exponent.cast::<i64>() == 1 => operands.a.copy()?,
             Operand::Scalar(_) => Tensor::ones(&operands.shape, (DType::Bool, operands.a.device()))?,
             Operand::Tensor(_) => {
-                let expected = "truth values have no powers; make the base int64";
+                let expected = "bool tensors have no powers; convert the base to int64";
                 return Err(Error::DType { op, given: DType::Bool, expected });
             }
         },
         DType::Int64 => {
             if matches!(exponent, Operand::Scalar(exponent) if exponent.cast::<i64>() < 0) {
                 let message =
-                    "a negative exponent of integers must be a tensor; make the base floating point";
+                    "a negative exponent of integers must be a tensor; or convert the base to floating point";
                 let message = message.to_owned();
                 return Err(Error::Value { op, message });
             }
@@ -57,7 +59,7 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
         dtype => dispatch_float!(dtype, T => match exponent {
             // A product is faster than powf, and exact.
             Operand::Scalar(Scalar::Int(2)) => kernel::map(op, &operands.a, |x: T| x * x),
-            // As PyTorch: the root of -infinity is NaN and that of -0 is -0, which powf says otherwise.
+            // As in PyTorch the root of -infinity is NaN and that of -0 is -0, unlike the results of powf.
             Operand::Scalar(Scalar::Float(0.5)) => kernel::map(op, &operands.a, |x: T| x.sqrt()),
             Operand::Scalar(Scalar::Float(-0.5)) => kernel::map(op, &operands.a, |x: T| x.sqrt().recip()),
             _ => kernel::zip(op, &operands.shape, &operands.a, &operands.b, T::powf),
@@ -115,7 +117,7 @@ fn record_tensor_operands(base: &Tensor, exponent: &Tensor, out: &Tensor) -> Res
             zero_where(&exponent.detach().equal(0i64)?, &gradient.mul(&exponent.mul(&lower)?)?)
         };
         let of_exponent = || {
-            // 0 to any power that is not negative does not change with the exponent.
+            // A non-negative power of 0 does not depend on the exponent.
             let (base, exponent) = (base.detach(), exponent.detach());
             let constant = base.equal(0i64)?.mul(&exponent.greater_equal(0i64)?)?;
             let logarithm = ctx.saved(left)?.log()?;
@@ -127,12 +129,12 @@ fn record_tensor_operands(base: &Tensor, exponent: &Tensor, out: &Tensor) -> Res
 }
 
 impl Tensor {
-    /// This tensor to the power of `exponent`.
+    /// Returns this tensor to the power of `exponent`, elementwise.
     pub fn pow<'a>(&'a self, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
         power(self, exponent)
     }
 
-    /// `number` to the power of each element.
+    /// Returns `number` to the power of each element.
     pub fn rpow(&self, number: impl Into<Scalar>) -> Result<Tensor> {
         power(Operand::Scalar(number.into()), self)
     }
@@ -143,7 +145,7 @@ mod tests {
     use crate::testing::{assert_close, doubles};
 
     #[test]
-    fn a_power_of_zero_has_no_slope() {
+    fn pow_with_exponent_0_has_gradient_0() {
         let x = doubles(&[0.0, 2.0], &[2]);
         x.set_requires_grad(true).unwrap();
         x.pow(0i64).unwrap().sum(None, false).unwrap().backward().unwrap();

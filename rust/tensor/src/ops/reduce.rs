@@ -1,4 +1,4 @@
-//! Sums, means, extremes.
+//! Reductions: sum, mean, minimum, maximum and their indices.
 
 use super::masked::zero_where;
 use crate::autograd::NodeBuilder;
@@ -7,19 +7,19 @@ use crate::element::Bool8;
 use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
-/// Which dimensions of a tensor are reduced, and the shapes without and with them as size 1.
+/// The reduced dimensions of a tensor, and the result shapes without them (`kept`) and with them as size 1 (`ones`).
 struct ReducedDims {
     mask: Vec<bool>,
     kept: Vec<usize>,
     ones: Vec<usize>,
-    /// How many elements become one.
+    /// The number of elements that are reduced to one.
     count: usize,
 }
 
 fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<ReducedDims> {
     let mut mask = vec![false; shape.len()];
     match dims {
-        // As in PyTorch no dimensions named are all dimensions.
+        // As in PyTorch an empty list of dimensions reduces all dimensions.
         None | Some([]) => mask.fill(true),
         Some(dims) => {
             for &dim in dims {
@@ -52,12 +52,12 @@ fn signed(shape: &[usize]) -> Vec<i64> {
     shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }
 
-/// Which element of a group is chosen, and what its gradient does.
+/// The kind of an extreme-value reduction.
 #[derive(Clone, Copy)]
 struct Extreme {
     largest: bool,
-    /// The gradient is multiplied by the mask of the chosen elements, so that one which is not finite reaches the others
-    /// as NaN.
+    /// Whether the gradient is multiplied by the mask of the extreme elements, so that a non-finite gradient reaches
+    /// the other elements as NaN.
     spreads_nan: bool,
 }
 
@@ -68,7 +68,8 @@ impl Extreme {
     const SMALLEST_OVER_DIMS: Self = Extreme { largest: false, spreads_nan: true };
 }
 
-/// Where an element is not the extreme of its group. The extreme of a group with a NaN is every NaN in it.
+/// Returns a mask of the elements that are not the extreme of their group. If a group contains NaN, its extremes are
+/// all NaN elements.
 fn not_extreme(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
     dispatch!(elements.dtype(), T => {
         kernel::zip("ne", elements.shape(), elements, best, |element: T, best: T| {
@@ -77,7 +78,7 @@ fn not_extreme(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
     })
 }
 
-/// Sums over what was broadcast, so that the result has `shape`.
+/// Sums over broadcast dimensions so that the result has `shape`: ATen's `sum_to`.
 pub(crate) fn sum_to(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
     if tensor.shape() == shape {
         return Ok(tensor.clone());
@@ -96,7 +97,7 @@ pub(crate) fn sum_to(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
 }
 
 impl Tensor {
-    /// The sum of all elements or over `dims`. Integers and truth values are summed as `int64`.
+    /// Returns the sum of all elements or over `dims`. Integers and bools are summed as `int64`.
     pub fn sum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let over = reduced_dims("sum", self.shape(), dims)?;
         let out = dispatch!(self.dtype(), T => kernel::sum::<T>(self, &over.mask, over.shape(keepdim)))?;
@@ -109,11 +110,11 @@ impl Tensor {
         Ok(out)
     }
 
-    /// The mean of all elements or over `dims`, of floating-point tensors only.
+    /// Returns the mean of all elements or over `dims`. Only for floating-point tensors.
     pub fn mean(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let op = "mean";
         if !self.dtype().is_floating_point() {
-            let expected = "a floating-point tensor is needed; float() makes one";
+            let expected = "expected a floating-point tensor; float() returns one";
             return Err(Error::DType { op, given: self.dtype(), expected });
         }
         let over = reduced_dims(op, self.shape(), dims)?;
@@ -132,22 +133,24 @@ impl Tensor {
         Ok(total)
     }
 
-    /// The largest element of all or over `dims`; nan if there is one. Equal ones share the gradient.
+    /// Returns the maximum of all elements or over `dims`; NaN if any element is NaN. Equal maxima share the
+    /// gradient.
     pub fn amax(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         self.extreme("amax", "AmaxBackward0", dims, keepdim, Extreme::LARGEST_OVER_DIMS)
     }
 
-    /// The smallest element of all or over `dims`; nan if there is one. Equal ones share the gradient.
+    /// Returns the minimum of all elements or over `dims`; NaN if any element is NaN. Equal minima share the
+    /// gradient.
     pub fn amin(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         self.extreme("amin", "AminBackward0", dims, keepdim, Extreme::SMALLEST_OVER_DIMS)
     }
 
-    /// The largest element.
+    /// Returns the maximum of all elements.
     pub fn max(&self) -> Result<Tensor> {
         self.extreme("max", "MaxBackward1", None, false, Extreme::LARGEST)
     }
 
-    /// The smallest element.
+    /// Returns the minimum of all elements.
     pub fn min(&self) -> Result<Tensor> {
         self.extreme("min", "MinBackward1", None, false, Extreme::SMALLEST)
     }
@@ -162,7 +165,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let over = reduced_dims(op, self.shape(), dims)?;
         if over.count == 0 {
-            let expected = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
+            let expected = "a dimension of size 0 cannot be reduced to its extreme".to_owned();
             return Err(Error::Shape { op, given: self.shape().to_vec(), expected });
         }
         let out = dispatch!(self.dtype(), T => {
@@ -182,20 +185,20 @@ impl Tensor {
                 let passed = not_extreme(&ctx.saved(input)?.detach(), &best)?;
                 let chosen = passed.logical_not()?.cast(gradient.dtype())?;
                 let share = gradient.reshaped(&ones)?.div(&chosen.sum(Some(&dims), true)?)?;
-                // As in PyTorch: a gradient that is not finite reaches all elements of amax and amin as NaN.
+                // As in PyTorch a non-finite gradient reaches all elements of amax and amin as NaN.
                 Ok(vec![Some(if spreads_nan { share.mul(&chosen)? } else { zero_where(&passed, &share)? })])
             });
         }
         Ok(out)
     }
 
-    /// The position of the largest element: among all in row-major order, or along `dim`. The first of
-    /// equal ones; a nan counts as the largest.
+    /// Returns the index of the maximum, among all elements in row-major order or along `dim`. Among equal elements
+    /// it is the first; NaN counts as the largest.
     pub fn argmax(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
         self.extreme_index("argmax", dim, keepdim, true)
     }
 
-    /// The position of the smallest element, as [`argmax`](Tensor::argmax).
+    /// Returns the index of the minimum, like [`argmax`](Tensor::argmax).
     pub fn argmin(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
         self.extreme_index("argmin", dim, keepdim, false)
     }
@@ -217,13 +220,13 @@ impl Tensor {
         };
         let length = rows.shape().last().copied().unwrap_or(1);
         if over.count == 0 {
-            let expected = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
+            let expected = "a dimension of size 0 cannot be reduced to its extreme".to_owned();
             return Err(Error::Shape { op, given: self.shape().to_vec(), expected });
         }
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op, given: DType::Bool, expected: "numbers are needed" });
+            return Err(Error::DType { op, given: DType::Bool, expected: "expected a numeric type" });
         }
-        // The rows are in the order of the result once the dimension is moved back.
+        // The rows are in the order of the result once the dimension is transposed back.
         let mut shape = rows.shape().to_vec();
         if let Some(last) = shape.last_mut() {
             *last = 1;
@@ -246,7 +249,7 @@ impl Tensor {
             None => found,
         };
         let out = moved.contiguous()?.reshaped(over.shape(keepdim))?;
-        // Where a size is 1, strides of the moved dimension may be others.
+        // The strides of dimensions of size 1 may differ after the transpose.
         Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
     }
 }
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_go_over_any_dimensions_of_any_layout() {
+    fn sum_reduces_any_dimensions_of_any_layout() {
         for x in [numbers(), numbers().t().unwrap().contiguous().unwrap().t().unwrap()] {
             assert_close(&x.sum(None, false).unwrap(), &[21.0]);
             assert_close(&x.sum(Some(&[0]), false).unwrap(), &[5.0, 7.0, 9.0]);
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_and_truth_values_sum_to_integers_and_have_no_mean() {
+    fn sum_of_integers_and_bools_is_int64_and_mean_is_an_error() {
         let truths = Tensor::ones(&[3], DType::Bool).unwrap();
         let sum = truths.sum(None, false).unwrap();
         assert_eq!((sum.dtype(), sum.to_vec::<i64>().unwrap()), (DType::Int64, vec![3]));
@@ -282,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_the_first_of_equals_and_nan_wins() {
+    fn argmax_is_the_first_of_equal_elements_and_nan_is_largest() {
         let x = doubles(&[1.0, 7.0, 7.0, 4.0, f64::NAN, 6.0], &[2, 3]);
         let at = |tensor: Tensor| tensor.to_vec::<i64>().unwrap();
         assert_eq!(at(x.argmax(Some(1), false).unwrap()), [1, 1]);
@@ -294,13 +297,13 @@ mod tests {
     }
 
     #[test]
-    fn a_dimension_that_does_not_exist_or_is_named_twice_is_an_error() {
+    fn sum_over_a_missing_or_repeated_dimension_is_an_error() {
         assert!(matches!(numbers().sum(Some(&[2]), false), Err(Error::Dimension { dim: 2, .. })));
         assert!(numbers().sum(Some(&[0, -2]), false).is_err());
     }
 
     #[test]
-    fn gradients_match_finite_differences() {
+    fn reductions_pass_gradcheck() {
         let x = [numbers()];
         gradcheck(|x| x[0].sum(Some(&[0]), false)?.pow(2.0), &x);
         gradcheck(|x| x[0].mean(Some(&[1]), true)?.pow(2.0), &x);
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_extremes_share_the_gradient() {
+    fn max_gradient_is_shared_by_equal_elements() {
         let x = doubles(&[2.0, 2.0, 1.0], &[3]);
         x.set_requires_grad(true).unwrap();
         x.max().unwrap().backward().unwrap();

@@ -1,4 +1,4 @@
-//! From device to device.
+//! Copies between devices and the CPU.
 
 use std::sync::Arc;
 
@@ -13,11 +13,12 @@ use crate::storage::{Bytes, Placement, Storage, TensorOptions, current_stream_of
 use crate::{Error, Result, Tensor, kernel};
 
 impl Tensor {
-    /// The elements in another placement and as another type; the same tensor if nothing changes. `Placement::Cpu` also
-    /// stands for pinned memory that the tensor is in.
+    /// Converts the elements to another placement and type: `torch.Tensor.to`. Returns the same tensor if nothing
+    /// changes; `Placement::Cpu` accepts pinned memory as it is.
     ///
-    /// This waits for a copy from or to a device, unless it is `non_blocking`: then the copy is queued on the
-    /// current stream, and what comes from a device lies in pinned memory and is there once the stream has passed.
+    /// A copy from or to a device is synchronous unless `non_blocking` is set. Then it is queued on the current
+    /// stream, and a copy from a device is placed in pinned memory, whose contents are valid once the stream has
+    /// completed it.
     pub fn to(&self, options: impl Into<TensorOptions>, non_blocking: bool) -> Result<Tensor> {
         let TensorOptions { dtype, placement } = options.into();
         let placement = resolve_index(placement)?;
@@ -28,13 +29,13 @@ impl Tensor {
         if let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
             && dtype.is_floating_point()
         {
-            // The engine brings the gradient to the device and the type of the input.
+            // The engine moves the gradient to the device and type of the input.
             builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
         }
         Ok(out)
     }
 
-    /// The elements in memory of the processor that devices reach without a detour; the same tensor if they are.
+    /// Copies the elements to pinned CPU memory. Returns the same tensor if it is pinned.
     pub fn pin_memory(&self) -> Result<Tensor> {
         if self.is_on_device() {
             return Err(Error::OnDevice { what: "memory that can be pinned", device: self.device() });
@@ -42,7 +43,7 @@ impl Tensor {
         self.to((self.dtype(), Placement::Pinned), false)
     }
 
-    /// The elements here, without history: it waits for those of a device.
+    /// Returns the elements on the CPU, without history. Waits for a copy from a device.
     pub(crate) fn to_cpu(&self) -> Result<Tensor> {
         if self.is_on_device() {
             to_placement(self.detach(), Placement::Cpu, false)
@@ -59,7 +60,7 @@ impl Tensor {
         }
     }
 
-    /// Whether nothing else can see the memory.
+    /// Returns whether this handle is the only reference to the tensor and its storage.
     pub(crate) fn is_uniquely_owned(&self) -> bool {
         self.handle_count() == 1 && self.owns_storage()
     }
@@ -69,7 +70,7 @@ impl Tensor {
     }
 }
 
-/// A placement with an index.
+/// Resolves a device without an index to the current device of its type.
 fn resolve_index(placement: Placement) -> Result<Placement> {
     match placement {
         Placement::Device(device) if device.index().is_none() => {
@@ -79,11 +80,11 @@ fn resolve_index(placement: Placement) -> Result<Placement> {
     }
 }
 
-/// The elements of a tensor without history in another placement, with the same strides if they leave no gaps.
+/// Copies a tensor without history to another placement, with the same strides if they are dense.
 fn to_placement(source: Tensor, placement: Placement, non_blocking: bool) -> Result<Tensor> {
     let source = if source.layout().is_dense() { source } else { source.detach().copy()? };
     let placement = match placement {
-        // Only what lies in pinned memory comes without waiting.
+        // Only copies to pinned memory are asynchronous.
         Placement::Cpu if non_blocking => Placement::Pinned,
         placement => placement,
     };
@@ -100,7 +101,7 @@ fn to_placement(source: Tensor, placement: Placement, non_blocking: bool) -> Res
     Ok(Tensor::new(storage, dtype, layout))
 }
 
-/// A source of bytes that a device reads later, when the program may be changing its own.
+/// Copies a pageable source that the program may change while the device reads it.
 fn copy_if_shared(source: Tensor) -> Result<Tensor> {
     let pageable = matches!(source.storage_handle().bytes(), Bytes::Cpu(_));
     if pageable && !source.is_uniquely_owned() {
@@ -110,13 +111,13 @@ fn copy_if_shared(source: Tensor) -> Result<Tensor> {
     }
 }
 
-/// Copies the elements of `source`, which leave no gaps, to a placement in `target`; at least one of both is on a
-/// device. A copy from or to the processor is waited for, unless it is `non_blocking`.
+/// Copies the bytes of a dense `source` to an offset in `target`. At least one of them is on a device. A copy from or
+/// to the CPU is synchronous unless `non_blocking` is set.
 fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_blocking: bool) -> Result<()> {
     let (from, to) = (source.storage_handle().current_process_bytes()?, target.current_process_bytes()?);
     let bytes = source.numel().saturating_mul(source.dtype().size());
     if bytes == 0 {
-        // A view without elements may start beyond the memory.
+        // A view without elements may start beyond the storage.
         return Ok(());
     }
     let (device, involves_cpu) = match (from, to) {
@@ -132,7 +133,7 @@ fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_block
     if blocking { Ok(copy_stream.synchronize()?) } else { Ok(()) }
 }
 
-/// A part of a storage as one end of a copy on a stream.
+/// Returns a part of a storage as an operand of a copy on a stream.
 fn copy_operand(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Stream) -> Result<CopyOperand> {
     let keep_alive = match storage.bytes() {
         Bytes::Device(memory) => {
@@ -142,13 +143,14 @@ fn copy_operand(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Str
         Bytes::Cpu(_) => Some(storage.clone() as KeepAlive),
     };
     let pointer = storage.pointer().wrapping_add(start);
-    // SAFETY: the keeper owns the bytes, which are a part of the storage. Those of pageable memory nobody else
-    // uses: they are a copy, or not given out before the copy has been waited for. Pinned memory is the program's
-    // to leave alone until the stream has passed, as the documentation of `non_blocking` says.
+    // SAFETY: `keep_alive` owns the bytes, which are a part of the storage. Pageable memory is not used by other code
+    // meanwhile: it is a private copy, or is not visible to the program until the copy has completed. For pinned
+    // memory the program guarantees this until the stream has completed the copy, as the documentation of
+    // `non_blocking` requires.
     Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, bytes, keep_alive) }))
 }
 
-/// Writes the elements of `source`, which broadcasts and is converted, to `target`. Raises no version.
+/// Writes the elements of `source`, which is broadcast and converted, to `target`. Does not increment the version.
 pub(super) fn copy_into(target: &Tensor, source: &Tensor, non_blocking: bool) -> Result<()> {
     let (op, here) = ("copy_", target.device());
     let same_shape = target.is_contiguous() && source.shape() == target.shape();
@@ -166,14 +168,14 @@ pub(super) fn copy_into(target: &Tensor, source: &Tensor, non_blocking: bool) ->
     write(&to_placement(values, here.into(), non_blocking && target.is_on_device())?)
 }
 
-/// Whether a copy of bytes can do what no kernel can: between memories of a device that the processor does not reach.
+/// Returns whether only a byte copy is possible: between allocations of a device whose memory the CPU cannot access.
 fn needs_byte_copy(target: &Tensor, source: &Tensor) -> bool {
     let (to, from) = (target.storage_handle(), source.storage_handle());
     let plain = target.dtype() == source.dtype() && source.is_contiguous() && !Arc::ptr_eq(to, from);
     plain && matches!(to.bytes(), Bytes::Device(memory) if memory.bytes() != 0 && memory.pointer().is_none())
 }
 
-/// A tensor, or its copy on a device if it is not there.
+/// Returns the tensor, or its copy on `device` if it is on another one.
 pub(crate) fn to_device(device: Device, tensor: Tensor) -> Result<Tensor> {
     if tensor.device() == device { Ok(tensor) } else { tensor.to((tensor.dtype(), device), false) }
 }

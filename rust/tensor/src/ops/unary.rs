@@ -1,11 +1,11 @@
-//! Operations on each element of one tensor.
+//! Elementwise operations on one tensor.
 
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch, dispatch_float};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
-/// Operations that give floating-point numbers, also for integers. The gradient is told from the
-/// gradient of the result (`g`), the input (`x`) or the result (`y`).
+/// Defines operations that return floating-point tensors, also for integers. The gradient expression uses the
+/// gradient of the result (`g`) and the input (`x`) or the result (`y`).
 macro_rules! floating_operations {
     ($($(#[$doc:meta])* $method:ident, $node:literal, $saved:ident, $f:expr, |$g:ident, $value:ident| $gradient:expr;)+) => {
         impl Tensor {
@@ -32,32 +32,32 @@ macro_rules! floating_operations {
 }
 
 floating_operations! {
-    /// e to the power of each element.
+    /// Returns e to the power of each element.
     exp, "ExpBackward0", output, |v| v.exp(), |g, y| g.mul(y);
-    /// The natural logarithm of each element.
+    /// Returns the natural logarithm of each element.
     log, "LogBackward0", input, |v| v.ln(), |g, x| g.div(x);
-    /// The square root of each element.
+    /// Returns the square root of each element.
     sqrt, "SqrtBackward0", output, |v| v.sqrt(), |g, y| g.div(&y.mul(2.0)?);
-    /// The sine of each element.
+    /// Returns the sine of each element.
     sin, "SinBackward0", input, |v| v.sin(), |g, x| g.mul(&x.cos()?);
-    /// The cosine of each element.
+    /// Returns the cosine of each element.
     cos, "CosBackward0", input, |v| v.cos(), |g, x| g.mul(&x.sin()?.neg()?);
-    /// The hyperbolic tangent of each element.
+    /// Returns the hyperbolic tangent of each element.
     tanh, "TanhBackward0", output, |v| v.tanh(), |g, y| g.mul(&super::binary::subtract(1.0, &y.mul(y)?)?);
-    /// The logistic function of each element.
+    /// Returns the logistic function of each element.
     sigmoid, "SigmoidBackward0", output, |v| 1.0 / (1.0 + (-v).exp()), |g, y| {
         g.mul(&y.mul(&super::binary::subtract(1.0, y)?)?)
     };
 }
 
 impl Tensor {
-    /// Each element with the other sign.
+    /// Returns the negation of each element.
     pub fn neg(&self) -> Result<Tensor> {
         if self.dtype() == DType::Bool {
             return Err(Error::DType {
                 op: "neg",
                 given: DType::Bool,
-                expected: "truth values have no sign",
+                expected: "bool tensors cannot be negated",
             });
         }
         let out =
@@ -68,11 +68,11 @@ impl Tensor {
         Ok(out)
     }
 
-    /// Each element, 0 where it is negative. The gradient at 0 is 0, and passes through NaN unchanged.
+    /// Returns each element, or 0 if it is negative. The gradient at 0 is 0; NaN is preserved.
     pub fn relu(&self) -> Result<Tensor> {
         let op = "relu";
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op, given: DType::Bool, expected: "numbers are needed" });
+            return Err(Error::DType { op, given: DType::Bool, expected: "expected a numeric type" });
         }
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();
@@ -87,7 +87,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// Each element without its sign. Its slope at 0 is 0.
+    /// Returns the absolute value of each element. The gradient at 0 is 0.
     pub fn abs(&self) -> Result<Tensor> {
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();
@@ -102,7 +102,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// 1, -1 or 0 (also for NaN), in the tensor's own type. The gradient is 0.
+    /// Returns the sign of each element, 1, -1 or 0 (also for NaN), in the same type. The gradient is 0.
     fn sign(&self) -> Result<Tensor> {
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();
@@ -119,8 +119,8 @@ impl Tensor {
     }
 }
 
-/// The gradient of `relu`: `gradient` where `output` is not 0. It depends on `output` with gradient 0, so that a
-/// recorded backward pass can be differentiated again.
+/// Returns `gradient` where `output` is not 0: ATen's `threshold_backward`. It depends on `output` with gradient 0,
+/// so that a recorded backward pass can be differentiated again.
 fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
     let op = "threshold_backward";
     let out = dispatch!(gradient.dtype(), T => {
@@ -147,7 +147,7 @@ mod tests {
     use crate::{DType, Result, Tensor};
 
     #[test]
-    fn values_are_those_of_the_standard_library() {
+    fn unary_operations_agree_with_std() {
         let x = doubles(&[0.5, 2.0, 3.5], &[3]);
         assert_close(&x.exp().unwrap(), &[0.5f64.exp(), 2f64.exp(), 3.5f64.exp()]);
         assert_close(&x.log().unwrap(), &[0.5f64.ln(), 2f64.ln(), 3.5f64.ln()]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_match_finite_differences_on_strided_inputs() {
+    fn unary_operations_on_strided_inputs_pass_gradcheck() {
         let functions: [fn(&Tensor) -> Result<Tensor>; 10] = [
             Tensor::exp,
             Tensor::log,
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_become_single_precision() {
+    fn exp_of_integers_is_float32_and_relu_preserves_the_type() {
         let x = Tensor::from_slice(&[1i64, 0], &[2]).unwrap();
         assert_eq!(x.exp().unwrap().dtype(), DType::Float32);
         assert_eq!(x.relu().unwrap().dtype(), DType::Int64);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn relu_keeps_nan_and_has_no_slope_at_zero() {
+    fn relu_preserves_nan_and_has_gradient_0_at_0() {
         let x = doubles(&[f64::NAN, 0.0, -0.0], &[3]);
         x.set_requires_grad(true).unwrap();
         let y = x.relu().unwrap();

@@ -1,11 +1,11 @@
-//! Views: other shapes and strides of the same memory.
+//! Views: tensors over the same storage with other shapes and strides.
 
 use crate::autograd::{NodeBuilder, track_view};
 use crate::fallible_alloc::check_memory;
 use crate::shape::{Layout, checked_ndim, infer_size, sizes_and_strides, view_strides, wrap_dim};
 use crate::{Error, Result, Tensor};
 
-/// A view of `source`, with the function that takes a gradient of the view back to one of `source`.
+/// Returns a view of `source`. `backward` computes the gradient of `source` from the gradient of the view.
 pub(super) fn view(
     source: &Tensor,
     name: &'static str,
@@ -15,7 +15,7 @@ pub(super) fn view(
     check_memory()?;
     let out = source.alias(layout);
     if source.is_inference() {
-        // A view of an inference tensor is one itself, outside of inference mode, too: it has no history.
+        // A view of an inference tensor is an inference tensor, also outside of inference mode: it has no history.
         return Ok(out);
     }
     track_view(&out, source);
@@ -30,7 +30,8 @@ fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
     Layout { shape, strides, offset }
 }
 
-/// A tensor of `shape`, zero but for the part that `part` gives a view of, which is `gradient`.
+/// Returns zeros of `shape` whose part is `gradient`: ATen's `select_backward` and `slice_backward`. `part` returns a
+/// view of the part.
 fn scatter_into_zeros(
     shape: &[usize],
     gradient: &Tensor,
@@ -42,7 +43,7 @@ fn scatter_into_zeros(
 }
 
 impl Tensor {
-    /// The same elements in another shape; one size may be -1. Fails where a copy would be needed.
+    /// Returns a view with another shape, of which one size may be -1. Returns an error if a copy would be needed.
     pub fn view(&self, sizes: &[i64]) -> Result<Tensor> {
         let op = "view";
         let shape = infer_size(op, sizes, self.shape())?;
@@ -50,7 +51,7 @@ impl Tensor {
             op,
             given: self.shape().to_vec(),
             expected: format!(
-                "with strides {:?} it can't be seen as {sizes:?} without a copy; reshape makes one",
+                "with strides {:?} it cannot be viewed as {sizes:?} without a copy; use reshape",
                 self.strides()
             ),
         })
@@ -63,7 +64,7 @@ impl Tensor {
         view(self, "ViewBackward0", layout, move |gradient| gradient.reshaped(&before)).map(Some)
     }
 
-    /// The same elements in another shape: a view where possible, else a copy.
+    /// Returns the elements in another shape: a view if possible, else a copy.
     pub fn reshape(&self, sizes: &[i64]) -> Result<Tensor> {
         self.reshaped(&infer_size("reshape", sizes, self.shape())?)
     }
@@ -72,12 +73,12 @@ impl Tensor {
         if let Some(view) = self.try_view(shape.to_vec())? {
             return Ok(view);
         }
-        // The result is not a view of the copy, which no program can reach.
+        // The result is not a view for autograd, because the program cannot access the copy.
         let copy = self.contiguous_copy()?;
         let strides = view_strides(copy.layout(), shape).ok_or_else(|| Error::Shape {
             op: "reshape",
             given: self.shape().to_vec(),
-            expected: format!("it cannot have the shape {shape:?}"),
+            expected: format!("it cannot be reshaped to {shape:?}"),
         })?;
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
@@ -87,7 +88,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// Dimensions in another order: dimension `i` of the result is dimension `order[i]` of this.
+    /// Returns a view with permuted dimensions: dimension `i` of the result is dimension `order[i]` of this tensor.
     pub fn permute(&self, order: &[i64]) -> Result<Tensor> {
         let op = "permute";
         if order.len() != self.ndim() {
@@ -101,7 +102,7 @@ impl Tensor {
             }
         }
         let Some(back) = back.into_iter().collect::<Option<Vec<i64>>>() else {
-            return Err(Error::Value { op, message: format!("{order:?} names a dimension twice") });
+            return Err(Error::Value { op, message: format!("{order:?} contains a dimension twice") });
         };
         let dims = sizes_and_strides(self.layout());
         let dims = order.iter().filter_map(|&dim| dims.get(dim).copied()).collect();
@@ -109,7 +110,7 @@ impl Tensor {
         view(self, "PermuteBackward0", layout, move |gradient| gradient.permute(&back))
     }
 
-    /// Two dimensions exchanged.
+    /// Returns a view with two dimensions exchanged.
     pub fn transpose(&self, first: i64, second: i64) -> Result<Tensor> {
         let op = "transpose";
         let (a, b) = (wrap_dim(op, first, self.ndim())?, wrap_dim(op, second, self.ndim())?);
@@ -121,7 +122,7 @@ impl Tensor {
         view(self, "TransposeBackward0", layout, move |gradient| gradient.transpose(first, second))
     }
 
-    /// A matrix transposed; a tensor of fewer dimensions stays as it is.
+    /// Returns the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
     pub fn t(&self) -> Result<Tensor> {
         match self.ndim() {
             0 | 1 => self.transpose(0, 0),
@@ -129,12 +130,12 @@ impl Tensor {
             _ => Err(Error::Shape {
                 op: "t",
                 given: self.shape().to_vec(),
-                expected: "at most two dimensions are needed; transpose exchanges any two".to_owned(),
+                expected: "expected at most two dimensions; transpose exchanges any two".to_owned(),
             }),
         }
     }
 
-    /// A dimension of size 1 put in at `dim` (from `-ndim - 1` to `ndim`).
+    /// Returns a view with a new dimension of size 1 at `dim` (from `-ndim - 1` to `ndim`).
     pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
         checked_ndim(self.ndim() + 1)?;
         let at = wrap_dim("unsqueeze", dim, self.ndim() + 1)?;
@@ -145,7 +146,7 @@ impl Tensor {
         view(self, "UnsqueezeBackward0", layout, move |gradient| gradient.reshaped(&before))
     }
 
-    /// Dimensions of size 1 left out: all of them, or the one named, if its size is 1.
+    /// Returns a view without dimensions of size 1: all of them, or the given one if its size is 1.
     pub fn squeeze(&self, dim: Option<i64>) -> Result<Tensor> {
         let only = dim.map(|dim| wrap_dim("squeeze", dim, self.ndim())).transpose()?;
         let dims = sizes_and_strides(self.layout()).into_iter().enumerate();
@@ -155,19 +156,20 @@ impl Tensor {
         view(self, "SqueezeBackward0", layout, move |gradient| gradient.reshaped(&before))
     }
 
-    /// Dimensions of size 1 repeated without a copy; -1 keeps a size. New dimensions come first.
+    /// Returns a view in which dimensions of size 1 are repeated without a copy. A size of -1 is unchanged; new
+    /// dimensions come first.
     pub fn expand(&self, sizes: &[i64]) -> Result<Tensor> {
         checked_ndim(sizes.len())?;
         let misfit = || Error::Shape {
             op: "expand",
             given: self.shape().to_vec(),
-            expected: format!("it does not expand to {sizes:?}: only sizes of 1 can grow"),
+            expected: format!("it cannot be expanded to {sizes:?}: only sizes of 1 can be expanded"),
         };
         let new = sizes.len().checked_sub(self.ndim()).ok_or_else(misfit)?;
         let own: Vec<_> = std::iter::repeat_n(None, new)
             .chain(sizes_and_strides(self.layout()).into_iter().map(Some))
             .collect();
-        // From the last dimension on: a new one of size 1 has the stride that it would have without gaps.
+        // From the last dimension on: a new dimension of size 1 has the stride that it would have in a dense layout.
         let mut inner = (1usize, usize::from(self.ndim() > 0));
         let dims = sizes.iter().zip(own).rev().map(|(&size, own)| {
             let before = own.unwrap_or((1, inner.0.saturating_mul(inner.1)));
@@ -187,11 +189,11 @@ impl Tensor {
         view(self, "ExpandBackward0", layout, move |gradient| super::sum_to(gradient, &before))
     }
 
-    /// The part of a tensor at one index of a dimension, which the result no longer has.
+    /// Returns a view at one index of a dimension, without that dimension.
     pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
         let op = "select";
         let no_dimension = || Error::Indexing {
-            message: "a tensor without dimensions cannot be indexed; item() gives its element".to_owned(),
+            message: "a tensor without dimensions cannot be indexed; item() returns its element".to_owned(),
         };
         if self.ndim() == 0 {
             return Err(no_dimension());
@@ -213,7 +215,7 @@ impl Tensor {
         })
     }
 
-    /// Every `step`-th index of a dimension from `start` up to but without `end`; bounds are clamped.
+    /// Returns a view of every `step`-th index of a dimension from `start` to `end` (exclusive). Bounds are clamped.
     pub fn slice(&self, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Tensor> {
         let op = "slice";
         let at = wrap_dim(op, dim, self.ndim())?;
@@ -221,7 +223,7 @@ impl Tensor {
         let no_dimension = || Error::Dimension { op, dim, ndim: 0 };
         let (size, stride) =
             dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(no_dimension)?;
-        let message = format!("the step must be positive, not {step}");
+        let message = format!("step must be positive, got {step}");
         let step_size =
             usize::try_from(step).ok().filter(|&step| step > 0).ok_or(Error::Value { op, message })?;
         let length = i64::try_from(*size).unwrap_or(i64::MAX);
@@ -239,7 +241,7 @@ impl Tensor {
         })
     }
 
-    /// All elements in one dimension: a view where possible, and a tensor of one dimension itself.
+    /// Returns the elements in one dimension: a view if possible, and the tensor itself if it has one dimension.
     pub fn flatten(&self) -> Result<Tensor> {
         if self.ndim() == 1 {
             return Ok(self.clone());
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_and_strides_follow_the_view() {
+    fn views_have_the_expected_shapes_and_strides() {
         let x = numbers();
         let shape = |view: crate::Result<Tensor>| view.unwrap().shape().to_vec();
         assert_eq!(shape(x.view(&[3, -1])), [3, 2]);
@@ -281,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn a_view_that_needs_a_copy_is_refused_and_reshape_makes_one() {
+    fn view_that_needs_a_copy_is_an_error_and_reshape_copies() {
         let x = numbers().t().unwrap();
         assert!(matches!(x.view(&[6]), Err(Error::Shape { op: "view", .. })));
         assert_close(&x.reshape(&[6]).unwrap(), &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 
     #[test]
-    fn wrong_dimensions_and_indices_are_errors() {
+    fn views_reject_invalid_dimensions_and_indices() {
         let x = numbers();
         assert!(matches!(x.select(0, 2), Err(Error::OutOfRange { size: 2, .. })));
         assert!(matches!(x.select(2, 0), Err(Error::Dimension { dim: 2, ndim: 2, .. })));
@@ -300,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_of_views_match_finite_differences() {
+    fn views_pass_gradcheck() {
         let x = [numbers()];
         gradcheck(|x| x[0].view(&[3, 2])?.pow(2.0), &x);
         gradcheck(|x| x[0].t()?.reshape(&[-1])?.pow(2.0), &x);

@@ -9,7 +9,7 @@ use super::placement::{Placement, current_stream_of};
 use crate::Result;
 use crate::fork_rwlock::RawForkRwLock;
 
-/// The bytes of a storage.
+/// The allocation behind a storage.
 pub(crate) enum Bytes {
     Cpu(RawBuffer),
     Pinned(PinnedMemory),
@@ -17,7 +17,7 @@ pub(crate) enum Bytes {
 }
 
 impl Bytes {
-    /// `bytes` bytes, not initialised; on a device they are for its current stream.
+    /// Allocates `nbytes` uninitialized bytes. Device memory belongs to the current stream of the device.
     pub fn new(placement: Placement, nbytes: usize) -> Result<Self> {
         Ok(match placement {
             Placement::Cpu => Bytes::Cpu(RawBuffer::new(CpuAllocator::handle(), nbytes)?),
@@ -44,7 +44,7 @@ impl Bytes {
         }
     }
 
-    /// The address of the first byte: of a device's memory in the device's own counting.
+    /// Returns the address of the first byte; for device memory an address in the device's address space.
     pub fn pointer(&self) -> *mut u8 {
         match self {
             Bytes::Cpu(buffer) => buffer.pointer().as_ptr(),
@@ -54,7 +54,7 @@ impl Bytes {
     }
 }
 
-/// A lock that queued work shares, where there can be such work.
+/// The lock of a storage. Device memory shares it with the kernels that are queued on streams.
 pub(super) enum StorageLock {
     Own(RawForkRwLock),
     Shared(Arc<RawForkRwLock>),

@@ -1,4 +1,4 @@
-//! The memory of tensors.
+//! Storages: the memory that tensors view.
 
 mod bytes;
 mod placement;
@@ -26,14 +26,15 @@ use crate::fork_rwlock::RawForkRwLock;
 use crate::{Element, Result};
 use bytes::StorageLock;
 
-/// Bytes with a version that in-place operations raise. Views share it.
+/// Memory of one or more tensors, with the version counter that in-place operations increment. A tensor's views share
+/// its storage.
 pub struct Storage {
-    /// Taken by the drop only.
+    /// Moved out only by `drop`.
     bytes: ManuallyDrop<Bytes>,
     version: AtomicU32,
     inference: bool,
     lock: StorageLock,
-    /// The fork generation in which it was made.
+    /// The fork generation in which the storage was created.
     generation: u32,
 }
 
@@ -48,48 +49,48 @@ impl Storage {
         })
     }
 
-    /// `bytes` bytes, not initialised: whoever asks has all of them written before anything else.
+    /// Allocates `nbytes` uninitialized bytes. The caller writes all of them before any read.
     pub(crate) fn new(placement: Placement, nbytes: usize) -> Result<Arc<Self>> {
         Bytes::new(placement, nbytes).map(Self::of)
     }
 
-    /// `count` elements of zero bits on the processor, then filled by `fill`.
+    /// Allocates `count` zeroed elements on the CPU, which `fill` then writes.
     pub(crate) fn build<T: Element>(count: usize, fill: impl FnOnce(&mut [T])) -> Result<Arc<Self>> {
         let storage = Self::new(Placement::Cpu, count.saturating_mul(size_of::<T>()))?;
         if let Some(slice) = storage.raw_slice() {
-            // SAFETY: nobody else has seen the storage.
+            // SAFETY: the storage is not visible to any other thread yet.
             let slice = unsafe { slice.unlocked() };
             slice.write(true, [RawSlice::EMPTY; 2], |out, _: &[Bool8], _: &[Bool8]| fill(out));
         }
         Ok(storage)
     }
 
-    /// Bytes that someone else made, such as a NumPy array's.
+    /// Wraps memory that another library owns, such as the memory of a NumPy array, as `torch.from_blob` does.
     ///
     /// # Safety
-    /// The block's memory is initialised, lies on the CPU, and while an operation of this crate runs on
-    /// it, no one else frees it, writes to it, or, if the operation writes, reads it: the storage's lock
-    /// is known to this crate only, and covers this storage only, not others over the same bytes.
+    /// The buffer's memory is initialized and is on the CPU. While an operation of this crate uses it, no other code
+    /// frees it or writes to it, or reads it if the operation writes: the lock of the storage is known to this crate
+    /// only, and does not cover other storages over the same bytes.
     pub unsafe fn foreign(buffer: RawBuffer) -> Arc<Self> {
         Self::of(Bytes::Cpu(buffer))
     }
 
-    /// Where the memory lies.
+    /// Returns the device on which the memory is.
     pub fn device(&self) -> Device {
         self.bytes.device()
     }
 
-    /// The address of the first byte; of a device's memory in the device's own counting.
+    /// Returns the address of the first byte. On a device it is an address in the device's address space.
     pub fn pointer(&self) -> *mut u8 {
         self.bytes.pointer()
     }
 
-    /// How many bytes there are.
+    /// Returns the size of the storage in bytes, as `torch.UntypedStorage.nbytes` does.
     pub fn nbytes(&self) -> usize {
         self.bytes.nbytes()
     }
 
-    /// Whether devices reach the memory, which is of the processor, without a detour.
+    /// Returns whether the memory is pinned (page-locked) CPU memory.
     pub fn is_pinned(&self) -> bool {
         match &*self.bytes {
             Bytes::Pinned(_) => true,
@@ -102,12 +103,12 @@ impl Storage {
         &self.bytes
     }
 
-    /// Whether operations on it are queued.
+    /// Returns whether the memory is on a device, where operations are queued on streams.
     pub(crate) fn is_on_device(&self) -> bool {
         matches!(&*self.bytes, Bytes::Device(_))
     }
 
-    /// Fails for memory of a device in a process that was forked from the one that made it.
+    /// Returns the bytes, or an error for device memory that was allocated before this process was forked.
     pub(crate) fn current_process_bytes(&self) -> Result<&Bytes> {
         if self.is_on_device() && self.generation != fork::generation() {
             return Err(interlock::accelerator::Error::Forked { what: "a Tensor on a device" }.into());
@@ -115,7 +116,7 @@ impl Storage {
         Ok(&self.bytes)
     }
 
-    /// Whether it was made in inference mode.
+    /// Returns whether the storage was created in inference mode.
     pub(crate) fn is_inference(&self) -> bool {
         self.inference
     }
@@ -129,16 +130,16 @@ impl Storage {
     }
 
     pub(crate) fn bump_version(&self) {
-        // Inference tensors have no version; nothing can have saved them.
+        // Inference tensors have no version counter, because no node can save them.
         if !self.inference {
             self.version.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    /// The bytes, if they are of the processor.
+    /// Returns the bytes with their lock, if they are CPU memory.
     pub(crate) fn raw_slice(&self) -> Option<RawSlice<'_>> {
-        // SAFETY: the memory is borrowed for as long as the lock. It is initialised, because whoever makes a
-        // storage writes all of it first.
+        // SAFETY: the memory is borrowed for as long as the lock. It is initialized, because the creator of a storage
+        // writes all of it first.
         let slice = (!self.is_on_device())
             .then(|| unsafe { RawSlice::new(self.pointer(), self.nbytes(), &self.lock) })?;
         let is_pinned = matches!(&*self.bytes, Bytes::Pinned(_));
@@ -149,24 +150,25 @@ impl Storage {
         &self.lock
     }
 
-    /// What work has of this that is queued on `stream` next; `None` where the processor does not reach the memory.
+    /// Returns the argument for a kernel that is queued on `stream` next, or `None` if the CPU cannot access the
+    /// memory.
     pub(crate) fn kernel_arg(self: &Arc<Self>, stream: &Stream) -> Result<Option<KernelArg>> {
         let (Bytes::Device(memory), StorageLock::Shared(lock)) = (self.current_process_bytes()?, &self.lock)
         else {
             return Ok(Some(KernelArg::on_cpu(self.clone())));
         };
         let keep_alive = memory.prepare_use(stream)?;
-        // Where there are no bytes there is nothing to reach.
+        // Zero bytes need no host pointer.
         let pointer = match memory.pointer() {
             Some(pointer) => pointer.as_ptr(),
             None if memory.bytes() == 0 => std::ptr::null_mut(),
             None => return Ok(None),
         };
-        // SAFETY: `pointer` is the processor's address of the bytes, and `keep_alive` is that of the stream.
+        // SAFETY: `pointer` is the host address of the bytes, and `keep_alive` was prepared for this stream.
         Ok(Some(unsafe { KernelArg::on_device(pointer, memory.bytes(), lock.clone(), keep_alive) }))
     }
 
-    /// Whether some bytes belong to both.
+    /// Returns whether the two storages share bytes.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let same = std::ptr::eq(self, other);
         same || self.raw_slice().zip(other.raw_slice()).is_some_and(|(own, other)| own.overlaps(&other))
@@ -175,7 +177,7 @@ impl Storage {
 
 impl Drop for Storage {
     fn drop(&mut self) {
-        // SAFETY: the memory is taken once, here, and nobody reaches the storage any more.
+        // SAFETY: the bytes are moved out once, here, and the storage is not used again.
         let bytes = unsafe { ManuallyDrop::take(&mut self.bytes) };
         Deferred::Bytes { _bytes: bytes }.push();
     }
@@ -197,7 +199,7 @@ mod tests {
         Storage::build(4, |out: &mut [i64]| out.fill(value)).unwrap()
     }
 
-    /// Copies one storage to another, if they have no byte in common.
+    /// Copies one storage to another. Returns false, without copying, if they share bytes.
     fn copies(target: &Storage, source: &Storage) -> bool {
         let (target, source) = (target.raw_slice().unwrap(), source.raw_slice().unwrap());
         let copy = |out: &mut [i64], a: &[i64], b: &[i64]| {
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_swap_roles_do_not_deadlock() {
+    fn write_with_swapped_source_and_target_does_not_deadlock() {
         let (a, b) = (filled(1), filled(2));
         std::thread::scope(|scope| {
             for (target, source) in [(&a, &b), (&b, &a), (&a, &b), (&b, &a)] {
@@ -220,11 +222,11 @@ mod tests {
     }
 
     #[test]
-    fn storages_over_the_same_bytes_are_not_each_others_source() {
+    fn write_from_a_storage_over_the_same_bytes_is_refused() {
         let owner = filled(1);
         let part = |first: usize, count: usize| {
             let start = NonNull::new(owner.pointer().wrapping_add(8 * first)).unwrap();
-            // SAFETY: the bytes are the owner's, which outlives every part, and only this thread uses them.
+            // SAFETY: the bytes are the owner's, which outlives every slice, and only this thread uses them.
             unsafe { Storage::foreign(RawBuffer::foreign(start, 8 * count, Device::CPU, Box::new(()))) }
         };
         for (a, b, overlap) in [
@@ -241,13 +243,13 @@ mod tests {
     }
 
     #[test]
-    fn a_storage_is_not_its_own_source() {
+    fn write_from_the_same_storage_is_refused() {
         let a = filled(1);
         assert!(!copies(&a, &a));
     }
 
     #[test]
-    fn fresh_memory_is_zero_before_it_is_written() {
+    fn write_zeroes_fresh_memory_first() {
         let storage = Storage::new(Placement::Cpu, 32).unwrap();
         let seen = |out: &mut [i64], _: &[i64], _: &[i64]| out.to_vec();
         assert_eq!(storage.raw_slice().unwrap().write(true, [RawSlice::EMPTY; 2], seen), Some(vec![0; 4]));

@@ -5,14 +5,14 @@ use interlock::accelerator::{Device, DeviceType, Stream, current_stream};
 
 use crate::{DType, Result};
 
-/// Where the elements of a tensor lie.
+/// The kind of memory that holds the elements of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// In memory of the processor.
+    /// Pageable CPU memory.
     Cpu,
-    /// In memory of the processor that devices reach without a detour.
+    /// Pinned (page-locked) CPU memory, which devices copy by DMA.
     Pinned,
-    /// On a device; without an index, on the current one of its type.
+    /// Memory of a device. A device without an index is the current device of its type.
     Device(Device),
 }
 
@@ -22,12 +22,12 @@ impl From<Device> for Placement {
     }
 }
 
-/// What a new tensor is: its element type, and where it lies if that is not the processor.
+/// The element type and placement of a new tensor, as PyTorch's `TensorOptions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorOptions {
-    /// The type of the elements.
+    /// The element type.
     pub dtype: DType,
-    /// Where they lie.
+    /// The kind of memory.
     pub placement: Placement,
 }
 
@@ -43,7 +43,7 @@ impl<P: Into<Placement>> From<(DType, P)> for TensorOptions {
     }
 }
 
-/// The current stream of a device on which a tensor is to be.
+/// Returns the current stream of the device on which a tensor is to be created.
 pub(crate) fn current_stream_of(device: Device) -> Result<Stream> {
     let named = |error| match error {
         Error::NoAccelerator { reason, .. } => {

@@ -1,8 +1,8 @@
-//! Bytes and the lock of whoever reads or writes them: the only file here that makes slices from addresses.
+//! Locked access to the bytes of storages. This is the only file of the crate that makes slices from addresses.
 //!
-//! Every access goes through a lock of the storage, so that threads which share tensors cannot race.
-//! An operation takes all locks that it needs at once, in the order of their addresses, and never
-//! calls another operation while it holds them: that is why they cannot deadlock.
+//! Every access acquires the lock of the storage, so that threads that share tensors cannot race. An operation
+//! acquires all the locks that it needs together, in the order of their addresses, and never calls another operation
+//! while it holds them. This order prevents deadlocks.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use super::Storage;
 use crate::Element;
 use crate::fork_rwlock::RawForkRwLock;
 
-/// The bytes of a storage. Whoever makes one sees to it that they are there, initialised, and reached by the
-/// processor, for as long as the lock is borrowed.
+/// The bytes of a storage and their lock. The constructor requires that the bytes are initialized and can be accessed
+/// by the CPU for as long as the lock is borrowed.
 #[derive(Clone, Copy)]
 pub(crate) struct RawSlice<'a> {
     pointer: *mut u8,
     bytes: usize,
     lock: Option<&'a RawForkRwLock>,
-    /// Whether copies and fills of streams may use the bytes as well, which do not take the lock.
+    /// Whether copies and fills of streams, which do not acquire the lock, may use the bytes as well.
     streamed: bool,
 }
 
 impl<'a> RawSlice<'a> {
-    /// No bytes.
+    /// A slice of zero bytes.
     pub const EMPTY: RawSlice<'static> = RawSlice {
         pointer: NonNull::<u64>::dangling().as_ptr().cast(),
         bytes: 0,
@@ -35,7 +35,7 @@ impl<'a> RawSlice<'a> {
     };
 
     /// # Safety
-    /// As the type says.
+    /// The bytes are initialized and can be accessed by the CPU for as long as the lock is borrowed.
     pub unsafe fn new(pointer: *mut u8, bytes: usize, lock: &'a RawForkRwLock) -> Self {
         if bytes == 0 {
             RawSlice::EMPTY
@@ -44,7 +44,7 @@ impl<'a> RawSlice<'a> {
         }
     }
 
-    /// The same bytes, which copies and fills of streams may use as well.
+    /// Marks the bytes as memory that copies and fills of streams may use as well.
     pub fn streamed(self) -> Self {
         RawSlice { streamed: true, ..self }
     }
@@ -54,20 +54,20 @@ impl<'a> RawSlice<'a> {
         self.streamed.then(|| range(self.pointer, self.bytes))
     }
 
-    /// The same bytes without their lock.
+    /// Returns the bytes without their lock.
     ///
     /// # Safety
-    /// Nobody else has them as long as this lives.
+    /// No other thread uses them while the returned slice is used.
     pub unsafe fn unlocked(self) -> Self {
         RawSlice { lock: None, ..self }
     }
 
-    /// Where the lock lies: locks are taken in this order.
+    /// Returns the address of the lock. Locks are acquired in the order of their addresses.
     fn order(&self) -> *const RawForkRwLock {
         self.lock.map_or(std::ptr::null(), std::ptr::from_ref)
     }
 
-    /// How many elements fit, none if the address does not suit them.
+    /// Returns the number of elements of type `T`, or 0 if the address is not aligned for them.
     fn count<T: Element>(&self) -> usize {
         if self.pointer.cast::<T>().is_aligned() { self.bytes / size_of::<T>() } else { 0 }
     }
@@ -75,19 +75,19 @@ impl<'a> RawSlice<'a> {
     /// # Safety
     /// The caller holds the lock for reading for as long as the slice lives.
     unsafe fn slice<T: Element>(&self) -> &'a [T] {
-        // SAFETY: there are that many initialised bytes, aligned for T; every bit pattern is a valid element;
-        // writers are kept out by the lock.
+        // SAFETY: the slice covers that many initialized bytes, aligned for `T`; every bit pattern is a valid
+        // element; the lock excludes writers.
         unsafe { std::slice::from_raw_parts(self.pointer.cast(), self.count::<T>()) }
     }
 
     /// # Safety
     /// The caller holds the lock for writing for as long as the slice lives.
     unsafe fn slice_mut<T: Element>(&self) -> &'a mut [T] {
-        // SAFETY: as in `slice`, and the lock keeps everyone else out.
+        // SAFETY: as in `slice`, and the lock excludes all other accesses.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.cast(), self.count::<T>()) }
     }
 
-    /// Reads all bytes.
+    /// Calls `read` with all elements while the lock is held for reading.
     pub fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
         let _guard = self.lock.map(RawForkRwLock::read);
         let _access = self.range(false).map(|range| memory::Access::new(&[range]));
@@ -95,16 +95,17 @@ impl<'a> RawSlice<'a> {
         read(unsafe { self.slice() })
     }
 
-    /// Whether some bytes belong to both. Two storages can overlap only in memory of others, such as
-    /// two slices of one NumPy array.
+    /// Returns whether the two slices share bytes. Slices of two storages overlap only in foreign memory, such as two
+    /// slices of one NumPy array.
     pub fn overlaps(&self, other: &RawSlice<'_>) -> bool {
         let range = |slice: &RawSlice<'_>| (slice.pointer.addr(), slice.pointer.addr() + slice.bytes);
         let ((start, end), (other_start, other_end)) = (range(self), range(other));
         start.max(other_start) < end.min(other_end)
     }
 
-    /// Writes this one from two others, which may be the same; `fresh` bytes are 0 before. `None`, and nothing
-    /// done, if a source shares memory with this one.
+    /// Calls `write` with these elements and those of two sources while all locks are held. The sources may be the
+    /// same, and `fresh` bytes are zeroed first. Returns `None`, without calling `write`, if a source shares bytes
+    /// with this slice.
     pub fn write<'b, T: Element, A: Element, B: Element, R>(
         &self,
         fresh: bool,
@@ -114,8 +115,8 @@ impl<'a> RawSlice<'a> {
         if !fresh && (self.overlaps(&a) || self.overlaps(&b)) {
             return None;
         }
-        // Both sources may have one lock, which is then taken once: a second time it could wait for a writer
-        // that waits for the first.
+        // If both sources have the same lock it is acquired once: a second read lock could wait for a writer that
+        // waits for the first.
         let second = if a.order() == b.order() { RawSlice::EMPTY } else { b };
         let (first, second) = if a.order() <= second.order() { (a, second) } else { (second, a) };
         let reads = |slice: RawSlice<'b>| slice.lock.map(RawForkRwLock::read);
@@ -131,24 +132,24 @@ impl<'a> RawSlice<'a> {
             (_first, _second) = (reads(first), reads(second));
             _target = self.lock.map(RawForkRwLock::write);
         }
-        // All at once, and after the locks: work that holds an access waits for nothing.
+        // Acquired together and after the locks: work that holds an access waits for nothing.
         let ranges = [self.range(true), a.range(false), b.range(false)];
         let _access = ranges.iter().any(Option::is_some).then(|| {
             let [target, a, b] = ranges.map(|range| range.unwrap_or(ByteRange::read(std::ptr::null(), 0)));
             memory::Access::new(&[target, a, b])
         });
         if fresh {
-            // SAFETY: the bytes are there, and the lock is held for writing.
+            // SAFETY: the bytes are writable, and the lock is held for writing.
             unsafe { self.pointer.write_bytes(0, self.bytes) };
         }
-        // SAFETY: all are locked, the target has no byte in common with a source (a fresh one is nobody else's),
-        // and the guards outlive the slices.
+        // SAFETY: all slices are locked, the target shares no byte with a source (a fresh one is not visible to other
+        // threads), and the guards outlive the slices.
         Some(write(unsafe { self.slice_mut() }, unsafe { a.slice() }, unsafe { b.slice() }))
     }
 }
 
-/// What queued work has of a storage: not the storage itself, whose memory is free for later work of the stream
-/// as soon as the program has dropped it.
+/// A storage as the argument of a queued kernel. It does not own the storage, whose memory can be reused by later
+/// work of the stream as soon as the program has dropped it.
 pub(crate) struct KernelArg {
     pointer: *mut u8,
     bytes: usize,
@@ -158,19 +159,19 @@ pub(crate) struct KernelArg {
 
 enum KernelArgLock {
     OnDevice(Arc<RawForkRwLock>),
-    /// A number in memory of the processor, which nobody else has.
+    /// A CPU scalar that no other tensor shares.
     OnCpu(Arc<Storage>),
 }
 
-// SAFETY: an address, and what may be sent itself; the bytes are reached through the lock only.
+// SAFETY: the pointer is only dereferenced while the lock is held, and the other fields are `Send`.
 unsafe impl Send for KernelArg {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for KernelArg {}
 
 impl KernelArg {
     /// # Safety
-    /// The bytes are reached by the processor, and what is queued on one stream finds them there as long as the
-    /// owner lives.
+    /// The CPU can access the bytes, and they stay valid for work that is queued on the stream while `keep_alive`
+    /// lives.
     pub unsafe fn on_device(
         pointer: *mut u8,
         bytes: usize,
@@ -190,8 +191,8 @@ impl KernelArg {
             KernelArgLock::OnDevice(lock) => lock,
             KernelArgLock::OnCpu(storage) => storage.lock(),
         };
-        // SAFETY: whoever made this vouched for the bytes, or the storage owns them. Bytes that a driver gave and
-        // nobody has written yet have some value, though nobody knows which.
+        // SAFETY: the caller of the constructor guaranteed the bytes, or the storage owns them. Bytes that a driver
+        // allocated and that were not written yet have an unspecified but valid value.
         let slice = unsafe { RawSlice::new(self.pointer, self.bytes, lock) };
         slice.streamed()
     }
