@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn allocation_that_does_not_fit_is_an_out_of_memory_error() {
+    fn try_with_capacity_returns_out_of_memory() {
         let is_oom =
             |error: Error| matches!(error, Error::Accelerator(interlock::accelerator::Error::OutOfMemory(_)));
         assert!(is_oom(try_with_capacity::<u64>(usize::MAX).unwrap_err()));

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn write_excludes_readers_and_other_writers() {
+    fn fork_rwlock_write_excludes_readers_and_other_writers() {
         let pair = ForkRwLock::new((0u64, 0u64));
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn read_waits_behind_a_waiting_writer() {
+    fn fork_rwlock_read_waits_behind_a_waiting_writer() {
         let value = ForkRwLock::new(0);
         let first = value.read();
         std::thread::scope(|scope| {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn lock_of_an_older_generation_is_unlocked() {
+    fn fork_rwlock_of_an_older_generation_is_unlocked() {
         for held in [1, 5, WRITER, WRITER | WRITER_WAITING, WRITER_WAITING] {
             let lock = RawForkRwLock::default();
             leave(&lock, held);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_write_resets_the_value_but_interrupted_read_does_not() {
+    fn fork_rwlock_resets_the_value_of_an_interrupted_write() {
         let value = ForkRwLock::new(7);
         leave(&value.lock, 1);
         assert_eq!(*value.read(), 7);

@@ -280,31 +280,33 @@ pub(crate) fn sizes_and_strides(layout: &Layout) -> Vec<(usize, usize)> {
 pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Result<Vec<usize>> {
     checked_ndim(sizes.len())?;
     let numel: usize = given.iter().product();
-    let wrong = |expected: String| Error::Shape { op, given: given.to_vec(), expected };
+    let err_shape = |expected: String| Error::Shape { op, given: given.to_vec(), expected };
     let unknown = sizes.iter().filter(|&&size| size == -1).count();
     if unknown > 1 {
-        return Err(wrong(format!("at most one size of {sizes:?} can be -1")));
+        return Err(err_shape(format!("at most one size of {sizes:?} can be -1")));
     }
     if let Some(size) = sizes.iter().find(|&&size| size < -1) {
-        return Err(wrong(format!("size {size} of {sizes:?} must not be negative")));
+        return Err(err_shape(format!("size {size} of {sizes:?} must not be negative")));
     }
-    let misfit = || wrong(format!("{numel} elements cannot be viewed as shape {sizes:?}"));
+    let err_numel = || err_shape(format!("{numel} elements cannot be viewed as shape {sizes:?}"));
     let known = sizes
         .iter()
         .filter(|&&size| size != -1)
         .try_fold(1usize, |total, &size| total.checked_mul(usize::try_from(size).ok()?));
-    let known = known.ok_or_else(misfit)?;
+    let known = known.ok_or_else(err_numel)?;
     let inferred = if unknown == 0 {
         if known != numel {
-            return Err(misfit());
+            return Err(err_numel());
         }
         0
     } else {
         if known == 0 {
-            return Err(wrong(format!("the size -1 of {sizes:?} cannot be inferred beside a size of 0")));
+            return Err(err_shape(format!(
+                "the size -1 of {sizes:?} cannot be inferred together with a size of 0"
+            )));
         }
         if !numel.is_multiple_of(known) {
-            return Err(misfit());
+            return Err(err_numel());
         }
         numel / known
     };

@@ -134,7 +134,7 @@ fn creation_on_a_device_agrees_with_the_cpu() {
             Tensor::ones(&[2], options),
             Tensor::arange(1.into(), 6.into(), 2.into(), options),
         ]
-        .map(|made| values(&made.unwrap()))
+        .map(|result| values(&result.unwrap()))
     };
     assert_eq!(seeded(on(device(0))), seeded(DType::Float64.into()));
 }

@@ -1,4 +1,4 @@
-//! Arguments: numbers, operands, sizes, dimensions, devices.
+//! Extraction of arguments: scalars, operands, sizes, dimensions and devices.
 
 use interlock_tensor::{
     DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
@@ -13,22 +13,23 @@ use crate::accelerator;
 use crate::errors::new_exception;
 use crate::whole;
 
+/// Returns the name of the type of an object.
 pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
     given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
-/// An exception that says what was wanted and what came.
+/// Returns a TypeError with the expected type and the type of the argument.
 pub(super) fn new_type_error(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!("{what} must be {wanted}, not {}", type_name(given)))
+    PyTypeError::new_err(format!("{what} must be {wanted}, got {}", type_name(given)))
 }
 
-/// The exception for an int that int64 cannot hold.
+/// Returns the exception for an int that int64 cannot hold.
 fn err_int64_overflow(what: &str, given: &Bound<'_, PyInt>) -> PyErr {
     let message = format!("{what} must be an int that int64 can hold, got {}", whole::text(given));
     new_exception(given.py(), "ArgumentError", message)
 }
 
-/// A bool, float or int of Python.
+/// A Python bool, float or int.
 pub(super) enum PyNumber<'py> {
     Bool(bool),
     Float(f64),
@@ -46,13 +47,14 @@ impl<'py> PyNumber<'py> {
         }
     }
 
-    /// A number of Python or NumPy, or `None` for anything else. The errors are those of the object's own code.
+    /// Extracts a Python or NumPy scalar. Returns `None` for other objects. Exceptions of the object's own code
+    /// propagate.
     pub fn extract(given: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
         let plain = Self::from_builtin(given);
         if plain.is_some() {
             return Ok(plain);
         }
-        // NumPy's scalars are numbers to Python's tower, and arrays and tensors are not.
+        // NumPy scalars are registered as numbers; arrays and tensors are not.
         if given.hasattr("dtype")? && given.hasattr("item")? && given.hasattr("__array_priority__")? {
             let ndim = given.getattr_opt("ndim")?.and_then(|ndim| ndim.cast_into::<PyInt>().ok());
             let is_scalar = ndim.and_then(|ndim| whole::int64(&ndim)) == Some(0);
@@ -63,8 +65,8 @@ impl<'py> PyNumber<'py> {
         Ok(None)
     }
 
-    /// The value. As in PyTorch, ints that 64 bits cannot hold raise OverflowError. Those that are only too large for
-    /// a sign raise ArgumentError.
+    /// Converts the number to a [`Scalar`]. As in PyTorch, ints that 64 bits cannot hold raise OverflowError. Ints
+    /// that only an unsigned 64-bit integer can hold raise ArgumentError.
     pub fn scalar(&self, what: &str) -> PyResult<Scalar> {
         match self {
             PyNumber::Bool(value) => Ok(Scalar::Bool(*value)),
@@ -80,12 +82,12 @@ impl<'py> PyNumber<'py> {
     }
 }
 
-/// A number of Python or NumPy, or `None` for anything else.
+/// Extracts a Python or NumPy scalar. Returns `None` for other objects.
 pub(super) fn try_extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     PyNumber::extract(given)?.map(|plain| plain.scalar(what)).transpose()
 }
 
-/// A number, or a tensor with one element.
+/// Extracts a scalar: a number or a tensor with one element.
 pub(super) fn extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     if let Ok(tensor) = given.cast::<Tensor>() {
         return super::scalars::item(given.py(), &tensor.get().0);
@@ -93,15 +95,15 @@ pub(super) fn extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<S
     try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, "a number", given))
 }
 
-/// A tensor or a number.
+/// An operand: a tensor or a scalar.
 pub(super) enum TensorOrScalar {
     Tensor(CoreTensor),
     Scalar(Scalar),
 }
 
 impl TensorOrScalar {
-    /// The other operand of an operator: an array counts as the tensor that `from_numpy` makes of it. `None` for
-    /// anything that operators leave to the other operand.
+    /// Extracts the other operand of an operator. A NumPy array is converted as by `from_numpy`. Returns `None` for
+    /// other objects, for which the operator returns NotImplemented.
     pub fn from_operand(given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         match Self::try_extract("other", given)? {
             None if numpy::is_array(given)? => numpy::tensor_from_array(given).map(Self::Tensor).map(Some),
@@ -109,6 +111,7 @@ impl TensorOrScalar {
         }
     }
 
+    /// Extracts a tensor or a scalar. Returns `None` for other objects.
     fn try_extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Ok(tensor) = given.cast::<Tensor>() {
             return Ok(Some(TensorOrScalar::Tensor(tensor.get().0.clone())));
@@ -116,6 +119,7 @@ impl TensorOrScalar {
         Ok(try_extract_scalar(what, given)?.map(TensorOrScalar::Scalar))
     }
 
+    /// Extracts a tensor or a scalar, or raises TypeError.
     pub fn extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::try_extract(what, given)?.ok_or_else(|| new_type_error(what, "a Tensor or a number", given))
     }
@@ -135,7 +139,7 @@ impl TensorOrScalar {
     }
 }
 
-/// An integer; True and False are not, nor are floats.
+/// Extracts an int. Bools and floats are not accepted.
 pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64> {
     if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
         return Err(new_type_error(what, "an int", given));
@@ -144,7 +148,7 @@ pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64>
     whole::int64(&index).ok_or_else(|| err_int64_overflow(what, &index))
 }
 
-/// Integers given one by one or as one tuple or list.
+/// Extracts ints that are passed as separate arguments or as one tuple or list.
 pub(super) fn extract_ints(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
     if given.len() == 1 {
         return extract_int_or_ints(what, &given.get_item(0)?);
@@ -152,7 +156,7 @@ pub(super) fn extract_ints(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<V
     fallible_alloc::try_collect(given.py(), given.iter().map(|item| extract_int(what, &item)))
 }
 
-/// An integer, or a tuple or list of them.
+/// Extracts an int, or a tuple or list of ints.
 pub(super) fn extract_int_or_ints(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
         return fallible_alloc::try_collect(
@@ -163,7 +167,7 @@ pub(super) fn extract_int_or_ints(what: &str, given: &Bound<'_, PyAny>) -> PyRes
     Ok(vec![extract_int(what, given)?])
 }
 
-/// Sizes of a new tensor.
+/// Converts sizes of a new tensor. Raises RuntimeError for negative sizes and too many dimensions.
 pub(super) fn checked_sizes(sizes: &[i64]) -> PyResult<Vec<usize>> {
     if sizes.len() > MAX_DIMENSIONS {
         let error = Error::TooManyDimensions { given: sizes.len(), limit: MAX_DIMENSIONS };
@@ -176,7 +180,7 @@ pub(super) fn checked_sizes(sizes: &[i64]) -> PyResult<Vec<usize>> {
     sizes.iter().map(size).collect()
 }
 
-/// An element type.
+/// Extracts an optional dtype.
 pub(super) fn extract_dtype(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDType>> {
     let Some(given) = given else { return Ok(None) };
     match given.cast::<DType>() {
@@ -185,7 +189,7 @@ pub(super) fn extract_dtype(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option
     }
 }
 
-/// Where a new tensor is to lie; `default` if no device is given.
+/// Extracts the placement of a new tensor, or returns `default` if no device is passed.
 pub(super) fn placement(
     given: Option<&Bound<'_, PyAny>>,
     pin_memory: bool,
@@ -194,7 +198,7 @@ pub(super) fn placement(
     let placement = given.map(accelerator::parse).transpose()?.map_or(default, Placement::from);
     match placement {
         Placement::Device(device) if pin_memory => Err(PyRuntimeError::new_err(format!(
-            "only tensors on the cpu can be in pinned memory, not one on {device}"
+            "pin_memory: only CPU tensors can be pinned, got device {device}"
         ))),
         _ if pin_memory => Ok(Placement::Pinned),
         placement => Ok(placement),

@@ -1,4 +1,4 @@
-//! Operators and their named forms.
+//! Operators and the corresponding methods.
 
 use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
 use pyo3::basic::CompareOp;
@@ -9,7 +9,7 @@ use super::{Tensor, numpy, run_op, work_size};
 
 type OperatorResult = PyResult<Py<PyAny>>;
 
-/// Applies an operation to an operand, or leaves it to the other side.
+/// Runs a binary operator, or returns NotImplemented for an operand of another type.
 fn binary_operator(
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
@@ -21,7 +21,8 @@ fn binary_operator(
     Ok(Bound::new(py, run_op(py, size, || operation(&tensor.0, &other))?)?.into_any().unbind())
 }
 
-/// As `operator`, for a number or an array on the left: for a tensor there Python asks that one.
+/// Like [`binary_operator`], for a scalar or an array on the left. For a tensor on the left Python calls its own
+/// method.
 fn reflected_operator(
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
@@ -34,7 +35,7 @@ fn reflected_operator(
     })
 }
 
-/// Applies a matrix product to a tensor or an array, or leaves it to the other side.
+/// Runs the operator `@` with a tensor or an array, or returns NotImplemented.
 fn matmul_operator(
     other: &Bound<'_, PyAny>,
     operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
@@ -48,6 +49,7 @@ fn matmul_operator(
     Ok(Bound::new(py, run_op(py, super::DETACH_THRESHOLD, || operation(&other))?)?.into_any().unbind())
 }
 
+/// Runs a binary operation that is called as a method, or raises TypeError.
 fn binary_method(
     what: &str,
     tensor: &Tensor,
@@ -63,7 +65,7 @@ fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
     given.map_or(Ok(Scalar::Int(1)), |given| extract_scalar("alpha", given))
 }
 
-/// The tensor operand of a matrix product.
+/// Extracts the tensor operand of a matrix product.
 pub(super) fn extract_tensor(given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     match given.cast::<Tensor>() {
         Ok(tensor) => Ok(tensor.get().0.clone()),
@@ -165,48 +167,48 @@ impl Tensor {
         })
     }
 
-    /// `self + alpha * other`
+    /// Return `self + alpha * other`.
     #[pyo3(signature = (other, *, alpha = None))]
     fn add(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
         let alpha = self::alpha(alpha)?;
         binary_method("other", self, other, |a, b| a.add_scaled(b.operand(), alpha))
     }
 
-    /// `self - alpha * other`
+    /// Return `self - alpha * other`.
     #[pyo3(signature = (other, *, alpha = None))]
     fn sub(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
         let alpha = self::alpha(alpha)?;
         binary_method("other", self, other, |a, b| a.sub_scaled(b.operand(), alpha))
     }
 
-    /// `self * other`
+    /// Return `self * other`.
     fn mul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         binary_method("other", self, other, |a, b| a.mul(b.operand()))
     }
 
-    /// `self / other`, in floating point also for integers.
+    /// Return `self / other`, in floating point also for integers.
     fn div(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         binary_method("other", self, other, |a, b| a.div(b.operand()))
     }
 
-    /// `self ** exponent`
+    /// Return `self ** exponent`.
     fn pow(&self, exponent: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         binary_method("exponent", self, exponent, |a, b| a.pow(b.operand()))
     }
 
-    /// Where the elements equal those of `other`.
+    /// Return where the elements equal those of `other`.
     fn eq(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         binary_method("other", self, other, |a, b| a.equal(b.operand()))
     }
 
-    /// The matrix product; see `interlock.matmul`.
+    /// Return the matrix product; see `interlock.matmul`.
     fn matmul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let py = other.py();
         let other = extract_tensor(other)?;
         run_op(py, super::DETACH_THRESHOLD, || self.0.matmul(&other))
     }
 
-    /// The product of two matrices.
+    /// Return the product of two matrices.
     fn mm(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let py = other.py();
         let other = extract_tensor(other)?;
@@ -227,26 +229,26 @@ macro_rules! element_methods {
 }
 
 element_methods! {
-    /// e to the power of each element.
+    /// Return e to the power of each element.
     exp;
-    /// The natural logarithm of each element.
+    /// Return the natural logarithm of each element.
     log;
-    /// The square root of each element.
+    /// Return the square root of each element.
     sqrt;
-    /// The sine of each element.
+    /// Return the sine of each element.
     sin;
-    /// The cosine of each element.
+    /// Return the cosine of each element.
     cos;
-    /// The hyperbolic tangent of each element.
+    /// Return the hyperbolic tangent of each element.
     tanh;
-    /// The logistic function of each element.
+    /// Return the logistic function of each element.
     sigmoid;
-    /// Each element, 0 where it is negative.
+    /// Return each element, or 0 if it is negative.
     relu;
-    /// Each element with the other sign.
+    /// Return the negation of each element.
     neg;
-    /// Each element without its sign.
+    /// Return the absolute value of each element.
     abs;
-    /// True where an element is zero.
+    /// Return where the elements are zero.
     logical_not;
 }

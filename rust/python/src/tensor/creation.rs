@@ -1,4 +1,4 @@
-//! Functions that make tensors.
+//! Functions that create tensors.
 
 use interlock::accelerator::default_device;
 use interlock_tensor::{DType as CoreDType, Placement, Result, Scalar, Tensor as CoreTensor, TensorOptions};
@@ -37,7 +37,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.setattr("_rebuild", wrap_pyfunction!(_rebuild, module)?)
 }
 
-/// Makes a tensor where other threads may run_op, and marks it.
+/// Creates a tensor while detached from the interpreter, and sets `requires_grad`.
 fn build(
     py: Python<'_>,
     requires_grad: bool,
@@ -50,10 +50,19 @@ fn build(
     Ok(Tensor(tensor))
 }
 
-/// A tensor with the numbers of `data`: a number, nested sequences, an array or a tensor. Always a copy.
+/// Return a tensor with a copy of `data`.
 ///
-/// Without `dtype` bools make a bool tensor, ints int64, and floats among them float32. Raises
-/// ValueError for ragged sequences and for a number that int64 cannot hold, and TypeError for what is no number.
+/// Args:
+///     data: A number, nested sequences of numbers, an array or a tensor.
+///     dtype: The element type. None means bool for bools, int64 for ints, and float32 if there is a float.
+///     device: The device. None means the device of `data` if it is a tensor, else the default device.
+///     requires_grad: Whether operations on the tensor are recorded.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     ValueError: Sequences of one level have different lengths.
+///     ArgumentError: int64 cannot hold a number.
+///     TypeError: `data` contains other objects.
 #[pyfunction]
 #[pyo3(signature = (data, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn tensor(
@@ -68,8 +77,8 @@ fn tensor(
     build(data.py(), requires_grad, || tensor.to((tensor.dtype(), placement), false))
 }
 
-/// Where a tensor with the numbers of `data` lies if no device is given: a tensor's copy lies where that does,
-/// unless there is a default device.
+/// Returns the placement of a tensor with the numbers of `data` if no device is passed: the default device, or the
+/// device of `data` if it is a tensor and no default device is set.
 fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
     match (Placement::from(default_device()), data.cast::<Tensor>()) {
         (Placement::Cpu, Ok(tensor)) => tensor.get().0.device().into(),
@@ -77,8 +86,9 @@ fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
     }
 }
 
-/// As `tensor`, without a copy where that is possible: a tensor of the wanted type and device is returned itself,
-/// and a NumPy array shares its memory.
+/// Return `data` as a tensor, without a copy if possible.
+///
+/// A tensor of the requested dtype and device is returned itself, and a NumPy array shares its memory.
 #[pyfunction]
 #[pyo3(signature = (data, dtype = None, device = None))]
 fn as_tensor<'py>(
@@ -96,24 +106,34 @@ fn as_tensor<'py>(
     } else {
         from_data::from_data(data, wanted)?
     };
-    let made = detached(py, || source.to((wanted.unwrap_or(source.dtype()), placement), false))
+    let result = detached(py, || source.to((wanted.unwrap_or(source.dtype()), placement), false))
         .into_py_result(py)?;
     match data.cast::<Tensor>() {
-        Ok(tensor) if made.is(&tensor.get().0) => Ok(tensor.clone()),
-        _ => Bound::new(py, Tensor(made)),
+        Ok(tensor) if result.is(&tensor.get().0) => Ok(tensor.clone()),
+        _ => Bound::new(py, Tensor(result)),
     }
 }
 
-/// A tensor that shares the memory of a NumPy array: writes to either show in both.
+/// Return a tensor that shares the memory of a NumPy array.
 ///
-/// Read-only and unaligned arrays are copied. Raises TypeError for element types other than float32,
-/// float64, int64 and bool, and ValueError for negative strides.
+/// Read-only and unaligned arrays are copied.
+///
+/// Raises:
+///     TypeError: The element type is not float32, float64, int64 or bool.
+///     ValueError: A stride is negative or no multiple of the element size.
 #[pyfunction]
 fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     numpy::tensor_from_array(ndarray).map(Tensor)
 }
 
-/// A tensor of zeros; sizes are given one by one or as a tuple or list.
+/// Return a tensor of zeros.
+///
+/// Args:
+///     size: The sizes, as separate ints or as a tuple or list.
+///     dtype: The element type; None means float32.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros(
@@ -128,7 +148,14 @@ fn zeros(
     build(size.py(), requires_grad, || CoreTensor::zeros(&shape, options))
 }
 
-/// A tensor of ones; sizes are given one by one or as a tuple or list.
+/// Return a tensor of ones.
+///
+/// Args:
+///     size: The sizes, as separate ints or as a tuple or list.
+///     dtype: The element type; None means float32.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones(
@@ -143,7 +170,14 @@ fn ones(
     build(size.py(), requires_grad, || CoreTensor::ones(&shape, options))
 }
 
-/// A tensor whose elements are not promised to be anything.
+/// Return an uninitialized tensor.
+///
+/// Args:
+///     size: The sizes, as separate ints or as a tuple or list.
+///     dtype: The element type; None means float32.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn empty(
@@ -158,8 +192,18 @@ fn empty(
     build(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
 }
 
-/// A tensor of one number; without `dtype` of the number's type. Raises ArgumentError for a number that the dtype
-/// cannot hold.
+/// Return a tensor filled with a number.
+///
+/// Args:
+///     size: The sizes, an int or a tuple or list.
+///     fill_value: The number, or a tensor with one element.
+///     dtype: The element type; None means the type of the number.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     ArgumentError: The dtype cannot hold the number.
 #[pyfunction]
 #[pyo3(signature = (size, fill_value, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn full(
@@ -176,11 +220,14 @@ fn full(
     build(size.py(), requires_grad, || CoreTensor::full(&shape, value, options))
 }
 
-/// The numbers from `start` up to but without `end`, `step` apart; `arange(end)` starts from 0.
+/// Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
 ///
-/// Without `dtype` int64, or float32 if any argument is a float. With int64 each argument is truncated first. Raises
-/// RuntimeError for a step of 0 or one that leads away from the end, and ArgumentError for an argument that int64
-/// cannot hold.
+/// Without `dtype` the result is int64, or float32 if an argument is a float. For int64 each argument is truncated
+/// first.
+///
+/// Raises:
+///     RuntimeError: `step` is 0 or has the wrong sign.
+///     ArgumentError: int64 cannot hold an argument.
 #[pyfunction]
 #[pyo3(signature = (start, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn arange(
@@ -204,7 +251,7 @@ fn arange(
     build(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
 }
 
-/// Another tensor, and what a new one is that is like it but for what is given.
+/// Extracts the tensor of a `*_like` function and the options of the new tensor.
 fn like_options(
     input: &Bound<'_, PyAny>,
     dtype: Any<'_, '_>,
@@ -218,7 +265,7 @@ fn like_options(
     Ok((other, TensorOptions { dtype, placement }))
 }
 
-/// What a new tensor is: `default_dtype` is its type, and the default device its placement, if none is given.
+/// Extracts the options of a new tensor. Without arguments they are `default_dtype` and the default device.
 fn tensor_options(
     dtype: Any<'_, '_>,
     default_dtype: CoreDType,
@@ -229,7 +276,7 @@ fn tensor_options(
     Ok(TensorOptions { dtype, placement: placement(device, pin_memory, default_device().into())? })
 }
 
-/// Zeros of the shape and, without `dtype` and `device`, of the type and on the device of another tensor.
+/// Return zeros of the shape, and by default of the dtype and device, of another tensor.
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros_like(
@@ -243,7 +290,7 @@ fn zeros_like(
     build(input.py(), requires_grad, || other.zeros_like(options))
 }
 
-/// Ones of the shape and, without `dtype` and `device`, of the type and on the device of another tensor.
+/// Return ones of the shape, and by default of the dtype and device, of another tensor.
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones_like(
@@ -257,7 +304,7 @@ fn ones_like(
     build(input.py(), requires_grad, || other.ones_like(options))
 }
 
-/// Numbers spread evenly from 0 up to but without 1; see `manual_seed`.
+/// Return uniformly distributed random numbers from 0 to 1 (exclusive). `manual_seed` sets the seed.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn rand(
@@ -272,7 +319,7 @@ fn rand(
     build(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
 }
 
-/// Numbers of the standard normal distribution; see `manual_seed`.
+/// Return random numbers of the standard normal distribution. `manual_seed` sets the seed.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn randn(
@@ -287,7 +334,7 @@ fn randn(
     build(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
 }
 
-/// Restarts the process's random numbers: after the same seed the same calls give the same numbers.
+/// Set the seed of the random numbers of the process. The same calls return the same numbers after the same seed.
 #[pyfunction]
 fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
     let index = whole::index(seed)?;
@@ -296,13 +343,13 @@ fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
     let Some(number) = given else {
         let given =
             index.map_or_else(|| seed.str().map(|text| text.to_string()), |index| Ok(whole::text(&index)))?;
-        return Err(PyRuntimeError::new_err(format!("a seed is an int of at most 64 bits, not {given}")));
+        return Err(PyRuntimeError::new_err(format!("seed must be an int of at most 64 bits, got {given}")));
     };
     interlock_tensor::manual_seed(number);
     Ok(())
 }
 
-/// Makes a tensor again from what pickle has stored.
+/// Recreate a tensor from its pickled state.
 #[pyfunction]
 #[pyo3(signature = (bytes, dtype, shape, requires_grad, device = None))]
 fn _rebuild(

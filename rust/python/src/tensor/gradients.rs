@@ -1,4 +1,4 @@
-//! Differentiation.
+//! Automatic differentiation: `backward`, `grad` and graph nodes.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::errors::IntoPyResult;
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 const REFERENCE_CYCLE: &CStr =
-    c"backward(): with create_graph=True a leaf and its .grad refer to each other, and \
+    c"backward(): with create_graph=True a leaf and its .grad form a reference cycle, and \
     neither is freed; use autograd.grad() instead, or set .grad to None after use";
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -26,7 +26,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(grad, module)?)
 }
 
-/// An operation in the graph, or the accumulation of gradients into a leaf.
+/// A node of the autograd graph: an operation, or the accumulation of gradients in a leaf.
 #[pyclass(frozen, module = "interlock.autograd", name = "Node")]
 pub(super) struct Node(core::NextFunction);
 
@@ -35,7 +35,7 @@ impl Node {
         Node(core::NextFunction::Node(node))
     }
 
-    /// Distinguishes nodes: the address of the operation, or of the leaf.
+    /// Returns the identity of the node: the address of the operation or of the leaf.
     fn identity(&self) -> usize {
         match &self.0 {
             core::NextFunction::Node(node) => Arc::as_ptr(node).addr(),
@@ -62,7 +62,7 @@ impl Node {
                 let zero = PyInt::new(py, 0).into_any();
                 let pair = |next: Option<core::NextFunction>| {
                     let next = next.map(Node).into_pyobject(py)?;
-                    // PyO3's own conversion of pairs panics without memory.
+                    // PyO3's conversion of pairs panics if memory runs out.
                     Ok(fallible_alloc::try_tuple(py, [Ok(next), Ok(zero.clone())].into_iter())?.into_any())
                 };
                 fallible_alloc::try_tuple(py, node.next_functions().map(pair))
@@ -99,7 +99,7 @@ impl Node {
     }
 }
 
-/// The items of an iterable. What its own `__iter__` raises passes unchanged.
+/// Returns an iterator over an argument. Exceptions of its own `__iter__` propagate unchanged.
 fn try_iter_arg<'py>(
     what: &str,
     wanted: &str,
@@ -113,7 +113,7 @@ fn try_iter_arg<'py>(
     }
 }
 
-/// A tensor or several of them.
+/// Extracts one tensor or several.
 fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![tensor.get().0.clone()]);
@@ -126,7 +126,7 @@ fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
     fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
 }
 
-/// Gradients for `count` outputs: none, one, or several of which some may be None.
+/// Extracts the gradients of `count` outputs: none, one, or several of which some may be None.
 fn gradients(
     py: Python<'_>,
     what: &str,
@@ -150,11 +150,13 @@ fn gradients(
 
 #[pymethods]
 impl Tensor {
-    /// Adds the gradients of this tensor to `grad` of the leaves that it was made from.
+    /// Compute the gradients of this tensor and accumulate them in `grad` of the leaves.
     ///
-    /// A tensor of several elements needs `gradient`, of its shape. What the graph saved is freed unless
-    /// `retain_graph` is true; `create_graph` records the backward pass. With `inputs`, gradients are
-    /// added only to those.
+    /// Args:
+    ///     gradient: The gradient of this tensor, of its shape. None means 1, for a tensor of one element.
+    ///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
+    ///     create_graph: Whether the backward pass is recorded.
+    ///     inputs: The tensors in which gradients are accumulated. None means all leaves.
     #[pyo3(signature = (gradient = None, retain_graph = None, create_graph = false, inputs = None))]
     fn backward(
         slf: &Bound<'_, Self>,
@@ -167,11 +169,16 @@ impl Tensor {
     }
 }
 
-/// Adds the gradients of `tensors` to `grad` of the leaves that they were made from.
+/// Compute the gradients of `tensors` and accumulate them in `grad` of the leaves.
 ///
-/// `grad_tensors` are the gradients to start from, None for 1 where a tensor has one element. What the
-/// graph saved is freed unless `retain_graph` is true; without it, it is what `create_graph` is. With
-/// `create_graph` it issues a UserWarning, because each leaf and its `grad` then refer to each other.
+/// With `create_graph` it issues a UserWarning, because each leaf and its `grad` then form a reference cycle.
+///
+/// Args:
+///     tensors: The tensors to differentiate.
+///     grad_tensors: The gradient of each tensor. None means 1, for tensors of one element.
+///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
+///     create_graph: Whether the backward pass is recorded.
+///     inputs: The tensors in which gradients are accumulated. None means all leaves.
 #[pyfunction]
 #[pyo3(signature = (tensors, grad_tensors = None, retain_graph = None, create_graph = false, inputs = None))]
 fn backward(
@@ -196,11 +203,19 @@ fn backward(
     .into_py_result(py)
 }
 
-/// The gradients of `outputs` by `inputs`, as a tuple; nothing is added to any `grad`.
+/// Return the gradients of `outputs` with respect to `inputs`, without accumulating in any `grad`.
 ///
-/// `grad_outputs` are the gradients to start from, None for 1 where an output has one element. An input
-/// that the outputs do not depend on raises RuntimeError, unless `allow_unused` gives None for it or
-/// `materialize_grads` zeros.
+/// Args:
+///     outputs: The tensors to differentiate.
+///     inputs: The tensors whose gradients are returned.
+///     grad_outputs: The gradient of each output. None means 1, for outputs of one element.
+///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
+///     create_graph: Whether the backward pass is recorded.
+///     allow_unused: Whether None is returned for an input that the outputs do not depend on.
+///     materialize_grads: Whether zeros are returned for such an input.
+///
+/// Raises:
+///     RuntimeError: The outputs do not depend on an input, and neither option is set.
 #[pyfunction]
 #[pyo3(signature = (
     outputs, inputs, grad_outputs = None, retain_graph = None, create_graph = false, allow_unused = None,
@@ -219,7 +234,7 @@ fn grad<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     if materialize_grads && allow_unused == Some(false) {
         return Err(PyValueError::new_err(
-            "materialize_grads gives zeros for unused inputs, so allow_unused can't be False with it",
+            "allow_unused must not be False with materialize_grads=True, which returns zeros for unused inputs",
         ));
     }
     let outputs = tensors("outputs", outputs)?;
@@ -241,7 +256,8 @@ fn grad<'py>(
     fallible_alloc::try_tuple(py, found)
 }
 
-/// The gradient of an input that was not used. PyTorch makes it a leaf where the backward pass is recorded.
+/// Returns the gradient of an unused input. As in PyTorch it is a leaf that requires grad if the backward pass is
+/// recorded.
 fn zeros(input: &CoreTensor, requires_grad: bool) -> Result<CoreTensor> {
     let zeros = CoreTensor::zeros(input.shape(), input.options())?;
     zeros.set_requires_grad(requires_grad)?;

@@ -1,4 +1,4 @@
-//! Indexing as Python writes it.
+//! Indexing: `__getitem__` and `__setitem__`.
 
 use interlock_tensor::{DType as CoreDType, Error, Index, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyIndexError, PyOverflowError};
@@ -12,7 +12,7 @@ use crate::errors::new_exception;
 use crate::errors::{IntoPyResult, exception};
 use crate::whole;
 
-/// A bound of a slice; beyond 64 bits it is clamped, as Python does.
+/// Extracts a bound of a slice. Bounds beyond 64 bits are clamped, as in Python.
 fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
     let value = slice.getattr(name)?;
     if value.is_none() {
@@ -24,6 +24,7 @@ fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
     }
 }
 
+/// Extracts one item of an index expression.
 fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
     if let Ok(truth) = index.cast::<PyBool>() {
         let truth = CoreTensor::full(&[], Scalar::Bool(truth.is_true()), CoreDType::Bool);
@@ -44,7 +45,7 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
     }
     if index.is_instance_of::<PyList>() || index.hasattr("__array_interface__")? {
         let tensor = from_data::from_data(index, None)?;
-        // An empty list holds no floating-point numbers, it holds no indices.
+        // An empty list is an empty list of indices, not of floating-point numbers.
         let tensor = if tensor.numel() == 0 {
             tensor.cast(CoreDType::Int64).into_py_result(index.py())?
         } else {
@@ -56,12 +57,12 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         return extract_int("index", index).map(Index::Integer);
     }
     Err(PyIndexError::new_err(format!(
-        "a tensor is indexed by ints, slices, None, ... and int64 or bool tensors, not by {}",
+        "index must be ints, slices, None, ... or int64 or bool tensors, got {}",
         type_name(index)
     )))
 }
 
-/// A tensor as an index: one of integers without dimensions is a number.
+/// Converts a tensor to an index. An integer tensor without dimensions is an integer index.
 fn index_from_tensor(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
     if tensor.ndim() == 0
         && tensor.dtype() == CoreDType::Int64
@@ -72,6 +73,7 @@ fn index_from_tensor(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
     Ok(Index::Tensor(tensor))
 }
 
+/// Extracts all items of an index expression.
 fn extract_indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
     if let Ok(indices) = index.cast::<PyTuple>() {
         return fallible_alloc::try_collect(index.py(), indices.iter().map(|index| extract_index(&index)));
@@ -84,8 +86,8 @@ fn extract_indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
     }
 }
 
-/// Whether a list indexes one dimension with each of its items, as a tuple does. PyTorch decides this by the items:
-/// a list of up to 31 items with a tensor, sequence, slice, None or ... among them is a tuple.
+/// Returns whether each item of a list indexes one dimension, as in a tuple: ATen's `treatSequenceAsTuple`. This
+/// applies to lists of up to 31 items that contain a tensor, sequence, slice, None or `...`.
 fn treat_sequence_as_tuple(list: &Bound<'_, PyList>) -> PyResult<bool> {
     const LIMIT: usize = 32;
     if list.len() >= LIMIT {
@@ -106,7 +108,7 @@ fn treat_sequence_as_tuple(list: &Bound<'_, PyList>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// A number that is assigned to elements of a type, as a tensor.
+/// Converts a number that is assigned to elements of a dtype to a tensor: ATen's `valueToTensor`.
 fn value_to_tensor(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> {
     let (py, op) = (value.py(), "__setitem__");
     let number =
@@ -140,7 +142,7 @@ impl Tensor {
             Err(_) => value_to_tensor(value, self.0.dtype())?,
         };
         let indices = match index.cast::<PyBool>() {
-            // Alone, True is no index of a tensor but a new dimension, and False assigns nothing.
+            // Alone, True is a new dimension, and False assigns nothing.
             Ok(truth) if truth.is_true() => vec![Index::NewAxis],
             Ok(_) => return Ok(()),
             Err(_) => extract_indices(index)?,

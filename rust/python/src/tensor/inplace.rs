@@ -1,4 +1,4 @@
-//! Operations that change the tensor and return it.
+//! In-place operations, which return the tensor itself.
 
 use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
@@ -8,6 +8,7 @@ use super::{Tensor, maybe_detach, work_size};
 
 type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
 
+/// Runs an in-place operation and returns the tensor itself.
 fn run_inplace<'py>(
     tensor: Bound<'py, Tensor>,
     operation: impl FnOnce(&CoreTensor) -> Result<()> + Send,
@@ -17,6 +18,7 @@ fn run_inplace<'py>(
     Ok(tensor)
 }
 
+/// Runs an in-place operation with another operand.
 fn with_other<'py>(
     tensor: Bound<'py, Tensor>,
     other: &Bound<'py, PyAny>,
@@ -26,7 +28,7 @@ fn with_other<'py>(
     run_inplace(tensor, |target| operation(target, &other))
 }
 
-/// As [`with_other`], for an operator, which also takes an array.
+/// Like [`with_other`], for an operator, which also accepts an array.
 fn with_operator<'py>(
     tensor: Bound<'py, Tensor>,
     other: &Bound<'py, PyAny>,
@@ -44,7 +46,7 @@ fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
 
 #[pymethods]
 impl Tensor {
-    /// `self += alpha * other`
+    /// Add `alpha * other` in place.
     #[pyo3(signature = (other, *, alpha = None))]
     fn add_<'py>(
         slf: Bound<'py, Self>,
@@ -55,7 +57,7 @@ impl Tensor {
         with_other(slf, other, |a, b| a.add_scaled_(b.operand(), alpha).map(drop))
     }
 
-    /// `self -= alpha * other`
+    /// Subtract `alpha * other` in place.
     #[pyo3(signature = (other, *, alpha = None))]
     fn sub_<'py>(
         slf: Bound<'py, Self>,
@@ -66,24 +68,28 @@ impl Tensor {
         with_other(slf, other, |a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
     }
 
-    /// `self *= other`
+    /// Multiply by `other` in place.
     fn mul_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
         with_other(slf, other, |a, b| a.mul_(b.operand()).map(drop))
     }
 
-    /// `self /= other`, for floating-point tensors.
+    /// Divide by `other` in place. Only for floating-point tensors.
     fn div_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
         with_other(slf, other, |a, b| a.div_(b.operand()).map(drop))
     }
 
-    /// All elements 0.
+    /// Set all elements to 0.
     fn zero_(slf: Bound<'_, Self>) -> PySelf<'_> {
         run_inplace(slf, |target| target.zero_().map(drop))
     }
 
-    /// Set all elements to `value`, a number or a tensor without dimensions, which receives the sum of the gradients.
+    /// Set all elements to `value`. A number also fills an expanded tensor.
     ///
-    /// Raises ArgumentError for a number that the dtype cannot hold. A number also fills an expanded tensor.
+    /// Args:
+    ///     value: A number, or a tensor without dimensions, whose gradient is the sum of all gradients.
+    ///
+    /// Raises:
+    ///     ArgumentError: The dtype cannot hold the number.
     fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PySelf<'py> {
         let value = TensorOrScalar::extract("value", value)?;
         let target = &slf.get().0;
@@ -92,8 +98,8 @@ impl Tensor {
         Ok(slf)
     }
 
-    /// All elements those of `src`, which broadcasts, is converted and may be on another device. With
-    /// `non_blocking` this returns while a copy between a device and pinned memory is queued.
+    /// Copy the elements of `src`, which is broadcast, converted and moved from its device. With `non_blocking` a
+    /// copy between a device and pinned memory is queued without waiting for it.
     #[pyo3(signature = (src, non_blocking = false))]
     fn copy_<'py>(slf: Bound<'py, Self>, src: &Bound<'py, PyAny>, non_blocking: bool) -> PySelf<'py> {
         let Ok(source) = src.cast::<Tensor>() else { return Err(new_type_error("src", "a Tensor", src)) };

@@ -1,4 +1,4 @@
-//! Tensors.
+//! The Python class `Tensor` and the functions that create tensors.
 
 mod args;
 mod arithmetic;
@@ -27,7 +27,7 @@ use crate::errors::IntoPyResult;
 use crate::submodule::submodule;
 use crate::trace;
 
-/// From so many elements on, other threads may run while an operation works.
+/// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.
 const DETACH_THRESHOLD: usize = 4096;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -40,19 +40,20 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     gradients::register(&module)
 }
 
-/// Numbers of one type in any number of dimensions.
+/// A multi-dimensional array with a single dtype.
 ///
-/// Made by `interlock.tensor`, `interlock.zeros` and the like. Results of operations remember how they
-/// were made where an operand requires grad; `backward` then computes gradients.
+/// Created by `interlock.tensor`, `interlock.zeros` and similar functions. Operations are recorded if an operand
+/// requires grad; `backward` then computes gradients.
 #[pyclass(frozen, weakref, module = "interlock", name = "Tensor")]
 pub(crate) struct Tensor(pub(crate) CoreTensor);
 
-/// How many elements an operation on a tensor works on. One on a device may have to wait.
+/// Returns the number of elements of a tensor, as a measure of the duration of an operation. Operations on device
+/// tensors may block, so they count as long.
 fn work_size(tensor: &CoreTensor) -> usize {
     if tensor.is_on_device() { DETACH_THRESHOLD } else { tensor.numel() }
 }
 
-/// Calls what works on `weight` elements; with many it takes long enough to let other threads run meanwhile.
+/// Calls an operation on `work_size` elements. Detaches from the interpreter if the operation is long.
 fn maybe_detach<T: Send>(
     py: Python<'_>,
     work_size: usize,
@@ -63,7 +64,7 @@ fn maybe_detach<T: Send>(
     result.into_py_result(py)
 }
 
-/// Runs an operation as [`maybe_detach`] does.
+/// Runs an operation that returns a tensor, like [`maybe_detach`].
 fn run_op(
     py: Python<'_>,
     work_size: usize,

@@ -1,4 +1,4 @@
-//! Functions of tensors.
+//! Functions that operate on tensors.
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
@@ -25,6 +25,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cross_entropy, module)?)
 }
 
+/// Extracts a tensor, or raises TypeError.
 fn extract_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     match given.cast::<Tensor>() {
         Ok(tensor) => Ok(tensor.get().0.clone()),
@@ -32,6 +33,7 @@ fn extract_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> 
     }
 }
 
+/// Runs an operation on one tensor.
 fn unary(
     input: &Bound<'_, PyAny>,
     operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
@@ -40,62 +42,65 @@ fn unary(
     run_op(input.py(), work_size(&tensor), || operation(&tensor))
 }
 
-/// Whether an object is a tensor.
+/// Return whether an object is a `Tensor`.
 #[pyfunction]
 fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {
     obj.is_instance_of::<Tensor>()
 }
 
-/// Whether a tensor was made in inference mode.
+/// Return whether a tensor was created in inference mode.
 #[pyfunction]
 fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(extract_tensor("input", input)?.is_inference())
 }
 
-/// The matrix product.
+/// Return the matrix product of two tensors.
 ///
-/// A tensor of one dimension is a row on the left and a column on the right, and the result does not
-/// have that dimension; dimensions before the last two broadcast. Both need the same dtype. Raises
-/// RuntimeError (`interlock.errors.ShapeError`) that names both shapes if they do not fit.
+/// A one-dimensional tensor is a row vector on the left and a column vector on the right, and the result does not
+/// have that dimension. Dimensions before the last two are broadcast.
+///
+/// Raises:
+///     DTypeError: The dtypes differ.
+///     ShapeError: The shapes are incompatible.
 #[pyfunction]
 fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let (a, b) = (extract_tensor("input", input)?, extract_tensor("other", other)?);
     run_op(input.py(), super::DETACH_THRESHOLD, || a.matmul(&b))
 }
 
-/// e to the power of each element; integers become float32.
+/// Return e to the power of each element. Integers are converted to float32.
 #[pyfunction]
 fn exp(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     unary(input, CoreTensor::exp)
 }
 
-/// The natural logarithm of each element; integers become float32.
+/// Return the natural logarithm of each element. Integers are converted to float32.
 #[pyfunction]
 fn log(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     unary(input, CoreTensor::log)
 }
 
-/// Each element, 0 where it is negative.
+/// Return each element, or 0 if it is negative.
 #[pyfunction]
 fn relu(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     unary(input, CoreTensor::relu)
 }
 
-/// The sum of all elements or over `dim`, an int or several. Integers and bools sum to int64.
+/// Return the sum of all elements, or over `dim`, an int or several. Integers and bools are summed as int64.
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false, *, dtype = None))]
 fn sum(input: &Bound<'_, PyAny>, dim: Any<'_, '_>, keepdim: bool, dtype: Any<'_, '_>) -> PyResult<Tensor> {
     reduce::sum(input.py(), &extract_tensor("input", input)?, dim, keepdim, dtype)
 }
 
-/// The mean of all elements or over `dim`, an int or several. For floating point only.
+/// Return the mean of all elements, or over `dim`, an int or several. Only for floating-point tensors.
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false, *, dtype = None))]
 fn mean(input: &Bound<'_, PyAny>, dim: Any<'_, '_>, keepdim: bool, dtype: Any<'_, '_>) -> PyResult<Tensor> {
     reduce::mean(input.py(), &extract_tensor("input", input)?, dim, keepdim, dtype)
 }
 
-/// The position of the largest element, among all in row-major order or along `dim`.
+/// Return the index of the maximum, among all elements in row-major order or along `dim`.
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false))]
 fn argmax(input: &Bound<'_, PyAny>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
@@ -103,6 +108,7 @@ fn argmax(input: &Bound<'_, PyAny>, dim: Any<'_, '_>, keepdim: bool) -> PyResult
     unary(input, |input| input.argmax(dim, keepdim))
 }
 
+/// Extracts the tensors of an iterable.
 fn extract_tensors(tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
     fallible_alloc::try_collect(
         tensors.py(),
@@ -114,7 +120,7 @@ fn total_work_size(tensors: &[CoreTensor]) -> usize {
     tensors.iter().map(work_size).fold(0, usize::saturating_add)
 }
 
-/// The tensors one after the other along `dim`; their other sizes are equal.
+/// Concatenate tensors along `dim`. Their other sizes must be equal.
 #[pyfunction]
 #[pyo3(signature = (tensors, dim = 0))]
 fn cat(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
@@ -122,7 +128,7 @@ fn cat(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
     run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::cat(&parts, dim))
 }
 
-/// Tensors of one shape along a new dimension `dim`.
+/// Stack tensors of equal shapes along a new dimension `dim`.
 #[pyfunction]
 #[pyo3(signature = (tensors, dim = 0))]
 fn stack(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
@@ -130,24 +136,29 @@ fn stack(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
     run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::stack(&parts, dim))
 }
 
-/// The logarithm of the softmax along `dim`, exact also where that is tiny.
+/// Return the logarithm of the softmax along `dim`, which is also accurate where the softmax underflows.
 #[pyfunction]
 #[pyo3(signature = (input, dim, *, dtype = None))]
 fn log_softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: Any<'_, '_>) -> PyResult<Tensor> {
     reduce::log_softmax(input.py(), &extract_tensor("input", input)?, extract_int("dim", dim)?, dtype)
 }
 
-/// Positive numbers that sum to 1 along `dim`, proportional to the exponentials of the elements.
+/// Return the exponentials of the elements, normalized to a sum of 1 along `dim`.
 #[pyfunction]
 #[pyo3(signature = (input, dim, *, dtype = None))]
 fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: Any<'_, '_>) -> PyResult<Tensor> {
     reduce::softmax(input.py(), &extract_tensor("input", input)?, extract_int("dim", dim)?, dtype)
 }
 
-/// The cross entropy between the softmax of the rows of `input` and classes.
+/// Return the cross entropy of the rows of `input` for target classes.
 ///
-/// `input` has the shape [samples, classes] and is floating point, `target` the shape [samples] and is
-/// int64. `reduction` is "mean", "sum" or "none". Raises IndexError for a class that does not exist.
+/// Args:
+///     input: Logits of shape [samples, classes], floating point.
+///     target: Class indices of shape [samples], int64.
+///     reduction: "mean", "sum" or "none".
+///
+/// Raises:
+///     IndexError: A target is not a class.
 #[pyfunction]
 #[pyo3(signature = (input, target, *, reduction = "mean"))]
 fn cross_entropy(input: &Bound<'_, PyAny>, target: &Bound<'_, PyAny>, reduction: &str) -> PyResult<Tensor> {

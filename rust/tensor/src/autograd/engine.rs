@@ -309,13 +309,13 @@ fn root_gradient(op: &'static str, output: &Tensor, given: Option<&Tensor>) -> R
 }
 
 /// Returns whether a gradient may be stored or added to without a copy.
-fn can_accumulate_in_place(tensor: &Tensor) -> bool {
+fn can_accumulate_inplace(tensor: &Tensor) -> bool {
     tensor.is_uniquely_owned() && tensor.is_contiguous()
 }
 
 fn add(sum: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tensor> {
     let Some(sum) = sum else { return Ok(gradient) };
-    if !create_graph && can_accumulate_in_place(&sum) {
+    if !create_graph && can_accumulate_inplace(&sum) {
         return ops::add_unrecorded(sum, &gradient);
     }
     sum.add(&gradient)
@@ -327,7 +327,7 @@ fn accumulate(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<(
         Some(old) => old,
         None => {
             // The gradient that a user reads must not share memory with a tensor that is still written.
-            let own = if can_accumulate_in_place(&gradient) {
+            let own = if can_accumulate_inplace(&gradient) {
                 gradient.clone()
             } else {
                 gradient.contiguous_copy()?

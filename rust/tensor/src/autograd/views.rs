@@ -113,7 +113,7 @@ fn set_grad_fn(target: &Tensor, node: Arc<Node>) {
     let old = meta.grad_fn.replace(node.clone());
     drop(meta);
     if let Some(old) = old {
-        old.retain_grad_tensors.write().retain(|kept| !kept.ptr_eq(&target.downgrade()));
+        old.retain_grad_tensors.write().retain(|tensor| !tensor.ptr_eq(&target.downgrade()));
     }
     if retains_grad {
         node.retain_grad_tensors.write().push(target.downgrade());

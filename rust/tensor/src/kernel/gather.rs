@@ -94,18 +94,25 @@ pub(crate) fn gather<T: Element>(
     classes: usize,
 ) -> Result<Tensor> {
     let (start, from) = (scores.storage_offset(), targets.storage_offset());
-    let (row, sources) = (scores.placement(), [Some(scores), Some(targets)]);
-    launch_binary(op, row, targets.shape(), sources, move |out: &mut [T], scores: &[T], targets: &[i64]| {
-        let rows = elements(scores, start);
-        for ((row, out), &target) in out.iter_mut().enumerate().zip(elements(targets, from)) {
-            let class = usize::try_from(target).ok().filter(|&class| class < classes);
-            let score = class.and_then(|class| rows.get(row.saturating_mul(classes).saturating_add(class)));
-            let score =
-                score.ok_or(Error::OutOfRange { op, index: target, what: "classes", size: classes })?;
-            *out = T::from_i64(-1).times(*score);
-        }
-        Ok(())
-    })
+    let (placement, sources) = (scores.placement(), [Some(scores), Some(targets)]);
+    launch_binary(
+        op,
+        placement,
+        targets.shape(),
+        sources,
+        move |out: &mut [T], scores: &[T], targets: &[i64]| {
+            let rows = elements(scores, start);
+            for ((row, out), &target) in out.iter_mut().enumerate().zip(elements(targets, from)) {
+                let class = usize::try_from(target).ok().filter(|&class| class < classes);
+                let score =
+                    class.and_then(|class| rows.get(row.saturating_mul(classes).saturating_add(class)));
+                let score =
+                    score.ok_or(Error::OutOfRange { op, index: target, what: "classes", size: classes })?;
+                *out = T::from_i64(-1).times(*score);
+            }
+            Ok(())
+        },
+    )
 }
 
 /// Returns rows of `classes` zeros to which the negated gradient is added at the index in `targets`, as

@@ -29,8 +29,8 @@ fn row_indices(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<RowI
     let mut inner = try_from_elem(0usize, count)?;
     let sizes: Vec<i64> = wide.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
     for (position, &size) in positions.iter().zip(indexed) {
-        for (place, index) in inner.iter_mut().zip(position.expand(&sizes)?.to_vec::<i64>()?) {
-            *place = place.saturating_mul(size).saturating_add(usize::try_from(index).unwrap_or(0));
+        for (row, index) in inner.iter_mut().zip(position.expand(&sizes)?.to_vec::<i64>()?) {
+            *row = row.saturating_mul(size).saturating_add(usize::try_from(index).unwrap_or(0));
         }
     }
     let block: usize = indexed.iter().product();
@@ -39,8 +39,8 @@ fn row_indices(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<RowI
     crate::shape::checked_numel(&result, source.dtype().size())?;
     // Rows without elements need no indices: there is nothing to copy.
     let outer = if length == 0 { 0 } else { outer };
-    let places = (0..outer).flat_map(|start| inner.iter().map(move |place| start * block + place));
-    let indices = Arc::new(try_collect(outer.saturating_mul(count), places)?);
+    let rows = (0..outer).flat_map(|start| inner.iter().map(move |row| start * block + row));
+    let indices = Arc::new(try_collect(outer.saturating_mul(count), rows)?);
     Ok(RowIndices { indices, length, shape: result })
 }
 
@@ -74,8 +74,8 @@ impl Tensor {
         let sizes: Vec<i64> =
             rows.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
         // A CPU tensor without dimensions may be assigned to a device tensor.
-        let place = if value.ndim() == 0 { self.device() } else { value.device() };
-        let value = value.to((self.dtype(), place), self.is_on_device())?;
+        let device = if value.ndim() == 0 { self.device() } else { value.device() };
+        let value = value.to((self.dtype(), device), self.is_on_device())?;
         let expanded = value.expand(&sizes)?;
         // Elements that share a memory location can only be assigned one value.
         if self.layout().has_internal_overlap() && value.numel() <= 1 {

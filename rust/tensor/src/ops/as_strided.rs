@@ -44,11 +44,11 @@ fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> R
     let whole = dispatch_float!(gradient.dtype(), T => {
         kernel::add_strided::<T>(capacity, &part, gradient)
     })?;
-    let lies = geometry.clone();
+    let source_layout = geometry.clone();
     let out = whole.alias(geometry);
     if let Some(builder) = NodeBuilder::new("AsStridedScatterBackward0", &[gradient])? {
         builder.set_history(&out, move |_, second| {
-            let whole = super::copy_with_layout(second, &lies)?;
+            let whole = super::copy_with_layout(second, &source_layout)?;
             Ok(vec![Some(as_strided(&whole, part.clone())?)])
         });
     }

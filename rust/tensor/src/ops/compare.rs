@@ -63,11 +63,11 @@ mod tests {
     #[test]
     fn comparisons_broadcast_and_promote() {
         let ints = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
-        let truths = |tensor: Result<Tensor>| -> Vec<i64> { tensor.unwrap().to_vec().unwrap() };
-        assert_eq!(truths(ints.less(2.5)), [1, 1, 0]);
-        assert_eq!(truths(ints.greater_equal(&ints)), [1, 1, 1]);
-        assert_eq!(truths(ints.equal(&Tensor::full(&[2, 1], 2.0.into(), DType::Float32).unwrap())).len(), 6);
-        assert_eq!(truths(ints.not_equal(2i64)), [1, 0, 1]);
+        let as_ints = |tensor: Result<Tensor>| -> Vec<i64> { tensor.unwrap().to_vec().unwrap() };
+        assert_eq!(as_ints(ints.less(2.5)), [1, 1, 0]);
+        assert_eq!(as_ints(ints.greater_equal(&ints)), [1, 1, 1]);
+        assert_eq!(as_ints(ints.equal(&Tensor::full(&[2, 1], 2.0.into(), DType::Float32).unwrap())).len(), 6);
+        assert_eq!(as_ints(ints.not_equal(2i64)), [1, 0, 1]);
         assert!(ints.less(&Tensor::ones(&[2], DType::Int64).unwrap()).is_err());
     }
 

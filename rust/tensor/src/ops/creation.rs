@@ -71,7 +71,7 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Self> {
         let (op, options) = ("arange", options.into());
-        let wrong = |message: String| Error::Value { op, message };
+        let err_value = |message: String| Error::Value { op, message };
         let converted = |given: Scalar, argument| -> Result<Scalar> {
             Ok(match options.dtype {
                 DType::Int64 => Scalar::Int(given.check_fits(DType::Int64, op, argument)?.cast()),
@@ -82,13 +82,13 @@ impl Tensor {
             (converted(start, "start")?, converted(end, "end")?, converted(step, "step")?);
         let [first, last, stride] = [start, end, step].map(Scalar::cast::<f64>);
         if stride == 0.0 || stride.is_nan() {
-            return Err(wrong("the step must not be zero".to_owned()));
+            return Err(err_value("the step must not be zero".to_owned()));
         }
         if !(first.is_finite() && last.is_finite()) {
-            return Err(wrong(format!("the bounds {first} and {last} must be finite")));
+            return Err(err_value(format!("the bounds {first} and {last} must be finite")));
         }
         if (last - first) * stride.signum() < 0.0 {
-            return Err(wrong(format!("a step of {stride} never reaches {last} from {first}")));
+            return Err(err_value(format!("a step of {stride} never reaches {last} from {first}")));
         }
         let count = match (start, end, step) {
             // Doubles would round large integers.

@@ -222,8 +222,8 @@ mod tests {
         assert_eq!(single(&[1e-6, 1.0]).to_string(), "tensor([1.0000e-06, 1.0000e+00])");
         assert_eq!(single(&[f64::INFINITY, 1.0, f64::NAN]).to_string(), "tensor([inf, 1., nan])");
         assert_eq!(doubles(&[0.5], &[]).to_string(), "tensor(0.5000, dtype=interlock.float64)");
-        let truths = single(&[1.0, 0.0]).cast(DType::Bool).unwrap();
-        assert_eq!(truths.to_string(), "tensor([ True, False])");
+        let bools = single(&[1.0, 0.0]).cast(DType::Bool).unwrap();
+        assert_eq!(bools.to_string(), "tensor([ True, False])");
         assert_eq!(
             Tensor::zeros(&[0, 2], DType::Int64).unwrap().to_string(),
             "tensor([], size=(0, 2), dtype=interlock.int64)"

@@ -15,7 +15,7 @@ struct ExpandedRows {
     /// The dimensions with distinct memory locations, then the expanded ones.
     order: Vec<i64>,
     /// The rows of the tensor without the expanded dimensions.
-    once: RowIndices,
+    distinct: RowIndices,
     /// The layout of that tensor.
     layout: Layout,
 }
@@ -46,22 +46,22 @@ impl ExpandedRows {
             })
             .collect();
         steps.reverse();
-        let place = |row: &usize| -> usize {
+        let distinct_row = |row: &usize| -> usize {
             let coordinates =
                 head_sizes.iter().zip(&head_steps).map(|(&size, &step)| row / step.max(1) % size.max(1));
             coordinates.zip(&steps).map(|(at, step)| at.saturating_mul(*step)).fold(0, usize::saturating_add)
         };
-        let mut indices = try_collect(rows.indices.len(), rows.indices.iter().map(place))?;
+        let mut indices = try_collect(rows.indices.len(), rows.indices.iter().map(distinct_row))?;
         indices.sort_unstable();
         indices.dedup();
         let indices = Arc::new(indices);
         let head_own = head.iter().filter(|dim| !dim.3).count();
         let tail: Vec<usize> = own.iter().skip(head_own).map(|dim| dim.1).collect();
         let shape = std::iter::once(indices.len()).chain(tail.iter().copied()).collect();
-        let once = RowIndices { indices, length: tail.iter().product(), shape };
+        let distinct = RowIndices { indices, length: tail.iter().product(), shape };
         Ok(ExpandedRows {
             order: own.iter().chain(&repeated).map(|dim| dim.0).collect(),
-            once,
+            distinct,
             layout: Layout {
                 shape: sizes(&own),
                 strides: own.iter().map(|dim| dim.2).collect(),
@@ -73,31 +73,31 @@ impl ExpandedRows {
 
 /// Returns the rows of a tensor of `shape`, whose expanded dimensions follow the others. In a gradient their size may
 /// be 1, because each memory location has one gradient.
-fn with_repeats(once: &RowIndices, own: usize, shape: &[usize]) -> RowIndices {
+fn with_repeats(distinct: &RowIndices, own: usize, shape: &[usize]) -> RowIndices {
     let repeats = shape.get(own..).unwrap_or_default();
-    let length = repeats.iter().fold(once.length, |length, &size| length.saturating_mul(size));
-    let shape = once.shape.iter().chain(repeats).copied().collect();
-    RowIndices { indices: once.indices.clone(), length, shape }
+    let length = repeats.iter().fold(distinct.length, |length, &size| length.saturating_mul(size));
+    let shape = distinct.shape.iter().chain(repeats).copied().collect();
+    RowIndices { indices: distinct.indices.clone(), length, shape }
 }
 
 impl Tensor {
     /// Writes `value`, of at most one element, to rows that count over the first `leading` dimensions. Each memory
     /// location is written once, for all elements that share it.
     pub(super) fn index_put_expanded(&self, leading: usize, rows: &RowIndices, value: &Tensor) -> Result<()> {
-        let ExpandedRows { order, once, layout } = ExpandedRows::of(self.layout(), leading, rows)?;
-        let (once, own, shape) = (Arc::new(once), layout.shape.len(), value.shape().to_vec());
+        let ExpandedRows { order, distinct, layout } = ExpandedRows::of(self.layout(), leading, rows)?;
+        let (distinct, own, shape) = (Arc::new(distinct), layout.shape.len(), value.shape().to_vec());
         let work = |builder: Option<&mut NodeBuilder>| {
             if let Some(builder) = builder {
-                builder.save_value(once.clone());
+                builder.save_value(distinct.clone());
             }
             let target = self.alias(layout);
             let whole = target.contiguous_copy()?;
             // A value without elements assigns nothing.
             if value.numel() == 1 {
-                let one = value.detach().reshaped(&vec![1; once.shape.len()])?;
+                let one = value.detach().reshaped(&vec![1; distinct.shape.len()])?;
                 let sizes: Vec<i64> =
-                    once.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
-                whole.write_rows(&once, &one.expand(&sizes)?)?;
+                    distinct.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
+                whole.write_rows(&distinct, &one.expand(&sizes)?)?;
             }
             dispatch!(self.dtype(), T => kernel::update(INDEX_PUT, &target, &whole, |_: T, new: T| new))
         };

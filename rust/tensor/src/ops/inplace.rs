@@ -86,12 +86,12 @@ impl Tensor {
     /// `self += alpha * other`
     pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
         match scale_by_alpha("add_", self, other.into(), alpha)? {
-            ScaledOperand::Operand(other) => self.add_in_place(other),
-            ScaledOperand::Tensor(other) => self.add_in_place((&other).into()),
+            ScaledOperand::Operand(other) => self.add_inplace(other),
+            ScaledOperand::Tensor(other) => self.add_inplace((&other).into()),
         }
     }
 
-    fn add_in_place(&self, other: Operand<'_>) -> Result<&Tensor> {
+    fn add_inplace(&self, other: Operand<'_>) -> Result<&Tensor> {
         let op = "add_";
         let compute = result_type(&[self.into(), other]);
         let other = self.operand(op, other, compute)?;
@@ -111,12 +111,12 @@ impl Tensor {
         let (op, other) = ("sub_", other.into());
         sub_check(op, [self.into(), other])?;
         match scale_by_alpha(op, self, other, alpha)? {
-            ScaledOperand::Operand(other) => self.sub_in_place(other),
-            ScaledOperand::Tensor(other) => self.sub_in_place((&other).into()),
+            ScaledOperand::Operand(other) => self.sub_inplace(other),
+            ScaledOperand::Tensor(other) => self.sub_inplace((&other).into()),
         }
     }
 
-    fn sub_in_place(&self, other: Operand<'_>) -> Result<&Tensor> {
+    fn sub_inplace(&self, other: Operand<'_>) -> Result<&Tensor> {
         let op = "sub_";
         sub_check(op, [self.into(), other])?;
         let compute = result_type(&[self.into(), other]);
@@ -200,8 +200,8 @@ impl Tensor {
     fn overwrite(&self, op: &'static str, node: &'static str, value: Scalar) -> Result<&Tensor> {
         let source = Operand::Scalar(value).tensor(self.dtype())?;
         // Each memory location is written once, however many elements share it.
-        let places = self.alias(self.layout().without_expanded_dims());
-        let work = |_: Option<&mut NodeBuilder>| broadcast_into(op, &places, &source);
+        let distinct = self.alias(self.layout().without_expanded_dims());
+        let work = |_: Option<&mut NodeBuilder>| broadcast_into(op, &distinct, &source);
         self.run_inplace_expanded(op, node, &[], work, |ctx, gradient| Ok(vec![overwritten(ctx, gradient)?]))
     }
 

@@ -9,20 +9,20 @@ use crate::{Element, Error, Result, Scalar, Tensor};
 impl Tensor {
     /// Returns the only element of the tensor. For a device tensor this waits for the queued work.
     pub fn item(&self) -> Result<Scalar> {
-        let misfit = || Error::Shape {
+        let err_shape = || Error::Shape {
             op: "item",
             given: self.shape().to_vec(),
             expected: "expected exactly one element".to_owned(),
         };
         if self.numel() != 1 {
-            return Err(misfit());
+            return Err(err_shape());
         }
         if self.is_on_device() {
             return self.to_cpu()?.item();
         }
         let position = self.storage_offset();
         dispatch!(self.dtype(), T => self.read(|data: &[T]| data.get(position).map(|v| v.to_scalar())))
-            .ok_or_else(misfit)
+            .ok_or_else(err_shape)
     }
 
     /// Returns all elements in row-major order.

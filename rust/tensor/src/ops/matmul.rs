@@ -14,16 +14,16 @@ fn batch_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// Like [`batch_matmul`], with another shape for the result, which is not a view of the product.
 fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Tensor> {
-    let misfit = || Error::Shapes {
+    let err_shape = || Error::Shapes {
         op: OP,
         left: a.shape().to_vec(),
         right: b.shape().to_vec(),
         expected: "inner dimensions must match and batch dimensions must be broadcastable",
     };
-    let (batch_a, rows, depth) = split_dims(a).ok_or_else(misfit)?;
-    let (batch_b, depth_b, columns) = split_dims(b).ok_or_else(misfit)?;
+    let (batch_a, rows, depth) = split_dims(a).ok_or_else(err_shape)?;
+    let (batch_b, depth_b, columns) = split_dims(b).ok_or_else(err_shape)?;
     if depth.0 != depth_b.0 {
-        return Err(misfit());
+        return Err(err_shape());
     }
     if a.dtype() != b.dtype() {
         return Err(Error::DType {
@@ -32,7 +32,7 @@ fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result
             expected: "both operands must have the same dtype",
         });
     }
-    let batch = broadcast(OP, &sizes(&batch_a), &sizes(&batch_b)).map_err(|_| misfit())?;
+    let batch = broadcast(OP, &sizes(&batch_a), &sizes(&batch_b)).map_err(|_| err_shape())?;
     let strides = (batch_strides(&batch_a, batch.len()), batch_strides(&batch_b, batch.len()));
     let iter = StridedIter::new(&batch, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
     let batch_of_matrices = MatrixBatch { iter, left: matrix(rows, depth), right: matrix(depth_b, columns) };
@@ -88,7 +88,7 @@ impl Tensor {
     /// vector on the right, and the result does not have that dimension. Dimensions before the last two are
     /// broadcast.
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
-        let misfit = || Error::Shapes {
+        let err_shape = || Error::Shapes {
             op: OP,
             left: self.shape().to_vec(),
             right: other.shape().to_vec(),
@@ -97,7 +97,7 @@ impl Tensor {
         let (m, n) = (self.ndim(), other.ndim());
         let inner = other.shape().iter().rev().nth(usize::from(n > 1));
         if m == 0 || n == 0 || self.shape().last() != inner {
-            return Err(misfit());
+            return Err(err_shape());
         }
         let a = if m == 1 { self.unsqueeze(0)? } else { self.clone() };
         let b = if n == 1 { other.unsqueeze(1)? } else { other.clone() };

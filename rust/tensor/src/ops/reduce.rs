@@ -7,11 +7,11 @@ use crate::element::Bool8;
 use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
-/// The reduced dimensions of a tensor, and the result shapes without them (`kept`) and with them as size 1 (`ones`).
+/// The reduced dimensions of a tensor, and the result shapes without them (`squeezed_shape`) and with them as size 1 (`keepdim_shape`).
 struct ReducedDims {
     mask: Vec<bool>,
-    kept: Vec<usize>,
-    ones: Vec<usize>,
+    squeezed_shape: Vec<usize>,
+    keepdim_shape: Vec<usize>,
     /// The number of elements that are reduced to one.
     count: usize,
 }
@@ -36,15 +36,15 @@ fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Resu
         }
     }
     let marked = || shape.iter().copied().zip(mask.iter().copied());
-    let kept = marked().filter(|&(_, mark)| !mark).map(|(size, _)| size).collect();
-    let ones = marked().map(|(size, mark)| if mark { 1 } else { size }).collect();
+    let squeezed_shape = marked().filter(|&(_, mark)| !mark).map(|(size, _)| size).collect();
+    let keepdim_shape = marked().map(|(size, mark)| if mark { 1 } else { size }).collect();
     let count = marked().filter(|&(_, mark)| mark).map(|(size, _)| size).product();
-    Ok(ReducedDims { kept, ones, count, mask })
+    Ok(ReducedDims { squeezed_shape, keepdim_shape, count, mask })
 }
 
 impl ReducedDims {
     fn shape(&self, keepdim: bool) -> &[usize] {
-        if keepdim { &self.ones } else { &self.kept }
+        if keepdim { &self.keepdim_shape } else { &self.squeezed_shape }
     }
 }
 
@@ -58,14 +58,14 @@ struct Extreme {
     largest: bool,
     /// Whether the gradient is multiplied by the mask of the extreme elements, so that a non-finite gradient reaches
     /// the other elements as NaN.
-    spreads_nan: bool,
+    propagates_nan: bool,
 }
 
 impl Extreme {
-    const LARGEST: Self = Extreme { largest: true, spreads_nan: false };
-    const SMALLEST: Self = Extreme { largest: false, spreads_nan: false };
-    const LARGEST_OVER_DIMS: Self = Extreme { largest: true, spreads_nan: true };
-    const SMALLEST_OVER_DIMS: Self = Extreme { largest: false, spreads_nan: true };
+    const LARGEST: Self = Extreme { largest: true, propagates_nan: false };
+    const SMALLEST: Self = Extreme { largest: false, propagates_nan: false };
+    const LARGEST_OVER_DIMS: Self = Extreme { largest: true, propagates_nan: true };
+    const SMALLEST_OVER_DIMS: Self = Extreme { largest: false, propagates_nan: true };
 }
 
 /// Returns a mask of the elements that are not the extreme of their group. If a group contains NaN, its extremes are
@@ -102,7 +102,7 @@ impl Tensor {
         let over = reduced_dims("sum", self.shape(), dims)?;
         let out = dispatch!(self.dtype(), T => kernel::sum::<T>(self, &over.mask, over.shape(keepdim)))?;
         if let Some(builder) = NodeBuilder::new("SumBackward0", &[self])? {
-            let (ones, before) = (over.ones, signed(self.shape()));
+            let (ones, before) = (over.keepdim_shape, signed(self.shape()));
             builder.set_history(&out, move |_, gradient| {
                 Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)])
             });
@@ -125,7 +125,7 @@ impl Tensor {
         })?;
         if let Some(builder) = NodeBuilder::new("MeanBackward0", &[self])? {
             // An empty tensor has an empty gradient, which must not become NaN when it is summed.
-            let (ones, before, count) = (over.ones, signed(self.shape()), over.count.max(1) as f64);
+            let (ones, before, count) = (over.keepdim_shape, signed(self.shape()), over.count.max(1) as f64);
             builder.set_history(&total, move |_, gradient| {
                 Ok(vec![Some(gradient.div(count)?.reshaped(&ones)?.expand(&before)?)])
             });
@@ -161,7 +161,7 @@ impl Tensor {
         node: &'static str,
         dims: Option<&[i64]>,
         keepdim: bool,
-        Extreme { largest, spreads_nan }: Extreme,
+        Extreme { largest, propagates_nan }: Extreme,
     ) -> Result<Tensor> {
         let over = reduced_dims(op, self.shape(), dims)?;
         if over.count == 0 {
@@ -177,7 +177,7 @@ impl Tensor {
         })?;
         if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
             let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
-            let ones = over.ones;
+            let ones = over.keepdim_shape;
             let dims: Vec<i64> =
                 (0i64..).zip(&over.mask).filter(|(_, mark)| **mark).map(|(dim, _)| dim).collect();
             builder.set_history(&out, move |ctx, gradient| {
@@ -186,7 +186,11 @@ impl Tensor {
                 let chosen = passed.logical_not()?.cast(gradient.dtype())?;
                 let share = gradient.reshaped(&ones)?.div(&chosen.sum(Some(&dims), true)?)?;
                 // As in PyTorch a non-finite gradient reaches all elements of amax and amin as NaN.
-                Ok(vec![Some(if spreads_nan { share.mul(&chosen)? } else { zero_where(&passed, &share)? })])
+                Ok(vec![Some(if propagates_nan {
+                    share.mul(&chosen)?
+                } else {
+                    zero_where(&passed, &share)?
+                })])
             });
         }
         Ok(out)
@@ -277,10 +281,10 @@ mod tests {
 
     #[test]
     fn sum_of_integers_and_bools_is_int64_and_mean_is_an_error() {
-        let truths = Tensor::ones(&[3], DType::Bool).unwrap();
-        let sum = truths.sum(None, false).unwrap();
+        let bools = Tensor::ones(&[3], DType::Bool).unwrap();
+        let sum = bools.sum(None, false).unwrap();
         assert_eq!((sum.dtype(), sum.to_vec::<i64>().unwrap()), (DType::Int64, vec![3]));
-        let error = truths.mean(None, false).unwrap_err();
+        let error = bools.mean(None, false).unwrap_err();
         assert!(error.to_string().contains("bool"), "{error}");
     }
 

@@ -160,12 +160,12 @@ impl Tensor {
     /// dimensions come first.
     pub fn expand(&self, sizes: &[i64]) -> Result<Tensor> {
         checked_ndim(sizes.len())?;
-        let misfit = || Error::Shape {
+        let err_shape = || Error::Shape {
             op: "expand",
             given: self.shape().to_vec(),
             expected: format!("it cannot be expanded to {sizes:?}: only sizes of 1 can be expanded"),
         };
-        let new = sizes.len().checked_sub(self.ndim()).ok_or_else(misfit)?;
+        let new = sizes.len().checked_sub(self.ndim()).ok_or_else(err_shape)?;
         let own: Vec<_> = std::iter::repeat_n(None, new)
             .chain(sizes_and_strides(self.layout()).into_iter().map(Some))
             .collect();
@@ -177,7 +177,7 @@ impl Tensor {
                 Ok(size) if size == before.0 => before,
                 Ok(size) if before.0 == 1 => (size, 0),
                 Err(_) if size == -1 && own.is_some() => before,
-                _ => return Err(misfit()),
+                _ => return Err(err_shape()),
             };
             Ok(inner)
         });
@@ -192,21 +192,21 @@ impl Tensor {
     /// Returns a view at one index of a dimension, without that dimension.
     pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
         let op = "select";
-        let no_dimension = || Error::Indexing {
+        let err_no_dimension = || Error::Indexing {
             message: "a tensor without dimensions cannot be indexed; item() returns its element".to_owned(),
         };
         if self.ndim() == 0 {
-            return Err(no_dimension());
+            return Err(err_no_dimension());
         }
         let at = wrap_dim(op, dim, self.ndim())?;
         let mut dims = sizes_and_strides(self.layout());
-        let &(size, stride) = dims.get(at).ok_or_else(no_dimension)?;
-        let wrong = || Error::OutOfRange { op, index, what: "elements of the dimension", size };
+        let &(size, stride) = dims.get(at).ok_or_else(err_no_dimension)?;
+        let err_out_of_range = || Error::OutOfRange { op, index, what: "elements of the dimension", size };
         let from_end = i64::try_from(size).ok().and_then(|size| index.checked_add(size));
         let counted = if index < 0 { from_end } else { Some(index) };
         let position =
             counted.and_then(|position| usize::try_from(position).ok()).filter(|&position| position < size);
-        let position = position.ok_or_else(wrong)?;
+        let position = position.ok_or_else(err_out_of_range)?;
         dims.remove(at);
         let layout = layout(self.storage_offset().saturating_add(position.saturating_mul(stride)), dims);
         let before = self.shape().to_vec();
@@ -220,9 +220,9 @@ impl Tensor {
         let op = "slice";
         let at = wrap_dim(op, dim, self.ndim())?;
         let mut dims = sizes_and_strides(self.layout());
-        let no_dimension = || Error::Dimension { op, dim, ndim: 0 };
+        let err_no_dimension = || Error::Dimension { op, dim, ndim: 0 };
         let (size, stride) =
-            dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(no_dimension)?;
+            dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(err_no_dimension)?;
         let message = format!("step must be positive, got {step}");
         let step_size =
             usize::try_from(step).ok().filter(|&step| step > 0).ok_or(Error::Value { op, message })?;
