@@ -21,8 +21,8 @@ pub enum Error {
         left: Vec<usize>,
         /// The shape of the second operand.
         right: Vec<usize>,
-        /// What the operation needs.
-        expected: &'static str,
+        /// The violated requirement.
+        reason: &'static str,
     },
     /// A shape that an operation does not accept.
     Shape {
@@ -30,8 +30,8 @@ pub enum Error {
         op: &'static str,
         /// The shape of the operand.
         given: Vec<usize>,
-        /// What the operation needs.
-        expected: String,
+        /// The violated requirement.
+        reason: String,
     },
     /// An element type that an operation does not accept.
     DType {
@@ -39,8 +39,8 @@ pub enum Error {
         op: &'static str,
         /// The element type.
         given: DType,
-        /// What the operation needs.
-        expected: &'static str,
+        /// The violated requirement.
+        reason: &'static str,
     },
     /// A result whose type cannot be cast to the type of the tensor that is changed in place.
     ResultType {
@@ -73,14 +73,14 @@ pub enum Error {
     },
     /// An invalid index expression.
     Indexing {
-        /// What is wrong with it.
+        /// The violated requirement.
         message: String,
     },
     /// A value that an operation does not accept.
     Value {
         /// The operation.
         op: &'static str,
-        /// What is wrong with it.
+        /// The violated requirement.
         message: String,
     },
     /// A number that a tensor of an element type cannot hold.
@@ -134,7 +134,7 @@ pub enum Error {
     },
     /// An operation that inference tensors do not support outside of inference mode.
     Inference {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
     },
     /// `requires_grad` set on a tensor that is not floating point.
@@ -144,7 +144,7 @@ pub enum Error {
     },
     /// An operation that requires a leaf, on the result of a recorded operation.
     NotLeaf {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
     },
     /// Differentiation of a tensor without a graph.
@@ -216,13 +216,13 @@ impl From<interlock::accelerator::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Shapes { op, left, right, expected } => {
-                write!(f, "{op}: shapes {left:?} and {right:?} are incompatible: {expected}")
+            Error::Shapes { op, left, right, reason } => {
+                write!(f, "{op}: shapes {left:?} and {right:?} are incompatible: {reason}")
             }
-            Error::Shape { op, given, expected } => {
-                write!(f, "{op}: invalid shape {given:?}: {expected}")
+            Error::Shape { op, given, reason } => {
+                write!(f, "{op}: invalid shape {given:?}: {reason}")
             }
-            Error::DType { op, given, expected } => write!(f, "{op}: not supported for {given}: {expected}"),
+            Error::DType { op, given, reason } => write!(f, "{op}: not supported for {given}: {reason}"),
             Error::ResultType { op, result, target } => write!(
                 f,
                 "{op}: the result type {result} cannot be cast to the type {target} of the tensor that is changed in place"

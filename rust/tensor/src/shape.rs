@@ -254,7 +254,7 @@ pub(crate) fn broadcast(op: &'static str, left: &[usize], right: &[usize]) -> Re
                 op,
                 left: left.to_vec(),
                 right: right.to_vec(),
-                expected: "sizes must be equal or 1, counted from the last dimension",
+                reason: "sizes must be equal or 1, counted from the last dimension",
             }),
         })
         .collect()
@@ -280,7 +280,7 @@ pub(crate) fn sizes_and_strides(layout: &Layout) -> Vec<(usize, usize)> {
 pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Result<Vec<usize>> {
     checked_ndim(sizes.len())?;
     let numel: usize = given.iter().product();
-    let err_shape = |expected: String| Error::Shape { op, given: given.to_vec(), expected };
+    let err_shape = |reason: String| Error::Shape { op, given: given.to_vec(), reason };
     let unknown = sizes.iter().filter(|&&size| size == -1).count();
     if unknown > 1 {
         return Err(err_shape(format!("at most one size of {sizes:?} can be -1")));

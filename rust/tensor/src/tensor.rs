@@ -63,9 +63,9 @@ impl Tensor {
         let layout = Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset };
         let capacity = storage.nbytes() / dtype.size();
         if layout.required_len().is_none_or(|end| end > capacity) {
-            let expected =
+            let reason =
                 format!("strides {strides:?} at offset {offset} exceed a storage of {capacity} elements");
-            return Err(Error::Shape { op, given: layout.shape, expected });
+            return Err(Error::Shape { op, given: layout.shape, reason });
         }
         Ok(Tensor::new(storage, dtype, layout))
     }
@@ -262,7 +262,7 @@ impl Tensor {
                     op: "grad",
                     left: grad.shape().to_vec(),
                     right: self.shape().to_vec(),
-                    expected: "the gradient must have the shape of its tensor",
+                    reason: "the gradient must have the shape of its tensor",
                 });
             }
             if grad.dtype() != self.dtype() {

@@ -301,7 +301,7 @@ fn root_gradient(op: &'static str, output: &Tensor, given: Option<&Tensor>) -> R
             op,
             left: gradient.shape().to_vec(),
             right: output.shape().to_vec(),
-            expected: "the gradient must have the shape of the output",
+            reason: "the gradient must have the shape of the output",
         }),
         None if output.numel() == 1 => Tensor::full(output.shape(), 1.0.into(), output.options()),
         None => Err(Error::ImplicitGradient { shape: output.shape().to_vec() }),

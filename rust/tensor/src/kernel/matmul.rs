@@ -164,7 +164,8 @@ impl TiledMatmul {
         let left = Matrix { start: start_a, ..*left }.submatrix(row_part, depth_part);
         let right = Matrix { start: start_b, ..*right }.submatrix(depth_part, column_part);
         T::add_product(out.get_mut(first..).unwrap_or_default(), columns, (a, left), (b, right))?;
-        // RowIndices first, then depth, then columns, and then the next index: a part of `b` is used while it is in the cache.
+        // Order of tiles: rows, then depth, then columns, then the next pair of matrices, so that a part of `b` is
+        // used while it is in the cache.
         let cursors = [(&mut self.row, row_part, rows), (&mut self.depth, depth_part, depth)];
         for (cursor, (from, count), end) in
             cursors.into_iter().chain([(&mut self.column, column_part, columns)])

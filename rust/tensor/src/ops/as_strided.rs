@@ -13,8 +13,8 @@ use crate::{Error, Result, Tensor, kernel};
 pub(crate) fn as_strided(source: &Tensor, layout: Layout) -> Result<Tensor> {
     let capacity = source.storage_handle().nbytes() / source.dtype().size();
     if layout.required_len().is_none_or(|end| end > capacity) {
-        let expected = format!("strides {:?} exceed a storage of {capacity} elements", layout.strides);
-        return Err(Error::Shape { op: "as_strided", given: layout.shape, expected });
+        let reason = format!("strides {:?} exceed a storage of {capacity} elements", layout.strides);
+        return Err(Error::Shape { op: "as_strided", given: layout.shape, reason });
     }
     let geometry = source.layout().clone();
     view(source, "AsStridedBackward0", layout.clone(), move |gradient| {

@@ -46,8 +46,8 @@ pub(super) fn add<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>
 /// Returns an error if an operand is a bool tensor or a bool: PyTorch's `sub_check`.
 pub(super) fn sub_check(op: &'static str, operands: [Operand<'_>; 2]) -> Result<()> {
     let has_truth_values = operands.iter().any(|operand| operand.dtype() == DType::Bool);
-    let expected = "bool tensors cannot be subtracted; use != instead";
-    if has_truth_values { Err(Error::DType { op, given: DType::Bool, expected }) } else { Ok(()) }
+    let reason = "bool tensors cannot be subtracted; use != instead";
+    if has_truth_values { Err(Error::DType { op, given: DType::Bool, reason }) } else { Ok(()) }
 }
 
 /// Returns `left - right`.
@@ -169,11 +169,11 @@ pub(super) fn scale_by_alpha<'a>(
     let common = result_type(&[own.into(), other]);
     let is_bool = matches!(alpha, Scalar::Bool(_));
     if is_bool && common != DType::Bool || !alpha.dtype().can_cast_to(common.max(DType::Int64)) {
-        let expected = match alpha {
+        let reason = match alpha {
             Scalar::Bool(_) => "alpha must be a number, got a bool",
             _ => "alpha must be an integer for integers, got a float",
         };
-        return Err(Error::DType { op, given: common, expected });
+        return Err(Error::DType { op, given: common, reason });
     }
     let alpha = alpha.check_fits(common, op, "alpha")?;
     if alpha == Scalar::Int(1) {

@@ -18,8 +18,8 @@ impl Tensor {
     ) -> Result<Self> {
         let given = values.len();
         if checked_numel(shape, size_of::<T>())? != given {
-            let expected = format!("got {given} values");
-            return Err(Error::Shape { op: "tensor", given: shape.to_vec(), expected });
+            let reason = format!("got {given} values");
+            return Err(Error::Shape { op: "tensor", given: shape.to_vec(), reason });
         }
         Tensor::build(shape, |out: &mut [T]| out.iter_mut().zip(values).for_each(|(out, value)| *out = value))
     }

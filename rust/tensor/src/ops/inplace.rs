@@ -56,7 +56,7 @@ impl Tensor {
                 op,
                 left: self.shape().to_vec(),
                 right: other.shape().to_vec(),
-                expected: "an in-place operation cannot change the shape of the tensor",
+                reason: "an in-place operation cannot change the shape of the tensor",
             });
         }
         if !result.can_cast_to(self.dtype()) {
@@ -191,8 +191,8 @@ impl Tensor {
                 })
             }
             Operand::Tensor(value) => {
-                let expected = "value must be a number or a tensor without dimensions".to_owned();
-                Err(Error::Shape { op, given: value.shape().to_vec(), expected })
+                let reason = "value must be a number or a tensor without dimensions".to_owned();
+                Err(Error::Shape { op, given: value.shape().to_vec(), reason })
             }
         }
     }
@@ -219,7 +219,7 @@ impl Tensor {
                 op,
                 left: self.shape().to_vec(),
                 right: source.shape().to_vec(),
-                expected: "the source must be broadcastable to the target",
+                reason: "the source must be broadcastable to the target",
             });
         }
         let work = |_: Option<&mut NodeBuilder>| super::transfer::copy_into(self, source, non_blocking);

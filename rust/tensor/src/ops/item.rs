@@ -12,7 +12,7 @@ impl Tensor {
         let err_shape = || Error::Shape {
             op: "item",
             given: self.shape().to_vec(),
-            expected: "expected exactly one element".to_owned(),
+            reason: "expected exactly one element".to_owned(),
         };
         if self.numel() != 1 {
             return Err(err_shape());

@@ -11,8 +11,8 @@ use crate::{DType, Error, Result, Tensor};
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let op = "cat";
     if tensors.iter().any(|tensor| tensor.ndim() == 0) {
-        let expected = "tensors without dimensions cannot be concatenated; use stack".to_owned();
-        return Err(Error::Shape { op, given: Vec::new(), expected });
+        let reason = "tensors without dimensions cannot be concatenated; use stack".to_owned();
+        return Err(Error::Shape { op, given: Vec::new(), reason });
     }
     // As in PyTorch a tensor of shape (0,) can be concatenated with tensors of any shape.
     let is_legacy_empty = |tensor: &&Tensor| tensor.shape() == [0];
@@ -42,7 +42,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
                     op,
                     left: first.shape().to_vec(),
                     right: tensor.shape().to_vec(),
-                    expected: "all sizes except in the concatenated dimension must be equal",
+                    reason: "all sizes except in the concatenated dimension must be equal",
                 });
             }
             total = total.saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
@@ -85,7 +85,7 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
             op,
             left: first.shape().to_vec(),
             right: other.shape().to_vec(),
-            expected: "all shapes must be equal",
+            reason: "all shapes must be equal",
         });
     }
     checked_ndim(first.ndim() + 1)?;

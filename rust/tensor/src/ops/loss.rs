@@ -17,11 +17,11 @@ pub enum Reduction {
 }
 
 fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<()> {
-    let expected = "expected a floating-point tensor; float() returns one";
+    let reason = "expected a floating-point tensor; float() returns one";
     if tensor.dtype().is_floating_point() {
         Ok(())
     } else {
-        Err(Error::DType { op, given: tensor.dtype(), expected })
+        Err(Error::DType { op, given: tensor.dtype(), reason })
     }
 }
 
@@ -82,22 +82,22 @@ impl Tensor {
         let op = "nll_loss";
         check_floating_point(op, self)?;
         let &[count, classes] = self.shape() else {
-            let expected = "expected an input of shape [samples, classes]".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), expected });
+            let reason = "expected an input of shape [samples, classes]".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), reason });
         };
         if target.shape() != [count] {
             return Err(Error::Shapes {
                 op,
                 left: self.shape().to_vec(),
                 right: target.shape().to_vec(),
-                expected: "expected an input [samples, classes] and a target [samples]",
+                reason: "expected an input [samples, classes] and a target [samples]",
             });
         }
         if target.dtype() != DType::Int64 {
             return Err(Error::DType {
                 op,
                 given: target.dtype(),
-                expected: "target must be int64 class indices",
+                reason: "target must be int64 class indices",
             });
         }
         if target.device() != self.device() {
@@ -123,8 +123,8 @@ impl Tensor {
     /// Returns the cross entropy of rows of logits `[N, C]` for the classes `[N]`.
     pub fn cross_entropy(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
         if self.ndim() != 2 {
-            let expected = "expected an input of shape [samples, classes]".to_owned();
-            return Err(Error::Shape { op: "cross_entropy", given: self.shape().to_vec(), expected });
+            let reason = "expected an input of shape [samples, classes]".to_owned();
+            return Err(Error::Shape { op: "cross_entropy", given: self.shape().to_vec(), reason });
         }
         self.log_softmax(1)?.nll_loss(target, reduction)
     }

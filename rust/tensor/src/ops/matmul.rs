@@ -18,7 +18,7 @@ fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result
         op: OP,
         left: a.shape().to_vec(),
         right: b.shape().to_vec(),
-        expected: "inner dimensions must match and batch dimensions must be broadcastable",
+        reason: "inner dimensions must match and batch dimensions must be broadcastable",
     };
     let (batch_a, rows, depth) = split_dims(a).ok_or_else(err_shape)?;
     let (batch_b, depth_b, columns) = split_dims(b).ok_or_else(err_shape)?;
@@ -29,7 +29,7 @@ fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result
         return Err(Error::DType {
             op: OP,
             given: b.dtype(),
-            expected: "both operands must have the same dtype",
+            reason: "both operands must have the same dtype",
         });
     }
     let batch = broadcast(OP, &sizes(&batch_a), &sizes(&batch_b)).map_err(|_| err_shape())?;
@@ -43,7 +43,7 @@ fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result
         DType::Float32 => kernel::matmul::<f32>(wanted, a, b, batch_of_matrices),
         DType::Float64 => kernel::matmul::<f64>(wanted, a, b, batch_of_matrices),
         DType::Int64 => kernel::matmul::<i64>(wanted, a, b, batch_of_matrices),
-        DType::Bool => Err(Error::DType { op: OP, given: DType::Bool, expected: "expected a numeric type" }),
+        DType::Bool => Err(Error::DType { op: OP, given: DType::Bool, reason: "expected a numeric type" }),
     }?;
     let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
     if let Some(mut builder) = NodeBuilder::new(name, &[a, b])? {
@@ -92,7 +92,7 @@ impl Tensor {
             op: OP,
             left: self.shape().to_vec(),
             right: other.shape().to_vec(),
-            expected: "both must have at least one dimension, and the inner dimensions must match",
+            reason: "both must have at least one dimension, and the inner dimensions must match",
         };
         let (m, n) = (self.ndim(), other.ndim());
         let inner = other.shape().iter().rev().nth(usize::from(n > 1));
@@ -126,7 +126,7 @@ impl Tensor {
                 op: "mm",
                 left: self.shape().to_vec(),
                 right: other.shape().to_vec(),
-                expected: "both must have two dimensions; matmul accepts any number",
+                reason: "both must have two dimensions; matmul accepts any number",
             });
         }
         self.matmul(other)

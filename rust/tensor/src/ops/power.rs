@@ -43,8 +43,8 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
             Operand::Scalar(exponent) if exponent.cast::<i64>() == 1 => operands.a.copy()?,
             Operand::Scalar(_) => Tensor::ones(&operands.shape, (DType::Bool, operands.a.device()))?,
             Operand::Tensor(_) => {
-                let expected = "bool tensors have no powers; convert the base to int64";
-                return Err(Error::DType { op, given: DType::Bool, expected });
+                let reason = "bool tensors have no powers; convert the base to int64";
+                return Err(Error::DType { op, given: DType::Bool, reason });
             }
         },
         DType::Int64 => {

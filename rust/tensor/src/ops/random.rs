@@ -35,7 +35,7 @@ fn draw(
 ) -> Result<Tensor> {
     let dtype = options.dtype;
     if !dtype.is_floating_point() {
-        return Err(Error::DType { op, given: dtype, expected: "expected a floating-point type" });
+        return Err(Error::DType { op, given: dtype, reason: "expected a floating-point type" });
     }
     let seed = next_seed();
     dispatch_float!(dtype, T => kernel::launch_nullary(op, options, shape, move |out: &mut [T]| {

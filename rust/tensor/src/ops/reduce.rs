@@ -114,8 +114,8 @@ impl Tensor {
     pub fn mean(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let op = "mean";
         if !self.dtype().is_floating_point() {
-            let expected = "expected a floating-point tensor; float() returns one";
-            return Err(Error::DType { op, given: self.dtype(), expected });
+            let reason = "expected a floating-point tensor; float() returns one";
+            return Err(Error::DType { op, given: self.dtype(), reason });
         }
         let over = reduced_dims(op, self.shape(), dims)?;
         let total = dispatch!(self.dtype(), T => {
@@ -165,8 +165,8 @@ impl Tensor {
     ) -> Result<Tensor> {
         let over = reduced_dims(op, self.shape(), dims)?;
         if over.count == 0 {
-            let expected = "a dimension of size 0 cannot be reduced to its extreme".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), expected });
+            let reason = "a dimension of size 0 cannot be reduced to its extreme".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), reason });
         }
         let out = dispatch!(self.dtype(), T => {
             let choose = move |best: T, next: T| {
@@ -224,11 +224,11 @@ impl Tensor {
         };
         let length = rows.shape().last().copied().unwrap_or(1);
         if over.count == 0 {
-            let expected = "a dimension of size 0 cannot be reduced to its extreme".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), expected });
+            let reason = "a dimension of size 0 cannot be reduced to its extreme".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), reason });
         }
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op, given: DType::Bool, expected: "expected a numeric type" });
+            return Err(Error::DType { op, given: DType::Bool, reason: "expected a numeric type" });
         }
         // The rows are in the order of the result once the dimension is transposed back.
         let mut shape = rows.shape().to_vec();

@@ -57,7 +57,7 @@ impl Tensor {
             return Err(Error::DType {
                 op: "neg",
                 given: DType::Bool,
-                expected: "bool tensors cannot be negated",
+                reason: "bool tensors cannot be negated",
             });
         }
         let out =
@@ -72,7 +72,7 @@ impl Tensor {
     pub fn relu(&self) -> Result<Tensor> {
         let op = "relu";
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op, given: DType::Bool, expected: "expected a numeric type" });
+            return Err(Error::DType { op, given: DType::Bool, reason: "expected a numeric type" });
         }
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();

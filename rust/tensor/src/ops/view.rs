@@ -50,7 +50,7 @@ impl Tensor {
         self.try_view(shape)?.ok_or_else(|| Error::Shape {
             op,
             given: self.shape().to_vec(),
-            expected: format!(
+            reason: format!(
                 "with strides {:?} it cannot be viewed as {sizes:?} without a copy; use reshape",
                 self.strides()
             ),
@@ -78,7 +78,7 @@ impl Tensor {
         let strides = view_strides(copy.layout(), shape).ok_or_else(|| Error::Shape {
             op: "reshape",
             given: self.shape().to_vec(),
-            expected: format!("it cannot be reshaped to {shape:?}"),
+            reason: format!("it cannot be reshaped to {shape:?}"),
         })?;
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
@@ -130,7 +130,7 @@ impl Tensor {
             _ => Err(Error::Shape {
                 op: "t",
                 given: self.shape().to_vec(),
-                expected: "expected at most two dimensions; transpose exchanges any two".to_owned(),
+                reason: "expected at most two dimensions; transpose exchanges any two".to_owned(),
             }),
         }
     }
@@ -163,7 +163,7 @@ impl Tensor {
         let err_shape = || Error::Shape {
             op: "expand",
             given: self.shape().to_vec(),
-            expected: format!("it cannot be expanded to {sizes:?}: only sizes of 1 can be expanded"),
+            reason: format!("it cannot be expanded to {sizes:?}: only sizes of 1 can be expanded"),
         };
         let new = sizes.len().checked_sub(self.ndim()).ok_or_else(err_shape)?;
         let own: Vec<_> = std::iter::repeat_n(None, new)
