@@ -54,7 +54,7 @@ CIRCLES: dict[str, dict[frozenset[str], str]] = {
         frozenset(
             {"dtype", "element", "error"}
         ): "an element type is a DType and the other way round; errors name it",
-        frozenset({"autograd", "kernel", "ops", "storage", "tensor", "waste"}): (
+        frozenset({"autograd", "kernel", "ops", "storage", "tensor", "drop_queue"}): (
             "operations record nodes, gradients are operations; the drop queue stores both"
         ),
     },

@@ -1,30 +1,30 @@
-//! Element types, their promotion and Python-like scalars.
+//! Element types, type promotion rules and Python scalars.
 
 use std::fmt;
 
 use crate::{Element, Error, Result};
 
-/// The type of a tensor's elements, from the narrowest to the widest.
+/// The type of a tensor's elements, ordered from the narrowest to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DType {
-    /// Truth values, one byte each.
+    /// Bools of one byte.
     Bool,
     /// 64-bit signed integers.
     Int64,
-    /// Single precision.
+    /// Single-precision floating point.
     Float32,
-    /// Double precision.
+    /// Double-precision floating point.
     Float64,
 }
 
 impl DType {
-    /// Every type, narrowest first.
+    /// All element types, narrowest first.
     pub const ALL: [DType; 4] = [DType::Bool, DType::Int64, DType::Float32, DType::Float64];
 
-    /// What an operation on integers gives where the result is not one.
+    /// The floating-point type that operations such as division return for integers.
     pub const DEFAULT_FLOAT: DType = DType::Float32;
 
-    /// The name in the Python package.
+    /// Returns the name of the type in the Python package, such as `"float32"`.
     pub const fn name(self) -> &'static str {
         match self {
             DType::Bool => "bool",
@@ -34,7 +34,7 @@ impl DType {
         }
     }
 
-    /// Bytes of one element.
+    /// Returns the size of one element in bytes.
     pub const fn size(self) -> usize {
         match self {
             DType::Bool => 1,
@@ -43,18 +43,19 @@ impl DType {
         }
     }
 
-    /// Whether elements are floating-point numbers.
+    /// Returns whether the elements are floating-point numbers.
     pub const fn is_floating_point(self) -> bool {
         matches!(self, DType::Float32 | DType::Float64)
     }
 
-    /// This type if it is floating point, else the default one.
+    /// Returns this type if it is floating point, else [`DType::DEFAULT_FLOAT`].
     pub const fn to_floating_point(self) -> DType {
         if self.is_floating_point() { self } else { DType::DEFAULT_FLOAT }
     }
 
-    /// Whether a result of this type may be stored into a tensor of `target`: its category is not lost.
-    pub const fn fits_into(self, target: DType) -> bool {
+    /// Returns whether a result of this type may be stored in a tensor of type `target`, as `torch.can_cast`: its
+    /// category (bool, integer or floating point) must not narrow.
+    pub const fn can_cast_to(self, target: DType) -> bool {
         match self {
             DType::Bool => true,
             DType::Int64 => !matches!(target, DType::Bool),
@@ -69,19 +70,19 @@ impl fmt::Display for DType {
     }
 }
 
-/// A number that is not a tensor. It never widens a tensor's type within its category.
+/// A Python bool, int or float. In type promotion a scalar never widens a tensor's type within its category.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
-    /// A truth value.
+    /// A bool.
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// A real number.
+    /// A floating-point number.
     Float(f64),
 }
 
 impl Scalar {
-    /// The type of a tensor made from this alone.
+    /// Returns the type of a tensor that is created from this scalar alone.
     pub const fn dtype(self) -> DType {
         match self {
             Scalar::Bool(_) => DType::Bool,
@@ -90,10 +91,11 @@ impl Scalar {
         }
     }
 
-    /// Whether a tensor of `dtype` can hold the value: NaN, infinity and numbers out of range are no integers, and
-    /// only a finite number can be out of range of float32. A fraction is truncated and a number rounded.
+    /// Returns whether a tensor of `dtype` can hold the value. NaN, infinities and numbers out of range do not fit
+    /// integers. A finite number beyond the range of `float32` does not fit it. Fractions are truncated and numbers
+    /// rounded.
     pub fn fits(self, dtype: DType) -> bool {
-        // The least int64 and the number after the greatest one are doubles, the greatest is not.
+        // `i64::MIN` and `-i64::MIN` are exact doubles; `i64::MAX` is not.
         const LEAST: f64 = i64::MIN as f64;
         match (self, dtype) {
             (Scalar::Float(value), DType::Int64) => (LEAST..-LEAST).contains(&value),
@@ -104,15 +106,15 @@ impl Scalar {
         }
     }
 
-    /// This value if a tensor of `dtype` can hold it.
+    /// Returns this value if a tensor of `dtype` can hold it.
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] with the names of the function and its argument.
-    pub(crate) fn within(self, dtype: DType, op: &'static str, argument: &'static str) -> Result<Self> {
+    pub(crate) fn check_fits(self, dtype: DType, op: &'static str, argument: &'static str) -> Result<Self> {
         if self.fits(dtype) { Ok(self) } else { Err(Error::OutOfBounds { op, argument, value: self, dtype }) }
     }
 
-    /// The value as an element.
+    /// Converts the value to an element.
     pub fn cast<T: Element>(self) -> T {
         match self {
             Scalar::Bool(value) => T::from_i64(i64::from(value)),
@@ -151,12 +153,12 @@ impl From<f64> for Scalar {
     }
 }
 
-/// Evaluates an expression with a type parameter standing for the element type.
+/// Evaluates an expression with a type alias for the element type of a dtype, as ATen's `AT_DISPATCH_ALL_TYPES`.
 macro_rules! dispatch {
     ($dtype:expr, $element:ident => $body:expr) => {
         match $dtype {
             $crate::DType::Bool => {
-                type $element = $crate::element::Truth;
+                type $element = $crate::element::Bool8;
                 $body
             }
             $crate::DType::Int64 => {
@@ -175,7 +177,7 @@ macro_rules! dispatch {
     };
 }
 
-/// As `dispatch`, for a type that is known to be floating point; others take the double branch.
+/// Like `dispatch`, for floating-point types. Other types take the `f64` branch.
 macro_rules! dispatch_float {
     ($dtype:expr, $element:ident => $body:expr) => {
         match $dtype {
@@ -198,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_fits_where_the_conversion_is_defined() {
+    fn scalar_fits_where_the_conversion_is_defined() {
         let fits = |value: f64, dtype| Scalar::Float(value).fits(dtype);
         let limit = 2f64.powi(63);
         assert!(fits(-limit, DType::Int64) && fits(limit - 1024.0, DType::Int64) && fits(0.5, DType::Int64));
@@ -211,10 +213,10 @@ mod tests {
     }
 
     #[test]
-    fn a_result_fits_where_its_category_is_kept() {
-        assert!(DType::Float64.fits_into(DType::Float32));
-        assert!(DType::Bool.fits_into(DType::Int64));
-        assert!(!DType::Float32.fits_into(DType::Int64));
-        assert!(!DType::Int64.fits_into(DType::Bool));
+    fn can_cast_to_requires_that_the_category_does_not_narrow() {
+        assert!(DType::Float64.can_cast_to(DType::Float32));
+        assert!(DType::Bool.can_cast_to(DType::Int64));
+        assert!(!DType::Float32.can_cast_to(DType::Int64));
+        assert!(!DType::Int64.can_cast_to(DType::Bool));
     }
 }

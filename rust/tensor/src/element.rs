@@ -1,31 +1,31 @@
-//! Elements as they lie in memory.
+//! Element types and their arithmetic.
 
 use crate::{DType, Scalar};
 
-/// A truth value in memory. Foreign memory may hold any byte, so this is a byte: 0 is false, all else true.
+/// A bool of one byte. Foreign memory may hold any byte: 0 is false and all others are true.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
-pub struct Truth(u8);
+pub struct Bool8(u8);
 
-impl Truth {
-    /// From a `bool`.
+impl Bool8 {
+    /// Converts from a `bool`.
     pub fn new(value: bool) -> Self {
-        Truth(u8::from(value))
+        Bool8(u8::from(value))
     }
 
-    /// To a `bool`.
+    /// Converts to a `bool`.
     pub fn get(self) -> bool {
         self.0 != 0
     }
 }
 
-impl PartialEq for Truth {
+impl PartialEq for Bool8 {
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()
     }
 }
 
-impl PartialOrd for Truth {
+impl PartialOrd for Bool8 {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         self.get().partial_cmp(&other.get())
     }
@@ -33,50 +33,50 @@ impl PartialOrd for Truth {
 
 mod sealed {
     pub trait Sealed {}
-    impl Sealed for super::Truth {}
+    impl Sealed for super::Bool8 {}
     impl Sealed for i64 {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }
 
-/// An element as it lies in memory. Every bit pattern of its size is a valid element.
+/// A type that tensors can hold. Every bit pattern of its size is a valid element.
 pub trait Element: sealed::Sealed + Copy + Default + PartialOrd + Send + Sync + 'static {
-    /// The type's name at run time.
+    /// The dtype of tensors of these elements.
     const DTYPE: DType;
-    /// What sums of it are computed in.
-    type Sum: Element;
+    /// The accumulation type of sums, as ATen's `acc_type`.
+    type Acc: Element;
 
-    /// The nearest element.
+    /// Converts from `f64` to the nearest element.
     fn from_f64(value: f64) -> Self;
-    /// The nearest element.
+    /// Converts from `i64` to the nearest element.
     fn from_i64(value: i64) -> Self;
-    /// The nearest double.
+    /// Converts to the nearest `f64`.
     fn to_f64(self) -> f64;
-    /// The same value as another type: towards zero for integers, "not zero" for truth values.
+    /// Converts to another element type: truncates towards zero for integers, and tests for nonzero for bools.
     fn cast<T: Element>(self) -> T;
-    /// The value outside of a tensor.
+    /// Converts to a [`Scalar`].
     fn to_scalar(self) -> Scalar;
-    /// The sum, wrapping; "or" of truth values.
+    /// Returns the wrapping sum; of bools, the logical or.
     fn plus(self, other: Self) -> Self;
-    /// The difference, wrapping.
+    /// Returns the wrapping difference; of bools, the exclusive or.
     fn minus(self, other: Self) -> Self;
-    /// The product, wrapping; "and" of truth values.
+    /// Returns the wrapping product; of bools, the logical and.
     fn times(self, other: Self) -> Self;
-    /// Whether it is not a number.
+    /// Returns whether the element is NaN.
     fn is_nan(self) -> bool {
         false
     }
 }
 
-impl Element for Truth {
+impl Element for Bool8 {
     const DTYPE: DType = DType::Bool;
-    type Sum = i64;
+    type Acc = i64;
 
     fn from_f64(value: f64) -> Self {
-        Truth::new(value != 0.0)
+        Bool8::new(value != 0.0)
     }
     fn from_i64(value: i64) -> Self {
-        Truth::new(value != 0)
+        Bool8::new(value != 0)
     }
     fn to_f64(self) -> f64 {
         f64::from(u8::from(self.get()))
@@ -88,19 +88,19 @@ impl Element for Truth {
         Scalar::Bool(self.get())
     }
     fn plus(self, other: Self) -> Self {
-        Truth::new(self.get() | other.get())
+        Bool8::new(self.get() | other.get())
     }
     fn minus(self, other: Self) -> Self {
-        Truth::new(self.get() ^ other.get())
+        Bool8::new(self.get() ^ other.get())
     }
     fn times(self, other: Self) -> Self {
-        Truth::new(self.get() & other.get())
+        Bool8::new(self.get() & other.get())
     }
 }
 
 impl Element for i64 {
     const DTYPE: DType = DType::Int64;
-    type Sum = i64;
+    type Acc = i64;
 
     fn from_f64(value: f64) -> Self {
         value as i64
@@ -132,7 +132,7 @@ macro_rules! floating_point {
     ($($float:ident = $dtype:ident),*) => {
         $(impl Element for $float {
             const DTYPE: DType = DType::$dtype;
-            type Sum = f64;
+            type Acc = f64;
 
             fn from_f64(value: f64) -> Self {
                 value as $float
@@ -172,17 +172,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_byte_that_is_not_zero_is_true() {
-        assert!(Truth(2).get());
-        assert_eq!(Truth(2), Truth(1));
-        assert_eq!(Truth(7).cast::<i64>(), 1);
+    fn bool8_of_any_nonzero_byte_is_true() {
+        assert!(Bool8(2).get());
+        assert_eq!(Bool8(2), Bool8(1));
+        assert_eq!(Bool8(7).cast::<i64>(), 1);
     }
 
     #[test]
-    fn casts_go_towards_zero_and_never_panic() {
+    fn cast_truncates_towards_zero_and_never_panics() {
         assert_eq!((-1.7f64).cast::<i64>(), -1);
         assert_eq!(f64::NAN.cast::<i64>(), 0);
         assert_eq!(1e300f64.cast::<i64>(), i64::MAX);
-        assert_eq!(f32::NAN.cast::<Truth>(), Truth::new(true));
+        assert_eq!(f32::NAN.cast::<Bool8>(), Bool8::new(true));
     }
 }

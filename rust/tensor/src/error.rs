@@ -1,4 +1,4 @@
-//! What can go wrong, with the data that a message needs.
+//! The error type of this crate and its messages.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use crate::{DType, Scalar};
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong. Nothing has changed when one of these is returned.
+/// An error of an operation. The operation that returns it has no effect.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two shapes that do not fit each other.
+    /// Two shapes that an operation cannot combine.
     Shapes {
         /// The operation.
         op: &'static str,
@@ -21,28 +21,28 @@ pub enum Error {
         left: Vec<usize>,
         /// The shape of the second operand.
         right: Vec<usize>,
-        /// What the operation needs.
-        allowed: &'static str,
+        /// The violated requirement.
+        reason: &'static str,
     },
-    /// One shape that an operation cannot take.
+    /// A shape that an operation does not accept.
     Shape {
         /// The operation.
         op: &'static str,
         /// The shape of the operand.
         given: Vec<usize>,
-        /// What the operation needs.
-        allowed: String,
+        /// The violated requirement.
+        reason: String,
     },
-    /// An element type that an operation cannot take.
+    /// An element type that an operation does not accept.
     DType {
         /// The operation.
         op: &'static str,
-        /// The element type given.
+        /// The element type.
         given: DType,
-        /// What the operation needs.
-        allowed: &'static str,
+        /// The violated requirement.
+        reason: &'static str,
     },
-    /// A result that the element type of an in-place operation's target cannot hold.
+    /// A result whose type cannot be cast to the type of the tensor that is changed in place.
     ResultType {
         /// The operation.
         op: &'static str,
@@ -55,32 +55,32 @@ pub enum Error {
     Dimension {
         /// The operation.
         op: &'static str,
-        /// The dimension given.
+        /// The requested dimension.
         dim: i64,
-        /// How many dimensions there are.
+        /// The number of dimensions of the tensor.
         ndim: usize,
     },
-    /// An index outside of a dimension.
+    /// An index beyond the size of a dimension.
     OutOfRange {
         /// The operation.
         op: &'static str,
-        /// The index given.
+        /// The index.
         index: i64,
-        /// What is indexed.
+        /// A description of what is indexed.
         what: &'static str,
-        /// How many there are.
+        /// The number of indexable items.
         size: usize,
     },
-    /// A wrong way to index.
+    /// An invalid index expression.
     Indexing {
-        /// What is wrong with it.
+        /// The violated requirement.
         message: String,
     },
-    /// A value that an operation cannot take.
+    /// A value that an operation does not accept.
     Value {
         /// The operation.
         op: &'static str,
-        /// What is wrong with it.
+        /// The violated requirement.
         message: String,
     },
     /// A number that a tensor of an element type cannot hold.
@@ -89,31 +89,31 @@ pub enum Error {
         op: &'static str,
         /// The name of the argument.
         argument: &'static str,
-        /// The number given.
+        /// The number.
         value: Scalar,
         /// The element type.
         dtype: DType,
     },
-    /// A tensor of another element type where an index with tensors is assigned.
+    /// An assignment of a tensor of another element type to an index that contains tensors.
     AssignedType {
-        /// The element type given.
+        /// The element type.
         given: DType,
         /// The element type of the target.
         target: DType,
     },
-    /// More elements than memory can hold.
+    /// A shape with more elements than the address space.
     TooLarge {
-        /// The shape asked for.
+        /// The requested shape.
         shape: Vec<usize>,
     },
-    /// More dimensions than a tensor can have.
+    /// More than [`MAX_DIMENSIONS`](crate::MAX_DIMENSIONS) dimensions.
     TooManyDimensions {
-        /// How many were asked for.
+        /// The requested number.
         given: usize,
-        /// How many there can be.
+        /// The maximum number.
         limit: usize,
     },
-    /// An in-place operation on a tensor some of whose elements share memory.
+    /// An in-place operation on a tensor several of whose elements share a memory location.
     Overlap {
         /// The operation.
         op: &'static str,
@@ -125,85 +125,85 @@ pub enum Error {
         /// Whether the target is a view of the leaf.
         view: bool,
     },
-    /// A view made in no-grad or inference mode whose history can't be told any more.
+    /// A view that was created in no-grad or inference mode, whose history is not recorded.
     UntrackedView {
-        /// Whether the view was made in inference mode.
+        /// Whether the view was created in inference mode.
         inference: bool,
-        /// The line that made it, where that is traced.
-        made_at: Option<String>,
+        /// The source location that created the view, if tracing is enabled.
+        created_at: Option<String>,
     },
-    /// An operation that an inference tensor does not allow here.
+    /// An operation that inference tensors do not support outside of inference mode.
     Inference {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
     },
-    /// `requires_grad` of something that is not floating point.
+    /// `requires_grad` set on a tensor that is not floating point.
     RequiresGradType {
         /// The element type.
         given: DType,
     },
-    /// `requires_grad` switched off on the result of a recorded operation.
+    /// An operation that requires a leaf, on the result of a recorded operation.
     NotLeaf {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
     },
-    /// Differentiation of something that no recorded operation made.
+    /// Differentiation of a tensor without a graph.
     NoGraph {
         /// The operation.
         op: &'static str,
     },
-    /// No gradient given for a tensor of several elements.
+    /// A backward pass from a tensor of several elements without an explicit gradient.
     ImplicitGradient {
         /// The shape of the tensor.
         shape: Vec<usize>,
     },
-    /// What the graph had saved is gone.
+    /// A backward pass through a graph whose saved tensors were freed.
     GraphFreed {
         /// The name of the node.
         node: &'static str,
     },
-    /// A tensor that a node saved was changed in place since.
+    /// A backward pass through a node whose saved tensor was changed in place.
     Modified {
         /// The name of the node.
         node: &'static str,
         /// The shape of the saved tensor.
         shape: Vec<usize>,
-        /// Its version when it was saved.
+        /// The version when the tensor was saved.
         saved: u32,
-        /// Its version now.
+        /// The current version.
         now: u32,
     },
     /// An input that the outputs do not depend on.
     Unused {
-        /// Which of the inputs.
+        /// The position of the input.
         index: usize,
     },
-    /// Numbers of arguments that do not fit.
+    /// A wrong number of arguments.
     Count {
-        /// What is counted.
+        /// A description of the arguments.
         what: &'static str,
-        /// How many were given.
+        /// The number that was passed.
         given: usize,
-        /// How many are needed.
+        /// The required number.
         needed: usize,
     },
     /// Tensors on different devices.
     Devices {
         /// The operation.
         op: &'static str,
-        /// Where it was to run.
+        /// The device of the operation.
         left: Device,
-        /// Where another tensor is.
+        /// The device of another tensor.
         right: Device,
     },
-    /// Something that only tensors of the processor have.
+    /// A property or operation that only CPU tensors support.
     OnDevice {
-        /// What was asked for.
+        /// A description of the property or operation.
         what: &'static str,
-        /// Where the tensor is.
+        /// The device of the tensor.
         device: Device,
     },
-    /// An error of an allocator or a device: a refused operation, or an asynchronous error of an earlier one.
+    /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
     Accelerator(interlock::accelerator::Error),
 }
 
@@ -216,19 +216,21 @@ impl From<interlock::accelerator::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Shapes { op, left, right, allowed } => {
-                write!(f, "{op}: shapes {left:?} and {right:?} do not fit: {allowed}")
+            Error::Shapes { op, left, right, reason } => {
+                write!(f, "{op}: shapes {left:?} and {right:?} are incompatible: {reason}")
             }
-            Error::Shape { op, given, allowed } => write!(f, "{op}: shape {given:?} does not fit: {allowed}"),
-            Error::DType { op, given, allowed } => write!(f, "{op}: not for {given}: {allowed}"),
+            Error::Shape { op, given, reason } => {
+                write!(f, "{op}: invalid shape {given:?}: {reason}")
+            }
+            Error::DType { op, given, reason } => write!(f, "{op}: not supported for {given}: {reason}"),
             Error::ResultType { op, result, target } => write!(
                 f,
-                "{op}: the result has type {result}, which does not fit into the {target} tensor that is changed in place"
+                "{op}: the result type {result} cannot be cast to the type {target} of the tensor that is changed in place"
             ),
             Error::Dimension { op, dim, ndim: 0 } => {
                 write!(
                     f,
-                    "{op}: dimension {dim} is out of range: a tensor without dimensions takes only -1 and 0"
+                    "{op}: dimension {dim} is out of range: a tensor without dimensions accepts only -1 and 0"
                 )
             }
             Error::Dimension { op, dim, ndim } => {
@@ -246,13 +248,13 @@ impl fmt::Display for Error {
                 f,
                 "__setitem__: value must be of dtype {target} where tensors or lists are indices, got {given}"
             ),
-            Error::TooLarge { shape } => write!(f, "shape {shape:?} has more elements than memory can hold"),
+            Error::TooLarge { shape } => write!(f, "shape {shape:?} has more elements than can be addressed"),
             Error::TooManyDimensions { given, limit } => {
-                write!(f, "a tensor has at most {limit} dimensions, not {given}")
+                write!(f, "a tensor can have at most {limit} dimensions, got {given}")
             }
             Error::Overlap { op } => write!(
                 f,
-                "{op}: several elements of the target share one place in memory; clone() it before changing it in place"
+                "{op}: several elements of the target share one memory location; clone() it before changing it in place"
             ),
             Error::LeafInPlace { op, view: false } => write!(
                 f,
@@ -262,57 +264,59 @@ impl fmt::Display for Error {
                 f,
                 "{op}: a view of a leaf tensor that requires grad cannot be changed in place while gradients are recorded; use no_grad()"
             ),
-            Error::UntrackedView { inference, made_at } => {
+            Error::UntrackedView { inference, created_at } => {
                 let mode = if *inference { "inference" } else { "no_grad" };
-                let place = match made_at {
+                let location = match created_at {
                     Some(line) => format!(" at {line}"),
                     None => String::new(),
                 };
                 write!(
                     f,
-                    "this view was made in {mode} mode{place}, so its history since an in-place change is not \
-                     known; make the view and change it in the same mode"
+                    "this view was created in {mode} mode{location}, so its history since an in-place change is \
+                     not known; create the view and change it in the same mode"
                 )
             }
             Error::Inference { action } => write!(
                 f,
-                "inference tensors do not allow {action} outside of inference_mode; clone() makes a normal tensor"
+                "inference tensors do not allow {action} outside of inference_mode; clone() returns a normal tensor"
             ),
             Error::RequiresGradType { given } => {
-                write!(f, "only floating-point tensors can require grad, this one is {given}")
+                write!(f, "only floating-point tensors can require grad, got {given}")
             }
-            Error::NotLeaf { action } => write!(f, "{action} is only for leaf tensors; detach() makes one"),
+            Error::NotLeaf { action } => {
+                write!(f, "{action} is only supported for leaf tensors; detach() returns one")
+            }
             Error::NoGraph { op } => write!(
                 f,
-                "{op}: the tensor does not require grad and no recorded operation made it, so there is nothing to differentiate"
+                "{op}: the tensor does not require grad and has no grad_fn, so there is nothing to differentiate"
             ),
             Error::ImplicitGradient { shape } => {
                 write!(
                     f,
-                    "backward: an output of shape {shape:?} needs a gradient given; only one element has an implicit 1"
+                    "backward: an output of shape {shape:?} requires an explicit gradient; it is only implied for one element"
                 )
             }
             Error::GraphFreed { node } => write!(
                 f,
-                "{node}: what this graph had saved was freed by an earlier backward; pass retain_graph=True there to go through it again"
+                "{node}: the graph was already freed; pass retain_graph=True to the first backward() to run it again"
             ),
             Error::Modified { node, shape, saved, now } => write!(
                 f,
-                "{node}: a saved tensor of shape {shape:?} was changed in place since: \
+                "{node}: a saved tensor of shape {shape:?} was changed in place: \
                  it was saved at version {saved} and is now at version {now}"
             ),
             Error::Unused { index } => write!(
                 f,
-                "grad: the outputs do not depend on input {index}; allow_unused=True gives None for it"
+                "grad: the outputs do not depend on input {index}; allow_unused=True returns None for it"
             ),
-            Error::Count { what, given, needed } => write!(f, "{given} {what} given, {needed} needed"),
+            Error::Count { what, given, needed } => write!(f, "expected {needed} {what}, got {given}"),
             Error::Devices { op, left, right } => write!(
                 f,
-                "{op}: tensors are on {left} and on {right}; all must be on one device, but a tensor without \
-                 dimensions may be on the cpu"
+                "{op}: tensors are on {left} and on {right}; all tensors must be on one device, except CPU \
+                 tensors without dimensions"
             ),
             Error::OnDevice { what, device } => {
-                write!(f, "a tensor on {device} has no {what}; cpu() copies it")
+                write!(f, "a tensor on {device} has no {what}; call cpu() first")
             }
             Error::Accelerator(error) => error.fmt(f),
         }

@@ -1,21 +1,21 @@
-//! A small reference tensor runtime: strided storage with a device, views, in-place operations with
-//! version counters, inference tensors and reverse-mode differentiation.
+//! A reference tensor runtime: strided storage on CPU and devices, views, in-place operations with version counters,
+//! inference tensors and reverse-mode automatic differentiation.
 //!
-//! Names, results and refusals are PyTorch's. The gradient modes are those of [`interlock::autograd`];
-//! memory comes from [`interlock::accelerator::memory`].
+//! Names, results and errors follow PyTorch. The gradient modes are those of [`interlock::autograd`], and memory
+//! comes from [`interlock::accelerator::memory`].
 
-mod access;
 pub mod autograd;
+mod drop_queue;
 mod dtype;
 mod element;
 mod error;
+mod fallible_alloc;
+mod fork_rwlock;
 mod kernel;
 mod ops;
-mod room;
 mod shape;
 mod storage;
 mod tensor;
-mod waste;
 
 #[cfg(test)]
 mod testing;
@@ -23,8 +23,8 @@ mod testing;
 pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, Result};
+pub use fallible_alloc::check_memory;
 pub use ops::{Index, Operand, Reduction, cat, manual_seed, stack};
-pub use room::check_memory;
 pub use shape::MAX_DIMENSIONS;
-pub use storage::{Options, Place, Storage};
+pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;

@@ -1,8 +1,8 @@
-//! Shapes, strides and what can be told from them alone.
+//! Shapes and strides, and the computations on them.
 
 use crate::{Error, Result};
 
-/// Where the elements of a tensor lie in its storage, in elements.
+/// The shape, strides and offset of a tensor in its storage, in elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub shape: Vec<usize>,
@@ -11,7 +11,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Row-major, without gaps.
+    /// Returns the row-major layout of a shape, without gaps.
     pub fn contiguous(shape: &[usize]) -> Self {
         Layout { shape: shape.to_vec(), strides: contiguous_strides(shape), offset: 0 }
     }
@@ -36,12 +36,13 @@ impl Layout {
         true
     }
 
-    /// Whether the elements fill one piece of memory without gaps, in some order of the dimensions.
+    /// Returns whether the elements fill a range of memory without gaps or overlaps, in some order of the dimensions:
+    /// c10's `is_non_overlapping_and_dense`.
     pub fn is_dense(&self) -> bool {
         if self.is_contiguous() {
             return true;
         }
-        let mut dims: Vec<_> = pairs(self).into_iter().filter(|&(size, _)| size != 1).collect();
+        let mut dims: Vec<_> = sizes_and_strides(self).into_iter().filter(|&(size, _)| size != 1).collect();
         dims.sort_unstable_by_key(|&(_, stride)| stride);
         let mut expected = 1;
         dims.iter().all(|&(size, stride)| {
@@ -51,25 +52,26 @@ impl Layout {
         })
     }
 
-    /// The layout of a copy that keeps the order of the dimensions in memory: PyTorch's `preserve_format`.
-    pub fn preserved(&self) -> Self {
+    /// Returns the layout of a copy that preserves the order of the dimensions in memory: PyTorch's
+    /// `torch.preserve_format`.
+    pub fn preserve_format(&self) -> Self {
         if self.is_dense() {
             Layout { offset: 0, ..self.clone() }
         } else {
-            self.in_order_of(&[&self.strides], 1)
+            self.with_dim_order_of(&[&self.strides], 1)
         }
     }
 
-    /// A layout of this shape without gaps, whose dimensions are in the order in which the operands have them. The
-    /// first operand that has an order of two dimensions decides about these, as in PyTorch's `TensorIterator`. A size
-    /// of 0 counts as `empty` in strides.
-    fn in_order_of(&self, operands: &[&[usize]], empty: usize) -> Self {
+    /// Returns a dense layout of this shape whose dimensions have the memory order of the operands. For each pair of
+    /// dimensions the first operand that orders them decides, as in PyTorch's `TensorIterator`. A size of 0 counts as
+    /// `empty` in strides.
+    fn with_dim_order_of(&self, operands: &[&[usize]], empty: usize) -> Self {
         let size = |dim: usize| self.shape.get(dim).copied().unwrap_or(1);
-        // Whether `first` has to come after `second`, if that is known.
+        // Returns whether `first` must come after `second`, if an operand decides it.
         let after = |first: usize, second: usize| {
             for strides in operands {
                 match (strides.get(first).copied().unwrap_or(0), strides.get(second).copied().unwrap_or(0)) {
-                    // A dimension that is repeated has no place.
+                    // An expanded dimension does not order others.
                     (0, _) | (_, 0) => {}
                     (a, b) if a != b => return Some(a > b),
                     _ if size(first) > size(second) => return Some(true),
@@ -78,7 +80,7 @@ impl Layout {
             }
             None
         };
-        // The innermost dimension first. PyTorch's insertion sort: what is not known keeps its order.
+        // The innermost dimension first. PyTorch's insertion sort: undecided pairs keep their order.
         let mut order: Vec<usize> = (0..self.shape.len()).rev().collect();
         for next in 1..order.len() {
             let mut moving = next;
@@ -108,15 +110,16 @@ impl Layout {
         Layout { shape: self.shape.clone(), strides, offset: 0 }
     }
 
-    /// The layout of the result of an element-wise operation on operands that broadcast to `shape`: PyTorch's.
-    pub fn of_result(shape: &[usize], operands: &[&Layout]) -> Self {
+    /// Returns the layout of the result of an elementwise operation whose operands broadcast to `shape`, by the rules
+    /// of PyTorch's `TensorIterator`.
+    pub fn of_elementwise_result(shape: &[usize], operands: &[&Layout]) -> Self {
         let contiguous = Layout::contiguous(shape);
         if operands.iter().all(|operand| operand.shape == shape) {
             if operands.iter().all(|operand| operand.is_contiguous()) {
                 return contiguous;
             }
             if let Some(channels_last) = channels_last(shape)
-                && operands.iter().all(|operand| operand.lies_as(&channels_last))
+                && operands.iter().all(|operand| operand.has_strides_of(&channels_last))
             {
                 return channels_last;
             }
@@ -127,48 +130,50 @@ impl Layout {
                 return Layout { offset: 0, ..(*first).clone() };
             }
         }
-        let strides: Vec<Vec<usize>> = operands.iter().map(|operand| operand.strides_in(shape)).collect();
-        contiguous.in_order_of(&strides.iter().map(Vec::as_slice).collect::<Vec<_>>(), 0)
+        let strides: Vec<Vec<usize>> =
+            operands.iter().map(|operand| operand.expanded_strides(shape)).collect();
+        contiguous.with_dim_order_of(&strides.iter().map(Vec::as_slice).collect::<Vec<_>>(), 0)
     }
 
-    /// Whether the elements lie where those of another layout of the same shape do.
-    fn lies_as(&self, other: &Layout) -> bool {
+    /// Returns whether the strides equal those of another layout of the same shape, apart from dimensions of size 1.
+    fn has_strides_of(&self, other: &Layout) -> bool {
         let strides = self.strides.iter().zip(&other.strides);
         self.shape.iter().zip(strides).all(|(&size, (a, b))| size == 1 || a == b)
     }
 
-    /// The strides to read this layout as if it had `shape`; 0 where a size of 1 is repeated.
-    fn strides_in(&self, shape: &[usize]) -> Vec<usize> {
+    /// Returns the strides of this layout expanded to `shape`: 0 where a size of 1 is repeated.
+    fn expanded_strides(&self, shape: &[usize]) -> Vec<usize> {
         let missing = shape.len().saturating_sub(self.shape.len());
-        let own = pairs(self).into_iter().zip(shape.iter().skip(missing));
+        let own = sizes_and_strides(self).into_iter().zip(shape.iter().skip(missing));
         std::iter::repeat_n(0, missing)
             .chain(own.map(|((size, stride), &wanted)| if size == 1 && wanted != 1 { 0 } else { stride }))
             .collect()
     }
 
-    /// The dimensions from the outermost to the innermost one in memory.
-    pub fn order(&self) -> Vec<usize> {
+    /// Returns the dimensions from the outermost to the innermost in memory.
+    pub fn memory_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.shape.len()).collect();
         order.sort_by_key(|&dim| std::cmp::Reverse(self.strides.get(dim)));
         order
     }
 
-    /// Whether two elements lie in the same place, as far as strides of zero tell.
-    pub fn overlaps(&self) -> bool {
+    /// Returns whether several elements share a memory location, as far as strides of zero show.
+    pub fn has_internal_overlap(&self) -> bool {
         self.numel() > 0
             && self.shape.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
     }
 
-    /// The same places without those dimensions that repeat them, as far as strides of zero tell.
-    pub fn without_repeats(&self) -> Layout {
+    /// Returns the layout with the expanded dimensions (stride 0) reduced to size 1, so that each memory location
+    /// occurs once.
+    pub fn without_expanded_dims(&self) -> Layout {
         let repeats = |(size, stride): (&usize, &usize)| if *size > 1 && *stride == 0 { 1 } else { *size };
         let shape = self.shape.iter().zip(&self.strides).map(repeats).collect();
         Layout { shape, ..self.clone() }
     }
 
-    /// One past the largest position used, or `None` beyond what can be addressed. Without elements it is 0 at every
-    /// offset: a slice of nothing may start beyond the memory, as in PyTorch.
-    pub fn end(&self) -> Option<usize> {
+    /// Returns the number of elements that a storage must have for this layout, or `None` on overflow. Without
+    /// elements it is 0 at every offset: an empty slice may start beyond the memory, as in PyTorch.
+    pub fn required_len(&self) -> Option<usize> {
         if self.shape.contains(&0) {
             return Some(0);
         }
@@ -179,8 +184,8 @@ impl Layout {
         last.checked_add(1)
     }
 
-    /// The strides to read this layout as if it had `shape`, which it broadcasts to.
-    pub fn strides_as(&self, shape: &[usize]) -> Vec<usize> {
+    /// Returns the strides of this layout broadcast to `shape`: 0 for each size of 1.
+    pub fn broadcast_strides(&self, shape: &[usize]) -> Vec<usize> {
         let missing = shape.len().saturating_sub(self.shape.len());
         let own = self.shape.iter().zip(&self.strides);
         std::iter::repeat_n(0, missing)
@@ -189,7 +194,7 @@ impl Layout {
     }
 }
 
-/// The layout of images with their channels last, which has four dimensions.
+/// Returns the `torch.channels_last` layout of a shape of four dimensions.
 fn channels_last(shape: &[usize]) -> Option<Layout> {
     let &[_, channels, height, width] = shape else { return None };
     let row = channels.saturating_mul(width);
@@ -200,7 +205,7 @@ fn channels_last(shape: &[usize]) -> Option<Layout> {
     })
 }
 
-/// The strides of a row-major tensor. As in PyTorch a size of 0 counts as 1.
+/// Returns the row-major strides of a shape. As in PyTorch a size of 0 counts as 1.
 pub(crate) fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     let mut step = 1usize;
@@ -211,7 +216,7 @@ pub(crate) fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// A tensor has at most so many dimensions.
+/// The maximum number of dimensions of a tensor.
 pub const MAX_DIMENSIONS: usize = 64;
 
 pub(crate) fn checked_ndim(ndim: usize) -> Result<()> {
@@ -222,18 +227,18 @@ pub(crate) fn checked_ndim(ndim: usize) -> Result<()> {
     }
 }
 
-/// The number of elements, if so many elements of `size` bytes can be addressed.
+/// Returns the number of elements of a shape, or an error if that many elements of `size` bytes cannot be addressed.
 pub(crate) fn checked_numel(shape: &[usize], size: usize) -> Result<usize> {
     checked_ndim(shape.len())?;
-    // Sizes of zero count as one, so that strides cannot overflow either.
-    let span = shape.iter().try_fold(size, |total, &size| total.checked_mul(size.max(1)));
-    match span {
+    // Sizes of zero count as 1, so that strides cannot overflow either.
+    let slice = shape.iter().try_fold(size, |total, &size| total.checked_mul(size.max(1)));
+    match slice {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(shape.iter().product()),
         _ => Err(Error::TooLarge { shape: shape.to_vec() }),
     }
 }
 
-/// The shape that both broadcast to.
+/// Returns the shape to which two shapes broadcast.
 pub(crate) fn broadcast(op: &'static str, left: &[usize], right: &[usize]) -> Result<Vec<usize>> {
     let ndim = left.len().max(right.len());
     let aligned = |shape: &[usize]| -> Vec<usize> {
@@ -249,14 +254,15 @@ pub(crate) fn broadcast(op: &'static str, left: &[usize], right: &[usize]) -> Re
                 op,
                 left: left.to_vec(),
                 right: right.to_vec(),
-                allowed: "counted from the last, sizes must be equal or 1",
+                reason: "sizes must be equal or 1, counted from the last dimension",
             }),
         })
         .collect()
 }
 
-/// A dimension counted from the front; a tensor without dimensions is treated as having one.
-pub(crate) fn dimension(op: &'static str, dim: i64, ndim: usize) -> Result<usize> {
+/// Converts a possibly negative dimension to an index from the front: c10's `maybe_wrap_dim`. A tensor without
+/// dimensions counts as having one.
+pub(crate) fn wrap_dim(op: &'static str, dim: i64, ndim: usize) -> Result<usize> {
     let count = i64::try_from(ndim.max(1)).unwrap_or(i64::MAX);
     let counted = if dim < 0 { dim.saturating_add(count) } else { dim };
     match usize::try_from(counted) {
@@ -265,48 +271,50 @@ pub(crate) fn dimension(op: &'static str, dim: i64, ndim: usize) -> Result<usize
     }
 }
 
-/// Shape and strides as pairs, to be taken apart again with `unzip`.
-pub(crate) fn pairs(layout: &Layout) -> Vec<(usize, usize)> {
+/// Returns the sizes and strides as pairs, which `unzip` separates again.
+pub(crate) fn sizes_and_strides(layout: &Layout) -> Vec<(usize, usize)> {
     layout.shape.iter().copied().zip(layout.strides.iter().copied()).collect()
 }
 
-/// The sizes that `sizes` (one of which may be -1) stand for, with `numel` elements in all.
+/// Replaces the -1 in `sizes` by the size that gives the number of elements of `given`: ATen's `infer_size`.
 pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Result<Vec<usize>> {
     checked_ndim(sizes.len())?;
     let numel: usize = given.iter().product();
-    let wrong = |allowed: String| Error::Shape { op, given: given.to_vec(), allowed };
+    let err_shape = |reason: String| Error::Shape { op, given: given.to_vec(), reason };
     let unknown = sizes.iter().filter(|&&size| size == -1).count();
     if unknown > 1 {
-        return Err(wrong(format!("only one size of {sizes:?} can be inferred")));
+        return Err(err_shape(format!("at most one size of {sizes:?} can be -1")));
     }
     if let Some(size) = sizes.iter().find(|&&size| size < -1) {
-        return Err(wrong(format!("size {size} of {sizes:?} is negative")));
+        return Err(err_shape(format!("size {size} of {sizes:?} must not be negative")));
     }
-    let misfit = || wrong(format!("{numel} elements cannot have the shape {sizes:?}"));
+    let err_numel = || err_shape(format!("{numel} elements cannot be viewed as shape {sizes:?}"));
     let known = sizes
         .iter()
         .filter(|&&size| size != -1)
         .try_fold(1usize, |total, &size| total.checked_mul(usize::try_from(size).ok()?));
-    let known = known.ok_or_else(misfit)?;
+    let known = known.ok_or_else(err_numel)?;
     let inferred = if unknown == 0 {
         if known != numel {
-            return Err(misfit());
+            return Err(err_numel());
         }
         0
     } else {
         if known == 0 {
-            return Err(wrong(format!("the size -1 of {sizes:?} is ambiguous beside a size of 0")));
+            return Err(err_shape(format!(
+                "the size -1 of {sizes:?} cannot be inferred together with a size of 0"
+            )));
         }
         if !numel.is_multiple_of(known) {
-            return Err(misfit());
+            return Err(err_numel());
         }
         numel / known
     };
     Ok(sizes.iter().map(|&size| usize::try_from(size).unwrap_or(inferred)).collect())
 }
 
-/// The strides with which memory of `layout` can be read as `shape` (as many elements), if it can: PyTorch's, also for
-/// sizes of 1.
+/// Returns the strides of a view of `layout` with another shape, or `None` if a view is impossible: ATen's
+/// `computeStride`.
 pub(crate) fn view_strides(layout: &Layout, shape: &[usize]) -> Option<Vec<usize>> {
     if layout.shape.is_empty() {
         return Some(vec![1; shape.len()]);
@@ -314,10 +322,10 @@ pub(crate) fn view_strides(layout: &Layout, shape: &[usize]) -> Option<Vec<usize
     if layout.numel() == 0 {
         return Some(if layout.shape == shape { layout.strides.clone() } else { contiguous_strides(shape) });
     }
-    let mut own = pairs(layout).into_iter().rev().peekable();
+    let mut own = sizes_and_strides(layout).into_iter().rev().peekable();
     let mut wanted = shape.iter().rev().copied().peekable();
     let mut strides = Vec::with_capacity(shape.len());
-    // From the innermost dimension on, runs of dimensions that lie in memory as if they were one.
+    // From the innermost dimension on, groups of dimensions that are contiguous with each other.
     while let Some((mut count, step)) = own.next() {
         while let Some(&(size, stride)) = own.peek() {
             if size != 1 && count.checked_mul(step) != Some(stride) {
@@ -347,21 +355,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_broadcast_from_the_last_size() {
+    fn broadcast_aligns_shapes_at_the_last_dimension() {
         assert_eq!(broadcast("add", &[3, 1], &[4]), Ok(vec![3, 4]));
         assert_eq!(broadcast("add", &[], &[2, 0]), Ok(vec![2, 0]));
         assert!(matches!(broadcast("add", &[2], &[3]), Err(Error::Shapes { .. })));
     }
 
     #[test]
-    fn too_many_elements_are_an_error_even_beside_a_zero() {
+    fn checked_numel_rejects_overflow_even_beside_a_size_of_zero() {
         assert!(checked_numel(&[usize::MAX, 2], 4).is_err());
         assert!(checked_numel(&[0, usize::MAX, 2], 4).is_err());
         assert_eq!(checked_numel(&[0, 5], 8), Ok(0));
     }
 
     #[test]
-    fn a_transposed_matrix_has_no_flat_view() {
+    fn view_strides_of_a_transposed_matrix() {
         let transposed = Layout { shape: vec![3, 2], strides: vec![1, 3], offset: 0 };
         assert_eq!(view_strides(&transposed, &[6]), None);
         assert_eq!(view_strides(&transposed, &[3, 1, 2]).map(|s| (s[0], s[2])), Some((1, 3)));
@@ -369,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn one_size_can_be_inferred() {
+    fn infer_size_infers_one_size() {
         assert_eq!(infer_size("view", &[2, -1], &[6]), Ok(vec![2, 3]));
         assert!(infer_size("view", &[4], &[6]).is_err());
         assert!(infer_size("view", &[-1, -1], &[6]).is_err());

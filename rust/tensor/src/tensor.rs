@@ -1,4 +1,4 @@
-//! The tensor: a handle to a view of a storage and to what differentiation knows about it.
+//! The tensor: a reference-counted view of a storage with autograd metadata.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -6,15 +6,15 @@ use std::sync::{Arc, Weak};
 use interlock::accelerator::Device;
 use interlock::autograd::is_inference_mode_enabled;
 
-use crate::access::{Locked, Reading, Writing};
-use crate::autograd::{Meta, Node};
-use crate::room::check_memory;
+use crate::autograd::{AutogradMeta, Node};
+use crate::drop_queue::Deferred;
+use crate::fallible_alloc::check_memory;
+use crate::fork_rwlock::{ForkRwLock, ReadGuard, WriteGuard};
 use crate::shape::{Layout, checked_numel};
-use crate::storage::{Options, Place, Storage};
-use crate::waste::Waste;
+use crate::storage::{Placement, Storage, TensorOptions};
 use crate::{DType, Element, Error, Result};
 
-/// A strided view of elements in memory. Cloning the handle gives the same tensor again.
+/// A multi-dimensional array with a single dtype. Clones of the handle refer to the same tensor.
 #[derive(Clone)]
 pub struct Tensor(Arc<Inner>);
 
@@ -22,31 +22,31 @@ pub(crate) struct Inner {
     storage: Arc<Storage>,
     dtype: DType,
     layout: Layout,
-    meta: Locked<Meta>,
+    meta: ForkRwLock<AutogradMeta>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         let meta = std::mem::take(&mut *self.meta.write());
         if meta.owns_tensors() {
-            Waste::Tensor { _meta: meta }.discard();
+            Deferred::Tensor { _meta: meta }.push();
         }
     }
 }
 
 impl Tensor {
     pub(crate) fn new(storage: Arc<Storage>, dtype: DType, layout: Layout) -> Self {
-        Tensor(Arc::new(Inner { storage, dtype, layout, meta: Locked::default() }))
+        Tensor(Arc::new(Inner { storage, dtype, layout, meta: ForkRwLock::default() }))
     }
 
-    /// A new contiguous tensor on the processor, that `fill` writes at once.
+    /// Returns a new contiguous CPU tensor whose elements `fill` writes.
     pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) -> Result<Self> {
         check_memory()?;
         let count = checked_numel(shape, size_of::<T>())?;
         Ok(Tensor::new(Storage::build(count, fill)?, T::DTYPE, Layout::contiguous(shape)))
     }
 
-    /// A tensor over memory that exists already; `strides` and `offset` count elements.
+    /// Returns a tensor over an existing storage. `strides` and `offset` count elements.
     pub fn from_storage(
         storage: Arc<Storage>,
         dtype: DType,
@@ -61,15 +61,16 @@ impl Tensor {
             return Err(Error::Count { what: "strides", given: strides.len(), needed: shape.len() });
         }
         let layout = Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset };
-        let room = storage.bytes() / dtype.size();
-        if layout.end().is_none_or(|end| end > room) {
-            let allowed = format!("strides {strides:?} from {offset} leave a storage of {room} elements");
-            return Err(Error::Shape { op, given: layout.shape, allowed });
+        let capacity = storage.nbytes() / dtype.size();
+        if layout.required_len().is_none_or(|end| end > capacity) {
+            let reason =
+                format!("strides {strides:?} at offset {offset} exceed a storage of {capacity} elements");
+            return Err(Error::Shape { op, given: layout.shape, reason });
         }
         Ok(Tensor::new(storage, dtype, layout))
     }
 
-    /// Another view of the same memory, without any history.
+    /// Returns a tensor over the same storage with another layout, without autograd metadata.
     pub(crate) fn alias(&self, layout: Layout) -> Self {
         Tensor::new(self.0.storage.clone(), self.0.dtype, layout)
     }
@@ -82,11 +83,11 @@ impl Tensor {
         &self.0.layout
     }
 
-    pub(crate) fn meta(&self) -> Reading<'_, Meta> {
+    pub(crate) fn meta(&self) -> ReadGuard<'_, AutogradMeta> {
         self.0.meta.read()
     }
 
-    pub(crate) fn meta_mut(&self) -> Writing<'_, Meta> {
+    pub(crate) fn meta_mut(&self) -> WriteGuard<'_, AutogradMeta> {
         self.0.meta.write()
     }
 
@@ -98,117 +99,118 @@ impl Tensor {
         weak.upgrade().map(Tensor)
     }
 
-    /// How many handles to this tensor exist.
-    pub(crate) fn handles(&self) -> usize {
+    /// Returns the number of handles of this tensor.
+    pub(crate) fn handle_count(&self) -> usize {
         Arc::strong_count(&self.0)
     }
 
-    /// Whether no other tensor views the same memory.
-    pub(crate) fn owns_memory(&self) -> bool {
+    /// Returns whether no other tensor shares the storage.
+    pub(crate) fn owns_storage(&self) -> bool {
         Arc::strong_count(&self.0.storage) == 1
     }
 
-    /// Whether both handles are of the same tensor.
+    /// Returns whether both handles refer to the same tensor.
     pub fn is(&self, other: &Tensor) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// A number that no other living tensor has.
+    /// Returns an id that no other existing tensor has.
     pub fn identity(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// The memory, shared by all views.
+    /// Returns the storage, which all views share.
     pub fn storage(&self) -> Arc<Storage> {
         self.0.storage.clone()
     }
 
-    /// The type of the elements.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.0.dtype
     }
 
-    /// Where the elements lie.
+    /// Returns the device of the elements.
     pub fn device(&self) -> Device {
         self.0.storage.device()
     }
 
-    /// Whether the elements lie on a device, and so operations are queued.
+    /// Returns whether the elements are on a device, where operations are queued on streams.
     pub fn is_on_device(&self) -> bool {
         self.0.storage.is_on_device()
     }
 
-    /// Where what is made of it lies.
-    pub(crate) fn place(&self) -> Place {
-        if self.is_on_device() { Place::Device(self.device()) } else { Place::Cpu }
+    /// Returns the placement of results of operations on this tensor.
+    pub(crate) fn placement(&self) -> Placement {
+        if self.is_on_device() { Placement::Device(self.device()) } else { Placement::Cpu }
     }
 
-    /// Whether the elements lie in memory of the processor that devices reach without a detour.
+    /// Returns whether the elements are in pinned (page-locked) CPU memory.
     pub fn is_pinned(&self) -> bool {
         self.0.storage.is_pinned()
     }
 
-    /// Element type and device: what a new tensor beside this one has.
-    pub fn options(&self) -> Options {
-        Options { dtype: self.dtype(), place: self.place() }
+    /// Returns the element type and placement, for new tensors like this one.
+    pub fn options(&self) -> TensorOptions {
+        TensorOptions { dtype: self.dtype(), placement: self.placement() }
     }
 
-    /// The sizes.
+    /// Returns the sizes of the dimensions.
     pub fn shape(&self) -> &[usize] {
         &self.0.layout.shape
     }
 
-    /// For each dimension, the distance of neighbours in elements.
+    /// Returns the stride of each dimension in elements.
     pub fn strides(&self) -> &[usize] {
         &self.0.layout.strides
     }
 
-    /// The position of the first element in the storage, in elements.
+    /// Returns the offset of the first element in the storage, in elements.
     pub fn storage_offset(&self) -> usize {
         self.0.layout.offset
     }
 
-    /// How many dimensions there are.
+    /// Returns the number of dimensions.
     pub fn ndim(&self) -> usize {
         self.shape().len()
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn numel(&self) -> usize {
         self.layout().numel()
     }
 
-    /// Whether the elements lie in row-major order without gaps.
+    /// Returns whether the elements are stored in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
         self.layout().is_contiguous()
     }
 
-    /// The address of the first element; on a device in the device's own counting.
+    /// Returns the address of the first element; on a device an address in the device's address space.
     pub fn data_ptr(&self) -> *mut u8 {
         self.0.storage.pointer().wrapping_add(self.storage_offset().wrapping_mul(self.dtype().size()))
     }
 
-    /// Whether it was made in inference mode: such tensors have no version and take part in no graph.
+    /// Returns whether the tensor was created in inference mode. Inference tensors have no version counter and cannot
+    /// be saved for backward.
     pub fn is_inference(&self) -> bool {
         self.0.storage.is_inference()
     }
 
-    /// How often the memory was changed in place.
+    /// Returns the version counter of the storage, which in-place operations increment.
     pub fn version(&self) -> Result<u32> {
         if self.is_inference() {
-            return Err(Error::Inference { action: "reading a version, which they do not have," });
+            return Err(Error::Inference { action: "reading a version counter, which they do not have," });
         }
         Ok(self.0.storage.version())
     }
 
-    /// Overwrites the version: what was saved before cannot tell any more that it was changed.
+    /// Sets the version counter. In-place changes of tensors that were saved before are no longer detected.
     pub fn set_version(&self, version: u32) -> Result<()> {
         self.version()?;
         self.0.storage.set_version(version);
         Ok(())
     }
 
-    /// Whether it takes part in differentiation.
+    /// Returns whether gradients are computed for this tensor.
     pub fn requires_grad(&self) -> bool {
         let meta = self.meta();
         if meta.requires_grad || meta.grad_fn.is_some() {
@@ -219,16 +221,16 @@ impl Tensor {
         base.is_some_and(|base| base.requires_grad())
     }
 
-    /// Marks a leaf as something to differentiate by, or takes the mark away.
+    /// Sets whether operations on this leaf are recorded.
     pub fn set_requires_grad(&self, requires_grad: bool) -> Result<()> {
         if !requires_grad && !self.is_leaf()? {
-            return Err(Error::NotLeaf { action: "switching requires_grad off" });
+            return Err(Error::NotLeaf { action: "setting requires_grad to False" });
         }
         if requires_grad && !self.dtype().is_floating_point() {
             return Err(Error::RequiresGradType { given: self.dtype() });
         }
         if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
-            return Err(Error::Inference { action: "requiring grad" });
+            return Err(Error::Inference { action: "setting requires_grad to True" });
         }
         if !requires_grad || self.is_leaf()? {
             self.meta_mut().requires_grad = requires_grad;
@@ -236,21 +238,23 @@ impl Tensor {
         Ok(())
     }
 
-    /// Whether no recorded operation made it. Fails where [`grad_fn`](Tensor::grad_fn) does.
+    /// Returns whether the tensor is not the result of a recorded operation. Returns the errors of
+    /// [`grad_fn`](Tensor::grad_fn).
     pub fn is_leaf(&self) -> Result<bool> {
         Ok(self.grad_fn()?.is_none())
     }
 
-    /// The gradient that backward passes have added up.
+    /// Returns the gradient that backward passes have accumulated.
     pub fn grad(&self) -> Option<Tensor> {
         self.meta().grad.clone()
     }
 
-    /// Replaces the gradient; it must be another tensor of the same shape and type.
+    /// Replaces the gradient, which must be another tensor of the same shape, type and device.
     pub fn set_grad(&self, grad: Option<Tensor>) -> Result<()> {
         if let Some(grad) = &grad {
             if grad.is(self) {
-                let message = "a tensor cannot be its own gradient; detach() or clone() it".to_owned();
+                let message =
+                    "a tensor cannot be its own gradient; pass a detach() or clone() of it".to_owned();
                 return Err(Error::Value { op: "grad", message });
             }
             if grad.shape() != self.shape() {
@@ -258,7 +262,7 @@ impl Tensor {
                     op: "grad",
                     left: grad.shape().to_vec(),
                     right: self.shape().to_vec(),
-                    allowed: "a gradient has the shape of its tensor",
+                    reason: "the gradient must have the shape of its tensor",
                 });
             }
             if grad.dtype() != self.dtype() {
@@ -268,14 +272,16 @@ impl Tensor {
                 return Err(Error::Devices { op: "grad", left: self.device(), right: grad.device() });
             }
         }
-        // The old gradient is dropped after the lock: it may own a graph.
+        // The old gradient is dropped after the lock is released: it may own a graph.
         let old = std::mem::replace(&mut self.meta_mut().grad, grad);
         drop(old);
         Ok(())
     }
 
-    /// The node that made it, if a recorded operation did. For a view whose base has changed in place
-    /// this is a new node; it fails if the view was made where its history was not recorded.
+    /// Returns the node of the operation that produced this tensor, if one was recorded.
+    ///
+    /// For a view whose base was changed in place this creates a new node. It returns an error if the view was
+    /// created in a mode that does not record its history.
     pub fn grad_fn(&self) -> Result<Option<Arc<Node>>> {
         crate::autograd::grad_fn(self)
     }

@@ -1,10 +1,10 @@
-//! The rules of differentiation: graphs, modes, versions and inference tensors.
+//! Automatic differentiation: graphs, modes, versions and inference tensors.
 
-// Helpers of tests are not tests to the lint, though a panic is what they should end in.
+// Clippy does not treat test helpers as tests; a panic is their intended way to fail.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use interlock::autograd::{enable_grad, inference_mode, no_grad};
-use interlock_tensor::autograd::{Backward, backward, grad};
+use interlock_tensor::autograd::{BackwardArgs, backward, grad};
 use interlock_tensor::{DType, Error, Result, Tensor};
 
 fn leaf(values: &[f64]) -> Tensor {
@@ -31,12 +31,12 @@ fn gradient(tensor: &Tensor) -> Vec<f64> {
 
 fn grad_of(output: &Tensor, inputs: &[Tensor], create_graph: bool) -> Result<Vec<Option<Tensor>>> {
     let (outputs, gradients) = (std::slice::from_ref(output), &[None]);
-    grad(&Backward { outputs, gradients, retain_graph: create_graph, create_graph }, inputs, true)
+    grad(&BackwardArgs { outputs, gradients, retain_graph: create_graph, create_graph }, inputs, true)
 }
 
 #[test]
-fn a_chain_of_a_hundred_thousand_operations_uses_no_deep_stack() {
-    // The stack of a test thread is small: recursion would end here.
+fn backward_and_drop_of_a_long_chain_do_not_recurse() {
+    // The stack is small: recursion would overflow it.
     let small = std::thread::Builder::new().stack_size(256 * 1024);
     let run = || {
         let x = leaf(&[1.0]);
@@ -53,7 +53,7 @@ fn a_chain_of_a_hundred_thousand_operations_uses_no_deep_stack() {
 }
 
 #[test]
-fn gradients_add_up_over_uses_and_over_passes() {
+fn backward_accumulates_over_uses_and_passes() {
     let x = leaf(&[2.0, 3.0]);
     for passes in 1..=2 {
         sum(&x.mul(&x).unwrap().add(&x).unwrap()).backward().unwrap();
@@ -62,35 +62,35 @@ fn gradients_add_up_over_uses_and_over_passes() {
 }
 
 #[test]
-fn a_freed_graph_is_named_and_a_retained_one_is_not_freed() {
+fn backward_twice_reports_the_freed_node_unless_retained() {
     let x = leaf(&[2.0]);
     let y = x.mul(&x).unwrap();
     let outputs = std::slice::from_ref(&y);
-    let request = Backward { outputs, gradients: &[None], retain_graph: true, create_graph: false };
+    let request = BackwardArgs { outputs, gradients: &[None], retain_graph: true, create_graph: false };
     backward(&request, None).unwrap();
     y.backward().unwrap();
     assert_eq!(gradient(&x), [8.0]);
     let error = y.backward().unwrap_err();
     assert_eq!(error, Error::GraphFreed { node: "MulBackward0" });
-    // Nothing was saved for a sum: it can be gone through again.
+    // A sum saves nothing: its graph can be run again.
     let z = x.add(1.0).unwrap();
     z.backward().unwrap();
     z.backward().unwrap();
 }
 
 #[test]
-fn outputs_need_a_graph_and_a_gradient_of_their_shape() {
+fn backward_requires_a_graph_and_a_gradient_of_matching_shape() {
     assert!(matches!(plain(&[1.0]).backward(), Err(Error::NoGraph { op: "backward" })));
     let y = leaf(&[1.0, 2.0]).mul(2.0).unwrap();
     assert!(matches!(y.backward(), Err(Error::ImplicitGradient { shape }) if shape == [2]));
     let gradients = [Some(plain(&[1.0]))];
     let outputs = std::slice::from_ref(&y);
-    let request = Backward { outputs, gradients: &gradients, retain_graph: false, create_graph: false };
+    let request = BackwardArgs { outputs, gradients: &gradients, retain_graph: false, create_graph: false };
     assert!(matches!(backward(&request, None), Err(Error::Shapes { .. })));
 }
 
 #[test]
-fn grad_returns_gradients_of_leaves_and_of_results_and_adds_nothing() {
+fn grad_returns_gradients_without_accumulating() {
     let (x, unrelated) = (leaf(&[2.0]), leaf(&[1.0]));
     let y = x.mul(3.0).unwrap();
     let z = y.mul(&y).unwrap();
@@ -100,24 +100,24 @@ fn grad_returns_gradients_of_leaves_and_of_results_and_adds_nothing() {
     assert!(x.grad().is_none());
     let outputs = [x.mul(2.0).unwrap()];
     let request =
-        Backward { outputs: &outputs, gradients: &[None], retain_graph: false, create_graph: false };
+        BackwardArgs { outputs: &outputs, gradients: &[None], retain_graph: false, create_graph: false };
     assert!(matches!(grad(&request, &[unrelated], false), Err(Error::Unused { index: 0 })));
     assert!(matches!(grad(&request, &[plain(&[1.0])], false), Err(Error::NoGraph { op: "grad" })));
 }
 
 #[test]
-fn backward_can_be_limited_to_inputs() {
+fn backward_with_inputs_accumulates_only_there() {
     let (x, w) = (leaf(&[2.0]), leaf(&[5.0]));
     let y = x.mul(&w).unwrap();
     let outputs = std::slice::from_ref(&y);
-    let request = Backward { outputs, gradients: &[None], retain_graph: false, create_graph: false };
+    let request = BackwardArgs { outputs, gradients: &[None], retain_graph: false, create_graph: false };
     backward(&request, Some(std::slice::from_ref(&x))).unwrap();
     assert_eq!(gradient(&x), [5.0]);
     assert!(w.grad().is_none());
 }
 
 #[test]
-fn the_backward_pass_can_be_recorded() {
+fn grad_with_create_graph_can_be_differentiated_again() {
     let x = leaf(&[0.5, 2.0]);
     let y = sum(&x.mul(&x).unwrap().mul(&x).unwrap());
     let first = grad_of(&y, std::slice::from_ref(&x), true).unwrap().remove(0).unwrap();
@@ -127,7 +127,7 @@ fn the_backward_pass_can_be_recorded() {
 }
 
 #[test]
-fn nothing_is_recorded_in_no_grad_and_in_inference_mode() {
+fn no_grad_and_inference_mode_disable_recording() {
     let x = leaf(&[1.0]);
     let _mode = no_grad();
     assert!(!x.mul(2.0).unwrap().requires_grad());
@@ -143,21 +143,21 @@ fn nothing_is_recorded_in_no_grad_and_in_inference_mode() {
 }
 
 #[test]
-fn a_gradient_is_not_recorded_unless_asked_for() {
+fn backward_without_create_graph_does_not_record() {
     let x = leaf(&[1.0]);
     x.mul(&x).unwrap().backward().unwrap();
     assert!(!x.grad().unwrap().requires_grad());
 }
 
 #[test]
-fn a_saved_tensor_that_changed_is_named_with_both_versions() {
+fn backward_reports_a_modified_saved_tensor_with_versions() {
     let x = leaf(&[1.0]);
     let y = x.mul(1.0).unwrap();
     let z = y.exp().unwrap();
     z.add_(1.0).unwrap();
     let error = z.backward().unwrap_err();
     assert_eq!(error, Error::Modified { node: "ExpBackward0", shape: vec![1], saved: 0, now: 1 });
-    // A sum saves nothing, so nothing is lost.
+    // A sum saves nothing, so the in-place change is harmless.
     let y = x.mul(2.0).unwrap();
     let z = y.add(1.0).unwrap();
     y.add_(1.0).unwrap();
@@ -165,7 +165,7 @@ fn a_saved_tensor_that_changed_is_named_with_both_versions() {
 }
 
 #[test]
-fn leaves_that_require_grad_change_only_where_nothing_is_recorded() {
+fn inplace_change_of_a_leaf_requires_no_grad() {
     let x = leaf(&[1.0, 2.0]);
     assert!(matches!(x.add_(1.0), Err(Error::LeafInPlace { view: false, .. })));
     assert!(matches!(x.select(0, 0).unwrap().add_(1.0), Err(Error::LeafInPlace { view: true, .. })));
@@ -175,14 +175,14 @@ fn leaves_that_require_grad_change_only_where_nothing_is_recorded() {
 }
 
 #[test]
-fn a_view_made_without_grad_may_not_change_with_it() {
+fn inplace_change_of_a_view_from_no_grad_is_an_error() {
     let y = leaf(&[1.0, 2.0]).mul(1.0).unwrap();
     let view = {
         let _mode = no_grad();
         y.select(0, 0).unwrap()
     };
     assert!(view.requires_grad() && view.is_leaf().unwrap());
-    assert!(matches!(view.mul_(2.0), Err(Error::UntrackedView { inference: false, made_at: None })));
+    assert!(matches!(view.mul_(2.0), Err(Error::UntrackedView { inference: false, created_at: None })));
     {
         let _mode = no_grad();
         view.mul_(2.0).unwrap();
@@ -191,7 +191,7 @@ fn a_view_made_without_grad_may_not_change_with_it() {
 }
 
 #[test]
-fn a_plain_tensor_gets_a_history_from_what_is_written_to_it() {
+fn inplace_change_of_a_view_gives_its_base_a_history() {
     let (x, w) = (plain(&[1.0, 2.0]), leaf(&[3.0]));
     let before = x.select(0, 1).unwrap();
     x.select(0, 0).unwrap().mul_(&w.select(0, 0).unwrap()).unwrap();
@@ -201,7 +201,7 @@ fn a_plain_tensor_gets_a_history_from_what_is_written_to_it() {
 }
 
 #[test]
-fn inference_tensors_cannot_be_saved_changed_or_marked_outside() {
+fn inference_tensors_cannot_be_saved_or_changed_outside_the_mode() {
     let inside = || {
         let _mode = inference_mode(true);
         Tensor::ones(&[1], DType::Float64).unwrap()
@@ -220,7 +220,7 @@ fn inference_tensors_cannot_be_saved_changed_or_marked_outside() {
 }
 
 #[test]
-fn results_keep_their_gradient_on_request() {
+fn retain_grad_accumulates_the_gradient_of_a_result() {
     let x = leaf(&[3.0]);
     let y = x.mul(2.0).unwrap();
     y.retain_grad().unwrap();
@@ -232,7 +232,7 @@ fn results_keep_their_gradient_on_request() {
 }
 
 #[test]
-fn only_floating_point_leaves_can_require_grad() {
+fn set_requires_grad_accepts_only_floating_point_leaves() {
     let ints = Tensor::ones(&[1], DType::Int64).unwrap();
     assert!(matches!(ints.set_requires_grad(true), Err(Error::RequiresGradType { .. })));
     let y = leaf(&[1.0]).mul(2.0).unwrap();
@@ -242,7 +242,7 @@ fn only_floating_point_leaves_can_require_grad() {
 }
 
 #[test]
-fn a_gradient_that_is_set_must_fit() {
+fn set_grad_requires_matching_shape_and_type() {
     let x = leaf(&[1.0]);
     assert!(x.set_grad(Some(plain(&[1.0, 2.0]))).is_err());
     assert!(x.set_grad(Some(plain(&[1.0]).cast(DType::Float32).unwrap())).is_err());
@@ -252,7 +252,7 @@ fn a_gradient_that_is_set_must_fit() {
 }
 
 #[test]
-fn no_gradient_is_lost_where_passes_on_several_threads_add_to_one_leaf() {
+fn backward_on_several_threads_accumulates_every_gradient() {
     for _ in 0..20 {
         let x = leaf(&[1.0, 2.0, 3.0]);
         std::thread::scope(|scope| {
@@ -265,7 +265,7 @@ fn no_gradient_is_lost_where_passes_on_several_threads_add_to_one_leaf() {
 }
 
 #[test]
-fn threads_share_tensors_and_differentiate_side_by_side() {
+fn grad_on_several_threads_over_shared_tensors() {
     let x = leaf(&[1.0, 2.0, 3.0]);
     std::thread::scope(|scope| {
         for _ in 0..4 {

@@ -1,14 +1,14 @@
-//! Tensors on devices of the host driver: what is queued, in which order, and what becomes of memory.
+//! Tensors on devices of the host driver: queued operations, their order and the lifetime of memory.
 
-// Helpers of tests are not tests to the lint, though a panic is what they should end in.
+// Clippy does not treat test helpers as tests; a panic is their intended way to fail.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::sync::{Arc, Mutex, Once, mpsc};
 
 use interlock::accelerator::{self, CaptureMode, Device, Graph, HostFn, Stream, host};
-use interlock_tensor::{DType, Error, Options, Place, Result, Tensor};
+use interlock_tensor::{DType, Error, Placement, Result, Tensor, TensorOptions};
 
-/// Two devices of 64 MiB, for the whole process.
+/// Returns one of two devices of 64 MiB, which the whole process shares.
 fn device(index: u8) -> Device {
     static USED: Once = Once::new();
     USED.call_once(|| {
@@ -18,7 +18,7 @@ fn device(index: u8) -> Device {
     format!("host:{index}").parse().unwrap()
 }
 
-fn on(device: Device) -> Options {
+fn on(device: Device) -> TensorOptions {
     (DType::Float64, device).into()
 }
 
@@ -34,16 +34,16 @@ fn sum(tensor: &Tensor) -> Tensor {
     tensor.sum(None, false).unwrap()
 }
 
-/// Holds a stream back until what this returns is dropped.
-fn latch(stream: &Stream) -> mpsc::Sender<()> {
+/// Blocks a stream until the returned sender is dropped.
+fn gate(stream: &Stream) -> mpsc::Sender<()> {
     let (held, dropped) = mpsc::channel();
     let dropped = Mutex::new(dropped);
     let wait = move || {
-        // There is no message: it ends when the sender has gone.
+        // No message is sent: `recv` returns when the sender is dropped.
         let _ = dropped.lock().unwrap().recv();
         Ok(())
     };
-    stream.launch(HostFn::new("latch", wait)).unwrap();
+    stream.launch(HostFn::new("gate", wait)).unwrap();
     held
 }
 
@@ -52,10 +52,10 @@ fn current(device: Device) -> Stream {
 }
 
 #[test]
-fn operations_are_queued_and_run_in_the_order_of_the_stream() {
+fn operations_are_queued_and_run_in_stream_order() {
     let there = device(0);
     let x = numbers(&[1.0, 2.0], there);
-    let closed = latch(&current(there));
+    let closed = gate(&current(there));
     let y = x.mul(3.0).unwrap().add(&x).unwrap();
     x.fill_(0.0).unwrap();
     assert!(!current(there).is_done().unwrap());
@@ -65,15 +65,15 @@ fn operations_are_queued_and_run_in_the_order_of_the_stream() {
 }
 
 #[test]
-fn a_tensor_that_is_dropped_is_not_kept_by_what_is_queued() {
+fn queued_kernel_does_not_own_a_dropped_tensor() {
     let there = device(0);
     let x = numbers(&[1.0, 2.0], there);
-    let closed = latch(&current(there));
+    let closed = gate(&current(there));
     let y = x.exp().unwrap();
     let (dropped, sum) = (Arc::downgrade(&y.storage()), sum(&y));
     drop(y);
     assert!(dropped.upgrade().is_none());
-    // What comes later on the stream may get the memory: it is written after it was read.
+    // Later work of the stream may reuse the memory: it is written after it was read.
     let later: Vec<Tensor> = (0..8).map(|_| Tensor::full(&[2], 9.0.into(), on(there)).unwrap()).collect();
     drop(closed);
     assert_eq!(values(&sum), [1f64.exp() + 2f64.exp()]);
@@ -81,7 +81,7 @@ fn a_tensor_that_is_dropped_is_not_kept_by_what_is_queued() {
 }
 
 #[test]
-fn results_on_a_device_are_those_on_the_processor() {
+fn operations_on_a_device_agree_with_the_cpu() {
     type Operation = fn(&Tensor) -> Result<Tensor>;
     let operations: [(&str, Operation); 14] = [
         ("strides", |x| x.t()?.exp()?.add(&x.t()?)),
@@ -125,8 +125,8 @@ fn results_on_a_device_are_those_on_the_processor() {
 }
 
 #[test]
-fn tensors_are_made_on_devices_with_the_same_numbers() {
-    let seeded = |options: Options| {
+fn creation_on_a_device_agrees_with_the_cpu() {
+    let seeded = |options: TensorOptions| {
         interlock_tensor::manual_seed(7);
         [
             Tensor::rand(&[3], options),
@@ -134,18 +134,18 @@ fn tensors_are_made_on_devices_with_the_same_numbers() {
             Tensor::ones(&[2], options),
             Tensor::arange(1.into(), 6.into(), 2.into(), options),
         ]
-        .map(|made| values(&made.unwrap()))
+        .map(|result| values(&result.unwrap()))
     };
     assert_eq!(seeded(on(device(0))), seeded(DType::Float64.into()));
 }
 
 #[test]
-fn a_number_on_the_processor_mixes_as_it_is_when_it_is_used() {
+fn cpu_scalar_operand_is_read_when_the_operation_is_called() {
     let there = device(0);
     let x = numbers(&[1.0, 2.0], there);
     let pair = Tensor::from_slice(&[10.0, 20.0], &[2]).unwrap();
     let number = pair.select(0, 1).unwrap();
-    let closed = latch(&current(there));
+    let closed = gate(&current(there));
     let y = x.mul(&number).unwrap();
     pair.zero_().unwrap();
     drop(closed);
@@ -163,10 +163,10 @@ fn a_number_on_the_processor_mixes_as_it_is_when_it_is_used() {
 }
 
 #[test]
-fn streams_are_ordered_by_events_only() {
+fn operations_on_two_streams_are_ordered_only_by_wait_stream() {
     let there = device(0);
     let (first, second) = (Stream::new(Some(there), 0).unwrap(), Stream::new(Some(there), 0).unwrap());
-    let closed = latch(&first);
+    let closed = gate(&first);
     let x = {
         let _current = first.guard().unwrap();
         Tensor::full(&[2], 3.0.into(), on(there)).unwrap()
@@ -186,7 +186,7 @@ fn streams_are_ordered_by_events_only() {
 }
 
 #[test]
-fn a_node_goes_back_on_the_stream_of_its_operation_and_the_caller_waits() {
+fn backward_runs_on_forward_streams_and_the_caller_waits() {
     let there = device(0);
     let (own, side) = (current(there), Stream::new(Some(there), 0).unwrap());
     let x = numbers(&[1.0, 2.0], there);
@@ -200,7 +200,7 @@ fn a_node_goes_back_on_the_stream_of_its_operation_and_the_caller_waits() {
     own.wait_stream(&side).unwrap();
     let total = sum(&y.add(&direct).unwrap());
     own.synchronize().unwrap();
-    let closed = latch(&side);
+    let closed = gate(&side);
     total.backward().unwrap();
     assert!(!own.is_done().unwrap());
     drop(closed);
@@ -210,7 +210,7 @@ fn a_node_goes_back_on_the_stream_of_its_operation_and_the_caller_waits() {
 }
 
 #[test]
-fn gradients_cross_devices() {
+fn backward_moves_gradients_between_devices() {
     let x = Tensor::from_slice(&[1.0, 2.0], &[2]).unwrap();
     x.set_requires_grad(true).unwrap();
     let scale = Tensor::full(&[], 3.0.into(), DType::Float64).unwrap();
@@ -226,7 +226,7 @@ fn gradients_cross_devices() {
 }
 
 #[test]
-fn what_failed_in_a_kernel_is_told_by_who_waits() {
+fn kernel_error_is_reported_by_the_synchronizing_call() {
     let scores = numbers(&[0.0; 6], device(0)).reshape(&[2, 3]).unwrap();
     let classes = Tensor::from_slice(&[0i64, 7], &[2]).unwrap().to((DType::Int64, device(0)), false).unwrap();
     let loss = scores.cross_entropy(&classes, interlock_tensor::Reduction::Mean).unwrap();
@@ -236,7 +236,7 @@ fn what_failed_in_a_kernel_is_told_by_who_waits() {
 }
 
 #[test]
-fn no_room_on_a_device_is_an_error_and_changes_nothing() {
+fn out_of_memory_on_a_device_is_an_error_without_effect() {
     let x = numbers(&[1.0], device(0));
     let error = Tensor::zeros(&[16 << 20], on(device(0))).unwrap_err();
     assert!(matches!(error, Error::Accelerator(interlock::accelerator::Error::OutOfMemory(_))), "{error}");
@@ -249,7 +249,7 @@ fn no_room_on_a_device_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn copies_keep_strides_types_and_what_was_there_when_they_were_asked_for() {
+fn to_preserves_strides_types_and_the_values_at_the_call() {
     let there = device(0);
     let matrix = Tensor::from_slice(&[1i64, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
     let turned = matrix.t().unwrap();
@@ -258,7 +258,7 @@ fn copies_keep_strides_types_and_what_was_there_when_they_were_asked_for() {
     assert_eq!(values(&moved), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     let column = turned.select(1, 1).unwrap();
     assert_eq!(values(&column.to((DType::Float32, there), false).unwrap()), [4.0, 5.0, 6.0]);
-    let closed = latch(&current(there));
+    let closed = gate(&current(there));
     let early = matrix.to((DType::Int64, there), true).unwrap();
     matrix.zero_().unwrap();
     let back = early.to(DType::Int64, true).unwrap();
@@ -270,11 +270,11 @@ fn copies_keep_strides_types_and_what_was_there_when_they_were_asked_for() {
 }
 
 #[test]
-fn a_tensor_is_copied_into_from_any_device() {
+fn copy_inplace_between_all_placements() {
     let source = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3]).unwrap();
-    let places: [Place; 4] = [Place::Cpu, Place::Pinned, device(0).into(), device(1).into()];
-    for from in places {
-        for to in places {
+    let placements: [Placement; 4] = [Placement::Cpu, Placement::Pinned, device(0).into(), device(1).into()];
+    for from in placements {
+        for to in placements {
             let source = source.to((DType::Float32, from), false).unwrap();
             let target = Tensor::zeros(&[2, 3], (DType::Float64, to)).unwrap();
             target.copy_(&source).unwrap();
@@ -289,7 +289,7 @@ fn a_tensor_is_copied_into_from_any_device() {
 }
 
 #[test]
-fn a_graph_computes_again_in_place() {
+fn graph_replay_recomputes_in_place() {
     let there = device(0);
     let x = numbers(&[1.0, 2.0], there);
     let stream = Stream::new(Some(there), 0).unwrap();
@@ -312,7 +312,7 @@ fn a_graph_computes_again_in_place() {
 }
 
 #[test]
-fn pinned_memory_is_of_the_processor() {
+fn pin_memory_returns_a_cpu_tensor() {
     let there = device(0);
     let plain = Tensor::ones(&[2], DType::Float64).unwrap();
     let copy = plain.pin_memory().unwrap();

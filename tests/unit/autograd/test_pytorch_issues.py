@@ -173,7 +173,7 @@ def test_the_error_of_a_view_made_without_grad_says_what_to_do() -> None:
     with interlock.no_grad():
         view = base[:2]
     with pytest.raises(
-        RuntimeError, match=r"made in no_grad mode.*make the view and change it in the same mode"
+        RuntimeError, match=r"created in no_grad mode.*create the view and change it in the same mode"
     ):
         view.mul_(2)
 
@@ -181,7 +181,7 @@ def test_the_error_of_a_view_made_without_grad_says_what_to_do() -> None:
 def test_under_debug_the_error_names_the_line_that_made_the_view() -> None:
     done = run_program("autograd/change_a_view_made_without_grad.py", env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0, done.stderr
-    assert "made in no_grad mode at" in done.stdout
+    assert "created in no_grad mode at" in done.stdout
     assert "change_a_view_made_without_grad.py:5," in done.stdout
 
 

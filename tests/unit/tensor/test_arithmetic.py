@@ -182,7 +182,7 @@ def test_add_refuses_an_alpha_that_the_common_dtype_cannot_hold(left: str, right
 
 
 def test_sub_with_alpha_refuses_bool_operands() -> None:
-    with pytest.raises(DTypeError, match="sub: not for bool"):
+    with pytest.raises(DTypeError, match="sub: not supported for bool"):
         interlock.tensor([1]).sub(interlock.tensor([True]), alpha=2)
 
 

@@ -217,7 +217,7 @@ def test_view_made_without_grad_mode_accumulates_nothing() -> None:
         assert view.grad is None
         with interlock.no_grad():
             view.zero_()
-        with pytest.raises(RuntimeError, match="made in no_grad mode"):
+        with pytest.raises(RuntimeError, match="created in no_grad mode"):
             view * 2
         view.retain_grad()
 

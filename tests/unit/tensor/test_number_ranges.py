@@ -220,7 +220,7 @@ def test_other_writes_into_an_expanded_tensor_are_refused() -> None:
         lambda: x.__setitem__(slice(None), 2),
     )
     for write in writes:
-        with pytest.raises(RuntimeError, match="share one place in memory"):
+        with pytest.raises(RuntimeError, match="share one memory location"):
             write()
     assert (x.tolist(), x._version) == ([1, 1, 1], 0)
 
@@ -269,7 +269,7 @@ def test_assigning_one_value_to_an_expanded_tensor_has_gradients() -> None:
 
 def test_assigning_several_values_to_one_place_is_refused() -> None:
     x = interlock.arange(3.0).expand(3, 3)
-    with pytest.raises(RuntimeError, match="share one place in memory"):
+    with pytest.raises(RuntimeError, match="share one memory location"):
         x[interlock.tensor([0, 1])] = interlock.tensor([[1.0], [2.0]])
     assert x.tolist() == [[0.0, 1.0, 2.0]] * 3
 
@@ -332,6 +332,6 @@ def test_backward_through_a_change_of_an_expanded_base_is_refused() -> None:
     base = interlock.arange(3.0).expand(3, 3).detach()
     value = interlock.tensor([2.0], requires_grad=True)
     base[:, [0]] = value
-    with pytest.raises(RuntimeError, match=r"backward: several elements .* share one place in memory"):
+    with pytest.raises(RuntimeError, match=r"backward: several elements .* share one memory location"):
         base.sum().backward()
     assert value.grad is None

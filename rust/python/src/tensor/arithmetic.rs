@@ -1,134 +1,151 @@
-//! Operators and their named forms.
+//! Operators and the corresponding methods.
 
 use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
-use super::arguments::{Other, scalar, wrong_type};
-use super::{Tensor, numpy, run, weight};
+use super::args::{TensorOrScalar, extract_scalar, new_type_error};
+use super::{Tensor, numpy, run_op, work_size};
 
-type Answer = PyResult<Py<PyAny>>;
+type OperatorResult = PyResult<Py<PyAny>>;
 
-/// Applies an operation to an operand, or leaves it to the other side.
-fn operator(
+/// Runs a binary operator, or returns NotImplemented for an operand of another type.
+fn binary_operator(
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
-    operation: impl FnOnce(&CoreTensor, &Other) -> Result<CoreTensor> + Send,
-) -> Answer {
+    operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor> + Send,
+) -> OperatorResult {
     let py = other.py();
-    let Some(other) = Other::of_operator(other)? else { return Ok(py.NotImplemented()) };
-    let size = weight(&tensor.0).max(other.weight());
-    Ok(Bound::new(py, run(py, size, || operation(&tensor.0, &other))?)?.into_any().unbind())
+    let Some(other) = TensorOrScalar::from_operand(other)? else { return Ok(py.NotImplemented()) };
+    let size = work_size(&tensor.0).max(other.work_size());
+    Ok(Bound::new(py, run_op(py, size, || operation(&tensor.0, &other))?)?.into_any().unbind())
 }
 
-/// As `operator`, for a number or an array on the left: for a tensor there Python asks that one.
-fn reflected(
+/// Like [`binary_operator`], for a scalar or an array on the left. For a tensor on the left Python calls its own
+/// method.
+fn reflected_operator(
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
-    of_number: impl FnOnce(&CoreTensor, Scalar) -> Result<CoreTensor> + Send,
+    of_scalar: impl FnOnce(&CoreTensor, Scalar) -> Result<CoreTensor> + Send,
     of_array: impl FnOnce(&CoreTensor, &CoreTensor) -> Result<CoreTensor> + Send,
-) -> Answer {
-    operator(tensor, other, |tensor, other| match other {
-        Other::Number(number) => of_number(tensor, *number),
-        Other::Tensor(array) => of_array(array, tensor),
+) -> OperatorResult {
+    binary_operator(tensor, other, |tensor, other| match other {
+        TensorOrScalar::Scalar(value) => of_scalar(tensor, *value),
+        TensorOrScalar::Tensor(array) => of_array(array, tensor),
     })
 }
 
-/// Applies a matrix product to a tensor or an array, or leaves it to the other side.
-fn product(
+/// Runs the operator `@` with a tensor or an array, or returns NotImplemented.
+fn matmul_operator(
     other: &Bound<'_, PyAny>,
     operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
-) -> Answer {
+) -> OperatorResult {
     let py = other.py();
     let other = match other.cast::<Tensor>() {
         Ok(other) => other.get().0.clone(),
-        Err(_) if numpy::is_array(other)? => numpy::share(other)?,
+        Err(_) if numpy::is_array(other)? => numpy::tensor_from_array(other)?,
         Err(_) => return Ok(py.NotImplemented()),
     };
-    Ok(Bound::new(py, run(py, super::LONG, || operation(&other))?)?.into_any().unbind())
+    Ok(Bound::new(py, run_op(py, super::DETACH_THRESHOLD, || operation(&other))?)?.into_any().unbind())
 }
 
-fn named(
+/// Runs a binary operation that is called as a method, or raises TypeError.
+fn binary_method(
     what: &str,
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
-    operation: impl FnOnce(&CoreTensor, &Other) -> Result<CoreTensor> + Send,
+    operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
     let py = other.py();
-    let other = Other::require(what, other)?;
-    run(py, weight(&tensor.0).max(other.weight()), || operation(&tensor.0, &other))
+    let other = TensorOrScalar::extract(what, other)?;
+    run_op(py, work_size(&tensor.0).max(other.work_size()), || operation(&tensor.0, &other))
 }
 
 fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
-    given.map_or(Ok(Scalar::Int(1)), |given| scalar("alpha", given))
+    given.map_or(Ok(Scalar::Int(1)), |given| extract_scalar("alpha", given))
 }
 
-/// The tensor operand of a matrix product.
-pub(super) fn matrix(given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
+/// Extracts the tensor operand of a matrix product.
+pub(super) fn extract_tensor(given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     match given.cast::<Tensor>() {
         Ok(tensor) => Ok(tensor.get().0.clone()),
-        Err(_) => Err(wrong_type("other", "a Tensor", given)),
+        Err(_) => Err(new_type_error("other", "a Tensor", given)),
     }
 }
 
 #[pymethods]
 impl Tensor {
-    fn __add__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        operator(self, other, |a, b| a.add(b.operand()))
+    fn __add__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator(self, other, |a, b| a.add(b.operand()))
     }
 
-    fn __radd__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        operator(self, other, |a, b| a.add(b.operand()))
+    fn __radd__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator(self, other, |a, b| a.add(b.operand()))
     }
 
-    fn __sub__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        operator(self, other, |a, b| a.sub(b.operand()))
+    fn __sub__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator(self, other, |a, b| a.sub(b.operand()))
     }
 
-    fn __rsub__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        reflected(self, other, |tensor, number| tensor.sub_from(number), |array, tensor| array.sub(tensor))
+    fn __rsub__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        reflected_operator(
+            self,
+            other,
+            |tensor, number| tensor.rsub(number),
+            |array, tensor| array.sub(tensor),
+        )
     }
 
-    fn __mul__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        operator(self, other, |a, b| a.mul(b.operand()))
+    fn __mul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator(self, other, |a, b| a.mul(b.operand()))
     }
 
-    fn __rmul__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        operator(self, other, |a, b| a.mul(b.operand()))
+    fn __rmul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator(self, other, |a, b| a.mul(b.operand()))
     }
 
-    fn __truediv__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        operator(self, other, |a, b| a.div(b.operand()))
+    fn __truediv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator(self, other, |a, b| a.div(b.operand()))
     }
 
-    fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        reflected(self, other, |tensor, number| tensor.div_into(number), |array, tensor| array.div(tensor))
+    fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        reflected_operator(
+            self,
+            other,
+            |tensor, number| tensor.rdiv(number),
+            |array, tensor| array.div(tensor),
+        )
     }
 
-    fn __pow__(&self, exponent: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> Answer {
+    fn __pow__(&self, exponent: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> OperatorResult {
         if modulo.is_some() {
             return Ok(exponent.py().NotImplemented());
         }
-        operator(self, exponent, |a, b| a.pow(b.operand()))
+        binary_operator(self, exponent, |a, b| a.pow(b.operand()))
     }
 
-    fn __rpow__(&self, base: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> Answer {
+    fn __rpow__(&self, base: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> OperatorResult {
         if modulo.is_some() {
             return Ok(base.py().NotImplemented());
         }
-        reflected(self, base, |tensor, number| tensor.power_of(number), |array, tensor| array.pow(tensor))
+        reflected_operator(
+            self,
+            base,
+            |tensor, number| tensor.rpow(number),
+            |array, tensor| array.pow(tensor),
+        )
     }
 
-    fn __matmul__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        product(other, |other| self.0.matmul(other))
+    fn __matmul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        matmul_operator(other, |other| self.0.matmul(other))
     }
 
-    fn __rmatmul__(&self, other: &Bound<'_, PyAny>) -> Answer {
-        product(other, |other| other.matmul(&self.0))
+    fn __rmatmul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        matmul_operator(other, |other| other.matmul(&self.0))
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, weight(&self.0), || self.0.neg())
+        run_op(py, work_size(&self.0), || self.0.neg())
     }
 
     fn __pos__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -136,11 +153,11 @@ impl Tensor {
     }
 
     fn __abs__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, weight(&self.0), || self.0.abs())
+        run_op(py, work_size(&self.0), || self.0.abs())
     }
 
-    fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> Answer {
-        operator(self, other, |a, b| match op {
+    fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> OperatorResult {
+        binary_operator(self, other, |a, b| match op {
             CompareOp::Eq => a.equal(b.operand()),
             CompareOp::Ne => a.not_equal(b.operand()),
             CompareOp::Lt => a.less(b.operand()),
@@ -150,52 +167,52 @@ impl Tensor {
         })
     }
 
-    /// `self + alpha * other`
+    /// Return `self + alpha * other`.
     #[pyo3(signature = (other, *, alpha = None))]
     fn add(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
         let alpha = self::alpha(alpha)?;
-        named("other", self, other, |a, b| a.add_scaled(b.operand(), alpha))
+        binary_method("other", self, other, |a, b| a.add_scaled(b.operand(), alpha))
     }
 
-    /// `self - alpha * other`
+    /// Return `self - alpha * other`.
     #[pyo3(signature = (other, *, alpha = None))]
     fn sub(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
         let alpha = self::alpha(alpha)?;
-        named("other", self, other, |a, b| a.sub_scaled(b.operand(), alpha))
+        binary_method("other", self, other, |a, b| a.sub_scaled(b.operand(), alpha))
     }
 
-    /// `self * other`
+    /// Return `self * other`.
     fn mul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        named("other", self, other, |a, b| a.mul(b.operand()))
+        binary_method("other", self, other, |a, b| a.mul(b.operand()))
     }
 
-    /// `self / other`, in floating point also for integers.
+    /// Return `self / other`, in floating point also for integers.
     fn div(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        named("other", self, other, |a, b| a.div(b.operand()))
+        binary_method("other", self, other, |a, b| a.div(b.operand()))
     }
 
-    /// `self ** exponent`
+    /// Return `self ** exponent`.
     fn pow(&self, exponent: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        named("exponent", self, exponent, |a, b| a.pow(b.operand()))
+        binary_method("exponent", self, exponent, |a, b| a.pow(b.operand()))
     }
 
-    /// Where the elements equal those of `other`.
+    /// Return where the elements equal those of `other`.
     fn eq(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        named("other", self, other, |a, b| a.equal(b.operand()))
+        binary_method("other", self, other, |a, b| a.equal(b.operand()))
     }
 
-    /// The matrix product; see `interlock.matmul`.
+    /// Return the matrix product; see `interlock.matmul`.
     fn matmul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let py = other.py();
-        let other = matrix(other)?;
-        run(py, super::LONG, || self.0.matmul(&other))
+        let other = extract_tensor(other)?;
+        run_op(py, super::DETACH_THRESHOLD, || self.0.matmul(&other))
     }
 
-    /// The product of two matrices.
+    /// Return the product of two matrices.
     fn mm(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let py = other.py();
-        let other = matrix(other)?;
-        run(py, super::LONG, || self.0.mm(&other))
+        let other = extract_tensor(other)?;
+        run_op(py, super::DETACH_THRESHOLD, || self.0.mm(&other))
     }
 }
 
@@ -205,33 +222,33 @@ macro_rules! element_methods {
         impl Tensor {
             $($(#[$doc])*
             fn $method(&self, py: Python<'_>) -> PyResult<Tensor> {
-                run(py, weight(&self.0), || self.0.$method())
+                run_op(py, work_size(&self.0), || self.0.$method())
             })+
         }
     };
 }
 
 element_methods! {
-    /// e to the power of each element.
+    /// Return e to the power of each element.
     exp;
-    /// The natural logarithm of each element.
+    /// Return the natural logarithm of each element.
     log;
-    /// The square root of each element.
+    /// Return the square root of each element.
     sqrt;
-    /// The sine of each element.
+    /// Return the sine of each element.
     sin;
-    /// The cosine of each element.
+    /// Return the cosine of each element.
     cos;
-    /// The hyperbolic tangent of each element.
+    /// Return the hyperbolic tangent of each element.
     tanh;
-    /// The logistic function of each element.
+    /// Return the logistic function of each element.
     sigmoid;
-    /// Each element, 0 where it is negative.
+    /// Return each element, or 0 if it is negative.
     relu;
-    /// Each element with the other sign.
+    /// Return the negation of each element.
     neg;
-    /// Each element without its sign.
+    /// Return the absolute value of each element.
     abs;
-    /// True where an element is zero.
+    /// Return where the elements are zero.
     logical_not;
 }

@@ -1,4 +1,4 @@
-//! What a tensor tells about itself.
+//! Attributes of tensors.
 
 use std::ffi::CStr;
 
@@ -6,24 +6,24 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::arguments::integer;
+use super::args::extract_int;
 use super::dtype;
 use super::gradients::Node;
-use super::{Tensor, call, run, weight};
+use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::accelerator::{Device, parse};
 use crate::errors::IntoPyResult;
 
-/// What makes a tensor again: the function and its arguments.
+/// The pickled state of a tensor: a function and its arguments.
 type Parts<'py> =
     (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, Vec<usize>, bool, Option<String>));
 
 const NEVER_FILLED: &CStr =
-    c"grad: the tensor is the result of an operation, and backward() only fills .grad of \
-    leaves; call retain_grad() on it before, or read .grad of a leaf";
+    c"grad: the tensor is the result of an operation, and backward() sets .grad only on \
+    leaves; call retain_grad() on the tensor first, or read .grad of a leaf";
 
 #[pymethods]
 impl Tensor {
-    /// Above that of arrays: NumPy leaves operators between its numbers and tensors to the tensors.
+    /// Above the priority of arrays: NumPy leaves operators between its scalars and tensors to the tensors.
     #[classattr]
     #[pyo3(name = "__array_priority__")]
     const ARRAY_PRIORITY: f64 = 1000.0;
@@ -34,107 +34,107 @@ impl Tensor {
         PyTuple::new(py, self.0.shape())
     }
 
-    /// The type of the elements.
+    /// The element type.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         dtype::object(py, self.0.dtype())
     }
 
-    /// Where the elements lie.
+    /// The device of the elements.
     #[getter]
     fn device(&self) -> Device {
         Device::of(self.0.device())
     }
 
-    /// How many dimensions there are.
+    /// The number of dimensions.
     #[getter]
     fn ndim(&self) -> usize {
         self.0.ndim()
     }
 
-    /// How many dimensions there are.
+    /// Return the number of dimensions.
     fn dim(&self) -> usize {
         self.0.ndim()
     }
 
-    /// The sizes of the dimensions, or of one of them.
+    /// Return the sizes of the dimensions, or the size of one of them.
     #[pyo3(signature = (dim = None))]
     fn size<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         one_or_all(py, self.0.shape(), dim)
     }
 
-    /// The distances of neighbours in elements, for each dimension or for one of them.
+    /// Return the stride of each dimension in elements, or the stride of one of them.
     #[pyo3(signature = (dim = None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         one_or_all(py, self.0.strides(), dim)
     }
 
-    /// How many elements there are.
+    /// Return the number of elements.
     fn numel(&self) -> usize {
         self.0.numel()
     }
 
-    /// Bytes of one element.
+    /// Return the size of one element in bytes.
     fn element_size(&self) -> usize {
         self.0.dtype().size()
     }
 
-    /// Bytes of one element.
+    /// The size of one element in bytes.
     #[getter]
     fn itemsize(&self) -> usize {
         self.0.dtype().size()
     }
 
-    /// Bytes of all elements.
+    /// The size of all elements in bytes.
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.numel().saturating_mul(self.0.dtype().size())
     }
 
-    /// Whether the elements are floating-point numbers.
+    /// Return whether the elements are floating-point numbers.
     fn is_floating_point(&self) -> bool {
         self.0.dtype().is_floating_point()
     }
 
-    /// Whether the elements lie in row-major order without gaps.
+    /// Return whether the elements are stored in row-major order without gaps.
     fn is_contiguous(&self) -> bool {
         self.0.is_contiguous()
     }
 
-    /// The position of the first element in the memory that views share, in elements.
+    /// Return the offset of the first element in the storage, in elements.
     fn storage_offset(&self) -> usize {
         self.0.storage_offset()
     }
 
-    /// The address of the first element; on a device in the device's own counting.
+    /// Return the address of the first element; on a device an address in the device's address space.
     fn data_ptr(&self) -> usize {
         self.0.data_ptr() as usize
     }
 
-    /// Whether the elements lie in memory that devices reach without a detour; it is of the cpu.
+    /// Return whether the tensor is in pinned (page-locked) CPU memory.
     #[pyo3(signature = (device = None))]
     fn is_pinned(&self, device: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         device.map(parse).transpose()?;
         Ok(self.0.is_pinned())
     }
 
-    /// How often the memory was changed in place. Inference tensors do not count: RuntimeError.
+    /// The version counter, which in-place operations increment. Inference tensors have none and raise RuntimeError.
     #[getter]
     fn _version(&self, py: Python<'_>) -> PyResult<u32> {
         self.0.version().into_py_result(py)
     }
 
-    /// Overwrites the version.
+    /// Set the version counter.
     fn _set_version(&self, py: Python<'_>, version: u32) -> PyResult<()> {
         self.0.set_version(version).into_py_result(py)
     }
 
-    /// Whether it was made in inference mode.
+    /// Return whether the tensor was created in inference mode.
     fn is_inference(&self) -> bool {
         self.0.is_inference()
     }
 
-    /// Whether gradients are computed for it. Can be set on leaves of floating-point type.
+    /// Whether operations on the tensor are recorded. It can be set on floating-point leaves.
     #[getter]
     fn get_requires_grad(&self) -> bool {
         self.0.requires_grad()
@@ -145,14 +145,14 @@ impl Tensor {
         self.0.set_requires_grad(value).into_py_result(py)
     }
 
-    /// Sets `requires_grad` and returns the tensor itself.
+    /// Set `requires_grad` and return the tensor itself.
     #[pyo3(signature = (requires_grad = true))]
     fn requires_grad_(slf: Bound<'_, Self>, requires_grad: bool) -> PyResult<Bound<'_, Self>> {
         slf.get().0.set_requires_grad(requires_grad).into_py_result(slf.py())?;
         Ok(slf)
     }
 
-    /// Whether no recorded operation made it.
+    /// Whether the tensor is not the result of a recorded operation.
     #[getter]
     fn is_leaf(&self, py: Python<'_>) -> PyResult<bool> {
         self.0.is_leaf().into_py_result(py)
@@ -185,13 +185,13 @@ impl Tensor {
         self.0.set_grad(grad.transpose()?).into_py_result(py)
     }
 
-    /// The node of the operation that made it, or None.
+    /// The node of the operation that produced the tensor, or None.
     #[getter]
     fn grad_fn(&self, py: Python<'_>) -> PyResult<Option<Node>> {
         Ok(self.0.grad_fn().into_py_result(py)?.map(Node::of))
     }
 
-    /// Keeps the gradient of a result in `grad` as well; leaves do that anyway.
+    /// Make backward passes accumulate the gradient of a non-leaf tensor in `grad`. Leaves always accumulate.
     fn retain_grad(&self, py: Python<'_>) -> PyResult<()> {
         self.0.retain_grad().into_py_result(py)
     }
@@ -202,23 +202,23 @@ impl Tensor {
         self.0.retains_grad()
     }
 
-    /// The same elements without history; memory is shared.
+    /// Return a tensor that shares memory with this one and has no history.
     fn detach(&self, py: Python<'_>) -> PyResult<Tensor> {
-        call(py, 0, || Ok(Tensor(self.0.detach())))
+        maybe_detach(py, 0, || Ok(Tensor(self.0.detach())))
     }
 
-    /// A tensor of its own with the same elements.
+    /// Return a copy of the tensor, as a recorded operation.
     fn clone(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run(py, weight(&self.0), || self.0.copy())
+        run_op(py, work_size(&self.0), || self.0.copy())
     }
 
-    /// The tensor itself if it is contiguous, else a contiguous copy.
+    /// Return the tensor itself if it is contiguous, else a contiguous copy.
     fn contiguous(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         if slf.get().0.is_contiguous() {
             return Ok(slf);
         }
         let tensor = &slf.get().0;
-        Bound::new(slf.py(), run(slf.py(), weight(tensor), || tensor.contiguous())?)
+        Bound::new(slf.py(), run_op(slf.py(), work_size(tensor), || tensor.contiguous())?)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -231,29 +231,30 @@ impl Tensor {
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        super::room::text(py, &call(py, weight(&self.0), || self.0.text())?)
+        super::fallible_alloc::try_str(py, &maybe_detach(py, work_size(&self.0), || self.0.text())?)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         let rebuild = py.import("interlock._core.tensor")?.getattr("_rebuild")?;
-        let bytes = super::data::bytes(py, &self.0)?;
+        let bytes = super::from_data::bytes(py, &self.0)?;
         let device = self.0.is_on_device().then(|| self.0.device().to_string());
         let (shape, requires_grad) = (self.0.shape().to_vec(), self.0.requires_grad());
         Ok((rebuild, (bytes, dtype::object(py, self.0.dtype())?, shape, requires_grad, device)))
     }
 }
 
+/// Returns all values as a tuple, or the value of one dimension.
 fn one_or_all<'py>(
     py: Python<'py>,
     values: &[usize],
     dim: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(dim) = dim else { return Ok(PyTuple::new(py, values)?.into_any()) };
-    let dim = integer("dim", dim)?;
-    let wrong = || interlock_tensor::Error::Dimension { op: "size", dim, ndim: values.len() };
+    let dim = extract_int("dim", dim)?;
+    let err_dim = || interlock_tensor::Error::Dimension { op: "size", dim, ndim: values.len() };
     let from_end = i64::try_from(values.len()).unwrap_or(i64::MAX);
     let counted = if dim < 0 { dim.saturating_add(from_end) } else { dim };
     let value =
-        usize::try_from(counted).ok().and_then(|at| values.get(at)).ok_or_else(wrong).into_py_result(py)?;
+        usize::try_from(counted).ok().and_then(|at| values.get(at)).ok_or_else(err_dim).into_py_result(py)?;
     Ok(value.into_pyobject(py)?.into_any())
 }

@@ -1,7 +1,7 @@
-//! Functions that make tensors.
+//! Functions that create tensors.
 
 use interlock::accelerator::default_device;
-use interlock_tensor::{DType as CoreDType, Options, Place, Result, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{DType as CoreDType, Placement, Result, Scalar, Tensor as CoreTensor, TensorOptions};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -9,9 +9,12 @@ use crate::detached::detached;
 use crate::whole;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::arguments::{dtype, integers, one_or_more, place, scalar, shape, wrong_type};
+use super::args::{
+    checked_sizes, extract_dtype, extract_int_or_ints, extract_ints, extract_scalar, new_type_error,
+    placement,
+};
 use super::dtype::DType;
-use super::{Tensor, data, numpy};
+use super::{Tensor, from_data, numpy};
 use crate::errors::IntoPyResult;
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -34,8 +37,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.setattr("_rebuild", wrap_pyfunction!(_rebuild, module)?)
 }
 
-/// Makes a tensor where other threads may run, and marks it.
-fn made(
+/// Creates a tensor while detached from the interpreter, and sets `requires_grad`.
+fn build(
     py: Python<'_>,
     requires_grad: bool,
     make: impl FnOnce() -> Result<CoreTensor> + Send,
@@ -47,10 +50,19 @@ fn made(
     Ok(Tensor(tensor))
 }
 
-/// A tensor with the numbers of `data`: a number, nested sequences, an array or a tensor. Always a copy.
+/// Return a tensor with a copy of `data`.
 ///
-/// Without `dtype` bools make a bool tensor, ints int64, and floats among them float32. Raises
-/// ValueError for ragged sequences and for a number that int64 cannot hold, and TypeError for what is no number.
+/// Args:
+///     data: A number, nested sequences of numbers, an array or a tensor.
+///     dtype: The element type. None means bool for bools, int64 for ints, and float32 if there is a float.
+///     device: The device. None means the device of `data` if it is a tensor, else the default device.
+///     requires_grad: Whether operations on the tensor are recorded.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     ValueError: Sequences of one level have different lengths.
+///     ArgumentError: int64 cannot hold a number.
+///     TypeError: `data` contains other objects.
 #[pyfunction]
 #[pyo3(signature = (data, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn tensor(
@@ -60,22 +72,23 @@ fn tensor(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let place = place(device, pin_memory, beside(data))?;
-    let tensor = data::from_data(data, self::dtype(dtype)?)?;
-    made(data.py(), requires_grad, || tensor.to((tensor.dtype(), place), false))
+    let placement = placement(device, pin_memory, default_placement(data))?;
+    let tensor = from_data::from_data(data, extract_dtype(dtype)?)?;
+    build(data.py(), requires_grad, || tensor.to((tensor.dtype(), placement), false))
 }
 
-/// Where a tensor with the numbers of `data` lies if no device is given: a tensor's copy lies where that does,
-/// unless there is a default device.
-fn beside(data: &Bound<'_, PyAny>) -> Place {
-    match (Place::from(default_device()), data.cast::<Tensor>()) {
-        (Place::Cpu, Ok(tensor)) => tensor.get().0.device().into(),
-        (place, _) => place,
+/// Returns the placement of a tensor with the numbers of `data` if no device is passed: the default device, or the
+/// device of `data` if it is a tensor and no default device is set.
+fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
+    match (Placement::from(default_device()), data.cast::<Tensor>()) {
+        (Placement::Cpu, Ok(tensor)) => tensor.get().0.device().into(),
+        (placement, _) => placement,
     }
 }
 
-/// As `tensor`, without a copy where that is possible: a tensor of the wanted type and device is returned itself,
-/// and a NumPy array shares its memory.
+/// Return `data` as a tensor, without a copy if possible.
+///
+/// A tensor of the requested dtype and device is returned itself, and a NumPy array shares its memory.
 #[pyfunction]
 #[pyo3(signature = (data, dtype = None, device = None))]
 fn as_tensor<'py>(
@@ -84,33 +97,43 @@ fn as_tensor<'py>(
     device: Any<'_, 'py>,
 ) -> PyResult<Bound<'py, Tensor>> {
     let py = data.py();
-    let place = place(device, false, beside(data))?;
-    let wanted = self::dtype(dtype)?;
+    let placement = placement(device, false, default_placement(data))?;
+    let wanted = extract_dtype(dtype)?;
     let source = if let Ok(tensor) = data.cast::<Tensor>() {
         tensor.get().0.clone()
     } else if numpy::is_array(data)? {
-        numpy::share(data)?
+        numpy::tensor_from_array(data)?
     } else {
-        data::from_data(data, wanted)?
+        from_data::from_data(data, wanted)?
     };
-    let made =
-        detached(py, || source.to((wanted.unwrap_or(source.dtype()), place), false)).into_py_result(py)?;
+    let result = detached(py, || source.to((wanted.unwrap_or(source.dtype()), placement), false))
+        .into_py_result(py)?;
     match data.cast::<Tensor>() {
-        Ok(tensor) if made.is(&tensor.get().0) => Ok(tensor.clone()),
-        _ => Bound::new(py, Tensor(made)),
+        Ok(tensor) if result.is(&tensor.get().0) => Ok(tensor.clone()),
+        _ => Bound::new(py, Tensor(result)),
     }
 }
 
-/// A tensor that shares the memory of a NumPy array: writes to either show in both.
+/// Return a tensor that shares the memory of a NumPy array.
 ///
-/// Read-only and unaligned arrays are copied. Raises TypeError for element types other than float32,
-/// float64, int64 and bool, and ValueError for negative strides.
+/// Read-only and unaligned arrays are copied.
+///
+/// Raises:
+///     TypeError: The element type is not float32, float64, int64 or bool.
+///     ValueError: A stride is negative or no multiple of the element size.
 #[pyfunction]
 fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    numpy::share(ndarray).map(Tensor)
+    numpy::tensor_from_array(ndarray).map(Tensor)
 }
 
-/// A tensor of zeros; sizes are given one by one or as a tuple or list.
+/// Return a tensor of zeros.
+///
+/// Args:
+///     size: The sizes, as separate ints or as a tuple or list.
+///     dtype: The element type; None means float32.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros(
@@ -120,12 +143,19 @@ fn zeros(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = shape(&integers("size", size)?)?;
-    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::zeros(&shape, options))
+    let shape = checked_sizes(&extract_ints("size", size)?)?;
+    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::zeros(&shape, options))
 }
 
-/// A tensor of ones; sizes are given one by one or as a tuple or list.
+/// Return a tensor of ones.
+///
+/// Args:
+///     size: The sizes, as separate ints or as a tuple or list.
+///     dtype: The element type; None means float32.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones(
@@ -135,12 +165,19 @@ fn ones(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = shape(&integers("size", size)?)?;
-    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::ones(&shape, options))
+    let shape = checked_sizes(&extract_ints("size", size)?)?;
+    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::ones(&shape, options))
 }
 
-/// A tensor whose elements are not promised to be anything.
+/// Return an uninitialized tensor.
+///
+/// Args:
+///     size: The sizes, as separate ints or as a tuple or list.
+///     dtype: The element type; None means float32.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn empty(
@@ -150,13 +187,23 @@ fn empty(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = shape(&integers("size", size)?)?;
-    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
+    let shape = checked_sizes(&extract_ints("size", size)?)?;
+    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
 }
 
-/// A tensor of one number; without `dtype` of the number's type. Raises ArgumentError for a number that the dtype
-/// cannot hold.
+/// Return a tensor filled with a number.
+///
+/// Args:
+///     size: The sizes, an int or a tuple or list.
+///     fill_value: The number, or a tensor with one element.
+///     dtype: The element type; None means the type of the number.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     ArgumentError: The dtype cannot hold the number.
 #[pyfunction]
 #[pyo3(signature = (size, fill_value, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn full(
@@ -167,16 +214,20 @@ fn full(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (shape, value) = (shape(&one_or_more("size", size)?)?, scalar("fill_value", fill_value)?);
-    let options = options(dtype, value.dtype(), device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::full(&shape, value, options))
+    let (shape, value) =
+        (checked_sizes(&extract_int_or_ints("size", size)?)?, extract_scalar("fill_value", fill_value)?);
+    let options = tensor_options(dtype, value.dtype(), device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::full(&shape, value, options))
 }
 
-/// The numbers from `start` up to but without `end`, `step` apart; `arange(end)` starts from 0.
+/// Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
 ///
-/// Without `dtype` int64, or float32 if any argument is a float. With int64 each argument is truncated first. Raises
-/// RuntimeError for a step of 0 or one that leads away from the end, and ArgumentError for an argument that int64
-/// cannot hold.
+/// Without `dtype` the result is int64, or float32 if an argument is a float. For int64 each argument is truncated
+/// first.
+///
+/// Raises:
+///     RuntimeError: `step` is 0 or has the wrong sign.
+///     ArgumentError: int64 cannot hold an argument.
 #[pyfunction]
 #[pyo3(signature = (start, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn arange(
@@ -188,44 +239,44 @@ fn arange(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let first = scalar("start", start)?;
-    let step = step.map_or(Ok(Scalar::Int(1)), |step| scalar("step", step))?;
+    let first = extract_scalar("start", start)?;
+    let step = step.map_or(Ok(Scalar::Int(1)), |step| extract_scalar("step", step))?;
     let (start_value, end_value) = match end {
-        Some(end) => (first, scalar("end", end)?),
+        Some(end) => (first, extract_scalar("end", end)?),
         None => (Scalar::Int(0), first),
     };
     let widest = [start_value, end_value, step].map(Scalar::dtype).into_iter().max();
     let inferred = widest.unwrap_or(CoreDType::Int64).max(CoreDType::Int64);
-    let options = options(dtype, inferred, device, pin_memory)?;
-    made(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
+    let options = tensor_options(dtype, inferred, device, pin_memory)?;
+    build(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
 }
 
-/// Another tensor, and what a new one is that is like it but for what is given.
-fn like(
+/// Extracts the tensor of a `*_like` function and the options of the new tensor.
+fn like_options(
     input: &Bound<'_, PyAny>,
     dtype: Any<'_, '_>,
     device: Any<'_, '_>,
     pin_memory: bool,
-) -> PyResult<(CoreTensor, Options)> {
-    let Ok(tensor) = input.cast::<Tensor>() else { return Err(wrong_type("input", "a Tensor", input)) };
+) -> PyResult<(CoreTensor, TensorOptions)> {
+    let Ok(tensor) = input.cast::<Tensor>() else { return Err(new_type_error("input", "a Tensor", input)) };
     let other = tensor.get().0.clone();
-    let place = place(device, pin_memory, other.device().into())?;
-    let dtype = self::dtype(dtype)?.unwrap_or(other.dtype());
-    Ok((other, Options { dtype, place }))
+    let placement = placement(device, pin_memory, other.device().into())?;
+    let dtype = extract_dtype(dtype)?.unwrap_or(other.dtype());
+    Ok((other, TensorOptions { dtype, placement }))
 }
 
-/// What a new tensor is: `otherwise` is its type, and the default device its place, if none is given.
-fn options(
+/// Extracts the options of a new tensor. Without arguments they are `default_dtype` and the default device.
+fn tensor_options(
     dtype: Any<'_, '_>,
-    otherwise: CoreDType,
+    default_dtype: CoreDType,
     device: Any<'_, '_>,
     pin_memory: bool,
-) -> PyResult<Options> {
-    let dtype = self::dtype(dtype)?.unwrap_or(otherwise);
-    Ok(Options { dtype, place: place(device, pin_memory, default_device().into())? })
+) -> PyResult<TensorOptions> {
+    let dtype = extract_dtype(dtype)?.unwrap_or(default_dtype);
+    Ok(TensorOptions { dtype, placement: placement(device, pin_memory, default_device().into())? })
 }
 
-/// Zeros of the shape and, without `dtype` and `device`, of the type and on the device of another tensor.
+/// Return zeros of the shape, and by default of the dtype and device, of another tensor.
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros_like(
@@ -235,11 +286,11 @@ fn zeros_like(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (other, options) = like(input, dtype, device, pin_memory)?;
-    made(input.py(), requires_grad, || other.zeros_like(options))
+    let (other, options) = like_options(input, dtype, device, pin_memory)?;
+    build(input.py(), requires_grad, || other.zeros_like(options))
 }
 
-/// Ones of the shape and, without `dtype` and `device`, of the type and on the device of another tensor.
+/// Return ones of the shape, and by default of the dtype and device, of another tensor.
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones_like(
@@ -249,11 +300,11 @@ fn ones_like(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (other, options) = like(input, dtype, device, pin_memory)?;
-    made(input.py(), requires_grad, || other.ones_like(options))
+    let (other, options) = like_options(input, dtype, device, pin_memory)?;
+    build(input.py(), requires_grad, || other.ones_like(options))
 }
 
-/// Numbers spread evenly from 0 up to but without 1; see `manual_seed`.
+/// Return uniformly distributed random numbers from 0 to 1 (exclusive). `manual_seed` sets the seed.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn rand(
@@ -263,12 +314,12 @@ fn rand(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = shape(&integers("size", size)?)?;
-    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
+    let shape = checked_sizes(&extract_ints("size", size)?)?;
+    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
 }
 
-/// Numbers of the standard normal distribution; see `manual_seed`.
+/// Return random numbers of the standard normal distribution. `manual_seed` sets the seed.
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn randn(
@@ -278,12 +329,12 @@ fn randn(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = shape(&integers("size", size)?)?;
-    let options = options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    made(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
+    let shape = checked_sizes(&extract_ints("size", size)?)?;
+    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
 }
 
-/// Restarts the process's random numbers: after the same seed the same calls give the same numbers.
+/// Set the seed of the random numbers of the process. The same calls return the same numbers after the same seed.
 #[pyfunction]
 fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
     let index = whole::index(seed)?;
@@ -292,13 +343,13 @@ fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
     let Some(number) = given else {
         let given =
             index.map_or_else(|| seed.str().map(|text| text.to_string()), |index| Ok(whole::text(&index)))?;
-        return Err(PyRuntimeError::new_err(format!("a seed is an int of at most 64 bits, not {given}")));
+        return Err(PyRuntimeError::new_err(format!("seed must be an int of at most 64 bits, got {given}")));
     };
     interlock_tensor::manual_seed(number);
     Ok(())
 }
 
-/// Makes a tensor again from what pickle has stored.
+/// Recreate a tensor from its pickled state.
 #[pyfunction]
 #[pyo3(signature = (bytes, dtype, shape, requires_grad, device = None))]
 fn _rebuild(
@@ -308,8 +359,8 @@ fn _rebuild(
     requires_grad: bool,
     device: Any<'_, '_>,
 ) -> PyResult<Tensor> {
-    let shape = self::shape(&one_or_more("shape", shape)?)?;
-    let place = place(device, false, Place::Cpu)?;
-    let tensor = data::from_bytes(bytes.as_bytes(), dtype.0, &shape).into_py_result(bytes.py())?;
-    made(bytes.py(), requires_grad, || tensor.to((tensor.dtype(), place), false))
+    let shape = checked_sizes(&extract_int_or_ints("shape", shape)?)?;
+    let placement = placement(device, false, Placement::Cpu)?;
+    let tensor = from_data::from_bytes(bytes.as_bytes(), dtype.0, &shape).into_py_result(bytes.py())?;
+    build(bytes.py(), requires_grad, || tensor.to((tensor.dtype(), placement), false))
 }

@@ -1,4 +1,4 @@
-//! Element types.
+//! The Python class `dtype`.
 
 use interlock_tensor::DType as CoreDType;
 use pyo3::prelude::*;
@@ -18,13 +18,13 @@ pub(super) struct DType(pub CoreDType);
 
 #[pymethods]
 impl DType {
-    /// Whether elements are floating-point numbers.
+    /// Whether the elements are floating-point numbers.
     #[getter]
     fn is_floating_point(&self) -> bool {
         self.0.is_floating_point()
     }
 
-    /// Bytes of one element.
+    /// The size of one element in bytes.
     #[getter]
     fn itemsize(&self) -> usize {
         self.0.size()
@@ -34,13 +34,13 @@ impl DType {
         format!("interlock.{}", self.0)
     }
 
-    /// The name below `interlock`, by which pickle finds the object again.
+    /// Return the name of the object in `interlock`, by which pickle finds it.
     fn __reduce__(&self) -> &'static str {
         self.0.name()
     }
 }
 
-/// The one object for a type.
+/// Returns the singleton object of a dtype.
 pub(super) fn object(py: Python<'_>, dtype: CoreDType) -> PyResult<Bound<'_, PyAny>> {
     py.import("interlock._core.tensor")?.getattr(dtype.name())
 }

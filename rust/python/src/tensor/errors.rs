@@ -1,4 +1,4 @@
-//! Errors of the tensor runtime as exceptions.
+//! Conversion of errors of the tensor runtime to Python exceptions.
 
 use interlock_tensor::Error;
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};

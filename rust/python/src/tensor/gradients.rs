@@ -1,9 +1,9 @@
-//! Differentiation.
+//! Automatic differentiation: `backward`, `grad` and graph nodes.
 
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use interlock_tensor::autograd::{self as core, Backward};
+use interlock_tensor::autograd::{self as core, BackwardArgs};
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::exceptions::{PyAttributeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -11,14 +11,14 @@ use pyo3::prelude::*;
 use crate::detached::detached;
 use pyo3::types::{PyInt, PyIterator, PyTuple};
 
-use super::arguments::wrong_type;
-use super::{Tensor, room};
+use super::args::new_type_error;
+use super::{Tensor, fallible_alloc};
 use crate::errors::IntoPyResult;
 
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 const REFERENCE_CYCLE: &CStr =
-    c"backward(): with create_graph=True a leaf and its .grad refer to each other, and \
+    c"backward(): with create_graph=True a leaf and its .grad form a reference cycle, and \
     neither is freed; use autograd.grad() instead, or set .grad to None after use";
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -26,20 +26,20 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(grad, module)?)
 }
 
-/// An operation in the graph, or the accumulation of gradients into a leaf.
+/// A node of the autograd graph: an operation, or the accumulation of gradients in a leaf.
 #[pyclass(frozen, module = "interlock.autograd", name = "Node")]
-pub(super) struct Node(core::Next);
+pub(super) struct Node(core::NextFunction);
 
 impl Node {
     pub(super) fn of(node: Arc<core::Node>) -> Self {
-        Node(core::Next::Node(node))
+        Node(core::NextFunction::Node(node))
     }
 
-    /// Distinguishes nodes: the address of the operation, or of the leaf.
+    /// Returns the identity of the node: the address of the operation or of the leaf.
     fn identity(&self) -> usize {
         match &self.0 {
-            core::Next::Node(node) => Arc::as_ptr(node).addr(),
-            core::Next::Leaf(leaf) => leaf.identity(),
+            core::NextFunction::Node(node) => Arc::as_ptr(node).addr(),
+            core::NextFunction::Leaf(leaf) => leaf.identity(),
         }
     }
 }
@@ -49,8 +49,8 @@ impl Node {
     /// Return the name of the operation, such as "AddBackward0", or "AccumulateGrad" for a leaf.
     fn name(&self) -> &'static str {
         match &self.0 {
-            core::Next::Node(node) => node.name(),
-            core::Next::Leaf(_) => "AccumulateGrad",
+            core::NextFunction::Node(node) => node.name(),
+            core::NextFunction::Leaf(_) => "AccumulateGrad",
         }
     }
 
@@ -58,16 +58,16 @@ impl Node {
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         match &self.0 {
-            core::Next::Node(node) => {
+            core::NextFunction::Node(node) => {
                 let zero = PyInt::new(py, 0).into_any();
-                let pair = |next: Option<core::Next>| {
+                let pair = |next: Option<core::NextFunction>| {
                     let next = next.map(Node).into_pyobject(py)?;
-                    // PyO3's own conversion of pairs panics without memory.
-                    Ok(room::tuple(py, [Ok(next), Ok(zero.clone())].into_iter())?.into_any())
+                    // PyO3's conversion of pairs panics if memory runs out.
+                    Ok(fallible_alloc::try_tuple(py, [Ok(next), Ok(zero.clone())].into_iter())?.into_any())
                 };
-                room::tuple(py, node.next().map(pair))
+                fallible_alloc::try_tuple(py, node.next_functions().map(pair))
             }
-            core::Next::Leaf(_) => Ok(PyTuple::empty(py)),
+            core::NextFunction::Leaf(_) => Ok(PyTuple::empty(py)),
         }
     }
 
@@ -75,8 +75,8 @@ impl Node {
     #[getter]
     fn variable(&self) -> PyResult<Tensor> {
         match &self.0 {
-            core::Next::Leaf(leaf) => Ok(Tensor(leaf.clone())),
-            core::Next::Node(node) => {
+            core::NextFunction::Leaf(leaf) => Ok(Tensor(leaf.clone())),
+            core::NextFunction::Node(node) => {
                 Err(PyAttributeError::new_err(format!("{} has no attribute 'variable'", node.name())))
             }
         }
@@ -88,8 +88,8 @@ impl Node {
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Node>().is_ok_and(|other| match (&self.0, &other.get().0) {
-            (core::Next::Node(a), core::Next::Node(b)) => Arc::ptr_eq(a, b),
-            (core::Next::Leaf(a), core::Next::Leaf(b)) => a.is(b),
+            (core::NextFunction::Node(a), core::NextFunction::Node(b)) => Arc::ptr_eq(a, b),
+            (core::NextFunction::Leaf(a), core::NextFunction::Leaf(b)) => a.is(b),
             _ => false,
         })
     }
@@ -99,30 +99,34 @@ impl Node {
     }
 }
 
-/// The items of an iterable. What its own `__iter__` raises passes unchanged.
-fn several<'py>(what: &str, wanted: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+/// Returns an iterator over an argument. Exceptions of its own `__iter__` propagate unchanged.
+fn try_iter_arg<'py>(
+    what: &str,
+    wanted: &str,
+    given: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyIterator>> {
     let class = given.get_type();
     if class.hasattr("__iter__")? || class.hasattr("__getitem__")? {
         given.try_iter()
     } else {
-        Err(wrong_type(what, wanted, given))
+        Err(new_type_error(what, wanted, given))
     }
 }
 
-/// A tensor or several of them.
+/// Extracts one tensor or several.
 fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![tensor.get().0.clone()]);
     }
-    let items = several(what, "a Tensor or several", given)?;
+    let items = try_iter_arg(what, "a Tensor or several", given)?;
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
         Ok(tensor) => Ok(tensor.get().0.clone()),
-        Err(_) => Err(wrong_type(what, "a Tensor or several", &item)),
+        Err(_) => Err(new_type_error(what, "a Tensor or several", &item)),
     };
-    room::collected(given.py(), items.map(|item| one(item?)))
+    fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
 }
 
-/// Gradients for `count` outputs: none, one, or several of which some may be None.
+/// Extracts the gradients of `count` outputs: none, one, or several of which some may be None.
 fn gradients(
     py: Python<'_>,
     what: &str,
@@ -130,27 +134,29 @@ fn gradients(
     count: usize,
 ) -> PyResult<Vec<Option<CoreTensor>>> {
     let Some(given) = given else {
-        return room::collected(py, std::iter::repeat_n((), count).map(|()| Ok(None)));
+        return fallible_alloc::try_collect(py, std::iter::repeat_n((), count).map(|()| Ok(None)));
     };
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![Some(tensor.get().0.clone())]);
     }
-    let items = several(what, "a Tensor, None or several", given)?;
+    let items = try_iter_arg(what, "a Tensor, None or several", given)?;
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
         Ok(tensor) => Ok(Some(tensor.get().0.clone())),
         Err(_) if item.is_none() => Ok(None),
-        Err(_) => Err(wrong_type(what, "a Tensor, None or several", &item)),
+        Err(_) => Err(new_type_error(what, "a Tensor, None or several", &item)),
     };
-    room::collected(given.py(), items.map(|item| one(item?)))
+    fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
 }
 
 #[pymethods]
 impl Tensor {
-    /// Adds the gradients of this tensor to `grad` of the leaves that it was made from.
+    /// Compute the gradients of this tensor and accumulate them in `grad` of the leaves.
     ///
-    /// A tensor of several elements needs `gradient`, of its shape. What the graph saved is freed unless
-    /// `retain_graph` is true; `create_graph` records the backward pass. With `inputs`, gradients are
-    /// added only to those.
+    /// Args:
+    ///     gradient: The gradient of this tensor, of its shape. None means 1, for a tensor of one element.
+    ///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
+    ///     create_graph: Whether the backward pass is recorded.
+    ///     inputs: The tensors in which gradients are accumulated. None means all leaves.
     #[pyo3(signature = (gradient = None, retain_graph = None, create_graph = false, inputs = None))]
     fn backward(
         slf: &Bound<'_, Self>,
@@ -163,11 +169,16 @@ impl Tensor {
     }
 }
 
-/// Adds the gradients of `tensors` to `grad` of the leaves that they were made from.
+/// Compute the gradients of `tensors` and accumulate them in `grad` of the leaves.
 ///
-/// `grad_tensors` are the gradients to start from, None for 1 where a tensor has one element. What the
-/// graph saved is freed unless `retain_graph` is true; without it, it is what `create_graph` is. With
-/// `create_graph` it issues a UserWarning, because each leaf and its `grad` then refer to each other.
+/// With `create_graph` it issues a UserWarning, because each leaf and its `grad` then form a reference cycle.
+///
+/// Args:
+///     tensors: The tensors to differentiate.
+///     grad_tensors: The gradient of each tensor. None means 1, for tensors of one element.
+///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
+///     create_graph: Whether the backward pass is recorded.
+///     inputs: The tensors in which gradients are accumulated. None means all leaves.
 #[pyfunction]
 #[pyo3(signature = (tensors, grad_tensors = None, retain_graph = None, create_graph = false, inputs = None))]
 fn backward(
@@ -186,17 +197,25 @@ fn backward(
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), REFERENCE_CYCLE, 1)?;
     }
     detached(py, || {
-        let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
+        let request = BackwardArgs { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::backward(&request, inputs.as_deref())
     })
     .into_py_result(py)
 }
 
-/// The gradients of `outputs` by `inputs`, as a tuple; nothing is added to any `grad`.
+/// Return the gradients of `outputs` with respect to `inputs`, without accumulating in any `grad`.
 ///
-/// `grad_outputs` are the gradients to start from, None for 1 where an output has one element. An input
-/// that the outputs do not depend on raises RuntimeError, unless `allow_unused` gives None for it or
-/// `materialize_grads` zeros.
+/// Args:
+///     outputs: The tensors to differentiate.
+///     inputs: The tensors whose gradients are returned.
+///     grad_outputs: The gradient of each output. None means 1, for outputs of one element.
+///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
+///     create_graph: Whether the backward pass is recorded.
+///     allow_unused: Whether None is returned for an input that the outputs do not depend on.
+///     materialize_grads: Whether zeros are returned for such an input.
+///
+/// Raises:
+///     RuntimeError: The outputs do not depend on an input, and neither option is set.
 #[pyfunction]
 #[pyo3(signature = (
     outputs, inputs, grad_outputs = None, retain_graph = None, create_graph = false, allow_unused = None,
@@ -215,7 +234,7 @@ fn grad<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     if materialize_grads && allow_unused == Some(false) {
         return Err(PyValueError::new_err(
-            "materialize_grads gives zeros for unused inputs, so allow_unused can't be False with it",
+            "allow_unused must not be False with materialize_grads=True, which returns zeros for unused inputs",
         ));
     }
     let outputs = tensors("outputs", outputs)?;
@@ -224,7 +243,7 @@ fn grad<'py>(
     let retain_graph = retain_graph.unwrap_or(create_graph);
     let allow_unused = allow_unused.unwrap_or(materialize_grads);
     let found = detached(py, || {
-        let request = Backward { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
+        let request = BackwardArgs { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::grad(&request, &inputs, allow_unused)
     });
     let found = found.into_py_result(py)?.into_iter().zip(&inputs).map(|(gradient, input)| {
@@ -234,10 +253,11 @@ fn grad<'py>(
         };
         gradient.map(Tensor).into_pyobject(py)
     });
-    room::tuple(py, found)
+    fallible_alloc::try_tuple(py, found)
 }
 
-/// The gradient of an input that was not used. PyTorch makes it a leaf where the backward pass is recorded.
+/// Returns the gradient of an unused input. As in PyTorch it is a leaf that requires grad if the backward pass is
+/// recorded.
 fn zeros(input: &CoreTensor, requires_grad: bool) -> Result<CoreTensor> {
     let zeros = CoreTensor::zeros(input.shape(), input.options())?;
     zeros.set_requires_grad(requires_grad)?;

@@ -1,4 +1,4 @@
-//! Indexing as Python writes it.
+//! Indexing: `__getitem__` and `__setitem__`.
 
 use interlock_tensor::{DType as CoreDType, Error, Index, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyIndexError, PyOverflowError};
@@ -6,13 +6,13 @@ use pyo3::prelude::*;
 
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
-use super::arguments::{Plain, integer, type_name, wrong_type};
-use super::{Tensor, call, data, numbers, room, run, weight};
+use super::args::{PyNumber, extract_int, new_type_error, type_name};
+use super::{Tensor, fallible_alloc, from_data, maybe_detach, run_op, scalars, work_size};
 use crate::errors::new_exception;
 use crate::errors::{IntoPyResult, exception};
 use crate::whole;
 
-/// A bound of a slice; beyond 64 bits it is clamped, as Python does.
+/// Extracts a bound of a slice. Bounds beyond 64 bits are clamped, as in Python.
 fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
     let value = slice.getattr(name)?;
     if value.is_none() {
@@ -20,71 +20,75 @@ fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
     }
     match value.cast::<PyInt>() {
         Ok(value) if !value.is_instance_of::<PyBool>() => Ok(Some(whole::clamped(value).0)),
-        _ => integer(name, &value).map(Some),
+        _ => extract_int(name, &value).map(Some),
     }
 }
 
-fn part(index: &Bound<'_, PyAny>) -> PyResult<Index> {
+/// Extracts one item of an index expression.
+fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
     if let Ok(truth) = index.cast::<PyBool>() {
         let truth = CoreTensor::full(&[], Scalar::Bool(truth.is_true()), CoreDType::Bool);
         return truth.map(Index::Tensor).into_py_result(index.py());
     }
     if index.is_none() {
-        return Ok(Index::New);
+        return Ok(Index::NewAxis);
     }
     if index.is_instance_of::<PyEllipsis>() {
-        return Ok(Index::Rest);
+        return Ok(Index::Ellipsis);
     }
     if let Ok(slice) = index.cast::<PySlice>() {
         let step = bound(slice, "step")?.unwrap_or(1);
         return Ok(Index::Slice { start: bound(slice, "start")?, end: bound(slice, "stop")?, step });
     }
     if let Ok(tensor) = index.cast::<Tensor>() {
-        return one_or_many(index.py(), tensor.get().0.clone());
+        return index_from_tensor(index.py(), tensor.get().0.clone());
     }
     if index.is_instance_of::<PyList>() || index.hasattr("__array_interface__")? {
-        let tensor = data::from_data(index, None)?;
-        // An empty list holds no floating-point numbers, it holds no indices.
+        let tensor = from_data::from_data(index, None)?;
+        // An empty list is an empty list of indices, not of floating-point numbers.
         let tensor = if tensor.numel() == 0 {
             tensor.cast(CoreDType::Int64).into_py_result(index.py())?
         } else {
             tensor
         };
-        return one_or_many(index.py(), tensor);
+        return index_from_tensor(index.py(), tensor);
     }
     if index.is_instance_of::<PyInt>() || index.hasattr("__index__")? {
-        return integer("index", index).map(Index::At);
+        return extract_int("index", index).map(Index::Integer);
     }
     Err(PyIndexError::new_err(format!(
-        "a tensor is indexed by ints, slices, None, ... and int64 or bool tensors, not by {}",
+        "index must be ints, slices, None, ... or int64 or bool tensors, got {}",
         type_name(index)
     )))
 }
 
-/// A tensor as an index: one of integers without dimensions is a number.
-fn one_or_many(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
+/// Converts a tensor to an index. An integer tensor without dimensions is an integer index.
+fn index_from_tensor(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
     if tensor.ndim() == 0
         && tensor.dtype() == CoreDType::Int64
-        && let Scalar::Int(place) = numbers::item(py, &tensor)?
+        && let Scalar::Int(index) = scalars::item(py, &tensor)?
     {
-        return Ok(Index::At(place));
+        return Ok(Index::Integer(index));
     }
     Ok(Index::Tensor(tensor))
 }
 
-fn parts(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
+/// Extracts all items of an index expression.
+fn extract_indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
     if let Ok(indices) = index.cast::<PyTuple>() {
-        return room::collected(index.py(), indices.iter().map(|index| part(&index)));
+        return fallible_alloc::try_collect(index.py(), indices.iter().map(|index| extract_index(&index)));
     }
     match index.cast::<PyList>() {
-        Ok(list) if is_index_of_dimensions(list)? => list.iter().map(|index| part(&index)).collect(),
-        _ => Ok(vec![part(index)?]),
+        Ok(list) if treat_sequence_as_tuple(list)? => {
+            list.iter().map(|index| extract_index(&index)).collect()
+        }
+        _ => Ok(vec![extract_index(index)?]),
     }
 }
 
-/// Whether a list indexes one dimension with each of its items, as a tuple does. PyTorch decides this by the items:
-/// a list of up to 31 items with a tensor, sequence, slice, None or ... among them is a tuple.
-fn is_index_of_dimensions(list: &Bound<'_, PyList>) -> PyResult<bool> {
+/// Returns whether each item of a list indexes one dimension, as in a tuple: ATen's `treatSequenceAsTuple`. This
+/// applies to lists of up to 31 items that contain a tensor, sequence, slice, None or `...`.
+fn treat_sequence_as_tuple(list: &Bound<'_, PyList>) -> PyResult<bool> {
     const LIMIT: usize = 32;
     if list.len() >= LIMIT {
         return Ok(false);
@@ -104,10 +108,11 @@ fn is_index_of_dimensions(list: &Bound<'_, PyList>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// A number that is assigned to elements of a type, as a tensor.
-fn assigned(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> {
+/// Converts a number that is assigned to elements of a dtype to a tensor: ATen's `valueToTensor`.
+fn value_to_tensor(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> {
     let (py, op) = (value.py(), "__setitem__");
-    let number = Plain::of(value)?.ok_or_else(|| wrong_type("value", "a Tensor or a number", value))?;
+    let number =
+        PyNumber::extract(value)?.ok_or_else(|| new_type_error("value", "a Tensor or a number", value))?;
     let number = number.scalar("value").map_err(|error| {
         // PyTorch raises ValueError here and OverflowError elsewhere.
         if error.is_instance_of::<PyOverflowError>(py) {
@@ -125,24 +130,24 @@ fn assigned(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> 
 #[pymethods]
 impl Tensor {
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        let indices = parts(index)?;
+        let indices = extract_indices(index)?;
         let copies = indices.iter().any(|index| matches!(index, Index::Tensor(_)));
-        run(index.py(), if copies { weight(&self.0) } else { 0 }, || self.0.index(&indices))
+        run_op(index.py(), if copies { work_size(&self.0) } else { 0 }, || self.0.index(&indices))
     }
 
     fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = index.py();
         let value = match value.cast::<Tensor>() {
             Ok(tensor) => tensor.get().0.clone(),
-            Err(_) => assigned(value, self.0.dtype())?,
+            Err(_) => value_to_tensor(value, self.0.dtype())?,
         };
         let indices = match index.cast::<PyBool>() {
-            // Alone, True is no index of a tensor but a new dimension, and False assigns nothing.
-            Ok(truth) if truth.is_true() => vec![Index::New],
+            // Alone, True is a new dimension, and False assigns nothing.
+            Ok(truth) if truth.is_true() => vec![Index::NewAxis],
             Ok(_) => return Ok(()),
-            Err(_) => parts(index)?,
+            Err(_) => extract_indices(index)?,
         };
-        let weight = weight(&self.0).max(weight(&value));
-        call(py, weight, || self.0.set_index(&indices, &value))
+        let work_size = work_size(&self.0).max(work_size(&value));
+        maybe_detach(py, work_size, || self.0.set_index(&indices, &value))
     }
 }

@@ -1,104 +1,111 @@
-//! Operations that change the tensor and return it.
+//! In-place operations, which return the tensor itself.
 
 use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::arguments::{Other, scalar, wrong_type};
-use super::{Tensor, call, weight};
+use super::args::{TensorOrScalar, extract_scalar, new_type_error};
+use super::{Tensor, maybe_detach, work_size};
 
-type Itself<'py> = PyResult<Bound<'py, Tensor>>;
+type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
 
-fn change<'py>(
+/// Runs an in-place operation and returns the tensor itself.
+fn run_inplace<'py>(
     tensor: Bound<'py, Tensor>,
     operation: impl FnOnce(&CoreTensor) -> Result<()> + Send,
-) -> Itself<'py> {
+) -> PySelf<'py> {
     let target = &tensor.get().0;
-    call(tensor.py(), weight(target), || operation(target))?;
+    maybe_detach(tensor.py(), work_size(target), || operation(target))?;
     Ok(tensor)
 }
 
+/// Runs an in-place operation with another operand.
 fn with_other<'py>(
     tensor: Bound<'py, Tensor>,
     other: &Bound<'py, PyAny>,
-    operation: impl FnOnce(&CoreTensor, &Other) -> Result<()> + Send,
-) -> Itself<'py> {
-    let other = Other::require("other", other)?;
-    change(tensor, |target| operation(target, &other))
+    operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<()> + Send,
+) -> PySelf<'py> {
+    let other = TensorOrScalar::extract("other", other)?;
+    run_inplace(tensor, |target| operation(target, &other))
 }
 
-/// As [`with_other`], for an operator, which also takes an array.
+/// Like [`with_other`], for an operator, which also accepts an array.
 fn with_operator<'py>(
     tensor: Bound<'py, Tensor>,
     other: &Bound<'py, PyAny>,
-    operation: impl FnOnce(&CoreTensor, &Other) -> Result<()> + Send,
+    operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<()> + Send,
 ) -> PyResult<()> {
-    let found = Other::of_operator(other)?;
-    let other = found.ok_or_else(|| wrong_type("other", "a Tensor, a numpy.ndarray or a number", other))?;
-    change(tensor, |target| operation(target, &other)).map(drop)
+    let found = TensorOrScalar::from_operand(other)?;
+    let other =
+        found.ok_or_else(|| new_type_error("other", "a Tensor, a numpy.ndarray or a number", other))?;
+    run_inplace(tensor, |target| operation(target, &other)).map(drop)
 }
 
 fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
-    given.map_or(Ok(Scalar::Int(1)), |given| scalar("alpha", given))
+    given.map_or(Ok(Scalar::Int(1)), |given| extract_scalar("alpha", given))
 }
 
 #[pymethods]
 impl Tensor {
-    /// `self += alpha * other`
+    /// Add `alpha * other` in place.
     #[pyo3(signature = (other, *, alpha = None))]
     fn add_<'py>(
         slf: Bound<'py, Self>,
         other: &Bound<'py, PyAny>,
         alpha: Option<&Bound<'py, PyAny>>,
-    ) -> Itself<'py> {
+    ) -> PySelf<'py> {
         let alpha = self::alpha(alpha)?;
         with_other(slf, other, |a, b| a.add_scaled_(b.operand(), alpha).map(drop))
     }
 
-    /// `self -= alpha * other`
+    /// Subtract `alpha * other` in place.
     #[pyo3(signature = (other, *, alpha = None))]
     fn sub_<'py>(
         slf: Bound<'py, Self>,
         other: &Bound<'py, PyAny>,
         alpha: Option<&Bound<'py, PyAny>>,
-    ) -> Itself<'py> {
+    ) -> PySelf<'py> {
         let alpha = self::alpha(alpha)?;
         with_other(slf, other, |a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
     }
 
-    /// `self *= other`
-    fn mul_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Itself<'py> {
+    /// Multiply by `other` in place.
+    fn mul_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
         with_other(slf, other, |a, b| a.mul_(b.operand()).map(drop))
     }
 
-    /// `self /= other`, for floating-point tensors.
-    fn div_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Itself<'py> {
+    /// Divide by `other` in place. Only for floating-point tensors.
+    fn div_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
         with_other(slf, other, |a, b| a.div_(b.operand()).map(drop))
     }
 
-    /// All elements 0.
-    fn zero_(slf: Bound<'_, Self>) -> Itself<'_> {
-        change(slf, |target| target.zero_().map(drop))
+    /// Set all elements to 0.
+    fn zero_(slf: Bound<'_, Self>) -> PySelf<'_> {
+        run_inplace(slf, |target| target.zero_().map(drop))
     }
 
-    /// Set all elements to `value`, a number or a tensor without dimensions, which receives the sum of the gradients.
+    /// Set all elements to `value`. A number also fills an expanded tensor.
     ///
-    /// Raises ArgumentError for a number that the dtype cannot hold. A number also fills an expanded tensor.
-    fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> Itself<'py> {
-        let value = Other::require("value", value)?;
+    /// Args:
+    ///     value: A number, or a tensor without dimensions, whose gradient is the sum of all gradients.
+    ///
+    /// Raises:
+    ///     ArgumentError: The dtype cannot hold the number.
+    fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PySelf<'py> {
+        let value = TensorOrScalar::extract("value", value)?;
         let target = &slf.get().0;
-        let weight = weight(target).max(value.weight());
-        call(slf.py(), weight, || target.fill_(value.operand()).map(drop))?;
+        let work_size = work_size(target).max(value.work_size());
+        maybe_detach(slf.py(), work_size, || target.fill_(value.operand()).map(drop))?;
         Ok(slf)
     }
 
-    /// All elements those of `src`, which broadcasts, is converted and may be on another device. With
-    /// `non_blocking` this returns while a copy between a device and pinned memory is queued.
+    /// Copy the elements of `src`, which is broadcast, converted and moved from its device. With `non_blocking` a
+    /// copy between a device and pinned memory is queued without waiting for it.
     #[pyo3(signature = (src, non_blocking = false))]
-    fn copy_<'py>(slf: Bound<'py, Self>, src: &Bound<'py, PyAny>, non_blocking: bool) -> Itself<'py> {
-        let Ok(source) = src.cast::<Tensor>() else { return Err(wrong_type("src", "a Tensor", src)) };
+    fn copy_<'py>(slf: Bound<'py, Self>, src: &Bound<'py, PyAny>, non_blocking: bool) -> PySelf<'py> {
+        let Ok(source) = src.cast::<Tensor>() else { return Err(new_type_error("src", "a Tensor", src)) };
         let (source, target) = (&source.get().0, &slf.get().0);
-        let weight = weight(target).max(weight(source));
-        call(slf.py(), weight, || target.copy_from(source, non_blocking).map(drop))?;
+        let work_size = work_size(target).max(work_size(source));
+        maybe_detach(slf.py(), work_size, || target.copy_from(source, non_blocking).map(drop))?;
         Ok(slf)
     }
 

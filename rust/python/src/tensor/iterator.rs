@@ -1,4 +1,4 @@
-//! Iteration over the first dimension.
+//! Iteration over the first dimension of a tensor.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::Tensor;
 use crate::errors::IntoPyResult;
 
-/// The parts of a tensor along its first dimension, each a view that is made when it is asked for.
+/// An iterator over a tensor along its first dimension. Each item is a view that is created when it is requested.
 #[pyclass(frozen, module = "interlock")]
 pub(super) struct TensorIterator {
     tensor: CoreTensor,
@@ -24,17 +24,18 @@ impl TensorIterator {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
-        /// `list(tensor)` never returns to the interpreter's loop, where signals are handled.
-        const BETWEEN_SIGNALS: usize = 4096;
+        /// Items between two checks for signals: `list(tensor)` does not return to the interpreter's evaluation loop,
+        /// where signals are handled.
+        const SIGNAL_CHECK_INTERVAL: usize = 4096;
         let step = |next: usize| (next < self.size).then(|| next + 1);
-        let Ok(place) = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step) else {
+        let Ok(index) = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step) else {
             return Ok(None);
         };
-        if place % BETWEEN_SIGNALS == BETWEEN_SIGNALS - 1 {
+        if index % SIGNAL_CHECK_INTERVAL == SIGNAL_CHECK_INTERVAL - 1 {
             py.check_signals()?;
         }
         self.tensor
-            .select(0, i64::try_from(place).unwrap_or(i64::MAX))
+            .select(0, i64::try_from(index).unwrap_or(i64::MAX))
             .map(Tensor)
             .into_py_result(py)
             .map(Some)

@@ -1,22 +1,22 @@
-//! Tensors.
+//! The Python class `Tensor` and the functions that create tensors.
 
-mod arguments;
+mod args;
 mod arithmetic;
 mod attributes;
-mod copies;
+mod copy;
 mod creation;
-mod data;
 mod dtype;
 mod errors;
-mod functions;
+mod fallible_alloc;
+mod from_data;
 mod gradients;
 mod indexing;
 mod inplace;
 mod iterator;
-mod numbers;
 mod numpy;
+mod ops;
 mod reduce;
-mod room;
+mod scalars;
 mod views;
 
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
@@ -27,8 +27,8 @@ use crate::errors::IntoPyResult;
 use crate::submodule::submodule;
 use crate::trace;
 
-/// From so many elements on, other threads may run while an operation works.
-const LONG: usize = 4096;
+/// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.
+const DETACH_THRESHOLD: usize = 4096;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "tensor")?;
@@ -36,39 +36,40 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<gradients::Node>()?;
     dtype::register(&module)?;
     creation::register(&module)?;
-    functions::register(&module)?;
+    ops::register(&module)?;
     gradients::register(&module)
 }
 
-/// Numbers of one type in any number of dimensions.
+/// A multi-dimensional array with a single dtype.
 ///
-/// Made by `interlock.tensor`, `interlock.zeros` and the like. Results of operations remember how they
-/// were made where an operand requires grad; `backward` then computes gradients.
+/// Created by `interlock.tensor`, `interlock.zeros` and similar functions. Operations are recorded if an operand
+/// requires grad; `backward` then computes gradients.
 #[pyclass(frozen, weakref, module = "interlock", name = "Tensor")]
 pub(crate) struct Tensor(pub(crate) CoreTensor);
 
-/// How many elements an operation on a tensor works on. One on a device may have to wait.
-fn weight(tensor: &CoreTensor) -> usize {
-    if tensor.is_on_device() { LONG } else { tensor.numel() }
+/// Returns the number of elements of a tensor, as a measure of the duration of an operation. Operations on device
+/// tensors may block, so they count as long.
+fn work_size(tensor: &CoreTensor) -> usize {
+    if tensor.is_on_device() { DETACH_THRESHOLD } else { tensor.numel() }
 }
 
-/// Calls what works on `weight` elements; with many it takes long enough to let other threads run meanwhile.
-fn call<T: Send>(
+/// Calls an operation on `work_size` elements. Detaches from the interpreter if the operation is long.
+fn maybe_detach<T: Send>(
     py: Python<'_>,
-    weight: usize,
+    work_size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
     check_memory().into_py_result(py)?;
-    let result = if weight >= LONG { detached(py, operation) } else { operation() };
+    let result = if work_size >= DETACH_THRESHOLD { detached(py, operation) } else { operation() };
     result.into_py_result(py)
 }
 
-/// Runs an operation as [`call`] does.
-fn run(
+/// Runs an operation that returns a tensor, like [`maybe_detach`].
+fn run_op(
     py: Python<'_>,
-    weight: usize,
+    work_size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
     trace::look(py)?;
-    call(py, weight, operation).map(Tensor)
+    maybe_detach(py, work_size, operation).map(Tensor)
 }

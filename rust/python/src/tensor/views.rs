@@ -1,82 +1,88 @@
-//! Other shapes, element types and orders of the same elements.
+//! Views, and conversions of dtype and device.
 
-use interlock_tensor::{DType as CoreDType, Error, Options, Place, Result, Tensor as CoreTensor};
+use interlock_tensor::{DType as CoreDType, Error, Placement, Result, Tensor as CoreTensor, TensorOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
-use super::arguments::{integer, integers, one_or_more, place, shape};
+use super::args::{checked_sizes, extract_int, extract_int_or_ints, extract_ints, placement};
 use super::dtype::DType;
-use super::{Tensor, run, weight};
+use super::{Tensor, run_op, work_size};
 use crate::accelerator::parse;
 use crate::errors::IntoPyResult;
 
 #[pymethods]
 impl Tensor {
-    /// The same memory in another shape; one size may be -1. Raises where a copy would be needed.
+    /// Return a view with another shape, of which one size may be -1. Raises ShapeError if a copy would be needed.
     #[pyo3(signature = (*shape))]
     fn view(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.view(&integers("shape", shape)?).map(Tensor).into_py_result(shape.py())
+        self.0.view(&extract_ints("shape", shape)?).map(Tensor).into_py_result(shape.py())
     }
 
-    /// The same elements in another shape: a view where possible, else a copy.
+    /// Return the elements in another shape: a view if possible, else a copy.
     #[pyo3(signature = (*shape))]
     fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        let sizes = integers("shape", shape)?;
-        run(shape.py(), weight(&self.0), || self.0.reshape(&sizes))
+        let sizes = extract_ints("shape", shape)?;
+        run_op(shape.py(), work_size(&self.0), || self.0.reshape(&sizes))
     }
 
-    /// All elements in one dimension: a view where possible, and a tensor of one dimension itself.
+    /// Return the elements in one dimension: a view if possible, and the tensor itself if it has one dimension.
     fn flatten(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        same_or_new(slf, 0, CoreTensor::flatten)
+        run_or_self(slf, 0, CoreTensor::flatten)
     }
 
-    /// Two dimensions exchanged, as a view.
+    /// Return a view with two dimensions exchanged.
     fn transpose(&self, dim0: &Bound<'_, PyAny>, dim1: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        self.0.transpose(integer("dim0", dim0)?, integer("dim1", dim1)?).map(Tensor).into_py_result(dim0.py())
+        self.0
+            .transpose(extract_int("dim0", dim0)?, extract_int("dim1", dim1)?)
+            .map(Tensor)
+            .into_py_result(dim0.py())
     }
 
-    /// Dimensions in another order, as a view.
+    /// Return a view with permuted dimensions.
     #[pyo3(signature = (*dims))]
     fn permute(&self, dims: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.permute(&integers("dims", dims)?).map(Tensor).into_py_result(dims.py())
+        self.0.permute(&extract_ints("dims", dims)?).map(Tensor).into_py_result(dims.py())
     }
 
-    /// A matrix transposed, as a view; a tensor of fewer dimensions stays as it is.
+    /// Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
     fn t(&self, py: Python<'_>) -> PyResult<Tensor> {
         self.0.t().map(Tensor).into_py_result(py)
     }
 
-    /// The dimensions in reverse order, as a view.
+    /// A view with the dimensions in reverse order.
     #[getter(T)]
     fn reversed(&self, py: Python<'_>) -> PyResult<Tensor> {
         let order: Vec<i64> = (0i64..).take(self.0.ndim()).collect();
         self.0.permute(&order.into_iter().rev().collect::<Vec<_>>()).map(Tensor).into_py_result(py)
     }
 
-    /// A dimension of size 1 put in at `dim`, as a view.
+    /// Return a view with a new dimension of size 1 at `dim`.
     fn unsqueeze(&self, dim: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        self.0.unsqueeze(integer("dim", dim)?).map(Tensor).into_py_result(dim.py())
+        self.0.unsqueeze(extract_int("dim", dim)?).map(Tensor).into_py_result(dim.py())
     }
 
-    /// Dimensions of size 1 left out: all, or `dim` if its size is 1. A view.
+    /// Return a view without dimensions of size 1: all of them, or `dim` if its size is 1.
     #[pyo3(signature = (dim = None))]
     fn squeeze(&self, py: Python<'_>, dim: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
-        let dim = dim.map(|dim| integer("dim", dim)).transpose()?;
+        let dim = dim.map(|dim| extract_int("dim", dim)).transpose()?;
         self.0.squeeze(dim).map(Tensor).into_py_result(py)
     }
 
-    /// Dimensions of size 1 repeated without a copy; -1 keeps a size.
+    /// Return a view in which dimensions of size 1 are repeated without a copy. A size of -1 is unchanged.
     #[pyo3(signature = (*sizes))]
     fn expand(&self, sizes: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.expand(&integers("sizes", sizes)?).map(Tensor).into_py_result(sizes.py())
+        self.0.expand(&extract_ints("sizes", sizes)?).map(Tensor).into_py_result(sizes.py())
     }
 
-    /// The part at one index of a dimension, as a view without that dimension.
+    /// Return a view at one index of a dimension, without that dimension.
     fn select(&self, dim: &Bound<'_, PyAny>, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        self.0.select(integer("dim", dim)?, integer("index", index)?).map(Tensor).into_py_result(dim.py())
+        self.0
+            .select(extract_int("dim", dim)?, extract_int("index", index)?)
+            .map(Tensor)
+            .into_py_result(dim.py())
     }
 
-    /// A view of the memory with these sizes and strides, counted in elements.
+    /// Return a view of the storage with these sizes and strides, in elements.
     #[pyo3(signature = (size, stride, storage_offset = None))]
     fn as_strided(
         &self,
@@ -84,20 +90,22 @@ impl Tensor {
         stride: &Bound<'_, PyAny>,
         storage_offset: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Tensor> {
-        let sizes = shape(&one_or_more("size", size)?)?;
-        let strides = shape(&one_or_more("stride", stride)?)?;
-        let offset = storage_offset.map(|offset| integer("storage_offset", offset)).transpose()?;
-        let offset = offset.map(|offset| shape(&[offset])).transpose()?;
+        let sizes = checked_sizes(&extract_int_or_ints("size", size)?)?;
+        let strides = checked_sizes(&extract_int_or_ints("stride", stride)?)?;
+        let offset = storage_offset.map(|offset| extract_int("storage_offset", offset)).transpose()?;
+        let offset = offset.map(|offset| checked_sizes(&[offset])).transpose()?;
         let offset = offset.and_then(|offset| offset.first().copied());
         self.0.as_strided(&sizes, &strides, offset).map(Tensor).into_py_result(size.py())
     }
 
-    /// The elements as another type, or on another device: `to(dtype)`, `to(device)`, `to(device, dtype)`
-    /// or `to(other)`, each with `non_blocking` and `copy` after it. The tensor itself if nothing changes, unless
-    /// `copy` asks for another.
+    /// Convert the tensor to another dtype or device.
     ///
-    /// A copy from or to a device is waited for, unless it is `non_blocking`: then it is queued on the current
-    /// stream, and what comes from a device lies in pinned memory and is there once the stream has passed.
+    /// Call it as `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`, each followed by `non_blocking` and
+    /// `copy`. Returns the tensor itself if nothing changes and `copy` is False.
+    ///
+    /// A copy from or to a device is synchronous unless `non_blocking` is True. Then it is queued on the current
+    /// stream, and a copy from a device is placed in pinned memory, whose contents are valid once the stream has
+    /// completed it.
     #[pyo3(signature = (*args, dtype = None, device = None, non_blocking = false, copy = false))]
     fn to<'py>(
         slf: Bound<'py, Self>,
@@ -111,7 +119,7 @@ impl Tensor {
         let switches = args.iter().rev().take_while(|argument| argument.is_instance_of::<PyBool>()).count();
         let (names, switches) = (args.len() - switches, switches);
         if names > 2 || switches > 2 {
-            let error = Error::Count { what: "arguments of to", given: args.len(), needed: 2 };
+            let error = Error::Count { what: "arguments of to()", given: args.len(), needed: 2 };
             return Err(error).into_py_result(slf.py());
         }
         for argument in args.iter().take(names) {
@@ -120,7 +128,7 @@ impl Tensor {
             } else if let Ok(dtype) = argument.cast::<DType>() {
                 options.dtype = dtype.get().0;
             } else if !argument.is_none() {
-                options.place = place(Some(&argument), false, options.place)?;
+                options.placement = placement(Some(&argument), false, options.placement)?;
             }
         }
         let switch = |at: usize, named: bool| match args.get_item(names + at) {
@@ -128,73 +136,72 @@ impl Tensor {
             _ => Ok(named),
         };
         let (non_blocking, copy) = (switch(0, non_blocking)?, switch(1, copy)?);
-        options.place = place(device, false, options.place)?;
-        options.dtype = super::arguments::dtype(dtype)?.unwrap_or(options.dtype);
-        converted(slf, options, non_blocking, copy)
+        options.placement = placement(device, false, options.placement)?;
+        options.dtype = super::args::extract_dtype(dtype)?.unwrap_or(options.dtype);
+        to_options(slf, options, non_blocking, copy)
     }
 
-    /// The elements on the cpu; the tensor itself if they are.
+    /// Return the tensor on the CPU, or the tensor itself if it is there.
     fn cpu(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let dtype = slf.get().0.dtype();
-        converted(slf, dtype.into(), false, false)
+        to_options(slf, dtype.into(), false, false)
     }
 
-    /// The elements in memory of the cpu that devices reach without a detour; the tensor itself if they are.
-    /// `device` is that of the accelerator, whatever is given.
+    /// Return the tensor in pinned CPU memory, or the tensor itself if it is pinned. `device` is ignored.
     #[pyo3(signature = (device = None))]
     fn pin_memory<'py>(
         slf: Bound<'py, Self>,
         device: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
         device.map(parse).transpose()?;
-        same_or_new(slf, super::LONG, |tensor| tensor.pin_memory())
+        run_or_self(slf, super::DETACH_THRESHOLD, |tensor| tensor.pin_memory())
     }
 
-    /// The elements as float32.
+    /// Convert to float32.
     fn float(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        of_type(slf, CoreDType::Float32)
+        cast_to(slf, CoreDType::Float32)
     }
 
-    /// The elements as float64.
+    /// Convert to float64.
     fn double(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        of_type(slf, CoreDType::Float64)
+        cast_to(slf, CoreDType::Float64)
     }
 
-    /// The elements as int64.
+    /// Convert to int64.
     fn long(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        of_type(slf, CoreDType::Int64)
+        cast_to(slf, CoreDType::Int64)
     }
 
-    /// The elements as bool.
+    /// Convert to bool.
     fn bool(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        of_type(slf, CoreDType::Bool)
+        cast_to(slf, CoreDType::Bool)
     }
 }
 
-fn of_type(tensor: Bound<'_, Tensor>, dtype: CoreDType) -> PyResult<Bound<'_, Tensor>> {
-    same_or_new(tensor, 0, |tensor| tensor.cast(dtype))
+fn cast_to(tensor: Bound<'_, Tensor>, dtype: CoreDType) -> PyResult<Bound<'_, Tensor>> {
+    run_or_self(tensor, 0, |tensor| tensor.cast(dtype))
 }
 
-fn converted(
+fn to_options(
     tensor: Bound<'_, Tensor>,
-    options: Options,
+    options: TensorOptions,
     non_blocking: bool,
     copy: bool,
 ) -> PyResult<Bound<'_, Tensor>> {
-    let least = if matches!(options.place, Place::Cpu) { 0 } else { super::LONG };
-    same_or_new(tensor, least, |tensor| {
+    let least = if matches!(options.placement, Placement::Cpu) { 0 } else { super::DETACH_THRESHOLD };
+    run_or_self(tensor, least, |tensor| {
         let moved = tensor.to(options, non_blocking)?;
         if copy && moved.is(tensor) { tensor.copy() } else { Ok(moved) }
     })
 }
 
-/// What an operation gives: the same object for the same tensor.
-fn same_or_new(
+/// Runs an operation and returns the same Python object if it returns the same tensor.
+fn run_or_self(
     tensor: Bound<'_, Tensor>,
     least: usize,
     operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
 ) -> PyResult<Bound<'_, Tensor>> {
     let source = &tensor.get().0;
-    let made = run(tensor.py(), weight(source).max(least), || operation(source))?;
-    if made.0.is(source) { Ok(tensor) } else { Bound::new(tensor.py(), made) }
+    let result = run_op(tensor.py(), work_size(source).max(least), || operation(source))?;
+    if result.0.is(source) { Ok(tensor) } else { Bound::new(tensor.py(), result) }
 }

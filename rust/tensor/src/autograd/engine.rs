@@ -1,4 +1,4 @@
-//! The backward pass.
+//! The autograd engine, which runs backward passes.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -8,34 +8,34 @@ use interlock::accelerator::Stream;
 use interlock::autograd::set_grad_enabled;
 
 use super::node::{Edge, Node};
-use super::streams::Streams;
-use crate::room::{collected, filled, out_of_memory, push, room};
+use super::stream_sync::StreamSync;
+use crate::fallible_alloc::{oom_error, try_collect, try_from_elem, try_push, try_with_capacity};
 use crate::{Error, Result, Tensor, ops};
 
-/// What to differentiate and how.
-pub struct Backward<'a> {
+/// The arguments of a backward pass.
+pub struct BackwardArgs<'a> {
     /// The tensors to differentiate.
     pub outputs: &'a [Tensor],
-    /// For each output its own gradient; `None` stands for 1 and is only for one element.
+    /// The gradient of each output. `None` is an implicit 1, for outputs of one element.
     pub gradients: &'a [Option<Tensor>],
-    /// Keep what the graph has saved, to go through it again.
+    /// Whether the saved tensors are retained, to run the graph again.
     pub retain_graph: bool,
-    /// Record the backward pass itself.
+    /// Whether the backward pass itself is recorded.
     pub create_graph: bool,
 }
 
-/// Adds the gradients of the outputs to [`grad`](Tensor::grad) of the leaves that they were made from,
-/// or only of `inputs`, if any are given.
-pub fn backward(request: &Backward<'_>, inputs: Option<&[Tensor]>) -> Result<()> {
+/// Accumulates the gradients of the outputs in the [`grad`](Tensor::grad) of leaves, or only of `inputs` if any are
+/// given: `torch.autograd.backward`.
+pub fn backward(request: &BackwardArgs<'_>, inputs: Option<&[Tensor]>) -> Result<()> {
     let Some(inputs) = inputs else {
-        return Task::new("backward", request, None)?.run().map(drop);
+        return GraphTask::new("backward", request, None)?.run().map(drop);
     };
     if inputs.is_empty() {
         return Err(Error::Value { op: "backward", message: "inputs must not be empty".to_owned() });
     }
     let targets = targets("backward", inputs)?;
-    let found = Task::new("backward", request, Some(&targets))?.run()?;
-    for (input, gradient) in inputs.iter().zip(found) {
+    let grads = GraphTask::new("backward", request, Some(&targets))?.run()?;
+    for (input, gradient) in inputs.iter().zip(grads) {
         if let Some(gradient) = gradient {
             accumulate(input, gradient, request.create_graph)?;
         }
@@ -43,26 +43,30 @@ pub fn backward(request: &Backward<'_>, inputs: Option<&[Tensor]>) -> Result<()>
     Ok(())
 }
 
-/// The gradients of the outputs by `inputs`; nothing is added to any leaf. An input that the outputs
-/// do not depend on is an error, or gives `None` where that is allowed.
-pub fn grad(request: &Backward<'_>, inputs: &[Tensor], allow_unused: bool) -> Result<Vec<Option<Tensor>>> {
+/// Returns the gradients of the outputs with respect to `inputs`, without accumulating in any leaf:
+/// `torch.autograd.grad`. An input that the outputs do not depend on is an error, or `None` with `allow_unused`.
+pub fn grad(
+    request: &BackwardArgs<'_>,
+    inputs: &[Tensor],
+    allow_unused: bool,
+) -> Result<Vec<Option<Tensor>>> {
     if inputs.is_empty() {
         return Err(Error::Value { op: "grad", message: "inputs must not be empty".to_owned() });
     }
     let targets = targets("grad", inputs)?;
-    let found = Task::new("grad", request, Some(&targets))?.run()?;
-    match found.iter().position(Option::is_none) {
+    let grads = GraphTask::new("grad", request, Some(&targets))?.run()?;
+    match grads.iter().position(Option::is_none) {
         Some(index) if !allow_unused => Err(Error::Unused { index }),
-        _ => Ok(found),
+        _ => Ok(grads),
     }
 }
 
 fn targets(op: &'static str, inputs: &[Tensor]) -> Result<Vec<Edge>> {
-    let mut targets = room(inputs.len())?;
+    let mut targets = try_with_capacity(inputs.len())?;
     for input in inputs {
         targets.push(match Edge::of(input)? {
             Some(edge) => edge,
-            // Nothing depends on a view without a history of its own.
+            // No output depends on a view without recorded history.
             None if input.requires_grad() => Edge::Leaf(input.clone()),
             None => return Err(Error::NoGraph { op }),
         });
@@ -70,81 +74,81 @@ fn targets(op: &'static str, inputs: &[Tensor]) -> Result<Vec<Edge>> {
     Ok(targets)
 }
 
-/// A node that waits for its turn, newest first.
-struct Ready(Arc<Node>);
+/// A node whose gradient is complete, ordered from the newest to the oldest.
+struct ReadyNode(Arc<Node>);
 
-impl PartialEq for Ready {
+impl PartialEq for ReadyNode {
     fn eq(&self, other: &Self) -> bool {
         self.0.sequence == other.0.sequence
     }
 }
-impl Eq for Ready {}
-impl PartialOrd for Ready {
+impl Eq for ReadyNode {}
+impl PartialOrd for ReadyNode {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Ready {
+impl Ord for ReadyNode {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.sequence.cmp(&other.0.sequence)
     }
 }
 
-struct Task<'a> {
+struct GraphTask<'a> {
     retain_graph: bool,
     create_graph: bool,
-    ready: BinaryHeap<Ready>,
-    /// The gradients so far of nodes in `ready`, by sequence number.
-    waiting: HashMap<u64, Tensor>,
-    /// Where gradients are wanted; `None` stands for all leaves.
+    ready: BinaryHeap<ReadyNode>,
+    /// The accumulated gradients of nodes in `ready`, by sequence number.
+    input_buffers: HashMap<u64, Tensor>,
+    /// The edges whose gradients are returned, or `None` to accumulate in all leaves.
     targets: Option<&'a [Edge]>,
-    found: Vec<Option<Tensor>>,
-    /// The nodes that lead to a target, by sequence number.
-    leading: HashSet<u64>,
-    streams: Streams,
+    grads: Vec<Option<Tensor>>,
+    /// The nodes from which a target is reachable, by sequence number.
+    needed_nodes: HashSet<u64>,
+    stream_sync: StreamSync,
 }
 
-impl<'a> Task<'a> {
-    fn new(op: &'static str, request: &Backward<'_>, targets: Option<&'a [Edge]>) -> Result<Self> {
+impl<'a> GraphTask<'a> {
+    fn new(op: &'static str, request: &BackwardArgs<'_>, targets: Option<&'a [Edge]>) -> Result<Self> {
         let (given, needed) = (request.gradients.len(), request.outputs.len());
         if given != needed {
             return Err(Error::Count { what: "gradients", given, needed });
         }
-        let mut task = Task {
+        let mut task = GraphTask {
             retain_graph: request.retain_graph,
             create_graph: request.create_graph,
             ready: BinaryHeap::new(),
-            waiting: HashMap::new(),
+            input_buffers: HashMap::new(),
             targets,
-            found: filled(None, targets.map_or(0, <[Edge]>::len))?,
-            leading: HashSet::new(),
-            streams: Streams::default(),
+            grads: try_from_elem(None, targets.map_or(0, <[Edge]>::len))?,
+            needed_nodes: HashSet::new(),
+            stream_sync: StreamSync::default(),
         };
-        let mut roots = room(needed)?;
+        let mut roots = try_with_capacity(needed)?;
         for (output, gradient) in request.outputs.iter().zip(request.gradients) {
             let edge = Edge::of(output)?.ok_or(Error::NoGraph { op })?;
             roots.push((edge, root_gradient(op, output, gradient.as_ref())?));
         }
         if let Some(targets) = targets {
-            task.leading = leading(roots.iter().map(|(edge, _)| edge), targets)?;
+            task.needed_nodes = reachable_to(roots.iter().map(|(edge, _)| edge), targets)?;
         }
         let _mode = set_grad_enabled(task.create_graph);
-        roots.into_iter().try_for_each(|(edge, gradient)| task.send(&edge, gradient))?;
+        roots.into_iter().try_for_each(|(edge, gradient)| task.deliver(&edge, gradient))?;
         Ok(task)
     }
 
     fn run(mut self) -> Result<Vec<Option<Tensor>>> {
         let _mode = set_grad_enabled(self.create_graph);
         let done = self.visit_all();
-        // What has been handed out before an error may be looked at, too.
-        let joined = self.streams.join();
-        done.and(joined).map(|()| self.found)
+        // The program can access gradients that were delivered before an error, too.
+        let joined = self.stream_sync.sync_current_streams();
+        done.and(joined).map(|()| self.grads)
     }
 
     fn visit_all(&mut self) -> Result<()> {
-        while let Some(Ready(node)) = self.ready.pop() {
-            if let Some(gradient) = self.waiting.remove(&node.sequence) {
-                // A node goes back on the stream of its operation.
+        while let Some(ReadyNode(node)) = self.ready.pop() {
+            if let Some(gradient) = self.input_buffers.remove(&node.sequence) {
+                // The backward function runs on the stream of the forward operation.
                 let _stream = node.stream.as_ref().map(Stream::guard).transpose()?;
                 self.visit(&node, gradient)?;
             }
@@ -153,83 +157,87 @@ impl<'a> Task<'a> {
     }
 
     fn visit(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<()> {
-        self.capture(|target| matches!(target, Edge::Node(wanted) if Arc::ptr_eq(wanted, node)), &gradient);
+        self.capture_grad(
+            |target| matches!(target, Edge::Node(needed) if Arc::ptr_eq(needed, node)),
+            &gradient,
+        );
         if self.targets.is_none() {
-            // A vector of its own: the lock is not held while gradients are added up.
+            // A separate vector: the lock is not held while gradients are accumulated.
             let mut retained = Vec::new();
-            for tensor in node.retained.read().iter() {
-                push(&mut retained, tensor.clone())?;
+            for tensor in node.retain_grad_tensors.read().iter() {
+                try_push(&mut retained, tensor.clone())?;
             }
             for tensor in retained.iter().filter_map(Tensor::upgrade) {
-                self.streams.used_for(&gradient);
+                self.stream_sync.record_use(&gradient);
                 accumulate(&tensor, gradient.clone(), self.create_graph)?;
             }
         }
-        let mut wanted = room(node.edges.len())?;
-        wanted.extend(node.edges.iter().map(|edge| edge.as_ref().is_some_and(|edge| self.wants(edge))));
-        if !wanted.contains(&true) {
+        let mut needed = try_with_capacity(node.edges.len())?;
+        needed.extend(node.edges.iter().map(|edge| edge.as_ref().is_some_and(|edge| self.needs(edge))));
+        if !needed.contains(&true) {
             return Ok(());
         }
-        node.apply(gradient, &wanted, self.retain_graph, |edge, gradient| self.send(edge, gradient))
+        node.apply(gradient, &needed, self.retain_graph, |edge, gradient| self.deliver(edge, gradient))
     }
 
-    /// Whether a gradient along this edge leads to something wanted.
-    fn wants(&self, edge: &Edge) -> bool {
+    /// Returns whether a target is reachable along this edge.
+    fn needs(&self, edge: &Edge) -> bool {
         match (self.targets, edge) {
             (None, _) => true,
-            (Some(targets), Edge::Leaf(_)) => targets.iter().any(|target| same(target, edge)),
+            (Some(targets), Edge::Leaf(_)) => targets.iter().any(|target| is_same_edge(target, edge)),
             (Some(targets), Edge::Node(node)) => {
-                self.leading.contains(&node.sequence) || targets.iter().any(|target| same(target, edge))
+                self.needed_nodes.contains(&node.sequence)
+                    || targets.iter().any(|target| is_same_edge(target, edge))
             }
         }
     }
 
-    /// Passes a gradient on, in the shape and type and on the device of what it is the gradient of.
-    fn send(&mut self, edge: &Edge, gradient: Tensor) -> Result<()> {
+    /// Delivers a gradient to an edge, converted to the shape, type and device of the tensor that it belongs to.
+    fn deliver(&mut self, edge: &Edge, gradient: Tensor) -> Result<()> {
         let gradient = ops::sum_to(&gradient, edge.shape())?.cast(edge.dtype())?;
-        let gradient = ops::at(edge.device(), gradient)?;
-        let _stream = self.streams.receive(edge, &gradient)?;
+        let gradient = ops::to_device(edge.device(), gradient)?;
+        let _stream = self.stream_sync.enter_consumer_stream(edge, &gradient)?;
         match edge {
             Edge::Leaf(leaf) => {
                 if self.targets.is_none() {
                     return accumulate(leaf, gradient, self.create_graph);
                 }
-                // A leaf may be reached many times: what is found is the sum.
+                // A leaf may receive several gradients: the result is their sum.
                 let targets = self.targets.unwrap_or_default();
-                for (target, found) in targets.iter().zip(&mut self.found) {
-                    if same(target, edge) {
-                        *found = Some(add(found.take(), gradient.clone(), self.create_graph)?);
+                for (target, grads) in targets.iter().zip(&mut self.grads) {
+                    if is_same_edge(target, edge) {
+                        *grads = Some(add(grads.take(), gradient.clone(), self.create_graph)?);
                     }
                 }
                 Ok(())
             }
             Edge::Node(node) => {
-                let so_far = self.waiting.remove(&node.sequence);
-                if so_far.is_none() {
+                let sum = self.input_buffers.remove(&node.sequence);
+                if sum.is_none() {
                     let needed = self.ready.len().saturating_add(1);
-                    self.ready.try_reserve(1).map_err(|_| out_of_memory::<Ready>(needed))?;
-                    reserve(&mut self.waiting)?;
-                    self.ready.push(Ready(node.clone()));
+                    self.ready.try_reserve(1).map_err(|_| oom_error::<ReadyNode>(needed))?;
+                    reserve(&mut self.input_buffers)?;
+                    self.ready.push(ReadyNode(node.clone()));
                 }
-                let total = add(so_far, gradient, self.create_graph)?;
-                self.waiting.insert(node.sequence, total);
+                let total = add(sum, gradient, self.create_graph)?;
+                self.input_buffers.insert(node.sequence, total);
                 Ok(())
             }
         }
     }
 
-    fn capture(&mut self, is_target: impl Fn(&Edge) -> bool, gradient: &Tensor) {
+    fn capture_grad(&mut self, is_target: impl Fn(&Edge) -> bool, gradient: &Tensor) {
         let targets = self.targets.unwrap_or_default();
-        for (target, found) in targets.iter().zip(&mut self.found) {
+        for (target, grads) in targets.iter().zip(&mut self.grads) {
             if is_target(target) {
-                self.streams.used_for(gradient);
-                *found = Some(gradient.clone());
+                self.stream_sync.record_use(gradient);
+                *grads = Some(gradient.clone());
             }
         }
     }
 }
 
-fn same(a: &Edge, b: &Edge) -> bool {
+fn is_same_edge(a: &Edge, b: &Edge) -> bool {
     match (a, b) {
         (Edge::Leaf(a), Edge::Leaf(b)) => a.is(b),
         (Edge::Node(a), Edge::Node(b)) => Arc::ptr_eq(a, b),
@@ -237,43 +245,43 @@ fn same(a: &Edge, b: &Edge) -> bool {
     }
 }
 
-/// The nodes from which a gradient gets to a target.
-fn leading<'e>(roots: impl Iterator<Item = &'e Edge>, targets: &[Edge]) -> Result<HashSet<u64>> {
+/// Returns the nodes from which a target is reachable, by sequence number.
+fn reachable_to<'e>(roots: impl Iterator<Item = &'e Edge>, targets: &[Edge]) -> Result<HashSet<u64>> {
     let mut reached: HashMap<u64, Arc<Node>> = HashMap::new();
     let mut open: Vec<Arc<Node>> = Vec::new();
     for node in roots.filter_map(node_of) {
-        push(&mut open, node)?;
+        try_push(&mut open, node)?;
     }
     while let Some(node) = open.pop() {
         reserve(&mut reached)?;
         if reached.insert(node.sequence, node.clone()).is_none() {
             for next in node.edges.iter().flatten().filter_map(node_of) {
-                push(&mut open, next)?;
+                try_push(&mut open, next)?;
             }
         }
     }
-    // Oldest first, so that what an edge leads to is known when the edge is looked at.
-    let mut nodes = collected(reached.len(), reached.into_values())?;
+    // Oldest first, so that the result for an edge is known when the edge is visited.
+    let mut nodes = try_collect(reached.len(), reached.into_values())?;
     nodes.sort_unstable_by_key(|node| node.sequence);
     let mut leading = HashSet::new();
     for node in nodes {
         let leads = node.edges.iter().flatten().any(|edge| {
             let onward = matches!(edge, Edge::Node(next) if leading.contains(&next.sequence));
-            onward || targets.iter().any(|target| same(target, edge))
+            onward || targets.iter().any(|target| is_same_edge(target, edge))
         });
         if leads {
             let needed = leading.len().saturating_add(1);
-            leading.try_reserve(1).map_err(|_| out_of_memory::<u64>(needed))?;
+            leading.try_reserve(1).map_err(|_| oom_error::<u64>(needed))?;
             leading.insert(node.sequence);
         }
     }
     Ok(leading)
 }
 
-/// Room for one more value.
+/// Reserves capacity for one more entry.
 fn reserve<V>(map: &mut HashMap<u64, V>) -> Result<()> {
     let needed = map.len().saturating_add(1);
-    map.try_reserve(1).map_err(|_| out_of_memory::<(u64, V)>(needed))
+    map.try_reserve(1).map_err(|_| oom_error::<(u64, V)>(needed))
 }
 
 fn node_of(edge: &Edge) -> Option<Arc<Node>> {
@@ -293,36 +301,40 @@ fn root_gradient(op: &'static str, output: &Tensor, given: Option<&Tensor>) -> R
             op,
             left: gradient.shape().to_vec(),
             right: output.shape().to_vec(),
-            allowed: "the gradient given must have the shape of the output",
+            reason: "the gradient must have the shape of the output",
         }),
         None if output.numel() == 1 => Tensor::full(output.shape(), 1.0.into(), output.options()),
         None => Err(Error::ImplicitGradient { shape: output.shape().to_vec() }),
     }
 }
 
-/// Whether a gradient may be kept or added to as it is.
-fn is_private(tensor: &Tensor) -> bool {
-    tensor.is_private() && tensor.is_contiguous()
+/// Returns whether a gradient may be stored or added to without a copy.
+fn can_accumulate_inplace(tensor: &Tensor) -> bool {
+    tensor.is_uniquely_owned() && tensor.is_contiguous()
 }
 
-fn add(so_far: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tensor> {
-    let Some(so_far) = so_far else { return Ok(gradient) };
-    if !create_graph && is_private(&so_far) {
-        return ops::add_unrecorded(so_far, &gradient);
+fn add(sum: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tensor> {
+    let Some(sum) = sum else { return Ok(gradient) };
+    if !create_graph && can_accumulate_inplace(&sum) {
+        return ops::add_unrecorded(sum, &gradient);
     }
-    so_far.add(&gradient)
+    sum.add(&gradient)
 }
 
-/// Adds to the gradient that a tensor keeps. Passes on several threads may do so at once.
+/// Accumulates a gradient in `grad` of a tensor. Passes on several threads may do so concurrently.
 fn accumulate(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
     let old = match tensor.grad() {
         Some(old) => old,
         None => {
-            // The gradient that a user reads must not be one that something else still writes to.
-            let own = if is_private(&gradient) { gradient.clone() } else { gradient.contiguous_copy()? };
+            // The gradient that a user reads must not share memory with a tensor that is still written.
+            let own = if can_accumulate_inplace(&gradient) {
+                gradient.clone()
+            } else {
+                gradient.contiguous_copy()?
+            };
             let mut meta = tensor.meta_mut();
             match &meta.grad {
-                // Another thread was quicker.
+                // Another thread has set the gradient first.
                 Some(old) => old.clone(),
                 None => {
                     meta.grad = Some(own);

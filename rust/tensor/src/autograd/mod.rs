@@ -1,16 +1,16 @@
-//! Reverse-mode differentiation.
+//! Reverse-mode automatic differentiation.
 //!
-//! An operation that is recorded makes a [`Node`]: edges to what made its inputs, saved tensors and a
-//! function from the gradient of its result to those of its inputs. Nodes are numbered as they are made
-//! and edges only lead to older nodes, so that going through nodes from the newest to the oldest is a
-//! topological order.
+//! A recorded operation creates a [`Node`] with edges to the nodes of its inputs, saved tensors, and a function that
+//! computes the gradients of the inputs from the gradient of the result. Nodes are numbered in the order of their
+//! creation and edges only lead to older nodes, so visiting nodes from the newest to the oldest is a topological
+//! order.
 
 mod engine;
-mod history;
 mod node;
-mod record;
-mod saved;
-mod streams;
+mod node_builder;
+mod saved_tensor;
+mod stream_sync;
+mod views;
 
 use std::sync::Arc;
 
@@ -18,69 +18,71 @@ use interlock::backends::SourceLocation;
 
 use crate::{Result, Tensor};
 
-pub use engine::{Backward, backward, grad};
-use history::retain_grad;
-pub(crate) use history::{check_in_place, grad_fn, rebase, track_view};
-pub(crate) use node::{Context, Edges, Gradients, SavedTensors};
-pub use node::{Next, Node};
-pub(crate) use record::{Record, is_recording};
+pub use engine::{BackwardArgs, backward, grad};
+pub(crate) use node::{BackwardContext, Edges, Gradients, SavedValues};
+pub use node::{NextFunction, Node};
+pub(crate) use node_builder::{NodeBuilder, is_recording};
+use views::retain_grad;
+pub(crate) use views::{check_inplace, grad_fn, rebase_history, track_view};
 
-/// What differentiation knows about a tensor.
+/// The autograd metadata of a tensor: c10's `AutogradMeta`.
 #[derive(Default)]
-pub(crate) struct Meta {
-    /// Set on leaves by the user.
+pub(crate) struct AutogradMeta {
+    /// Set by the user on leaves.
     pub requires_grad: bool,
     pub grad: Option<Tensor>,
     pub grad_fn: Option<Arc<Node>>,
     pub retains_grad: bool,
-    pub view: Option<View>,
+    pub view: Option<ViewInfo>,
 }
 
-impl Meta {
-    /// Whether dropping it may drop tensors.
+impl AutogradMeta {
+    /// Returns whether dropping the metadata may drop other tensors.
     pub fn owns_tensors(&self) -> bool {
         self.grad.is_some() || self.grad_fn.is_some() || self.view.is_some()
     }
 }
 
-/// That a tensor is a view, so that in-place changes are recorded on its base.
+/// The view relation of a tensor: in-place changes of a view are recorded on its base.
 #[derive(Clone)]
-pub(crate) struct View {
-    /// Never a view itself.
+pub(crate) struct ViewInfo {
+    /// The base, which is not a view itself.
     pub base: Tensor,
-    pub origin: Origin,
-    /// The version for which the view's `grad_fn` is right.
+    pub creation_meta: CreationMeta,
+    /// The version for which the view's `grad_fn` is valid.
     pub version: u32,
-    /// The line that made a view whose history can't be told, where that is traced.
-    pub made_at: Option<SourceLocation>,
+    /// The source location that created a view without history, if tracing is enabled.
+    pub created_at: Option<SourceLocation>,
 }
 
-/// In which mode a view was made.
+/// The mode in which a view was created: PyTorch's `CreationMeta`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
-    Recorded,
-    NoGrad,
-    Inference,
+pub(crate) enum CreationMeta {
+    Default,
+    NoGradMode,
+    InferenceMode,
 }
 
 impl Tensor {
-    /// The same elements without history. It shares memory and version with this tensor.
+    /// Returns a tensor with the same elements and no history. It shares the storage and the version counter with
+    /// this tensor.
     pub fn detach(&self) -> Tensor {
-        self.detached()
+        self.alias(self.layout().clone())
     }
 
-    /// Adds the gradient of this one element to the leaves that it was made from, and frees the graph.
+    /// Computes the gradients of this tensor of one element, accumulates them in the [`grad`](Tensor::grad) of
+    /// leaves, and frees the graph.
     pub fn backward(&self) -> Result<()> {
         let (outputs, gradients) = (std::slice::from_ref(self), &[None]);
-        backward(&Backward { outputs, gradients, retain_graph: false, create_graph: false }, None)
+        backward(&BackwardArgs { outputs, gradients, retain_graph: false, create_graph: false }, None)
     }
 
-    /// Keeps the gradient of a tensor that is not a leaf in [`grad`](Tensor::grad) as well.
+    /// Makes backward passes accumulate the gradient of this non-leaf tensor in [`grad`](Tensor::grad) as well.
     pub fn retain_grad(&self) -> Result<()> {
         retain_grad(self)
     }
 
-    /// Whether [`retain_grad`](Tensor::retain_grad) was called.
+    /// Returns whether [`retain_grad`](Tensor::retain_grad) was called.
     pub fn retains_grad(&self) -> bool {
         self.meta().retains_grad
     }
@@ -98,12 +100,12 @@ mod tests {
 
     type Visitors = Arc<Mutex<Vec<ThreadId>>>;
 
-    /// The same elements, by an operation that notes which thread goes back through it.
+    /// Returns the same elements, by an operation whose backward function records its thread.
     fn watched(input: &Tensor, visitors: &Visitors) -> Tensor {
-        let record = Record::new("WatchedBackward0", &[input]).unwrap().unwrap();
+        let builder = NodeBuilder::new("WatchedBackward0", &[input]).unwrap().unwrap();
         let output = input.detach().contiguous_copy().unwrap();
         let visitors = visitors.clone();
-        record.finish(&output, move |_, gradient| {
+        builder.set_history(&output, move |_, gradient| {
             visitors.lock().unwrap().push(thread::current().id());
             Ok(vec![Some(gradient.clone())])
         });
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn every_node_goes_back_on_the_thread_that_calls_backward() {
+    fn backward_runs_every_node_on_the_calling_thread() {
         const WIDTH: usize = 8;
         let both = Barrier::new(2);
         let pass = |multithreading: bool| {

@@ -1,45 +1,45 @@
-//! The nodes of the graph.
+//! Nodes of the autograd graph.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use interlock::accelerator::{Device, Stream, current_stream};
 
-use super::saved::Slot;
-use crate::access::Locked;
-use crate::room::room;
+use super::saved_tensor::SavedValue;
+use crate::drop_queue::Deferred;
+use crate::fallible_alloc::try_with_capacity;
+use crate::fork_rwlock::ForkRwLock;
 use crate::tensor::Inner;
-use crate::waste::Waste;
 use crate::{DType, Error, Result, Tensor};
 
-/// The gradients of a node's inputs; `None` for zero or not needed.
+/// The gradients of a node's inputs. `None` is a zero gradient or one that is not needed.
 pub(crate) type Gradients = Vec<Option<Tensor>>;
 
-/// Where the gradients of a node's inputs go; `None` for inputs without one.
+/// The edges of a node, one per input. `None` for inputs without a gradient.
 pub(crate) type Edges = Vec<Option<Edge>>;
 
-/// What a node keeps, by slot.
-pub(crate) type SavedTensors = Arc<[Option<Slot>]>;
+/// The values that a node saved for the backward pass.
+pub(crate) type SavedValues = Arc<[Option<SavedValue>]>;
 
-type OfAll = dyn Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync;
-type OfOne = dyn Fn(&Context<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync;
+type AllInputsFn = dyn Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync;
+type PerInputFn = dyn Fn(&BackwardContext<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync;
 
-/// From the gradient of a result to those of its inputs.
-pub(super) enum Function {
-    /// To all of them at once.
-    All(Box<OfAll>),
-    /// To one at a time, where there are as many inputs as a program likes.
-    Each(Box<OfOne>),
+/// A backward function: computes the gradients of the inputs from the gradient of the result.
+pub(super) enum BackwardFn {
+    /// Computes the gradients of all inputs at once.
+    AllInputs(Box<AllInputsFn>),
+    /// Computes the gradient of one input at a time, for operations with any number of inputs.
+    PerInput(Box<PerInputFn>),
 }
 
-impl Function {
-    pub fn gradients(&self, context: &Context<'_>, gradient: &Tensor) -> Result<Gradients> {
+impl BackwardFn {
+    pub fn gradients(&self, ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Gradients> {
         match self {
-            Function::All(function) => function(context, gradient),
-            Function::Each(function) => {
-                let mut gradients = room(context.needed.len())?;
-                for input in 0..context.needed.len() {
-                    gradients.push(context.gradient(input, || function(context, gradient, input))?);
+            BackwardFn::AllInputs(function) => function(ctx, gradient),
+            BackwardFn::PerInput(function) => {
+                let mut gradients = try_with_capacity(ctx.needed.len())?;
+                for input in 0..ctx.needed.len() {
+                    gradients.push(ctx.gradient(input, || function(ctx, gradient, input))?);
                 }
                 Ok(gradients)
             }
@@ -47,20 +47,20 @@ impl Function {
     }
 }
 
-/// Where the gradient of an input goes.
+/// The destination of the gradient of an input.
 #[derive(Clone)]
 pub(crate) enum Edge {
-    /// It is added to this leaf.
+    /// A leaf, which accumulates the gradient.
     Leaf(Tensor),
     Node(Arc<Node>),
 }
 
 impl Edge {
-    /// Where the gradient of `tensor` goes, if it has one.
+    /// Returns the destination of the gradient of `tensor`, if it has one.
     pub fn of(tensor: &Tensor) -> Result<Option<Self>> {
         Ok(match tensor.grad_fn()? {
             Some(node) => Some(Edge::Node(node)),
-            // A view without a history of its own accumulates nothing, although its base requires grad.
+            // A view without recorded history accumulates no gradient, even if its base requires grad.
             None => tensor.meta().requires_grad.then(|| Edge::Leaf(tensor.clone())),
         })
     }
@@ -86,7 +86,7 @@ impl Edge {
         }
     }
 
-    /// The stream on which its gradients are added up, if that is decided already.
+    /// Returns the stream on which the gradients are accumulated, if it is determined already.
     pub fn stream(&self) -> Option<&Stream> {
         match self {
             Edge::Leaf(_) => None,
@@ -95,18 +95,18 @@ impl Edge {
     }
 }
 
-/// A consumer of a gradient.
+/// The consumer of a gradient, as in PyTorch's `next_functions`.
 #[derive(Clone)]
-pub enum Next {
-    /// The operation that computed the input.
+pub enum NextFunction {
+    /// The node of the operation that computed the input.
     Node(Arc<Node>),
     /// A leaf, whose [`grad`](Tensor::grad) accumulates the gradient.
     Leaf(Tensor),
 }
 
-/// The current stream of the device of a tensor that is on one.
-pub(super) fn stream_beside(tensor: &Tensor) -> Option<Stream> {
-    // Where there is none the operation itself has failed.
+/// Returns the current stream of the device of a tensor, or `None` for CPU tensors.
+pub(super) fn stream_of(tensor: &Tensor) -> Option<Stream> {
+    // If there is no stream the operation itself has failed.
     if tensor.is_on_device() { current_stream(Some(tensor.device())).ok() } else { None }
 }
 
@@ -118,48 +118,48 @@ pub struct Node {
     /// Shape and type of the result, and so of the gradient that arrives.
     pub(super) shape: Vec<usize>,
     pub(super) dtype: DType,
-    /// Where that gradient lies.
+    /// The device of that gradient.
     device: Device,
-    /// The stream that was current there, on which the node goes back.
+    /// The current stream of that device in the forward pass, on which the backward function runs.
     pub(super) stream: Option<Stream>,
-    function: Function,
+    function: BackwardFn,
     /// `None` once freed.
-    saved: Locked<Option<SavedTensors>>,
-    /// Tensors that want to keep the gradient of this node's result.
-    pub(super) retained: Locked<Vec<Weak<Inner>>>,
+    saved: ForkRwLock<Option<SavedValues>>,
+    /// Tensors whose `grad` accumulates the gradient of this node's result.
+    pub(super) retain_grad_tensors: ForkRwLock<Vec<Weak<Inner>>>,
 }
 
-/// What a node's function may ask.
-pub(crate) struct Context<'a> {
+/// The context of a backward function: the saved values of the node and which gradients are needed.
+pub(crate) struct BackwardContext<'a> {
     node: &'a Arc<Node>,
-    saved: SavedTensors,
+    saved: SavedValues,
     needed: &'a [bool],
 }
 
-impl Context<'_> {
-    /// Whether the gradient of an input is wanted.
+impl BackwardContext<'_> {
+    /// Returns whether the gradient of an input is needed.
     pub fn needs(&self, input: usize) -> bool {
         self.needed.get(input).copied().unwrap_or(false)
     }
 
-    /// A saved tensor, if it has not been changed since.
-    pub fn saved(&self, slot: usize) -> Result<Tensor> {
-        match self.saved.get(slot) {
-            Some(Some(Slot::Tensor(saved))) => saved.unpack(self.node),
+    /// Returns a saved tensor. Returns an error if it was freed or modified in place.
+    pub fn saved(&self, index: usize) -> Result<Tensor> {
+        match self.saved.get(index) {
+            Some(Some(SavedValue::Tensor(saved))) => saved.unpack(self.node),
             _ => Err(Error::GraphFreed { node: self.node.name }),
         }
     }
 
-    /// A value that [`Record::keep`](super::Record::keep) saved.
-    pub fn kept<T: Send + Sync + 'static>(&self, slot: usize) -> Result<Arc<T>> {
-        let value = match self.saved.get(slot) {
-            Some(Some(Slot::Value(value))) => value.clone().downcast().ok(),
+    /// Returns a value that [`NodeBuilder::save_value`](super::NodeBuilder::save_value) saved.
+    pub fn saved_value<T: Send + Sync + 'static>(&self, index: usize) -> Result<Arc<T>> {
+        let value = match self.saved.get(index) {
+            Some(Some(SavedValue::Other(value))) => value.clone().downcast().ok(),
             _ => None,
         };
         value.ok_or(Error::GraphFreed { node: self.node.name })
     }
 
-    /// The gradient of an input, computed only if it is wanted.
+    /// Computes the gradient of an input if it is needed.
     pub fn gradient(&self, input: usize, f: impl FnOnce() -> Result<Tensor>) -> Result<Option<Tensor>> {
         if self.needs(input) { f().map(Some) } else { Ok(None) }
     }
@@ -170,8 +170,8 @@ impl Node {
         name: &'static str,
         edges: Edges,
         output: &Tensor,
-        saved: Vec<Option<Slot>>,
-        function: Function,
+        saved: Vec<Option<SavedValue>>,
+        function: BackwardFn,
     ) -> Arc<Self> {
         static SEQUENCE: AtomicU64 = AtomicU64::new(0);
         Arc::new(Node {
@@ -181,88 +181,89 @@ impl Node {
             shape: output.shape().to_vec(),
             dtype: output.dtype(),
             device: output.device(),
-            stream: stream_beside(output),
+            stream: stream_of(output),
             function,
-            saved: Locked::new(Some(saved.into())),
-            retained: Locked::default(),
+            saved: ForkRwLock::new(Some(saved.into())),
+            retain_grad_tensors: ForkRwLock::default(),
         })
     }
 
-    /// The operation's name with `Backward0` after it.
+    /// Returns the name of the operation followed by `Backward0`.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// For each input, the consumer of its gradient; `None` for an input without a gradient.
-    pub fn next(&self) -> impl ExactSizeIterator<Item = Option<Next>> {
+    /// Returns for each input the consumer of its gradient, or `None` for an input without a gradient.
+    pub fn next_functions(&self) -> impl ExactSizeIterator<Item = Option<NextFunction>> {
         let next = |edge: &Edge| match edge {
-            Edge::Node(node) => Next::Node(node.clone()),
-            Edge::Leaf(tensor) => Next::Leaf(tensor.clone()),
+            Edge::Node(node) => NextFunction::Node(node.clone()),
+            Edge::Leaf(tensor) => NextFunction::Leaf(tensor.clone()),
         };
         self.edges.iter().map(move |edge| edge.as_ref().map(next))
     }
 
-    /// Passes each gradient that is needed to `send`, and frees what was saved unless it is to be kept.
+    /// Runs the backward function, passes each needed gradient to `deliver`, and frees the saved tensors unless
+    /// `retain_graph` is set.
     pub(super) fn apply(
         self: &Arc<Self>,
         gradient: Tensor,
         needed: &[bool],
-        keep: bool,
-        mut send: impl FnMut(&Edge, Tensor) -> Result<()>,
+        retain_graph: bool,
+        mut deliver: impl FnMut(&Edge, Tensor) -> Result<()>,
     ) -> Result<()> {
         let saved = self.saved.read().clone().ok_or(Error::GraphFreed { node: self.name })?;
-        // As in PyTorch all that was saved must be unchanged, whichever gradients are needed.
+        // As in PyTorch all saved tensors must be unmodified, whichever gradients are needed.
         for slot in saved.iter().flatten() {
-            if let Slot::Tensor(tensor) = slot {
+            if let SavedValue::Tensor(tensor) = slot {
                 tensor.check_version(self)?;
             }
         }
-        let context = Context { node: self, saved, needed };
+        let ctx = BackwardContext { node: self, saved, needed };
         let edges = self.edges.iter().zip(needed).enumerate();
         let mut edges =
             edges.filter_map(|(input, (edge, needed))| Some((input, edge.as_ref().filter(|_| *needed)?)));
         let free = || {
-            if !keep {
+            if !retain_graph {
                 self.free();
             }
         };
         match &self.function {
-            Function::All(function) => {
-                let mut gradients = function(&context, &gradient)?;
-                // What is not needed any more may be memory that the next operations can use.
-                drop((context, gradient));
+            BackwardFn::AllInputs(function) => {
+                let mut gradients = function(&ctx, &gradient)?;
+                // Releases tensors that are not needed any more, whose memory the next operations can use.
+                drop((ctx, gradient));
                 free();
                 edges.try_for_each(|(input, edge)| match gradients.get_mut(input).and_then(Option::take) {
-                    Some(gradient) => send(edge, gradient),
+                    Some(gradient) => deliver(edge, gradient),
                     None => Ok(()),
                 })
             }
-            Function::Each(function) => {
-                edges.try_for_each(|(input, edge)| send(edge, function(&context, &gradient, input)?))?;
-                drop((context, gradient));
+            BackwardFn::PerInput(function) => {
+                edges.try_for_each(|(input, edge)| deliver(edge, function(&ctx, &gradient, input)?))?;
+                drop((ctx, gradient));
                 free();
                 Ok(())
             }
         }
     }
 
-    /// Gives back what was saved. Nodes that saved nothing go on working, as in PyTorch.
+    /// Frees the saved tensors. Nodes that saved nothing remain usable, as in PyTorch.
     pub(super) fn free(&self) {
         let freed = self.saved.write().take_if(|saved| saved.iter().any(Option::is_some));
-        // After the lock: what was saved may own a graph.
+        // Dropped after the lock is released: the saved tensors may own a graph.
         drop(freed);
     }
 
-    /// Takes the parts of a node that no one else can reach yet.
-    pub(super) fn into_parts(mut self) -> (Edges, Vec<Option<Slot>>, Function) {
+    /// Splits a node that no other object refers to yet into its parts.
+    pub(super) fn into_parts(mut self) -> (Edges, Vec<Option<SavedValue>>, BackwardFn) {
         let saved = self.saved.write().take().map(|saved| saved.to_vec()).unwrap_or_default();
-        let nothing = Function::All(Box::new(|_, _| Ok(Vec::new())));
+        let nothing = BackwardFn::AllInputs(Box::new(|_, _| Ok(Vec::new())));
         (std::mem::take(&mut self.edges), saved, std::mem::replace(&mut self.function, nothing))
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        Waste::Node { edges: std::mem::take(&mut self.edges), saved: self.saved.write().take() }.discard();
+        Deferred::Node { edges: std::mem::take(&mut self.edges), saved: self.saved.write().take() }.push();
     }
 }

@@ -1,17 +1,17 @@
-//! Loops over elements. Nothing here knows about differentiation.
+//! Kernels: loops over elements. They are independent of automatic differentiation.
 
 mod elementwise;
-mod integer_product;
+mod gather;
+mod int_matmul;
 mod launch;
 mod matmul;
-mod plan;
 mod reduce;
-mod rows;
+mod strided_iter;
 mod workspace;
 
-pub(crate) use elementwise::{cast, map, map_as, scatter_add, update, zip};
-pub(crate) use launch::make;
-pub(crate) use matmul::{Matrix, Pairs, product};
-pub(crate) use plan::Plan;
-pub(crate) use reduce::{fold, lanes, sum};
-pub(crate) use rows::{Rows, pick, put, spread, take, unpick};
+pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
+pub(crate) use gather::{RowIndices, gather, index_add, index_put, index_select, scatter_add};
+pub(crate) use launch::launch_nullary;
+pub(crate) use matmul::{Matrix, MatrixBatch, matmul};
+pub(crate) use reduce::{apply_along_last_dim, fold, sum};
+pub(crate) use strided_iter::StridedIter;

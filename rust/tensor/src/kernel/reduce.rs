@@ -1,12 +1,13 @@
-//! One result for many elements.
+//! Reductions.
 
-use super::Plan;
-use super::launch::build_from;
-use crate::room::filled;
+use super::StridedIter;
+use super::launch::launch_unary;
+use crate::fallible_alloc::try_from_elem;
 use crate::{Element, Result, Tensor};
 
-/// The layout of a reduction: strides of the result (0 where reduced) for the shape of the source.
-fn kept_strides(shape: &[usize], reduced: &[bool]) -> (Vec<usize>, usize) {
+/// Returns the strides of the result for the shape of the source (0 for reduced dimensions), and the number of
+/// elements of the result.
+fn output_strides(shape: &[usize], reduced: &[bool]) -> (Vec<usize>, usize) {
     let mut strides = vec![0; shape.len()];
     let mut step = 1usize;
     let dims = strides.iter_mut().zip(shape.iter().zip(reduced)).rev();
@@ -19,50 +20,50 @@ fn kept_strides(shape: &[usize], reduced: &[bool]) -> (Vec<usize>, usize) {
     (strides, step)
 }
 
-/// Adds up the dimensions marked in `reduced`; `kept` is the result's shape.
-pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], kept: &[usize]) -> Result<Tensor> {
+/// Sums over the dimensions marked in `reduced`. `shape` is the shape of the result.
+pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], shape: &[usize]) -> Result<Tensor> {
     let layout = source.layout();
-    let (strides, count) = kept_strides(&layout.shape, reduced);
-    let plan = Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
+    let (strides, count) = output_strides(&layout.shape, reduced);
+    let iter = StridedIter::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
     if T::DTYPE.is_floating_point() {
-        build_from("sum", kept, source, move |out: &mut [T], data: &[T]| {
-            let mut sums = filled(T::Sum::default(), count)?;
-            add_up(&mut sums, data, &plan);
+        launch_unary("sum", shape, source, move |out: &mut [T], data: &[T]| {
+            let mut sums = try_from_elem(T::Acc::default(), count)?;
+            accumulate(&mut sums, data, &iter);
             out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum.cast());
             Ok(())
         })
     } else {
-        build_from("sum", kept, source, move |out: &mut [T::Sum], data: &[T]| {
-            add_up(out, data, &plan);
+        launch_unary("sum", shape, source, move |out: &mut [T::Acc], data: &[T]| {
+            accumulate(out, data, &iter);
             Ok(())
         })
     }
 }
 
-/// Adds the elements to `sums`, which are zero.
-fn add_up<T: Element>(sums: &mut [T::Sum], data: &[T], plan: &Plan<2>) {
-    let [step, step_out] = plan.steps;
-    plan.rows(|[start, start_out]| {
+/// Adds the elements to `sums`, which are zero initially.
+fn accumulate<T: Element>(sums: &mut [T::Acc], data: &[T], iter: &StridedIter<2>) {
+    let [step, step_out] = iter.row_strides;
+    iter.for_each_row(|[start, start_out]| {
         let values = data.get(start..).unwrap_or_default();
         let out = sums.get_mut(start_out..).unwrap_or_default();
         match (step, step_out) {
             (1, 0) => {
                 if let Some(total) = out.first_mut() {
-                    *total = total.plus(sum_slice(values.get(..plan.length).unwrap_or_default()));
+                    *total = total.plus(sum_slice(values.get(..iter.row_len).unwrap_or_default()));
                 }
             }
             (1, 1) => {
-                let pairs = out.iter_mut().zip(values).take(plan.length);
+                let pairs = out.iter_mut().zip(values).take(iter.row_len);
                 pairs.for_each(|(total, value)| *total = total.plus(value.cast()));
             }
             (_, 0) => {
                 if let Some(total) = out.first_mut() {
-                    let values = values.iter().step_by(step.max(1)).take(plan.length);
-                    // A step of 0 repeats one value.
+                    let values = values.iter().step_by(step.max(1)).take(iter.row_len);
+                    // A stride of 0 repeats one value.
                     if step == 0 {
                         let one = data.get(start).copied().unwrap_or_default();
-                        let times = T::Sum::from_i64(i64::try_from(plan.length).unwrap_or(i64::MAX));
-                        *total = total.plus(one.cast::<T::Sum>().times(times));
+                        let times = T::Acc::from_i64(i64::try_from(iter.row_len).unwrap_or(i64::MAX));
+                        *total = total.plus(one.cast::<T::Acc>().times(times));
                     } else {
                         values.for_each(|value| *total = total.plus(value.cast()));
                     }
@@ -70,7 +71,7 @@ fn add_up<T: Element>(sums: &mut [T::Sum], data: &[T], plan: &Plan<2>) {
             }
             _ => {
                 let mut at = 0;
-                for total in out.iter_mut().step_by(step_out).take(plan.length) {
+                for total in out.iter_mut().step_by(step_out).take(iter.row_len) {
                     *total = total.plus(values.get(at).copied().unwrap_or_default().cast());
                     at += step;
                 }
@@ -79,9 +80,9 @@ fn add_up<T: Element>(sums: &mut [T::Sum], data: &[T], plan: &Plan<2>) {
     });
 }
 
-/// Eight sums side by side: they fit a vector register, and rounding errors stay apart.
-fn sum_slice<T: Element>(values: &[T]) -> T::Sum {
-    let mut sums = [T::Sum::default(); 8];
+/// Sums a slice with eight accumulators: they fill a vector register and reduce rounding errors.
+fn sum_slice<T: Element>(values: &[T]) -> T::Acc {
+    let mut sums = [T::Acc::default(); 8];
     let chunks = values.chunks_exact(8);
     let rest = chunks.remainder();
     for chunk in chunks {
@@ -90,25 +91,25 @@ fn sum_slice<T: Element>(values: &[T]) -> T::Sum {
         }
     }
     let sums = sums.into_iter().chain(rest.iter().map(|value| value.cast()));
-    sums.fold(T::Sum::default(), T::Sum::plus)
+    sums.fold(T::Acc::default(), T::Acc::plus)
 }
 
-/// Folds each group of a reduction into one element, in row-major order of the group.
+/// Folds each group of reduced elements into one with `f`, in row-major order.
 pub(crate) fn fold<T: Element>(
     op: &'static str,
     source: &Tensor,
     reduced: &[bool],
-    kept: &[usize],
+    shape: &[usize],
     f: impl Fn(T, T) -> T + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let layout = source.layout();
-    let (strides, count) = kept_strides(&layout.shape, reduced);
-    let plan = Plan::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
-    build_from(op, kept, source, move |out: &mut [T], data: &[T]| {
-        let [step, step_out] = plan.steps;
-        let mut results: Vec<Option<T>> = filled(None, count)?;
-        plan.rows(|[start, start_out]| {
-            for i in 0..plan.length {
+    let (strides, count) = output_strides(&layout.shape, reduced);
+    let iter = StridedIter::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
+    launch_unary(op, shape, source, move |out: &mut [T], data: &[T]| {
+        let [step, step_out] = iter.row_strides;
+        let mut results: Vec<Option<T>> = try_from_elem(None, count)?;
+        iter.for_each_row(|[start, start_out]| {
+            for i in 0..iter.row_len {
                 let value = data.get(start + i * step).copied().unwrap_or_default();
                 if let Some(slot) = results.get_mut(start_out + i * step_out) {
                     *slot = Some(slot.map_or(value, |so_far| f(so_far, value)));
@@ -120,8 +121,9 @@ pub(crate) fn fold<T: Element>(
     })
 }
 
-/// `f` of each lane of `length` elements of a contiguous tensor, into as many lanes of `width`.
-pub(crate) fn lanes<T: Element, U: Element>(
+/// Applies `f` to each row of `length` elements of a contiguous tensor. Each call writes `width` elements of the
+/// result.
+pub(crate) fn apply_along_last_dim<T: Element, U: Element>(
     op: &'static str,
     source: &Tensor,
     length: usize,
@@ -130,10 +132,10 @@ pub(crate) fn lanes<T: Element, U: Element>(
     f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let (start, count) = (source.storage_offset(), source.numel());
-    build_from(op, shape, source, move |out: &mut [U], data: &[T]| {
+    launch_unary(op, shape, source, move |out: &mut [U], data: &[T]| {
         let values = data.get(start..start.saturating_add(count)).unwrap_or_default();
-        let lanes = values.chunks_exact(length.max(1));
-        lanes.zip(out.chunks_exact_mut(width.max(1))).for_each(|(lane, out)| f(lane, out));
+        let rows = values.chunks_exact(length.max(1));
+        rows.zip(out.chunks_exact_mut(width.max(1))).for_each(|(row, out)| f(row, out));
         Ok(())
     })
 }

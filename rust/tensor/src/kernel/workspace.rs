@@ -1,32 +1,33 @@
-//! Memory that `gemm` allocates for itself.
+//! A check for the memory that `gemm` allocates itself.
 
 use std::cell::Cell;
 
 use gemm_common::cache::CACHE_INFO;
 
 use crate::Result;
-use crate::room::spare;
+use crate::fallible_alloc::check_available;
 
-/// Fails unless there is memory for what `gemm` allocates for a product of these sizes, because it ends the process
-/// where an allocation fails. The sizes of the caches have been read.
+/// Returns an error unless there is memory for what `gemm` allocates for a product of these sizes, because gemm
+/// aborts the process if an allocation fails. The cache sizes must have been read.
 ///
-/// gemm packs a part of each operand, which its parameters limit to sizes of caches, and keeps a buffer of the size of
-/// the second cache for each thread. What follows is an upper bound for every kind of processor.
+/// gemm packs a part of each operand, whose size its parameters limit by the cache sizes, and allocates one buffer of
+/// the size of the L2 cache per thread. The result is an upper bound for every kind of CPU.
 pub(super) fn check(rows: usize, columns: usize, depth: usize, size: usize) -> Result<()> {
     /// More rows or columns than any microkernel computes at once.
     const TILE: usize = 64;
-    /// What is packed of the left operand beforehand has at most twice the rows of a block, which has 8 tiles.
+    /// The part of the left operand that is packed in advance has at most twice the rows of a block, which has 8
+    /// tiles.
     const ROWS: usize = 16 * TILE;
-    /// Columns of a block where the size of the third cache is not known.
+    /// Columns of a block if the size of the L3 cache is unknown.
     const COLUMNS: usize = 128 * 16;
     /// Bytes of a column of the smallest tile.
     const TILE_BYTES: usize = 32;
-    /// Smaller allocations are covered by what is checked for objects.
+    /// Smaller allocations are covered by `check_memory`.
     const SMALL: usize = 64 << 10;
     let [first, second, third] = CACHE_INFO.map(|cache| cache.cache_bytes);
     let depth = depth.min((first.max(64 << 10) / TILE_BYTES * 2).max(512));
     let bytes = |count: usize| count.saturating_add(TILE).saturating_mul(depth).saturating_mul(size);
-    // The operands may be exchanged, so that the result is computed column by column.
+    // gemm may exchange the operands and compute the result column by column.
     let packed = |rows: usize, columns: usize| {
         let right =
             if third == 0 { bytes(COLUMNS) } else { bytes(columns).min(third.saturating_add(bytes(0))) };
@@ -38,12 +39,12 @@ pub(super) fn check(rows: usize, columns: usize, depth: usize, size: usize) -> R
     }
     let has_buffer = HAS_BUFFER.try_with(Cell::get).unwrap_or(true);
     if !has_buffer {
-        spare(second.saturating_add(needed))?;
+        check_available(second.saturating_add(needed))?;
         let _ = gemm_common::gemm::L2_SLAB.try_with(|_| ());
         let _ = HAS_BUFFER.try_with(|has| has.set(true));
         needed = 0;
     }
-    if needed > SMALL { spare(needed) } else { Ok(()) }
+    if needed > SMALL { check_available(needed) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workspace_of_a_product_is_limited_by_its_sizes_and_the_caches() {
+    fn check_limits_the_workspace_by_sizes_and_caches() {
         assert_eq!(check(3, 3, 3, 8), Ok(()));
         assert_eq!(check(usize::MAX, usize::MAX, usize::MAX, 8), Ok(()));
         assert_eq!(check(100, 100, 100, 4), Ok(()));

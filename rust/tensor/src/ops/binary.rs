@@ -1,98 +1,97 @@
-//! Arithmetic with broadcasting.
+//! Arithmetic operations with broadcasting and type promotion.
 
 use super::operand::{Operand, result_type};
-use crate::autograd::Record;
+use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch, dispatch_float};
 use crate::shape::broadcast;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
-/// Two operands in one type and the shape of the result.
-pub(super) struct Meeting {
-    /// The operands as they were given, numbers as tensors.
+/// Two operands converted to their promoted type, and the shape of the result.
+pub(super) struct PromotedOperands {
+    /// The original operands, scalars as tensors.
     pub left: Tensor,
     pub right: Tensor,
-    /// The same in the common type, without history.
+    /// The operands in the promoted type, without history.
     pub a: Tensor,
     pub b: Tensor,
     pub dtype: DType,
     pub shape: Vec<usize>,
 }
 
-pub(super) fn meet(
+/// Promotes two operands to `dtype` of their common type.
+pub(super) fn promote(
     op: &'static str,
     left: Operand<'_>,
     right: Operand<'_>,
     dtype: impl FnOnce(DType) -> DType,
-) -> Result<Meeting> {
+) -> Result<PromotedOperands> {
     let dtype = dtype(result_type(&[left, right]));
     let (left, right) = (left.tensor(dtype)?, right.tensor(dtype)?);
     let shape = broadcast(op, left.shape(), right.shape())?;
     let (a, b) = (kernel::cast(&left, dtype)?, kernel::cast(&right, dtype)?);
-    Ok(Meeting { left, right, a, b, dtype, shape })
+    Ok(PromotedOperands { left, right, a, b, dtype, shape })
 }
 
-/// `left + right`; of truth values, "or".
-pub(super) fn sum<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let at = meet("add", left.into(), right.into(), |dtype| dtype)?;
-    let out = dispatch!(at.dtype, T => kernel::zip("add", &at.shape, &at.a, &at.b, T::plus))?;
-    if let Some(record) = Record::new("AddBackward0", &[&at.left, &at.right])? {
-        // The engine sums over what was broadcast.
-        record.finish(&out, |_, gradient| Ok(vec![Some(gradient.clone()), Some(gradient.clone())]));
+/// Returns `left + right`; of bools, the logical or.
+pub(super) fn add<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+    let operands = promote("add", left.into(), right.into(), |dtype| dtype)?;
+    let out = dispatch!(operands.dtype, T => kernel::zip("add", &operands.shape, &operands.a, &operands.b, T::plus))?;
+    if let Some(builder) = NodeBuilder::new("AddBackward0", &[&operands.left, &operands.right])? {
+        // The engine sums over broadcast dimensions.
+        builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone()), Some(gradient.clone())]));
     }
     Ok(out)
 }
 
-/// Why there is no difference of truth values.
-pub(super) fn no_truth_values(op: &'static str, operands: [Operand<'_>; 2]) -> Result<()> {
+/// Returns an error if an operand is a bool tensor or a bool: PyTorch's `sub_check`.
+pub(super) fn sub_check(op: &'static str, operands: [Operand<'_>; 2]) -> Result<()> {
     let has_truth_values = operands.iter().any(|operand| operand.dtype() == DType::Bool);
-    let allowed = "truth values have no difference; compare them with != instead";
-    if has_truth_values { Err(Error::DType { op, given: DType::Bool, allowed }) } else { Ok(()) }
+    let reason = "bool tensors cannot be subtracted; use != instead";
+    if has_truth_values { Err(Error::DType { op, given: DType::Bool, reason }) } else { Ok(()) }
 }
 
-/// `left - right`.
+/// Returns `left - right`.
 pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let (left, right) = (left.into(), right.into());
-    no_truth_values("sub", [left, right])?;
-    let at = meet("sub", left, right, |dtype| dtype)?;
-    let out = dispatch!(at.dtype, T => kernel::zip("sub", &at.shape, &at.a, &at.b, T::minus))?;
-    if let Some(record) = Record::new("SubBackward0", &[&at.left, &at.right])? {
-        record.finish(&out, |context, gradient| {
-            Ok(vec![Some(gradient.clone()), context.gradient(1, || gradient.neg())?])
+    sub_check("sub", [left, right])?;
+    let operands = promote("sub", left, right, |dtype| dtype)?;
+    let out = dispatch!(operands.dtype, T => kernel::zip("sub", &operands.shape, &operands.a, &operands.b, T::minus))?;
+    if let Some(builder) = NodeBuilder::new("SubBackward0", &[&operands.left, &operands.right])? {
+        builder.set_history(&out, |ctx, gradient| {
+            Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
         });
     }
     Ok(out)
 }
 
-/// `left * right`; of truth values, "and".
+/// Returns `left * right`; of bools, the logical and.
 pub(super) fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let at = meet("mul", left.into(), right.into(), |dtype| dtype)?;
-    let out = dispatch!(at.dtype, T => kernel::zip("mul", &at.shape, &at.a, &at.b, T::times))?;
-    if let Some(mut record) = Record::new("MulBackward0", &[&at.left, &at.right])? {
-        let (right, left) = (record.save_for(0, &at.right)?, record.save_for(1, &at.left)?);
-        record.finish(&out, move |context, gradient| {
+    let operands = promote("mul", left.into(), right.into(), |dtype| dtype)?;
+    let out = dispatch!(operands.dtype, T => kernel::zip("mul", &operands.shape, &operands.a, &operands.b, T::times))?;
+    if let Some(mut builder) = NodeBuilder::new("MulBackward0", &[&operands.left, &operands.right])? {
+        let (right, left) = (builder.save_for(0, &operands.right)?, builder.save_for(1, &operands.left)?);
+        builder.set_history(&out, move |ctx, gradient| {
             Ok(vec![
-                context.gradient(0, || gradient.mul(&context.saved(right)?))?,
-                context.gradient(1, || gradient.mul(&context.saved(left)?))?,
+                ctx.gradient(0, || gradient.mul(&ctx.saved(right)?))?,
+                ctx.gradient(1, || gradient.mul(&ctx.saved(left)?))?,
             ])
         });
     }
     Ok(out)
 }
 
-/// `left / right`, in floating point also for integers.
+/// Returns `left / right`, in floating point also for integers.
 pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let at = meet("div", left.into(), right.into(), DType::to_floating_point)?;
-    let out =
-        dispatch_float!(at.dtype, T => kernel::zip("div", &at.shape, &at.a, &at.b, |x: T, y: T| x / y))?;
-    if let Some(mut record) = Record::new("DivBackward0", &[&at.left, &at.right])? {
-        let right = record.save(&at.right)?;
-        let left = record.save_for(1, &at.left)?;
-        record.finish(&out, move |context, gradient| {
-            let right = context.saved(right)?;
+    let operands = promote("div", left.into(), right.into(), DType::to_floating_point)?;
+    let out = dispatch_float!(operands.dtype, T => kernel::zip("div", &operands.shape, &operands.a, &operands.b, |x: T, y: T| x / y))?;
+    if let Some(mut builder) = NodeBuilder::new("DivBackward0", &[&operands.left, &operands.right])? {
+        let right = builder.save(&operands.right)?;
+        let left = builder.save_for(1, &operands.left)?;
+        builder.set_history(&out, move |ctx, gradient| {
+            let right = ctx.saved(right)?;
             Ok(vec![
-                context.gradient(0, || gradient.div(&right))?,
-                context
-                    .gradient(1, || gradient.mul(&context.saved(left)?.div(&right)?.div(&right)?)?.neg())?,
+                ctx.gradient(0, || gradient.div(&right))?,
+                ctx.gradient(1, || gradient.mul(&ctx.saved(left)?.div(&right)?.div(&right)?)?.neg())?,
             ])
         });
     }
@@ -100,84 +99,85 @@ pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -
 }
 
 impl Tensor {
-    /// The sum with `other`; shapes broadcast, types are promoted.
+    /// Returns the sum with `other`. Shapes are broadcast and types promoted.
     pub fn add<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-        sum(self, other)
+        add(self, other)
     }
 
-    /// The difference with `other`.
+    /// Returns the difference with `other`.
     pub fn sub<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         subtract(self, other)
     }
 
-    /// The product with `other`, element by element.
+    /// Returns the elementwise product with `other`.
     pub fn mul<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         multiply(self, other)
     }
 
-    /// The quotient by `other`, always floating point.
+    /// Returns the quotient by `other`, which is always floating point.
     pub fn div<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         divide(self, other)
     }
 
-    /// `number - self`.
-    pub fn sub_from(&self, number: impl Into<Scalar>) -> Result<Tensor> {
+    /// Returns `number - self`.
+    pub fn rsub(&self, number: impl Into<Scalar>) -> Result<Tensor> {
         subtract(Operand::Scalar(number.into()), self)
     }
 
-    /// `number / self`.
-    pub fn div_into(&self, number: impl Into<Scalar>) -> Result<Tensor> {
+    /// Returns `number / self`.
+    pub fn rdiv(&self, number: impl Into<Scalar>) -> Result<Tensor> {
         divide(Operand::Scalar(number.into()), self)
     }
 
-    /// `self + alpha * other`.
+    /// Returns `self + alpha * other`.
     pub fn add_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
-        match scaled("add", self, other.into(), alpha)? {
-            Scaled::Operand(other) => self.add(other),
-            Scaled::Tensor(other) => self.add(&other),
+        match scale_by_alpha("add", self, other.into(), alpha)? {
+            ScaledOperand::Operand(other) => self.add(other),
+            ScaledOperand::Tensor(other) => self.add(&other),
         }
     }
 
-    /// `self - alpha * other`.
+    /// Returns `self - alpha * other`.
     pub fn sub_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
         let (op, other) = ("sub", other.into());
-        // Before `other` is converted to the common type.
-        no_truth_values(op, [self.into(), other])?;
-        match scaled(op, self, other, alpha)? {
-            Scaled::Operand(other) => self.sub(other),
-            Scaled::Tensor(other) => self.sub(&other),
+        // Checked before `other` is converted to the promoted type.
+        sub_check(op, [self.into(), other])?;
+        match scale_by_alpha(op, self, other, alpha)? {
+            ScaledOperand::Operand(other) => self.sub(other),
+            ScaledOperand::Tensor(other) => self.sub(&other),
         }
     }
 }
 
-pub(super) enum Scaled<'a> {
+/// An operand after multiplication by `alpha`.
+pub(super) enum ScaledOperand<'a> {
     Operand(Operand<'a>),
     Tensor(Tensor),
 }
 
-/// `alpha * other` in the type in which `own` and `other` meet, without work where alpha is 1.
+/// Returns `alpha * other` in the promoted type of `own` and `other`, or `other` itself if `alpha` is 1.
 ///
 /// # Errors
-/// `alpha` may be a bool only where that type is bool, and a floating-point number only where it is one, and that type
-/// must be able to hold it.
-pub(super) fn scaled<'a>(
+/// `alpha` may be a bool only if that type is bool, and a floating-point number only if that type is floating point.
+/// The type must be able to hold it.
+pub(super) fn scale_by_alpha<'a>(
     op: &'static str,
     own: &Tensor,
     other: Operand<'a>,
     alpha: Scalar,
-) -> Result<Scaled<'a>> {
+) -> Result<ScaledOperand<'a>> {
     let common = result_type(&[own.into(), other]);
     let is_bool = matches!(alpha, Scalar::Bool(_));
-    if is_bool && common != DType::Bool || !alpha.dtype().fits_into(common.max(DType::Int64)) {
-        let allowed = match alpha {
+    if is_bool && common != DType::Bool || !alpha.dtype().can_cast_to(common.max(DType::Int64)) {
+        let reason = match alpha {
             Scalar::Bool(_) => "alpha must be a number, got a bool",
             _ => "alpha must be an integer for integers, got a float",
         };
-        return Err(Error::DType { op, given: common, allowed });
+        return Err(Error::DType { op, given: common, reason });
     }
-    let alpha = alpha.within(common, op, "alpha")?;
+    let alpha = alpha.check_fits(common, op, "alpha")?;
     if alpha == Scalar::Int(1) {
-        return Ok(Scaled::Operand(other));
+        return Ok(ScaledOperand::Operand(other));
     }
     match other {
         Operand::Scalar(value) => {
@@ -186,12 +186,12 @@ pub(super) fn scaled<'a>(
                 DType::Int64 => Scalar::Int(value.cast::<i64>().wrapping_mul(alpha.cast::<i64>())),
                 DType::Float32 | DType::Float64 => Scalar::Float(value.cast::<f64>() * alpha.cast::<f64>()),
             };
-            Ok(Scaled::Operand(Operand::Scalar(product)))
+            Ok(ScaledOperand::Operand(Operand::Scalar(product)))
         }
         Operand::Tensor(tensor) if common == DType::Bool => {
-            tensor.mul(Scalar::Bool(alpha.cast::<f64>() != 0.0)).map(Scaled::Tensor)
+            tensor.mul(Scalar::Bool(alpha.cast::<f64>() != 0.0)).map(ScaledOperand::Tensor)
         }
-        Operand::Tensor(tensor) => tensor.cast(common)?.mul(alpha).map(Scaled::Tensor),
+        Operand::Tensor(tensor) => tensor.cast(common)?.mul(alpha).map(ScaledOperand::Tensor),
     }
 }
 
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_both_named() {
+    fn add_of_incompatible_shapes_reports_both_shapes() {
         let error = doubles(&[1.0, 2.0], &[2]).add(&doubles(&[0.0; 3], &[3])).unwrap_err();
         assert!(matches!(&error, Error::Shapes { op: "add", .. }));
         assert!(error.to_string().contains("[2]") && error.to_string().contains("[3]"), "{error}");
     }
 
     #[test]
-    fn types_are_promoted_and_integers_divide_into_floats() {
+    fn arithmetic_promotes_types_and_div_returns_floats() {
         let ints = Tensor::from_slice(&[7i64, -2], &[2]).unwrap();
         assert_eq!(ints.add(1i64).unwrap().to_vec::<i64>().unwrap(), [8, -1]);
         assert_eq!(ints.mul(0.5).unwrap().dtype(), DType::Float32);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_match_finite_differences_with_broadcasting() {
+    fn arithmetic_with_broadcasting_passes_gradcheck() {
         let a = doubles(&[0.5, 1.5, 2.0, 0.25, 0.75, 3.0], &[2, 3]);
         let b = doubles(&[1.5, 2.5, 0.5], &[3]);
         let c = doubles(&[2.0, 3.0], &[2, 1]);
@@ -239,7 +239,7 @@ mod tests {
         gradcheck(|x| x[0].sub(&x[1])?.div(&x[2]), &inputs);
         gradcheck(|x| x[1].div(&x[0])?.add(&x[2]), &inputs);
         gradcheck(|x| x[0].pow(&x[1])?.mul(&x[2].pow(3.0)?), &inputs);
-        gradcheck(|x| x[0].sub_from(2.0)?.mul(&x[1].div_into(3.0)?)?.add(&x[2].power_of(1.5)?), &inputs);
+        gradcheck(|x| x[0].rsub(2.0)?.mul(&x[1].rdiv(3.0)?)?.add(&x[2].rpow(1.5)?), &inputs);
         gradcheck(|x| x[0].add_scaled(&x[1], 0.5.into())?.sub_scaled(&x[2], 2.0.into()), &inputs);
     }
 }

@@ -1,9 +1,9 @@
-//! Comparisons: they give truth values and have no gradient.
+//! Comparisons. They return bool tensors and have no gradient.
 
-use super::binary::meet;
+use super::binary::promote;
 use super::operand::Operand;
 use crate::dtype::dispatch;
-use crate::element::Truth;
+use crate::element::Bool8;
 use crate::{Result, Tensor, kernel};
 
 macro_rules! comparisons {
@@ -11,9 +11,9 @@ macro_rules! comparisons {
         impl Tensor {
             $($(#[$doc])*
             pub fn $method<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-                let at = meet(stringify!($method), self.into(), other.into(), |dtype| dtype)?;
-                dispatch!(at.dtype, T => {
-                    kernel::zip(stringify!($method), &at.shape, &at.a, &at.b, |x: T, y: T| Truth::new(x $symbol y))
+                let operands = promote(stringify!($method), self.into(), other.into(), |dtype| dtype)?;
+                dispatch!(operands.dtype, T => {
+                    kernel::zip(stringify!($method), &operands.shape, &operands.a, &operands.b, |x: T, y: T| Bool8::new(x $symbol y))
                 })
             })+
         }
@@ -21,37 +21,37 @@ macro_rules! comparisons {
 }
 
 comparisons! {
-    /// Where both are equal; nan equals nothing.
+    /// Returns where the elements are equal; NaN is not equal to itself.
     equal, ==;
-    /// Where both differ.
+    /// Returns where the elements differ.
     not_equal, !=;
-    /// Where this is smaller.
+    /// Returns where the elements of this tensor are smaller.
     less, <;
-    /// Where this is not larger.
+    /// Returns where the elements of this tensor are smaller or equal.
     less_equal, <=;
-    /// Where this is larger.
+    /// Returns where the elements of this tensor are larger.
     greater, >;
-    /// Where this is not smaller.
+    /// Returns where the elements of this tensor are larger or equal.
     greater_equal, >=;
 }
 
 impl Tensor {
-    /// True where an element is zero.
+    /// Returns where the elements are zero.
     pub fn logical_not(&self) -> Result<Tensor> {
         dispatch!(self.dtype(), T => {
             let zero = T::default();
-            kernel::map("logical_not", self, move |value: T| Truth::new(value == zero))
+            kernel::map("logical_not", self, move |value: T| Bool8::new(value == zero))
         })
     }
 
-    /// Whether both have the same shape and equal elements.
+    /// Returns whether both tensors have the same shape and equal elements.
     pub fn same(&self, other: &Tensor) -> Result<bool> {
         Ok(self.shape() == other.shape() && !self.not_equal(other)?.any()?)
     }
 
-    /// Whether any element is not zero.
+    /// Returns whether any element is nonzero.
     pub fn any(&self) -> Result<bool> {
-        Ok(self.to_vec::<Truth>()?.into_iter().any(Truth::get))
+        Ok(self.to_vec::<Bool8>()?.into_iter().any(Bool8::get))
     }
 }
 
@@ -63,16 +63,16 @@ mod tests {
     #[test]
     fn comparisons_broadcast_and_promote() {
         let ints = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
-        let truths = |tensor: Result<Tensor>| -> Vec<i64> { tensor.unwrap().to_vec().unwrap() };
-        assert_eq!(truths(ints.less(2.5)), [1, 1, 0]);
-        assert_eq!(truths(ints.greater_equal(&ints)), [1, 1, 1]);
-        assert_eq!(truths(ints.equal(&Tensor::full(&[2, 1], 2.0.into(), DType::Float32).unwrap())).len(), 6);
-        assert_eq!(truths(ints.not_equal(2i64)), [1, 0, 1]);
+        let as_ints = |tensor: Result<Tensor>| -> Vec<i64> { tensor.unwrap().to_vec().unwrap() };
+        assert_eq!(as_ints(ints.less(2.5)), [1, 1, 0]);
+        assert_eq!(as_ints(ints.greater_equal(&ints)), [1, 1, 1]);
+        assert_eq!(as_ints(ints.equal(&Tensor::full(&[2, 1], 2.0.into(), DType::Float32).unwrap())).len(), 6);
+        assert_eq!(as_ints(ints.not_equal(2i64)), [1, 0, 1]);
         assert!(ints.less(&Tensor::ones(&[2], DType::Int64).unwrap()).is_err());
     }
 
     #[test]
-    fn nan_equals_nothing() {
+    fn comparisons_with_nan_are_false() {
         let nan = Tensor::full(&[1], f64::NAN.into(), DType::Float64).unwrap();
         assert!(!nan.same(&nan).unwrap());
         assert!(!nan.less_equal(0.0).unwrap().any().unwrap());

@@ -1,74 +1,80 @@
-//! Tensors from nothing.
+//! Creation of tensors.
 
 use crate::dtype::dispatch;
 use crate::shape::{Layout, checked_numel};
-use crate::storage::{Place, Storage};
-use crate::{DType, Element, Error, Options, Result, Scalar, Tensor, kernel};
+use crate::storage::{Placement, Storage};
+use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
 
 impl Tensor {
-    /// A contiguous tensor of the elements of `values` in row-major order.
+    /// Returns a contiguous CPU tensor with the elements of `values` in row-major order.
     pub fn from_slice<T: Element>(values: &[T], shape: &[usize]) -> Result<Self> {
         Tensor::from_values(values.iter().copied(), shape)
     }
 
-    /// A tensor of the values of an iterator, in row-major order.
+    /// Returns a contiguous CPU tensor with the values of an iterator in row-major order.
     pub fn from_values<T: Element>(
         values: impl ExactSizeIterator<Item = T>,
         shape: &[usize],
     ) -> Result<Self> {
         let given = values.len();
         if checked_numel(shape, size_of::<T>())? != given {
-            let allowed = format!("{given} values were given");
-            return Err(Error::Shape { op: "tensor", given: shape.to_vec(), allowed });
+            let reason = format!("got {given} values");
+            return Err(Error::Shape { op: "tensor", given: shape.to_vec(), reason });
         }
         Tensor::build(shape, |out: &mut [T]| out.iter_mut().zip(values).for_each(|(out, value)| *out = value))
     }
 
-    /// All elements 0.
-    pub fn zeros(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+    /// Returns a tensor of zeros.
+    pub fn zeros(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
-        dispatch!(options.dtype, T => kernel::make("zeros", options, shape, |_: &mut [T]| ()))
+        dispatch!(options.dtype, T => kernel::launch_nullary("zeros", options, shape, |_: &mut [T]| ()))
     }
 
-    /// Elements that are not promised to be anything.
-    pub fn empty(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+    /// Returns an uninitialized tensor.
+    pub fn empty(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
-        let Place::Device(_) = options.place else { return Tensor::zeros(shape, options) };
+        let Placement::Device(_) = options.placement else { return Tensor::zeros(shape, options) };
         let bytes = checked_numel(shape, options.dtype.size())?.saturating_mul(options.dtype.size());
-        Ok(Tensor::new(Storage::new(options.place, bytes)?, options.dtype, Layout::contiguous(shape)))
+        Ok(Tensor::new(Storage::new(options.placement, bytes)?, options.dtype, Layout::contiguous(shape)))
     }
 
-    /// Zeros of the shape of this tensor, with the order that its dimensions have in memory.
-    pub fn zeros_like(&self, options: impl Into<Options>) -> Result<Self> {
-        Ok(Tensor::zeros(self.shape(), options)?.alias(self.layout().preserved()))
+    /// Returns zeros of the shape of this tensor, with the memory order of its dimensions.
+    pub fn zeros_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
+        Ok(Tensor::zeros(self.shape(), options)?.alias(self.layout().preserve_format()))
     }
 
-    /// As [`zeros_like`](Tensor::zeros_like), of ones.
-    pub fn ones_like(&self, options: impl Into<Options>) -> Result<Self> {
-        Ok(Tensor::ones(self.shape(), options)?.alias(self.layout().preserved()))
+    /// Returns ones, like [`zeros_like`](Tensor::zeros_like).
+    pub fn ones_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
+        Ok(Tensor::ones(self.shape(), options)?.alias(self.layout().preserve_format()))
     }
 
-    /// All elements 1.
-    pub fn ones(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+    /// Returns a tensor of ones.
+    pub fn ones(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         Tensor::full(shape, Scalar::Int(1), options)
     }
 
-    /// All elements `value`, which the element type must be able to hold.
-    pub fn full(shape: &[usize], value: Scalar, options: impl Into<Options>) -> Result<Self> {
+    /// Returns a tensor filled with `value`, which the element type must be able to hold.
+    pub fn full(shape: &[usize], value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
         let (op, options) = ("full", options.into());
-        let value = value.within(options.dtype, op, "fill_value")?;
+        let value = value.check_fits(options.dtype, op, "fill_value")?;
         dispatch!(options.dtype, T => {
-            kernel::make(op, options, shape, move |out: &mut [T]| out.fill(value.cast()))
+            kernel::launch_nullary(op, options, shape, move |out: &mut [T]| out.fill(value.cast()))
         })
     }
 
-    /// The numbers from `start` up to but without `end`, `step` apart. For integers each of the three is truncated.
-    pub fn arange(start: Scalar, end: Scalar, step: Scalar, options: impl Into<Options>) -> Result<Self> {
+    /// Returns the numbers from `start` to `end` (exclusive) in steps of `step`. For integer types each argument is
+    /// truncated.
+    pub fn arange(
+        start: Scalar,
+        end: Scalar,
+        step: Scalar,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Self> {
         let (op, options) = ("arange", options.into());
-        let wrong = |message: String| Error::Value { op, message };
+        let err_value = |message: String| Error::Value { op, message };
         let converted = |given: Scalar, argument| -> Result<Scalar> {
             Ok(match options.dtype {
-                DType::Int64 => Scalar::Int(given.within(DType::Int64, op, argument)?.cast()),
+                DType::Int64 => Scalar::Int(given.check_fits(DType::Int64, op, argument)?.cast()),
                 _ => given,
             })
         };
@@ -76,13 +82,13 @@ impl Tensor {
             (converted(start, "start")?, converted(end, "end")?, converted(step, "step")?);
         let [first, last, stride] = [start, end, step].map(Scalar::cast::<f64>);
         if stride == 0.0 || stride.is_nan() {
-            return Err(wrong("the step must not be zero".to_owned()));
+            return Err(err_value("the step must not be zero".to_owned()));
         }
         if !(first.is_finite() && last.is_finite()) {
-            return Err(wrong(format!("the bounds {first} and {last} must be finite")));
+            return Err(err_value(format!("the bounds {first} and {last} must be finite")));
         }
         if (last - first) * stride.signum() < 0.0 {
-            return Err(wrong(format!("a step of {stride} does not lead from {first} to {last}")));
+            return Err(err_value(format!("a step of {stride} never reaches {last} from {first}")));
         }
         let count = match (start, end, step) {
             // Doubles would round large integers.
@@ -92,7 +98,7 @@ impl Tensor {
             }
             _ => ((last - first) / stride).ceil() as usize,
         };
-        dispatch!(options.dtype, T => kernel::make(op, options, &[count], move |out: &mut [T]| match (start, step) {
+        dispatch!(options.dtype, T => kernel::launch_nullary(op, options, &[count], move |out: &mut [T]| match (start, step) {
             (Scalar::Int(start), Scalar::Int(step)) => {
                 let mut next = start;
                 for out in out {
@@ -110,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_leaves_out_its_end() {
+    fn arange_excludes_the_end() {
         let range = |start: f64, end: f64, step: f64| {
             let tensor = Tensor::arange(start.into(), end.into(), step.into(), DType::Float64);
             tensor.map(|tensor| tensor.to_vec::<f64>().unwrap())
@@ -122,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn sizes_beyond_memory_are_errors() {
+    fn zeros_and_arange_reject_sizes_beyond_the_address_space() {
         assert!(matches!(Tensor::zeros(&[usize::MAX, 4], DType::Bool), Err(Error::TooLarge { .. })));
         let end = Scalar::Int(i64::MAX);
         assert!(Tensor::arange(Scalar::Int(0), end, Scalar::Int(1), DType::Int64).is_err());
     }
 
     #[test]
-    fn the_number_of_values_must_fit_the_shape() {
+    fn from_slice_requires_as_many_values_as_the_shape() {
         assert!(Tensor::from_slice(&[1.0f32, 2.0], &[3]).is_err());
         assert_eq!(Tensor::from_slice(&[1i64, 2], &[2, 1]).unwrap().to_vec::<i64>(), Ok(vec![1, 2]));
     }

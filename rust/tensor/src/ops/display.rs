@@ -1,17 +1,17 @@
-//! Tensors as text, as Python prints them.
+//! Formatting of tensors in the style of PyTorch's `repr`.
 
 use std::fmt;
 
 use interlock::accelerator::check_interrupts;
 
-use crate::{DType, Result, Scalar, Tensor, room};
+use crate::{DType, Result, Scalar, Tensor, fallible_alloc};
 
 const LINE_WIDTH: usize = 80;
-/// More elements than this are not all shown, but this many of each end of each dimension.
+/// Tensors with more elements than this are summarized: `EDGE` items at both ends of each dimension are shown.
 const THRESHOLD: usize = 1000;
 const EDGE: usize = 3;
 
-/// How the numbers of one tensor are written.
+/// The notation of the numbers of one tensor.
 enum Style {
     Plain,
     Whole,
@@ -24,7 +24,7 @@ struct Format {
     width: usize,
 }
 
-/// As C and Python write it: at least two digits of exponent, with its sign.
+/// Formats a number in scientific notation with an exponent of at least two digits, as C and Python do.
 fn scientific(value: f64) -> String {
     let text = format!("{value:.4e}");
     match text.split_once('e') {
@@ -44,7 +44,7 @@ impl Format {
         };
         let numbers = values.iter().map(|value| value.cast::<f64>());
         let numbers = numbers.filter(|value| value.is_finite() && *value != 0.0);
-        let numbers = room::collected(values.len(), numbers)?;
+        let numbers = fallible_alloc::try_collect(values.len(), numbers)?;
         let smallest = numbers.iter().fold(f64::INFINITY, |so_far, value| so_far.min(value.abs()));
         let largest = numbers.iter().fold(0.0f64, |so_far, value| so_far.max(value.abs()));
         let whole = numbers.iter().all(|value| value.fract() == 0.0);
@@ -76,30 +76,31 @@ impl Format {
     }
 }
 
-/// How many parts of a tensor along its first dimension are shown, with the one that stands for those left out.
-fn parts(tensor: &Tensor, summarize: bool) -> usize {
+/// Returns the number of shown items along the first dimension, including the one for the omitted items.
+fn shown_len(tensor: &Tensor, summarize: bool) -> usize {
     let size = tensor.shape().first().copied().unwrap_or(0);
     if summarize && size > 2 * EDGE { 2 * EDGE + 1 } else { size }
 }
 
-/// One of the [`parts`]; `None` stands for those left out.
-fn part(tensor: &Tensor, summarize: bool, at: usize) -> Result<Option<Tensor>> {
+/// Returns one of the [`shown_len`] items, or `None` for the omitted ones.
+fn shown_item(tensor: &Tensor, summarize: bool, at: usize) -> Result<Option<Tensor>> {
     let size = tensor.shape().first().copied().unwrap_or(0);
-    let place = match at {
+    let index = match at {
         at if !summarize || size <= 2 * EDGE || at < EDGE => at,
         EDGE => return Ok(None),
         at => size - (2 * EDGE + 1 - at),
     };
-    tensor.select(0, i64::try_from(place).unwrap_or(i64::MAX)).map(Some)
+    tensor.select(0, i64::try_from(index).unwrap_or(i64::MAX)).map(Some)
 }
 
-fn shown(tensor: &Tensor, summarize: bool, into: &mut Vec<Scalar>) -> Result<()> {
+/// Appends the shown elements to `into`.
+fn collect_shown(tensor: &Tensor, summarize: bool, into: &mut Vec<Scalar>) -> Result<()> {
     if tensor.ndim() == 0 {
-        return room::push(into, tensor.item()?);
+        return fallible_alloc::try_push(into, tensor.item()?);
     }
-    for at in 0..parts(tensor, summarize) {
-        if let Some(part) = part(tensor, summarize, at)? {
-            shown(&part, summarize, into)?;
+    for at in 0..shown_len(tensor, summarize) {
+        if let Some(part) = shown_item(tensor, summarize, at)? {
+            collect_shown(&part, summarize, into)?;
         }
     }
     // No lock is held here, so a signal handler may use the tensor.
@@ -108,7 +109,7 @@ fn shown(tensor: &Tensor, summarize: bool, into: &mut Vec<Scalar>) -> Result<()>
 
 fn write(tensor: &Tensor, indent: usize, summarize: bool, format: &Format, into: &mut String) -> Result<()> {
     if tensor.ndim() == 0 {
-        return room::write(into, &format.write(tensor.item()?));
+        return fallible_alloc::try_push_str(into, &format.write(tensor.item()?));
     }
     let line = |count: usize| format!(",{}{}", "\n".repeat(count), " ".repeat(indent + 1));
     let (between, next_line) = match tensor.ndim() {
@@ -117,19 +118,19 @@ fn write(tensor: &Tensor, indent: usize, summarize: bool, format: &Format, into:
     };
     let per_line = (LINE_WIDTH.saturating_sub(indent) / (format.width + 2)).max(1);
     let is_row = tensor.ndim() == 1;
-    room::write(into, "[")?;
-    for at in 0..parts(tensor, summarize) {
+    fallible_alloc::try_push_str(into, "[")?;
+    for at in 0..shown_len(tensor, summarize) {
         if at > 0 {
-            room::write(into, if at % per_line == 0 { &next_line } else { &between })?;
+            fallible_alloc::try_push_str(into, if at % per_line == 0 { &next_line } else { &between })?;
         }
-        match part(tensor, summarize, at)? {
-            Some(part) if is_row => room::write(into, &format.write(part.item()?))?,
+        match shown_item(tensor, summarize, at)? {
+            Some(part) if is_row => fallible_alloc::try_push_str(into, &format.write(part.item()?))?,
             Some(part) => write(&part, indent + 1, summarize, format, into)?,
-            None => room::write(into, if is_row { " ..." } else { "..." })?,
+            None => fallible_alloc::try_push_str(into, if is_row { " ..." } else { "..." })?,
         }
     }
     check_interrupts()?;
-    room::write(into, "]")
+    fallible_alloc::try_push_str(into, "]")
 }
 
 fn values(tensor: &Tensor, indent: usize) -> Result<String> {
@@ -139,7 +140,7 @@ fn values(tensor: &Tensor, indent: usize) -> Result<String> {
     let summarize = tensor.numel() > THRESHOLD;
     let numbers = if summarize {
         let mut numbers = Vec::new();
-        shown(tensor, true, &mut numbers)?;
+        collect_shown(tensor, true, &mut numbers)?;
         numbers
     } else {
         tensor.to_scalars()?
@@ -150,11 +151,12 @@ fn values(tensor: &Tensor, indent: usize) -> Result<String> {
 }
 
 impl Tensor {
-    /// The tensor as text. Of one on a device this waits for the elements, and fails where they can't be had.
+    /// Formats the tensor as PyTorch's `repr`. For a device tensor this waits for the elements, and returns an error
+    /// if they cannot be copied.
     pub fn text(&self) -> Result<String> {
         let prefix = "tensor(";
         let indent = prefix.len();
-        let body = values(&self.fetched()?.detached(), indent)?;
+        let body = values(&self.to_cpu()?.detach(), indent)?;
         let mut suffixes = Vec::new();
         let unusual =
             self.dtype() == DType::Float64 || (self.numel() == 0 && self.dtype() != DType::DEFAULT_FLOAT);
@@ -175,22 +177,22 @@ impl Tensor {
             Err(_) => suffixes.push("grad_fn=<Invalid>".to_owned()),
         }
         let mut text = String::new();
-        room::write(&mut text, prefix)?;
-        room::write(&mut text, &body)?;
+        fallible_alloc::try_push_str(&mut text, prefix)?;
+        fallible_alloc::try_push_str(&mut text, &body)?;
         let mut line = prefix.len() + body.len();
         if let Some(start) = body.rfind('\n') {
             line = body.len() - start;
         }
         for suffix in suffixes {
             if line + suffix.len() + 2 > LINE_WIDTH {
-                room::write(&mut text, &format!(",\n{}{suffix}", " ".repeat(indent)))?;
+                fallible_alloc::try_push_str(&mut text, &format!(",\n{}{suffix}", " ".repeat(indent)))?;
                 line = indent + suffix.len();
             } else {
-                room::write(&mut text, &format!(", {suffix}"))?;
+                fallible_alloc::try_push_str(&mut text, &format!(", {suffix}"))?;
                 line += suffix.len() + 2;
             }
         }
-        room::write(&mut text, ")")?;
+        fallible_alloc::try_push_str(&mut text, ")")?;
         Ok(text)
     }
 }
@@ -199,7 +201,7 @@ impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.text() {
             Ok(text) => f.write_str(&text),
-            Err(error) => write!(f, "{self:?} without elements: {error}"),
+            Err(error) => write!(f, "{self:?}, elements unavailable: {error}"),
         }
     }
 }
@@ -214,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_with_what_they_need() {
+    fn display_uses_the_shortest_sufficient_notation() {
         assert_eq!(single(&[1.0, 2.0]).to_string(), "tensor([1., 2.])");
         assert_eq!(single(&[-1.5, 10.25]).to_string(), "tensor([-1.5000, 10.2500])");
         assert_eq!(single(&[1e-6, 1.0]).to_string(), "tensor([1.0000e-06, 1.0000e+00])");
         assert_eq!(single(&[f64::INFINITY, 1.0, f64::NAN]).to_string(), "tensor([inf, 1., nan])");
         assert_eq!(doubles(&[0.5], &[]).to_string(), "tensor(0.5000, dtype=interlock.float64)");
-        let truths = single(&[1.0, 0.0]).cast(DType::Bool).unwrap();
-        assert_eq!(truths.to_string(), "tensor([ True, False])");
+        let bools = single(&[1.0, 0.0]).cast(DType::Bool).unwrap();
+        assert_eq!(bools.to_string(), "tensor([ True, False])");
         assert_eq!(
             Tensor::zeros(&[0, 2], DType::Int64).unwrap().to_string(),
             "tensor([], size=(0, 2), dtype=interlock.int64)"
@@ -229,13 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn large_tensors_are_summarised() {
+    fn display_summarizes_large_tensors() {
         let range = Tensor::arange(0.into(), 2000.into(), 1.into(), DType::Int64).unwrap();
         assert_eq!(range.to_string(), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])");
     }
 
     #[test]
-    fn history_is_shown() {
+    fn display_shows_requires_grad_and_grad_fn() {
         let x = single(&[1.0]);
         x.set_requires_grad(true).unwrap();
         assert_eq!(x.to_string(), "tensor([1.], requires_grad=True)");

@@ -1,56 +1,57 @@
-//! Indexing as Python writes it.
+//! Indexing with the semantics of `tensor[...]` in Python.
 
-use crate::element::Truth;
-use crate::room::collected;
+use crate::element::Bool8;
+use crate::fallible_alloc::try_collect;
 use crate::{DType, Error, Result, Tensor};
 
 pub(super) const OP: &str = "index";
 
-/// One part of an index.
+/// One item of an index expression, as ATen's `TensorIndex`.
 #[derive(Clone, Debug)]
 pub enum Index {
-    /// One element of a dimension.
-    At(i64),
-    /// A range of a dimension.
+    /// Selects one index of a dimension and removes the dimension.
+    Integer(i64),
+    /// Selects a range of a dimension.
     Slice {
-        /// The first index, else the beginning.
+        /// The first index; `None` is the beginning.
         start: Option<i64>,
-        /// The index before which it ends, else the end.
+        /// The end, exclusive; `None` is the end of the dimension.
         end: Option<i64>,
-        /// The distance from one to the next.
+        /// The step.
         step: i64,
     },
-    /// A new dimension of size 1.
-    New,
-    /// All dimensions that nothing else names.
-    Rest,
-    /// The elements at these positions (`int64`), or where these are true (`bool`).
+    /// Inserts a new dimension of size 1: `None` in Python.
+    NewAxis,
+    /// All dimensions that no other item indexes: `...` in Python.
+    Ellipsis,
+    /// Selects the elements at these positions (`int64`), or where the mask is true (`bool`).
     Tensor(Tensor),
 }
 
-/// Where tensors index: they stand at `dim` of `view`, one for each of the dimensions from there on.
-struct Advanced {
+/// An index that contains tensors, after the other items were applied: `positions` index the dimensions of `view`
+/// from `dim` on, one tensor each.
+struct AdvancedIndex {
     view: Tensor,
     dim: usize,
     positions: Vec<Tensor>,
 }
 
 impl Tensor {
-    /// The part that `indices` name: a view, or a copy where a tensor is among them.
+    /// Returns the indexed part: a view, or a copy if `indices` contain a tensor.
     pub fn index(&self, indices: &[Index]) -> Result<Tensor> {
         let at = self.resolve(indices)?;
-        if at.positions.is_empty() { Ok(at.view) } else { at.view.gather(at.dim, &at.positions) }
+        if at.positions.is_empty() { Ok(at.view) } else { at.view.index_tensors(at.dim, &at.positions) }
     }
 
-    /// Writes `value`, which broadcasts, to the part that `indices` name. Where a tensor is among them the types must
-    /// be the same, except for a single element that a mask assigns.
+    /// Assigns `value`, which is broadcast, to the indexed part. If `indices` contain a tensor the types must be
+    /// equal, except for a single element that is assigned through a mask.
     pub fn set_index(&self, indices: &[Index], value: &Tensor) -> Result<()> {
         let at = self.resolve(indices)?;
         if at.positions.is_empty() {
-            let value = trim(value, at.view.ndim())?;
+            let value = squeeze_leading_ones(value, at.view.ndim())?;
             return at.view.copy_(&value).map(drop);
         }
-        // As PyTorch: only a mask alone converts, and only a single element.
+        // As in PyTorch only a single mask converts the type, and only of a single element.
         let mut tensors = indices.iter().filter(|index| matches!(index, Index::Tensor(_)));
         let is_mask = matches!(
             (tensors.next(), tensors.next()),
@@ -59,13 +60,13 @@ impl Tensor {
         if value.dtype() != self.dtype() && !(is_mask && value.numel() == 1) {
             return Err(Error::AssignedType { given: value.dtype(), target: self.dtype() });
         }
-        at.view.scatter(at.dim, &at.positions, value)
+        at.view.index_put(at.dim, &at.positions, value)
     }
 
-    fn resolve(&self, indices: &[Index]) -> Result<Advanced> {
+    fn resolve(&self, indices: &[Index]) -> Result<AdvancedIndex> {
         let named = |index: &Index| match index {
-            Index::At(_) | Index::Slice { .. } => 1,
-            Index::New | Index::Rest => 0,
+            Index::Integer(_) | Index::Slice { .. } => 1,
+            Index::NewAxis | Index::Ellipsis => 0,
             Index::Tensor(mask) if mask.dtype() == DType::Bool => mask.ndim(),
             Index::Tensor(_) => 1,
         };
@@ -79,13 +80,14 @@ impl Tensor {
         }
         let count: usize = indices.iter().map(named).sum();
         let rest = self.ndim().checked_sub(count).ok_or_else(|| Error::Indexing {
-            message: format!("{count} indices for a tensor of {} dimensions", self.ndim()),
+            message: format!("too many indices: {count} for a tensor of {} dimensions", self.ndim()),
         })?;
-        if indices.iter().filter(|index| matches!(index, Index::Rest)).count() > 1 {
-            return Err(Error::Indexing { message: "an index can have only one ellipsis".to_owned() });
+        if indices.iter().filter(|index| matches!(index, Index::Ellipsis)).count() > 1 {
+            return Err(Error::Indexing { message: "an index can contain only one ellipsis".to_owned() });
         }
-        let apart = || Error::Indexing { message: "tensors in an index must stand side by side".to_owned() };
-        // A view even where nothing is named: the result is never the tensor itself.
+        let err_not_adjacent =
+            || Error::Indexing { message: "tensors in an index must be adjacent".to_owned() };
+        // A view even without indices: the result is never the tensor itself.
         let mut view = self.alias_view()?;
         let mut dim = 0usize;
         let mut first = None;
@@ -93,23 +95,24 @@ impl Tensor {
         for index in indices {
             let at = i64::try_from(dim).unwrap_or(i64::MAX);
             match index {
-                Index::At(place) => view = view.select(at, *place)?,
+                Index::Integer(position) => view = view.select(at, *position)?,
                 Index::Slice { start, end, step } => {
                     view = view.slice(at, *start, *end, *step)?;
                     dim += 1;
                 }
-                Index::New => {
+                Index::NewAxis => {
                     view = view.unsqueeze(at)?;
                     dim += 1;
                 }
-                Index::Rest => dim += rest,
-                // A single truth value is a new dimension, of which position 0 is taken or none.
-                Index::Tensor(truth) if truth.ndim() == 0 && truth.dtype() == DType::Bool => {
+                Index::Ellipsis => dim += rest,
+                // A single bool is a new dimension of size 1, of which index 0 is selected if it is true and none if
+                // it is false.
+                Index::Tensor(value) if value.ndim() == 0 && value.dtype() == DType::Bool => {
                     let start = *first.get_or_insert(dim);
                     if start + positions.len() != dim {
-                        return Err(apart());
+                        return Err(err_not_adjacent());
                     }
-                    let size: i64 = truth.item()?.cast();
+                    let size: i64 = value.item()?.cast();
                     view = view.unsqueeze(at)?;
                     positions.push(Tensor::zeros(&[usize::try_from(size).unwrap_or(0)], DType::Int64)?);
                     dim += 1;
@@ -117,16 +120,16 @@ impl Tensor {
                 Index::Tensor(tensor) => {
                     let start = *first.get_or_insert(dim);
                     if start + positions.len() != dim {
-                        return Err(apart());
+                        return Err(err_not_adjacent());
                     }
                     let sizes = view.shape().get(dim..).unwrap_or_default();
-                    let found = positions_of(tensor, sizes)?;
+                    let found = to_positions(tensor, sizes)?;
                     dim += found.len();
                     positions.extend(found);
                 }
             }
         }
-        Ok(Advanced { view, dim: first.unwrap_or(0), positions })
+        Ok(AdvancedIndex { view, dim: first.unwrap_or(0), positions })
     }
 
     fn alias_view(&self) -> Result<Tensor> {
@@ -134,8 +137,8 @@ impl Tensor {
     }
 }
 
-/// Leading sizes of 1 beyond `ndim` dimensions left out.
-pub(super) fn trim(value: &Tensor, ndim: usize) -> Result<Tensor> {
+/// Removes leading dimensions of size 1 beyond `ndim`: ATen's `slicePrefix1sSize`.
+pub(super) fn squeeze_leading_ones(value: &Tensor, ndim: usize) -> Result<Tensor> {
     let mut value = value.clone();
     while value.ndim() > ndim && value.shape().first() == Some(&1) {
         value = value.squeeze(Some(0))?;
@@ -143,20 +146,20 @@ pub(super) fn trim(value: &Tensor, ndim: usize) -> Result<Tensor> {
     Ok(value)
 }
 
-/// Positions for each dimension that an index tensor stands for, counted from the front and checked.
-fn positions_of(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
+/// Converts an index tensor to one tensor of non-negative, checked positions per indexed dimension.
+fn to_positions(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
     match tensor.dtype() {
         DType::Int64 => {
             let size = sizes.first().copied().unwrap_or(0);
             let count = i64::try_from(size).unwrap_or(i64::MAX);
             let mut positions = tensor.to_vec::<i64>()?;
             for index in &mut positions {
-                let place = if *index < 0 { index.saturating_add(count) } else { *index };
+                let position = if *index < 0 { index.saturating_add(count) } else { *index };
                 let what = "elements of the dimension";
-                if !(0..count).contains(&place) {
+                if !(0..count).contains(&position) {
                     return Err(Error::OutOfRange { op: OP, index: *index, what, size });
                 }
-                *index = place;
+                *index = position;
             }
             Ok(vec![Tensor::from_slice(&positions, tensor.shape())?])
         }
@@ -165,28 +168,29 @@ fn positions_of(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
             if own != tensor.shape() {
                 return Err(Error::Indexing {
                     message: format!(
-                        "a mask of shape {:?} does not fit dimensions of {own:?}",
+                        "a mask of shape {:?} cannot index dimensions of sizes {own:?}",
                         tensor.shape()
                     ),
                 });
             }
-            let truths = tensor.to_vec::<Truth>()?;
-            let count = truths.iter().filter(|truth| truth.get()).count();
-            let places = truths.iter().enumerate().filter(|(_, truth)| truth.get()).map(|(place, _)| place);
-            let places = collected(count, places)?;
-            drop(truths);
+            let mask = tensor.to_vec::<Bool8>()?;
+            let count = mask.iter().filter(|value| value.get()).count();
+            let linear =
+                mask.iter().enumerate().filter(|(_, value)| value.get()).map(|(position, _)| position);
+            let linear = try_collect(count, linear)?;
+            drop(mask);
             let strides = crate::shape::contiguous_strides(own);
             let coordinates = own.iter().zip(strides).map(|(&size, stride)| {
                 let coordinate =
-                    |place: &usize| i64::try_from(place / stride.max(1) % size.max(1)).unwrap_or(0);
-                Tensor::build(&[places.len()], |out: &mut [i64]| {
-                    out.iter_mut().zip(&places).for_each(|(out, place)| *out = coordinate(place));
+                    |position: &usize| i64::try_from(position / stride.max(1) % size.max(1)).unwrap_or(0);
+                Tensor::build(&[linear.len()], |out: &mut [i64]| {
+                    out.iter_mut().zip(&linear).for_each(|(out, position)| *out = coordinate(position));
                 })
             });
             coordinates.collect()
         }
         given => Err(Error::Indexing {
-            message: format!("tensors used as indices must be int64 or bool, not {given}"),
+            message: format!("tensors used as indices must be int64 or bool, got {given}"),
         }),
     }
 }
@@ -207,16 +211,16 @@ mod tests {
     const ALL: Index = Index::Slice { start: None, end: None, step: 1 };
 
     #[test]
-    fn plain_indices_are_views() {
+    fn index_without_tensors_returns_a_view() {
         let x = numbers();
-        let part = x.index(&[Index::Rest, Index::New, Index::At(1)]).unwrap();
+        let part = x.index(&[Index::Ellipsis, Index::NewAxis, Index::Integer(1)]).unwrap();
         assert_eq!(part.shape(), [2, 1]);
         part.zero_().unwrap();
         assert_close(&x, &[1.0, 0.0, 3.0, 4.0, 0.0, 6.0]);
     }
 
     #[test]
-    fn tensors_pick_rows_columns_and_pairs() {
+    fn index_with_tensors_selects_rows_columns_and_pairs() {
         let x = numbers();
         assert_close(&x.index(&[rows(&[1, 0, -1], &[3])]).unwrap(), &[4., 5., 6., 1., 2., 3., 4., 5., 6.]);
         assert_close(&x.index(&[ALL, rows(&[2, 0], &[2])]).unwrap(), &[3.0, 1.0, 6.0, 4.0]);
@@ -229,22 +233,22 @@ mod tests {
     }
 
     #[test]
-    fn parts_can_be_written() {
+    fn set_index_writes_the_indexed_part() {
         let x = numbers();
         x.set_index(&[rows(&[1], &[1])], &doubles(&[7.0], &[])).unwrap();
-        x.set_index(&[Index::At(0), Index::At(0)], &doubles(&[9.0], &[1])).unwrap();
+        x.set_index(&[Index::Integer(0), Index::Integer(0)], &doubles(&[9.0], &[1])).unwrap();
         assert_close(&x, &[9.0, 2.0, 3.0, 7.0, 7.0, 7.0]);
         assert_eq!(x.version(), Ok(2));
         assert!(x.set_index(&[ALL], &doubles(&[0.0; 4], &[4])).is_err());
     }
 
     #[test]
-    fn wrong_indices_are_errors() {
+    fn index_rejects_invalid_indices() {
         let x = numbers();
         let indexing = |indices: &[Index]| x.index(indices).unwrap_err();
         assert!(matches!(indexing(&[rows(&[2], &[1])]), Error::OutOfRange { index: 2, size: 2, .. }));
         assert!(matches!(indexing(&[ALL, ALL, ALL]), Error::Indexing { .. }));
-        assert!(matches!(indexing(&[Index::Rest, Index::Rest]), Error::Indexing { .. }));
+        assert!(matches!(indexing(&[Index::Ellipsis, Index::Ellipsis]), Error::Indexing { .. }));
         assert!(matches!(indexing(&[rows(&[0, 1], &[2]), rows(&[0, 1, 2], &[3])]), Error::Indexing { .. }));
         assert!(matches!(indexing(&[Index::Tensor(doubles(&[0.0], &[1]))]), Error::Indexing { .. }));
         let mask = Tensor::ones(&[3], DType::Bool).unwrap();
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_match_finite_differences() {
+    fn index_and_set_index_pass_gradcheck() {
         let x = [numbers()];
         gradcheck(|x| x[0].index(&[rows(&[1, 0, 1], &[3])])?.pow(2.0), &x);
         gradcheck(|x| x[0].index(&[ALL, rows(&[2, 2], &[2])])?.pow(2.0), &x);

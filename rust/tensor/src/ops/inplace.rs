@@ -1,52 +1,54 @@
-//! Operations that change a tensor's memory.
+//! In-place operations.
 
-use super::binary::{Scaled, no_truth_values, scaled};
+use super::binary::{ScaledOperand, scale_by_alpha, sub_check};
 use super::operand::{Operand, result_type};
-use crate::autograd::{Context, Gradients, Record, check_in_place, rebase};
+use crate::autograd::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
 use crate::dtype::{dispatch, dispatch_float};
 use crate::shape::broadcast;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
 impl Tensor {
-    /// Changes this tensor in place: checks, `work`, a new version, and the new history. The first
-    /// gradient that `backward` gives is that of the old value, the others are those of `inputs`.
-    /// A tensor of integers or truth values has no gradient and gets no history.
-    pub(super) fn change(
+    /// Runs an in-place operation: checks the target, runs `work`, increments the version and sets the new history.
+    /// The first gradient that `backward` returns is that of the old value, the others are those of `inputs`. Tensors
+    /// of integers and bools get no history.
+    pub(super) fn run_inplace(
         &self,
         op: &'static str,
         node: &'static str,
         inputs: &[&Tensor],
-        work: impl FnOnce(Option<&mut Record>) -> Result<()>,
-        backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+        work: impl FnOnce(Option<&mut NodeBuilder>) -> Result<()>,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Result<&Tensor> {
-        if self.layout().overlaps() {
+        if self.layout().has_internal_overlap() {
             return Err(Error::Overlap { op });
         }
-        self.change_shared(op, node, inputs, work, backward)
+        self.run_inplace_expanded(op, node, inputs, work, backward)
     }
 
-    /// As [`change`](Tensor::change), also where elements share a place in memory: `work` gives those the same value.
-    pub(super) fn change_shared(
+    /// Like [`run_inplace`](Tensor::run_inplace), also for tensors whose elements share memory locations: `work`
+    /// assigns the same value to those.
+    pub(super) fn run_inplace_expanded(
         &self,
         op: &'static str,
         node: &'static str,
         inputs: &[&Tensor],
-        work: impl FnOnce(Option<&mut Record>) -> Result<()>,
-        backward: impl Fn(&Context<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+        work: impl FnOnce(Option<&mut NodeBuilder>) -> Result<()>,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Result<&Tensor> {
         let differentiable = self.dtype().is_floating_point();
-        check_in_place(op, self, if differentiable { inputs } else { &[] })?;
+        check_inplace(op, self, if differentiable { inputs } else { &[] })?;
         let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
-        let mut record = if differentiable { Record::new(node, &all)? } else { None };
-        work(record.as_mut())?;
+        let mut builder = if differentiable { NodeBuilder::new(node, &all)? } else { None };
+        work(builder.as_mut())?;
         self.storage_handle().bump_version();
-        if let Some(record) = record {
-            rebase(self, record.node(self, backward))?;
+        if let Some(builder) = builder {
+            rebase_history(self, builder.build(self, backward))?;
         }
         Ok(self)
     }
 
-    /// The other operand of an arithmetic operation, if its result fits into this tensor.
+    /// Returns the other operand of an arithmetic operation. Returns an error if the result cannot be stored in this
+    /// tensor.
     fn operand(&self, op: &'static str, other: Operand<'_>, result: DType) -> Result<Tensor> {
         let other = other.tensor(result)?;
         if broadcast(op, self.shape(), other.shape())? != self.shape() {
@@ -54,10 +56,10 @@ impl Tensor {
                 op,
                 left: self.shape().to_vec(),
                 right: other.shape().to_vec(),
-                allowed: "a tensor that is changed in place keeps its shape",
+                reason: "an in-place operation cannot change the shape of the tensor",
             });
         }
-        if !result.fits_into(self.dtype()) {
+        if !result.can_cast_to(self.dtype()) {
             return Err(Error::ResultType { op, result, target: self.dtype() });
         }
         Ok(other)
@@ -68,7 +70,7 @@ impl Tensor {
             let other = kernel::cast(other, compute)?;
             return dispatch!(compute, T => kernel::update(op.name(), self, &other, move |a: T, b: T| op.apply(a, b)));
         }
-        // The operation is done in a wider type and its result stored in this tensor's.
+        // The operation is computed in a wider type and its result converted to this tensor's type.
         let (wide, other) = (kernel::cast(self, compute)?, kernel::cast(other, compute)?);
         dispatch!(compute, T => {
             kernel::update(op.name(), &wide, &other, move |a: T, b: T| op.apply(a, b))?;
@@ -83,18 +85,18 @@ impl Tensor {
 
     /// `self += alpha * other`
     pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
-        match scaled("add_", self, other.into(), alpha)? {
-            Scaled::Operand(other) => self.add_in_place(other),
-            Scaled::Tensor(other) => self.add_in_place((&other).into()),
+        match scale_by_alpha("add_", self, other.into(), alpha)? {
+            ScaledOperand::Operand(other) => self.add_inplace(other),
+            ScaledOperand::Tensor(other) => self.add_inplace((&other).into()),
         }
     }
 
-    fn add_in_place(&self, other: Operand<'_>) -> Result<&Tensor> {
+    fn add_inplace(&self, other: Operand<'_>) -> Result<&Tensor> {
         let op = "add_";
         let compute = result_type(&[self.into(), other]);
         let other = self.operand(op, other, compute)?;
-        let work = |_: Option<&mut Record>| self.update(&other, compute, Arithmetic::Add);
-        self.change(op, "AddBackward0", &[&other], work, |_, gradient| {
+        let work = |_: Option<&mut NodeBuilder>| self.update(&other, compute, Arithmetic::Add);
+        self.run_inplace(op, "AddBackward0", &[&other], work, |_, gradient| {
             Ok(vec![Some(gradient.clone()), Some(gradient.clone())])
         })
     }
@@ -107,21 +109,21 @@ impl Tensor {
     /// `self -= alpha * other`
     pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
         let (op, other) = ("sub_", other.into());
-        no_truth_values(op, [self.into(), other])?;
-        match scaled(op, self, other, alpha)? {
-            Scaled::Operand(other) => self.sub_in_place(other),
-            Scaled::Tensor(other) => self.sub_in_place((&other).into()),
+        sub_check(op, [self.into(), other])?;
+        match scale_by_alpha(op, self, other, alpha)? {
+            ScaledOperand::Operand(other) => self.sub_inplace(other),
+            ScaledOperand::Tensor(other) => self.sub_inplace((&other).into()),
         }
     }
 
-    fn sub_in_place(&self, other: Operand<'_>) -> Result<&Tensor> {
+    fn sub_inplace(&self, other: Operand<'_>) -> Result<&Tensor> {
         let op = "sub_";
-        no_truth_values(op, [self.into(), other])?;
+        sub_check(op, [self.into(), other])?;
         let compute = result_type(&[self.into(), other]);
         let other = self.operand(op, other, compute)?;
-        let work = |_: Option<&mut Record>| self.update(&other, compute, Arithmetic::Subtract);
-        self.change(op, "SubBackward0", &[&other], work, |context, gradient| {
-            Ok(vec![Some(gradient.clone()), context.gradient(1, || gradient.neg())?])
+        let work = |_: Option<&mut NodeBuilder>| self.update(&other, compute, Arithmetic::Subtract);
+        self.run_inplace(op, "SubBackward0", &[&other], work, |ctx, gradient| {
+            Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
         })
     }
 
@@ -131,17 +133,17 @@ impl Tensor {
         let other = other.into();
         let compute = result_type(&[self.into(), other]);
         let other = self.operand(op, other, compute)?;
-        let work = |record: Option<&mut Record>| {
-            if let Some(record) = record {
-                record.save_for(0, &other)?;
-                record.save_old_for(1, self)?;
+        let work = |builder: Option<&mut NodeBuilder>| {
+            if let Some(builder) = builder {
+                builder.save_for(0, &other)?;
+                builder.save_copy_for(1, self)?;
             }
             self.update(&other, compute, Arithmetic::Multiply)
         };
-        self.change(op, "MulBackward0", &[&other], work, |context, gradient| {
+        self.run_inplace(op, "MulBackward0", &[&other], work, |ctx, gradient| {
             Ok(vec![
-                context.gradient(0, || gradient.mul(&context.saved(0)?))?,
-                context.gradient(1, || gradient.mul(&context.saved(1)?))?,
+                ctx.gradient(0, || gradient.mul(&ctx.saved(0)?))?,
+                ctx.gradient(1, || gradient.mul(&ctx.saved(1)?))?,
             ])
         })
     }
@@ -152,64 +154,64 @@ impl Tensor {
         let other = other.into();
         let compute = result_type(&[self.into(), other]).to_floating_point();
         let other = self.operand(op, other, compute)?;
-        let work = |record: Option<&mut Record>| {
-            if let Some(record) = record {
-                record.save(&other)?;
-                record.save_old_for(1, self)?;
+        let work = |builder: Option<&mut NodeBuilder>| {
+            if let Some(builder) = builder {
+                builder.save(&other)?;
+                builder.save_copy_for(1, self)?;
             }
             self.update(&other, compute, Arithmetic::Divide)
         };
-        self.change(op, "DivBackward0", &[&other], work, |context, gradient| {
-            let right = context.saved(0)?;
+        self.run_inplace(op, "DivBackward0", &[&other], work, |ctx, gradient| {
+            let right = ctx.saved(0)?;
             Ok(vec![
-                context.gradient(0, || gradient.div(&right))?,
-                context.gradient(1, || gradient.mul(&context.saved(1)?.div(&right)?.div(&right)?)?.neg())?,
+                ctx.gradient(0, || gradient.div(&right))?,
+                ctx.gradient(1, || gradient.mul(&ctx.saved(1)?.div(&right)?.div(&right)?)?.neg())?,
             ])
         })
     }
 
-    /// All elements 0.
+    /// Sets all elements to 0.
     pub fn zero_(&self) -> Result<&Tensor> {
         self.overwrite("zero_", "ZeroBackward0", Scalar::Int(0))
     }
 
-    /// All elements `value`: a number, which the element type must be able to hold, or a tensor without dimensions,
-    /// which is converted as a cast converts it. The gradient of a tensor is the sum of all. Elements that share
-    /// memory are only filled with a number.
+    /// Sets all elements to `value`: a scalar, which the element type must be able to hold, or a tensor without
+    /// dimensions, which is cast. The gradient of a tensor is the sum of all gradients. Only scalars can fill tensors
+    /// whose elements share memory.
     pub fn fill_<'a>(&self, value: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let (op, node) = ("fill_", "FillBackward0");
         match value.into() {
-            Operand::Scalar(value) => self.overwrite(op, node, value.within(self.dtype(), op, "value")?),
+            Operand::Scalar(value) => self.overwrite(op, node, value.check_fits(self.dtype(), op, "value")?),
             Operand::Tensor(value) if value.ndim() == 0 => {
                 let source = Operand::Scalar(value.item()?).tensor(self.dtype())?;
-                let work = |_: Option<&mut Record>| write_all(op, self, &source);
-                self.change(op, node, &[value], work, |context, gradient| {
-                    let of_value = context.gradient(1, || gradient.sum(None, false))?;
-                    Ok(vec![overwritten(context, gradient)?, of_value])
+                let work = |_: Option<&mut NodeBuilder>| broadcast_into(op, self, &source);
+                self.run_inplace(op, node, &[value], work, |ctx, gradient| {
+                    let of_value = ctx.gradient(1, || gradient.sum(None, false))?;
+                    Ok(vec![overwritten(ctx, gradient)?, of_value])
                 })
             }
             Operand::Tensor(value) => {
-                let allowed = "the value must be a number or a tensor without dimensions".to_owned();
-                Err(Error::Shape { op, given: value.shape().to_vec(), allowed })
+                let reason = "value must be a number or a tensor without dimensions".to_owned();
+                Err(Error::Shape { op, given: value.shape().to_vec(), reason })
             }
         }
     }
 
     fn overwrite(&self, op: &'static str, node: &'static str, value: Scalar) -> Result<&Tensor> {
         let source = Operand::Scalar(value).tensor(self.dtype())?;
-        // Each place is written once, however many elements share it.
-        let places = self.alias(self.layout().without_repeats());
-        let work = |_: Option<&mut Record>| write_all(op, &places, &source);
-        self.change_shared(op, node, &[], work, |context, gradient| Ok(vec![overwritten(context, gradient)?]))
+        // Each memory location is written once, however many elements share it.
+        let distinct = self.alias(self.layout().without_expanded_dims());
+        let work = |_: Option<&mut NodeBuilder>| broadcast_into(op, &distinct, &source);
+        self.run_inplace_expanded(op, node, &[], work, |ctx, gradient| Ok(vec![overwritten(ctx, gradient)?]))
     }
 
-    /// All elements those of `source`, which broadcasts, is converted and may be on another device.
+    /// Copies the elements of `source`, which is broadcast, converted and moved from its device.
     pub fn copy_(&self, source: &Tensor) -> Result<&Tensor> {
         self.copy_from(source, false)
     }
 
-    /// As [`copy_`](Tensor::copy_). With `non_blocking` this returns while a copy between a device and
-    /// [pinned](crate::Place::Pinned) memory is queued.
+    /// Like [`copy_`](Tensor::copy_). With `non_blocking` a copy between a device and
+    /// [pinned](crate::Placement::Pinned) memory is queued without waiting for it.
     pub fn copy_from(&self, source: &Tensor, non_blocking: bool) -> Result<&Tensor> {
         let op = "copy_";
         if broadcast(op, self.shape(), source.shape()).ok().as_deref() != Some(self.shape()) {
@@ -217,28 +219,28 @@ impl Tensor {
                 op,
                 left: self.shape().to_vec(),
                 right: source.shape().to_vec(),
-                allowed: "the source must broadcast to the target",
+                reason: "the source must be broadcastable to the target",
             });
         }
-        let work = |_: Option<&mut Record>| super::transfer::copy_into(self, source, non_blocking);
-        self.change(op, "CopyBackwards", &[source], work, |context, gradient| {
-            // The engine brings the gradient to the device of the source.
-            Ok(vec![overwritten(context, gradient)?, Some(gradient.clone())])
+        let work = |_: Option<&mut NodeBuilder>| super::transfer::copy_into(self, source, non_blocking);
+        self.run_inplace(op, "CopyBackwards", &[source], work, |ctx, gradient| {
+            // The engine moves the gradient to the device of the source.
+            Ok(vec![overwritten(ctx, gradient)?, Some(gradient.clone())])
         })
     }
 }
 
-/// Writes a tensor without dimensions, of the same type, to all elements. Raises no version.
-fn write_all(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
+/// Writes a tensor without dimensions, of the same type, to all elements. Does not increment the version.
+fn broadcast_into(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
     dispatch!(target.dtype(), T => kernel::update(op, target, value, |_: T, value: T| value))
 }
 
-/// The gradient of a value that was replaced: zeros, because the tensor it came from was used all the same.
-fn overwritten(context: &Context<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
-    context.gradient(0, || Tensor::zeros(gradient.shape(), gradient.options()))
+/// Returns the gradient of a value that was overwritten: zeros.
+fn overwritten(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
+    ctx.gradient(0, || Tensor::zeros(gradient.shape(), gradient.options()))
 }
 
-/// Adds to a tensor that only the engine knows: no record, no new version.
+/// Adds to a tensor that only the engine refers to, without recording and without a new version.
 pub(crate) fn add_unrecorded(target: Tensor, gradient: &Tensor) -> Result<Tensor> {
     dispatch_float!(target.dtype(), T => kernel::update("add", &target, gradient, |a: T, b: T| a + b))?;
     Ok(target)
@@ -267,7 +269,7 @@ impl Arithmetic {
             Arithmetic::Add => a.plus(b),
             Arithmetic::Subtract => a.minus(b),
             Arithmetic::Multiply => a.times(b),
-            // A single-precision quotient is the double one rounded.
+            // A single-precision quotient equals the rounded double-precision quotient.
             Arithmetic::Divide => T::from_f64(a.to_f64() / b.to_f64()),
         }
     }
@@ -279,7 +281,7 @@ mod tests {
     use crate::{DType, Error, Tensor};
 
     #[test]
-    fn in_place_arithmetic_keeps_memory_and_raises_the_version() {
+    fn inplace_arithmetic_preserves_memory_and_increments_the_version() {
         let x = doubles(&[1.0, 2.0], &[2]);
         let before = x.data_ptr();
         x.add_(1.0).unwrap().mul_(&doubles(&[2.0], &[1])).unwrap().sub_(&x).unwrap();
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn views_of_one_memory_are_read_before_they_are_written() {
+    fn add_inplace_of_overlapping_views_reads_before_writing() {
         let x = doubles(&[1.0, 2.0, 3.0], &[3]);
         let (head, tail) = (x.slice(0, None, Some(2), 1).unwrap(), x.slice(0, Some(1), None, 1).unwrap());
         tail.add_(&head).unwrap();
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn results_that_do_not_fit_are_errors_and_change_nothing() {
+    fn inplace_results_that_cannot_be_stored_are_errors_without_effect() {
         let x = Tensor::ones(&[2], DType::Int64).unwrap();
         assert!(matches!(x.add_(0.5), Err(Error::ResultType { .. })));
         assert!(matches!(x.div_(2i64), Err(Error::ResultType { .. })));
@@ -311,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fill_writes_each_place_of_an_expanded_tensor_once() {
+    fn fill_writes_each_memory_location_of_an_expanded_tensor_once() {
         let x = Tensor::ones(&[2, 1], DType::Int64).unwrap();
         let expanded = x.expand(&[1 << 40, 2, 3]).unwrap();
         expanded.fill_(7i64).unwrap();
@@ -323,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_match_finite_differences() {
+    fn inplace_operations_pass_gradcheck() {
         let inputs = [doubles(&[0.5, 1.5, 2.0], &[3]), doubles(&[2.0, 0.25, 3.0], &[3])];
         gradcheck(|x| x[0].mul(1.0)?.add_(&x[1])?.pow(2.0), &inputs);
         gradcheck(|x| x[0].mul(1.0)?.sub_scaled_(&x[1], 2.0.into())?.pow(2.0), &inputs);
@@ -334,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_through_views_that_change_match_finite_differences() {
+    fn inplace_operations_on_views_pass_gradcheck() {
         let inputs = [doubles(&[0.5, 1.5, 2.0, 3.0, 1.0, 0.1], &[2, 3]), doubles(&[2.0, 0.25], &[2])];
         gradcheck(
             |x| {
@@ -349,7 +351,7 @@ mod tests {
         );
         gradcheck(
             |x| {
-                // The base is transposed in memory, and the view is asked for its history afterwards.
+                // The base is transposed in memory, and the history of the view is queried afterwards.
                 let y = x[0].mul(1.0)?.t()?.copy()?;
                 let row = y.select(0, 2)?;
                 y.mul_(3.0)?;

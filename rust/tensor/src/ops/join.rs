@@ -1,25 +1,25 @@
-//! Several tensors as one.
+//! Concatenation of tensors.
 
 use interlock::accelerator::Device;
 
-use crate::autograd::Record;
-use crate::room::room;
-use crate::shape::{checked_ndim, dimension};
+use crate::autograd::NodeBuilder;
+use crate::fallible_alloc::try_with_capacity;
+use crate::shape::{checked_ndim, wrap_dim};
 use crate::{DType, Error, Result, Tensor};
 
-/// The tensors one after the other along `dim`; their other sizes are equal.
+/// Concatenates tensors along `dim`: `torch.cat`. Their other sizes must be equal.
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let op = "cat";
     if tensors.iter().any(|tensor| tensor.ndim() == 0) {
-        let allowed = "tensors without dimensions can't be joined; stack makes a dimension".to_owned();
-        return Err(Error::Shape { op, given: Vec::new(), allowed });
+        let reason = "tensors without dimensions cannot be concatenated; use stack".to_owned();
+        return Err(Error::Shape { op, given: Vec::new(), reason });
     }
-    // As in PyTorch, a tensor of shape (0,) can be joined with tensors of any shape.
+    // As in PyTorch a tensor of shape (0,) can be concatenated with tensors of any shape.
     let is_legacy_empty = |tensor: &&Tensor| tensor.shape() == [0];
     let shaped = tensors.iter().find(|tensor| !is_legacy_empty(tensor));
-    let none = || Error::Value { op, message: "at least one tensor is needed".to_owned() };
+    let none = || Error::Value { op, message: "expected at least one tensor".to_owned() };
     let first = shaped.or(tensors.first()).ok_or_else(none)?;
-    let at = if shaped.is_some() { dimension(op, dim, first.ndim())? } else { 0 };
+    let at = if shaped.is_some() { wrap_dim(op, dim, first.ndim())? } else { 0 };
     let dim = i64::try_from(at).unwrap_or(0);
     let other = |tensor: &Tensor| {
         let mut shape = tensor.shape().to_vec();
@@ -27,8 +27,8 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     };
     let mut shape = first.shape().to_vec();
     let mut dtype = first.dtype();
-    // Where each tensor ends in the result, and whether it has no part of it.
-    let (mut ends, mut skipped) = (room(tensors.len())?, room(tensors.len())?);
+    // The end of each tensor in the result, and whether it is skipped.
+    let (mut ends, mut skipped) = (try_with_capacity(tensors.len())?, try_with_capacity(tensors.len())?);
     let mut total = 0i64;
     for tensor in tensors {
         dtype = dtype.max(tensor.dtype());
@@ -42,7 +42,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
                     op,
                     left: first.shape().to_vec(),
                     right: tensor.shape().to_vec(),
-                    allowed: "all sizes but that of the joined dimension must be equal",
+                    reason: "all sizes except in the concatenated dimension must be equal",
                 });
             }
             total = total.saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
@@ -53,18 +53,18 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     if let Some(size) = shape.get_mut(at) {
         *size = usize::try_from(total).unwrap_or(usize::MAX);
     }
-    let out = joined(op, tensors, dtype, &shape)?;
+    let out = allocate_result(op, tensors, dtype, &shape)?;
     let mut start = 0;
     for (tensor, &end) in tensors.iter().zip(&ends) {
         if tensor.numel() > 0 {
-            out.slice(dim, Some(start), Some(end), 1)?.detached().copy_(&tensor.detached())?;
+            out.slice(dim, Some(start), Some(end), 1)?.detach().copy_(&tensor.detach())?;
         }
         start = end;
     }
-    // The parts were written before anyone could see the result.
+    // The result is not visible to the program yet, so its version stays 0.
     out.storage_handle().set_version(0);
-    if let Some(record) = Record::of("CatBackward0", tensors.iter())? {
-        record.finish_each(&out, move |_, gradient, input| {
+    if let Some(builder) = NodeBuilder::for_inputs("CatBackward0", tensors.iter())? {
+        builder.set_history_per_input(&out, move |_, gradient, input| {
             if skipped.get(input).copied().unwrap_or_default() {
                 return Tensor::zeros(&[0], gradient.options());
             }
@@ -75,42 +75,42 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     Ok(out)
 }
 
-/// Tensors of one shape along a new dimension `dim`.
+/// Stacks tensors of equal shapes along a new dimension `dim`: `torch.stack`.
 pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let op = "stack";
-    let none = || Error::Value { op, message: "at least one tensor is needed".to_owned() };
+    let none = || Error::Value { op, message: "expected at least one tensor".to_owned() };
     let first = tensors.first().ok_or_else(none)?;
     if let Some(other) = tensors.iter().find(|tensor| tensor.shape() != first.shape()) {
         return Err(Error::Shapes {
             op,
             left: first.shape().to_vec(),
             right: other.shape().to_vec(),
-            allowed: "all shapes must be equal",
+            reason: "all shapes must be equal",
         });
     }
     checked_ndim(first.ndim() + 1)?;
-    let at = dimension(op, dim, first.ndim() + 1)?;
+    let at = wrap_dim(op, dim, first.ndim() + 1)?;
     let dim = i64::try_from(at).unwrap_or(0);
     let mut shape = first.shape().to_vec();
     shape.insert(at, tensors.len());
     let dtype = tensors.iter().map(Tensor::dtype).fold(first.dtype(), DType::max);
-    let out = joined(op, tensors, dtype, &shape)?;
+    let out = allocate_result(op, tensors, dtype, &shape)?;
     if first.numel() > 0 {
-        for (place, tensor) in (0i64..).zip(tensors) {
-            out.select(dim, place)?.detached().copy_(&tensor.detached())?;
+        for (index, tensor) in (0i64..).zip(tensors) {
+            out.select(dim, index)?.detach().copy_(&tensor.detach())?;
         }
     }
     out.storage_handle().set_version(0);
-    if let Some(record) = Record::of("StackBackward0", tensors.iter())? {
-        record.finish_each(&out, move |_, gradient, input| {
+    if let Some(builder) = NodeBuilder::for_inputs("StackBackward0", tensors.iter())? {
+        builder.set_history_per_input(&out, move |_, gradient, input| {
             gradient.select(dim, i64::try_from(input).unwrap_or(i64::MAX))
         });
     }
     Ok(out)
 }
 
-/// The result of joining tensors, which must be on one device, before their elements are written.
-fn joined(op: &'static str, tensors: &[Tensor], dtype: DType, shape: &[usize]) -> Result<Tensor> {
+/// Allocates the result of a concatenation of tensors, which must be on one device.
+fn allocate_result(op: &'static str, tensors: &[Tensor], dtype: DType, shape: &[usize]) -> Result<Tensor> {
     let device = tensors.first().map_or(Device::CPU, Tensor::device);
     if let Some(other) = tensors.iter().find(|tensor| tensor.device() != device) {
         return Err(Error::Devices { op, left: device, right: other.device() });
@@ -124,7 +124,7 @@ mod tests {
     use crate::testing::{assert_close, doubles, gradcheck};
 
     #[test]
-    fn tensors_are_joined_along_old_and_new_dimensions() {
+    fn cat_and_stack_join_along_existing_and_new_dimensions() {
         let (a, b) = (doubles(&[1.0, 2.0], &[1, 2]), doubles(&[3.0, 4.0], &[1, 2]));
         assert_close(&cat(&[a.clone(), b.clone()], 0).unwrap(), &[1.0, 2.0, 3.0, 4.0]);
         assert_eq!(cat(&[a.clone(), b.clone()], -1).unwrap().shape(), [1, 4]);

@@ -1,50 +1,51 @@
-//! Soft maximum and losses.
+//! Softmax and loss functions.
 
-use crate::autograd::Record;
+use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
-use crate::shape::{Layout, dimension};
+use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
-/// How the losses of a batch become one.
+/// The reduction of the losses of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
-    /// They stay apart.
+    /// Returns the loss of each sample.
     None,
-    /// Their mean.
+    /// Returns the mean of the losses.
     Mean,
-    /// Their sum.
+    /// Returns the sum of the losses.
     Sum,
 }
 
-fn floating(op: &'static str, tensor: &Tensor) -> Result<()> {
-    let allowed = "a floating-point tensor is needed; float() makes one";
+fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<()> {
+    let reason = "expected a floating-point tensor; float() returns one";
     if tensor.dtype().is_floating_point() {
         Ok(())
     } else {
-        Err(Error::DType { op, given: tensor.dtype(), allowed })
+        Err(Error::DType { op, given: tensor.dtype(), reason })
     }
 }
 
 impl Tensor {
-    /// The logarithm of [`softmax`](Tensor::softmax), exact also where that is tiny.
+    /// Returns the logarithm of the [`softmax`](Tensor::softmax) along `dim`, which is also accurate where the
+    /// softmax underflows.
     pub fn log_softmax(&self, dim: i64) -> Result<Tensor> {
         let op = "log_softmax";
-        floating(op, self)?;
-        dimension(op, dim, self.ndim())?;
-        let out = along(self, dim, |lanes, length| {
-            dispatch_float!(lanes.dtype(), T => kernel::lanes(op, lanes, length, lanes.shape(), length, |lane: &[T], out: &mut [T]| {
-                let largest = lane.iter().copied().fold(T::NEG_INFINITY, T::max);
-                // Where all are minus infinity their differences are not numbers, as they should be.
-                let sum: f64 = lane.iter().map(|&value| (value - largest).exp().to_f64()).sum();
-                // The difference first: the logarithm would be lost in the rounding of a large maximum.
+        check_floating_point(op, self)?;
+        wrap_dim(op, dim, self.ndim())?;
+        let out = apply_along_dim(self, dim, |rows, length| {
+            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, |row: &[T], out: &mut [T]| {
+                let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
+                // If all elements are minus infinity the differences are NaN, as in PyTorch.
+                let sum: f64 = row.iter().map(|&value| (value - largest).exp().to_f64()).sum();
+                // The difference is computed first: added to a large maximum the logarithm would be lost in rounding.
                 let logarithm = T::from_f64(sum.ln());
-                out.iter_mut().zip(lane).for_each(|(out, &value)| *out = (value - largest) - logarithm);
+                out.iter_mut().zip(row).for_each(|(out, &value)| *out = (value - largest) - logarithm);
             }))
         })?;
-        if let Some(mut record) = Record::new("LogSoftmaxBackward0", &[self])? {
-            let slot = record.save_output(&out)?;
-            record.finish(&out, move |context, gradient| {
-                let share = context.saved(slot)?.exp()?;
+        if let Some(mut builder) = NodeBuilder::new("LogSoftmaxBackward0", &[self])? {
+            let saved = builder.save_output(&out)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                let share = ctx.saved(saved)?.exp()?;
                 let total = gradient.sum(Some(&[dim]), true)?;
                 Ok(vec![Some(gradient.sub(&share.mul(&total)?)?)])
             });
@@ -52,23 +53,23 @@ impl Tensor {
         Ok(out)
     }
 
-    /// Positive numbers that sum to 1 along `dim`, proportional to the exponentials of the elements.
+    /// Returns the exponentials of the elements, normalized to a sum of 1 along `dim`.
     pub fn softmax(&self, dim: i64) -> Result<Tensor> {
         let op = "softmax";
-        floating(op, self)?;
-        dimension(op, dim, self.ndim())?;
-        let out = along(self, dim, |lanes, length| {
-            dispatch_float!(lanes.dtype(), T => kernel::lanes(op, lanes, length, lanes.shape(), length, |lane: &[T], out: &mut [T]| {
-                let largest = lane.iter().copied().fold(T::NEG_INFINITY, T::max);
-                out.iter_mut().zip(lane).for_each(|(out, &value)| *out = (value - largest).exp());
+        check_floating_point(op, self)?;
+        wrap_dim(op, dim, self.ndim())?;
+        let out = apply_along_dim(self, dim, |rows, length| {
+            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, |row: &[T], out: &mut [T]| {
+                let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
+                out.iter_mut().zip(row).for_each(|(out, &value)| *out = (value - largest).exp());
                 let sum: f64 = out.iter().map(|value| value.to_f64()).sum();
                 out.iter_mut().for_each(|out| *out = T::from_f64(out.to_f64() / sum));
             }))
         })?;
-        if let Some(mut record) = Record::new("SoftmaxBackward0", &[self])? {
-            let slot = record.save_output(&out)?;
-            record.finish(&out, move |context, gradient| {
-                let share = context.saved(slot)?;
+        if let Some(mut builder) = NodeBuilder::new("SoftmaxBackward0", &[self])? {
+            let saved = builder.save_output(&out)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                let share = ctx.saved(saved)?;
                 let total = gradient.mul(&share)?.sum(Some(&[dim]), true)?;
                 Ok(vec![Some(gradient.sub(&total)?.mul(&share)?)])
             });
@@ -76,40 +77,40 @@ impl Tensor {
         Ok(out)
     }
 
-    /// The negative logarithms that a row of log-probabilities `[N, C]` gives to the classes `[N]`.
+    /// Returns the negative log-likelihood loss of rows of log-probabilities `[N, C]` for the classes `[N]`.
     pub fn nll_loss(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
         let op = "nll_loss";
-        floating(op, self)?;
+        check_floating_point(op, self)?;
         let &[count, classes] = self.shape() else {
-            let allowed = "the input needs the shape [samples, classes]".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), allowed });
+            let reason = "expected an input of shape [samples, classes]".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), reason });
         };
         if target.shape() != [count] {
             return Err(Error::Shapes {
                 op,
                 left: self.shape().to_vec(),
                 right: target.shape().to_vec(),
-                allowed: "an input [samples, classes] needs a target [samples]",
+                reason: "expected an input [samples, classes] and a target [samples]",
             });
         }
         if target.dtype() != DType::Int64 {
             return Err(Error::DType {
                 op,
                 given: target.dtype(),
-                allowed: "the target holds int64 class indices",
+                reason: "target must be int64 class indices",
             });
         }
         if target.device() != self.device() {
             return Err(Error::Devices { op, left: self.device(), right: target.device() });
         }
         let losses = dispatch_float!(self.dtype(), T => {
-            let rows = self.detached().contiguous()?;
-            kernel::pick::<T>(op, &rows, &target.detached().contiguous()?, classes)
+            let rows = self.detach().contiguous()?;
+            kernel::gather::<T>(op, &rows, &target.detach().contiguous()?, classes)
         })?;
-        if let Some(mut record) = Record::new("NllLossBackward0", &[self])? {
-            let slot = record.save(target)?;
-            record.finish(&losses, move |context, gradient| {
-                Ok(vec![Some(scatter_rows(gradient, &context.saved(slot)?, classes)?)])
+        if let Some(mut builder) = NodeBuilder::new("NllLossBackward0", &[self])? {
+            let saved = builder.save(target)?;
+            builder.set_history(&losses, move |ctx, gradient| {
+                Ok(vec![Some(nll_loss_backward(gradient, &ctx.saved(saved)?, classes)?)])
             });
         }
         match reduction {
@@ -119,37 +120,42 @@ impl Tensor {
         }
     }
 
-    /// The cross entropy between the softmax of rows `[N, C]` and the classes `[N]`.
+    /// Returns the cross entropy of rows of logits `[N, C]` for the classes `[N]`.
     pub fn cross_entropy(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
         if self.ndim() != 2 {
-            let allowed = "the input needs the shape [samples, classes]".to_owned();
-            return Err(Error::Shape { op: "cross_entropy", given: self.shape().to_vec(), allowed });
+            let reason = "expected an input of shape [samples, classes]".to_owned();
+            return Err(Error::Shape { op: "cross_entropy", given: self.shape().to_vec(), reason });
         }
         self.log_softmax(1)?.nll_loss(target, reduction)
     }
 }
 
-/// Rows that are zero but for minus a gradient at one class each.
-fn scatter_rows(gradient: &Tensor, targets: &Tensor, classes: usize) -> Result<Tensor> {
+/// Returns the gradient of the input of `nll_loss`: zeros except for the negated gradient at the target class of each
+/// row.
+fn nll_loss_backward(gradient: &Tensor, targets: &Tensor, classes: usize) -> Result<Tensor> {
     let out = dispatch_float!(gradient.dtype(), T => {
-        let (gradient, targets) = (gradient.detached().contiguous()?, targets.detached().contiguous()?);
-        kernel::unpick::<T>("nll_loss", &gradient, &targets, classes)
+        let (gradient, targets) = (gradient.detach().contiguous()?, targets.detach().contiguous()?);
+        kernel::scatter_add::<T>("nll_loss", &gradient, &targets, classes)
     })?;
-    if let Some(mut record) = Record::new("NllLossBackwardBackward0", &[gradient])? {
-        let slot = record.save(targets)?;
-        record.finish(&out, move |context, second| {
-            Ok(vec![Some(second.nll_loss(&context.saved(slot)?, Reduction::None)?)])
+    if let Some(mut builder) = NodeBuilder::new("NllLossBackwardBackward0", &[gradient])? {
+        let saved = builder.save(targets)?;
+        builder.set_history(&out, move |ctx, second| {
+            Ok(vec![Some(second.nll_loss(&ctx.saved(saved)?, Reduction::None)?)])
         });
     }
     Ok(out)
 }
 
-/// Runs `f` on the lanes along `dim`, laid out one after the other, and puts the result back in order.
-fn along(tensor: &Tensor, dim: i64, f: impl FnOnce(&Tensor, usize) -> Result<Tensor>) -> Result<Tensor> {
-    let lanes = tensor.detached().transpose(dim, -1)?.contiguous()?;
-    let length = lanes.shape().last().copied().unwrap_or(1);
-    let out = f(&lanes, length)?.transpose(dim, -1)?.contiguous()?;
-    // Where a size is 1, strides of the transposed lanes may be others.
+/// Runs `f` on the rows along `dim`, made contiguous, and transposes the result back.
+fn apply_along_dim(
+    tensor: &Tensor,
+    dim: i64,
+    f: impl FnOnce(&Tensor, usize) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let rows = tensor.detach().transpose(dim, -1)?.contiguous()?;
+    let length = rows.shape().last().copied().unwrap_or(1);
+    let out = f(&rows, length)?.transpose(dim, -1)?.contiguous()?;
+    // The strides of dimensions of size 1 may differ after the transpose.
     Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
 }
 
@@ -167,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn large_scores_do_not_overflow() {
+    fn log_softmax_of_large_elements_does_not_overflow() {
         let x = doubles(&[1000.0, 1000.0, -1000.0], &[3]);
         let half = 0.5f64.ln();
         assert_close(&x.log_softmax(0).unwrap(), &[half, half, -2000.0 + half]);
@@ -175,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn reductions_agree() {
+    fn cross_entropy_reductions_agree() {
         let losses =
             scores().cross_entropy(&classes(&[2, 0]), Reduction::None).unwrap().to_vec::<f64>().unwrap();
         let mean = scores().cross_entropy(&classes(&[2, 0]), Reduction::Mean).unwrap();
@@ -185,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_does_not_exist_is_named_with_the_number_of_classes() {
+    fn cross_entropy_reports_a_missing_class_and_the_number_of_classes() {
         for bad in [3, -1] {
             let error = scores().cross_entropy(&classes(&[0, bad]), Reduction::Mean).unwrap_err();
             assert!(matches!(error, Error::OutOfRange { index, size: 3, .. } if index == bad), "{error}");
@@ -196,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_match_finite_differences() {
+    fn losses_pass_gradcheck() {
         for dim in [0, 1] {
             gradcheck(|x| x[0].log_softmax(dim)?.pow(2.0), &[scores()]);
             gradcheck(|x| x[0].softmax(dim)?.pow(2.0), &[scores()]);

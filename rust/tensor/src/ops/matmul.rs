@@ -1,54 +1,58 @@
-//! Matrix products of tensors of any number of dimensions.
+//! Matrix products of tensors with any number of dimensions.
 
-use crate::autograd::Record;
-use crate::kernel::{self, Matrix, Pairs, Plan};
-use crate::shape::{broadcast, pairs};
+use crate::autograd::NodeBuilder;
+use crate::kernel::{self, Matrix, MatrixBatch, StridedIter};
+use crate::shape::{broadcast, sizes_and_strides};
 use crate::{DType, Error, Result, Tensor};
 
 const OP: &str = "matmul";
 
-/// The product of matrices of tensors with at least two dimensions, broadcast over the others.
-fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    shaped_product(a, b, None)
+/// Multiplies matrices of tensors with at least two dimensions, broadcast over the others.
+fn batch_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    matmul_into_shape(a, b, None)
 }
 
-/// The same as a tensor of another shape, which is no view of the product.
-fn shaped_product(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Tensor> {
-    let misfit = || Error::Shapes {
+/// Like [`batch_matmul`], with another shape for the result, which is not a view of the product.
+fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Tensor> {
+    let err_shape = || Error::Shapes {
         op: OP,
         left: a.shape().to_vec(),
         right: b.shape().to_vec(),
-        allowed: "the columns of the first must be as many as the rows of the second",
+        reason: "inner dimensions must match and batch dimensions must be broadcastable",
     };
-    let (batch_a, rows, depth) = split(a).ok_or_else(misfit)?;
-    let (batch_b, depth_b, columns) = split(b).ok_or_else(misfit)?;
+    let (batch_a, rows, depth) = split_dims(a).ok_or_else(err_shape)?;
+    let (batch_b, depth_b, columns) = split_dims(b).ok_or_else(err_shape)?;
     if depth.0 != depth_b.0 {
-        return Err(misfit());
+        return Err(err_shape());
     }
     if a.dtype() != b.dtype() {
-        return Err(Error::DType { op: OP, given: b.dtype(), allowed: "both operands need the same type" });
+        return Err(Error::DType {
+            op: OP,
+            given: b.dtype(),
+            reason: "both operands must have the same dtype",
+        });
     }
-    let batch = broadcast(OP, &sizes(&batch_a), &sizes(&batch_b)).map_err(|_| misfit())?;
+    let batch = broadcast(OP, &sizes(&batch_a), &sizes(&batch_b)).map_err(|_| err_shape())?;
     let strides = (batch_strides(&batch_a, batch.len()), batch_strides(&batch_b, batch.len()));
-    let plan = Plan::new(&batch, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
-    let pairs = Pairs { plan, left: matrix(rows, depth), right: matrix(depth_b, columns) };
+    let iter = StridedIter::new(&batch, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
+    let batch_of_matrices = MatrixBatch { iter, left: matrix(rows, depth), right: matrix(depth_b, columns) };
     let mut shape = batch;
     shape.extend([rows.0, columns.0]);
     let wanted = wanted.unwrap_or(&shape);
     let out = match a.dtype() {
-        DType::Float32 => kernel::product::<f32>(wanted, a, b, pairs),
-        DType::Float64 => kernel::product::<f64>(wanted, a, b, pairs),
-        DType::Int64 => kernel::product::<i64>(wanted, a, b, pairs),
-        DType::Bool => Err(Error::DType { op: OP, given: DType::Bool, allowed: "numbers are needed" }),
+        DType::Float32 => kernel::matmul::<f32>(wanted, a, b, batch_of_matrices),
+        DType::Float64 => kernel::matmul::<f64>(wanted, a, b, batch_of_matrices),
+        DType::Int64 => kernel::matmul::<i64>(wanted, a, b, batch_of_matrices),
+        DType::Bool => Err(Error::DType { op: OP, given: DType::Bool, reason: "expected a numeric type" }),
     }?;
     let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
-    if let Some(mut record) = Record::new(name, &[a, b])? {
-        let (right, left) = (record.save_for(0, b)?, record.save_for(1, a)?);
-        record.finish(&out, move |context, gradient| {
+    if let Some(mut builder) = NodeBuilder::new(name, &[a, b])? {
+        let (right, left) = (builder.save_for(0, b)?, builder.save_for(1, a)?);
+        builder.set_history(&out, move |ctx, gradient| {
             let gradient = &gradient.reshaped(&shape)?;
             Ok(vec![
-                context.gradient(0, || product(gradient, &context.saved(right)?.transpose(-1, -2)?))?,
-                context.gradient(1, || product(&context.saved(left)?.transpose(-1, -2)?, gradient))?,
+                ctx.gradient(0, || batch_matmul(gradient, &ctx.saved(right)?.transpose(-1, -2)?))?,
+                ctx.gradient(1, || batch_matmul(&ctx.saved(left)?.transpose(-1, -2)?, gradient))?,
             ])
         });
     }
@@ -57,9 +61,9 @@ fn shaped_product(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Te
 
 type Dim = (usize, usize);
 
-/// The dimensions before the last two, and those.
-fn split(tensor: &Tensor) -> Option<(Vec<Dim>, Dim, Dim)> {
-    let mut dims = pairs(tensor.layout());
+/// Splits the dimensions into the batch dimensions, rows and columns.
+fn split_dims(tensor: &Tensor) -> Option<(Vec<Dim>, Dim, Dim)> {
+    let mut dims = sizes_and_strides(tensor.layout());
     let columns = dims.pop()?;
     let rows = dims.pop()?;
     Some((dims, rows, columns))
@@ -74,26 +78,26 @@ fn batch_strides(dims: &[Dim], ndim: usize) -> Vec<usize> {
     std::iter::repeat_n(0, ndim - dims.len()).chain(own).collect()
 }
 
-/// A matrix of these dimensions, wherever it starts.
-fn matrix((rows, row_step): Dim, (columns, column_step): Dim) -> Matrix {
-    Matrix { start: 0, rows, columns, row_step, column_step }
+/// Returns a matrix with these dimensions and an offset of 0.
+fn matrix((rows, row_stride): Dim, (columns, column_stride): Dim) -> Matrix {
+    Matrix { start: 0, rows, columns, row_stride, column_stride }
 }
 
 impl Tensor {
-    /// The matrix product. A tensor of one dimension is a row on the left and a column on the right,
-    /// and the result does not have that dimension; dimensions before the last two broadcast.
+    /// Returns the matrix product: `torch.matmul`. A one-dimensional tensor is a row vector on the left and a column
+    /// vector on the right, and the result does not have that dimension. Dimensions before the last two are
+    /// broadcast.
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
-        let misfit = || Error::Shapes {
+        let err_shape = || Error::Shapes {
             op: OP,
             left: self.shape().to_vec(),
             right: other.shape().to_vec(),
-            allowed: "both need at least one dimension, and the last of the first must be as long as the \
-                      last but one (or only one) of the second",
+            reason: "both must have at least one dimension, and the inner dimensions must match",
         };
         let (m, n) = (self.ndim(), other.ndim());
         let inner = other.shape().iter().rev().nth(usize::from(n > 1));
         if m == 0 || n == 0 || self.shape().last() != inner {
-            return Err(misfit());
+            return Err(err_shape());
         }
         let a = if m == 1 { self.unsqueeze(0)? } else { self.clone() };
         let b = if n == 1 { other.unsqueeze(1)? } else { other.clone() };
@@ -102,27 +106,27 @@ impl Tensor {
         let batch_of = |tensor: &Tensor| -> Vec<usize> {
             tensor.shape().iter().copied().take(tensor.ndim().saturating_sub(2)).collect()
         };
-        // Sizes that do not broadcast are an error of the product.
+        // Batch sizes that cannot be broadcast are reported by the product.
         let batch = broadcast(OP, &batch_of(&a), &batch_of(&b)).unwrap_or_default();
         let shape: Vec<usize> = batch.into_iter().chain(rows.copied()).chain(columns.copied()).collect();
-        // Many matrices by one are one tall matrix by it.
+        // A batch of matrices times one matrix is computed as one tall matrix times that matrix.
         let a = if a.ndim() > 2 && b.ndim() == 2 && a.is_contiguous() {
             let (rows, columns) = (a.shape().iter().rev().skip(1).product(), inner.copied().unwrap_or(1));
             a.reshaped(&[rows, columns])?
         } else {
             a
         };
-        shaped_product(&a, &b, Some(&shape))
+        matmul_into_shape(&a, &b, Some(&shape))
     }
 
-    /// The product of two matrices.
+    /// Returns the product of two matrices.
     pub fn mm(&self, other: &Tensor) -> Result<Tensor> {
         if self.ndim() != 2 || other.ndim() != 2 {
             return Err(Error::Shapes {
                 op: "mm",
                 left: self.shape().to_vec(),
                 right: other.shape().to_vec(),
-                allowed: "both need two dimensions; matmul takes any number",
+                reason: "both must have two dimensions; matmul accepts any number",
             });
         }
         self.matmul(other)
@@ -140,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_follow_the_rules_of_the_operator() {
+    fn matmul_result_shapes_follow_pytorch() {
         let shape = |a: &[usize], b: &[usize]| range(a).matmul(&range(b)).map(|out| out.shape().to_vec());
         assert_eq!(shape(&[3], &[3]), Ok(vec![]));
         assert_eq!(shape(&[2, 3], &[3]), Ok(vec![2]));
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn transposed_operands_give_the_same_product() {
+    fn matmul_of_transposed_operands() {
         let (a, b) = (range(&[2, 3]), range(&[3, 4]));
         let expected = a.matmul(&b).unwrap().to_vec::<f64>().unwrap();
         let flipped = |x: &Tensor| x.t().unwrap().contiguous().unwrap().t().unwrap();
@@ -171,18 +175,18 @@ mod tests {
     }
 
     #[test]
-    fn no_depth_gives_zeros() {
+    fn matmul_with_inner_dimension_0_is_zero() {
         assert_close(&range(&[2, 0]).matmul(&range(&[0, 1])).unwrap(), &[0.0, 0.0]);
     }
 
     #[test]
-    fn types_must_agree() {
+    fn matmul_of_different_types_is_an_error() {
         let singles = Tensor::ones(&[3], DType::Float32).unwrap();
         assert!(matches!(range(&[3]).matmul(&singles), Err(Error::DType { op: "matmul", .. })));
     }
 
     #[test]
-    fn gradients_match_finite_differences() {
+    fn matmul_passes_gradcheck() {
         let shapes: [(&[usize], &[usize]); 7] = [
             (&[3], &[3]),
             (&[2, 3], &[3]),

@@ -1,28 +1,29 @@
-//! The operations, each with its gradient beside it.
+//! Tensor operations and their backward functions.
 
+mod advanced_index;
+mod as_strided;
 mod binary;
 mod cast;
 mod compare;
 mod creation;
 mod display;
-mod elements;
+mod expanded_index_put;
 mod index;
 mod inplace;
+mod item;
 mod join;
 mod loss;
+mod masked;
 mod matmul;
 mod operand;
 mod power;
 mod random;
 mod reduce;
-mod rows;
-mod select;
-mod shared_rows;
-mod strided;
 mod transfer;
 mod unary;
 mod view;
 
+pub(crate) use as_strided::{as_strided, as_strided_node};
 pub(crate) use cast::copy_with_layout;
 pub use index::Index;
 pub(crate) use inplace::add_unrecorded;
@@ -31,5 +32,4 @@ pub use loss::Reduction;
 pub use operand::Operand;
 pub use random::manual_seed;
 pub(crate) use reduce::sum_to;
-pub(crate) use strided::{as_strided, as_strided_node};
-pub(crate) use transfer::at;
+pub(crate) use transfer::to_device;

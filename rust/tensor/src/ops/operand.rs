@@ -1,14 +1,14 @@
-//! Operands: tensors and bare numbers, and the type in which they meet.
+//! Operands and type promotion.
 
 use crate::dtype::dispatch;
 use crate::{DType, Result, Scalar, Tensor};
 
-/// A tensor or a number.
+/// An operand of an operation: a tensor or a scalar.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'a> {
     /// A tensor.
     Tensor(&'a Tensor),
-    /// A number, which does not widen a tensor's type within its category.
+    /// A scalar, which does not widen a tensor's type within its category.
     Scalar(Scalar),
 }
 
@@ -32,7 +32,7 @@ impl Operand<'_> {
         }
     }
 
-    /// The tensor, or the number as a tensor without dimensions of type `dtype`.
+    /// Returns the tensor, or a tensor of type `dtype` without dimensions that holds the scalar.
     pub(super) fn tensor(self, dtype: DType) -> Result<Tensor> {
         match self {
             Operand::Tensor(tensor) => Ok(tensor.clone()),
@@ -43,8 +43,8 @@ impl Operand<'_> {
     }
 }
 
-/// The type in which operands meet. Tensors with dimensions decide; those without, and after them
-/// numbers, only lift the result into a higher category.
+/// Returns the promoted type of operands: `torch.result_type`. Tensors with dimensions determine it. Tensors without
+/// dimensions, and after them scalars, only raise its category.
 pub(super) fn result_type(operands: &[Operand<'_>]) -> DType {
     let rank = |operand: &Operand<'_>| match operand {
         Operand::Tensor(tensor) if tensor.ndim() > 0 => 0,
@@ -55,12 +55,15 @@ pub(super) fn result_type(operands: &[Operand<'_>]) -> DType {
         operands.iter().filter(|operand| rank(operand) == wanted).map(|operand| operand.dtype()).max()
     };
     let [dimensioned, single, bare] = [widest(0), widest(1), widest(2)];
-    combine(dimensioned, combine(single, bare)).unwrap_or(DType::DEFAULT_FLOAT)
+    combine_categories(dimensioned, combine_categories(single, bare)).unwrap_or(DType::DEFAULT_FLOAT)
 }
 
-fn combine(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
+/// Combines the type of operands of higher priority with that of lower priority.
+fn combine_categories(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
     match (higher, lower) {
-        (Some(higher), Some(lower)) if higher.is_floating_point() || lower.fits_into(higher) => Some(higher),
+        (Some(higher), Some(lower)) if higher.is_floating_point() || lower.can_cast_to(higher) => {
+            Some(higher)
+        }
         (higher, lower) => higher.max(lower),
     }
 }
@@ -70,17 +73,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_lift_the_category_but_do_not_widen() {
+    fn result_type_of_scalars_raises_the_category_but_does_not_widen() {
         let ints = Tensor::zeros(&[2], DType::Int64).unwrap();
         let singles = Tensor::zeros(&[2], DType::Float32).unwrap();
         let double = Tensor::zeros(&[], DType::Float64).unwrap();
-        let meet = |a: Operand<'_>, b: Operand<'_>| result_type(&[a, b]);
-        assert_eq!(meet((&singles).into(), 3i64.into()), DType::Float32);
-        assert_eq!(meet((&ints).into(), 0.5.into()), DType::Float32);
-        assert_eq!(meet((&ints).into(), true.into()), DType::Int64);
-        assert_eq!(meet((&singles).into(), (&double).into()), DType::Float32);
-        assert_eq!(meet((&ints).into(), (&double).into()), DType::Float64);
-        assert_eq!(meet((&double).into(), (&double).into()), DType::Float64);
-        assert_eq!(meet((&double).into(), 0.5.into()), DType::Float64);
+        let common = |a: Operand<'_>, b: Operand<'_>| result_type(&[a, b]);
+        assert_eq!(common((&singles).into(), 3i64.into()), DType::Float32);
+        assert_eq!(common((&ints).into(), 0.5.into()), DType::Float32);
+        assert_eq!(common((&ints).into(), true.into()), DType::Int64);
+        assert_eq!(common((&singles).into(), (&double).into()), DType::Float32);
+        assert_eq!(common((&ints).into(), (&double).into()), DType::Float64);
+        assert_eq!(common((&double).into(), (&double).into()), DType::Float64);
+        assert_eq!(common((&double).into(), 0.5.into()), DType::Float64);
     }
 }

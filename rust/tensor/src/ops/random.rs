@@ -1,53 +1,55 @@
-//! Random numbers from one generator of the process.
+//! Random numbers from the generator of the process.
 
 use std::f64::consts::TAU;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::dtype::dispatch_float;
-use crate::{DType, Element, Error, Options, Result, Tensor, kernel};
+use crate::{DType, Element, Error, Result, Tensor, TensorOptions, kernel};
 
-/// What the seeds start from until one is given: runs repeat each other.
+/// The default seed. It is fixed, so that runs are reproducible.
 const FIRST_SEED: u64 = 0x5eed;
 
-/// The seed of the next tensor of random numbers. No lock: a child forked while another thread draws
-/// must be able to draw.
+/// The seed of the next random tensor. Not a lock: a child that is forked while another thread draws must be able to
+/// draw.
 static NEXT_SEED: AtomicU64 = AtomicU64::new(FIRST_SEED);
 
-/// Restarts the random numbers: the same calls give the same numbers after the same seed.
+/// Sets the seed of the random numbers: `torch.manual_seed`. The same calls return the same numbers after the same
+/// seed.
 pub fn manual_seed(seed: u64) {
     NEXT_SEED.store(seed, Ordering::Relaxed);
 }
 
-/// The seed of the generator of one tensor, whose numbers are the same on every device.
+/// Returns the seed of the next tensor, whose numbers are the same on every device.
 fn next_seed() -> u64 {
-    // The golden ratio in 64 bits: consecutive seeds share no pattern of bits (Weyl's sequence).
+    // The golden ratio in 64 bits: consecutive seeds share no bit pattern (Weyl sequence).
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
     NEXT_SEED.fetch_add(STEP, Ordering::Relaxed)
 }
 
+/// Returns a tensor of numbers that `f` draws.
 fn draw(
     op: &'static str,
     shape: &[usize],
-    options: Options,
+    options: TensorOptions,
     f: impl Fn(&mut fastrand::Rng) -> f64 + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let dtype = options.dtype;
     if !dtype.is_floating_point() {
-        return Err(Error::DType { op, given: dtype, allowed: "random numbers are floating point" });
+        return Err(Error::DType { op, given: dtype, reason: "expected a floating-point type" });
     }
     let seed = next_seed();
-    dispatch_float!(dtype, T => kernel::make(op, options, shape, move |out: &mut [T]| {
+    dispatch_float!(dtype, T => kernel::launch_nullary(op, options, shape, move |out: &mut [T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
         out.iter_mut().for_each(|out| *out = T::from_f64(f(&mut generator)));
     }))
 }
 
 impl Tensor {
-    /// Numbers spread evenly from 0 up to but without 1.
-    pub fn rand(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
+    /// Returns uniformly distributed numbers from 0 to 1 (exclusive).
+    pub fn rand(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
         match options.dtype {
-            // 24 bits are exact in single precision: rounding never gives 1.
+            // 24 bits are exact in single precision: rounding never returns 1.
             DType::Float32 => draw("rand", shape, options, |generator| {
                 f64::from(generator.u32(..) >> 8) / f64::from(1u32 << 24)
             }),
@@ -55,9 +57,9 @@ impl Tensor {
         }
     }
 
-    /// Numbers of the standard normal distribution.
-    pub fn randn(shape: &[usize], options: impl Into<Options>) -> Result<Self> {
-        // Box and Muller's transform; 1 - u is never 0.
+    /// Returns numbers of the standard normal distribution.
+    pub fn randn(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
+        // Box-Muller transform; 1 - u is never 0.
         draw("randn", shape, options.into(), |generator| {
             (-2.0 * (1.0 - generator.f64()).ln()).sqrt() * (TAU * generator.f64()).cos()
         })
@@ -68,9 +70,9 @@ impl Tensor {
 mod tests {
     use super::*;
 
-    /// One test: the generator belongs to the process, and tests run side by side.
+    /// One test, because the generator is global and tests run concurrently.
     #[test]
-    fn numbers_repeat_after_a_seed_and_are_distributed_as_promised() {
+    fn rand_and_randn_repeat_after_manual_seed_and_are_distributed() {
         let count = 20_000;
         manual_seed(7);
         let (even, normal) =

@@ -1,30 +1,30 @@
-//! Sums, means, extremes.
+//! Reductions: sum, mean, minimum, maximum and their indices.
 
-use super::select::zero_where;
-use crate::autograd::Record;
+use super::masked::zero_where;
+use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch;
-use crate::element::Truth;
-use crate::shape::{Layout, dimension};
+use crate::element::Bool8;
+use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
-/// Which dimensions of a tensor are reduced, and the shapes without and with them as size 1.
-struct Reduced {
-    marks: Vec<bool>,
-    kept: Vec<usize>,
-    ones: Vec<usize>,
-    /// How many elements become one.
+/// The reduced dimensions of a tensor, and the result shapes without them (`squeezed_shape`) and with them as size 1 (`keepdim_shape`).
+struct ReducedDims {
+    mask: Vec<bool>,
+    squeezed_shape: Vec<usize>,
+    keepdim_shape: Vec<usize>,
+    /// The number of elements that are reduced to one.
     count: usize,
 }
 
-fn reduced(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<Reduced> {
-    let mut marks = vec![false; shape.len()];
+fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<ReducedDims> {
+    let mut mask = vec![false; shape.len()];
     match dims {
-        // As in PyTorch no dimensions named are all dimensions.
-        None | Some([]) => marks.fill(true),
+        // As in PyTorch an empty list of dimensions reduces all dimensions.
+        None | Some([]) => mask.fill(true),
         Some(dims) => {
             for &dim in dims {
-                let at = dimension(op, dim, shape.len())?;
-                if let Some(mark) = marks.get_mut(at)
+                let at = wrap_dim(op, dim, shape.len())?;
+                if let Some(mark) = mask.get_mut(at)
                     && std::mem::replace(mark, true)
                 {
                     return Err(Error::Value {
@@ -35,16 +35,16 @@ fn reduced(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<Re
             }
         }
     }
-    let marked = || shape.iter().copied().zip(marks.iter().copied());
-    let kept = marked().filter(|&(_, mark)| !mark).map(|(size, _)| size).collect();
-    let ones = marked().map(|(size, mark)| if mark { 1 } else { size }).collect();
+    let marked = || shape.iter().copied().zip(mask.iter().copied());
+    let squeezed_shape = marked().filter(|&(_, mark)| !mark).map(|(size, _)| size).collect();
+    let keepdim_shape = marked().map(|(size, mark)| if mark { 1 } else { size }).collect();
     let count = marked().filter(|&(_, mark)| mark).map(|(size, _)| size).product();
-    Ok(Reduced { kept, ones, count, marks })
+    Ok(ReducedDims { squeezed_shape, keepdim_shape, count, mask })
 }
 
-impl Reduced {
+impl ReducedDims {
     fn shape(&self, keepdim: bool) -> &[usize] {
-        if keepdim { &self.ones } else { &self.kept }
+        if keepdim { &self.keepdim_shape } else { &self.squeezed_shape }
     }
 }
 
@@ -52,32 +52,33 @@ fn signed(shape: &[usize]) -> Vec<i64> {
     shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }
 
-/// Which element of a group is chosen, and what its gradient does.
+/// The kind of an extreme-value reduction.
 #[derive(Clone, Copy)]
 struct Extreme {
     largest: bool,
-    /// The gradient is multiplied by the mask of the chosen elements, so that one which is not finite reaches the others
-    /// as NaN.
-    spreads_nan: bool,
+    /// Whether the gradient is multiplied by the mask of the extreme elements, so that a non-finite gradient reaches
+    /// the other elements as NaN.
+    propagates_nan: bool,
 }
 
 impl Extreme {
-    const LARGEST: Self = Extreme { largest: true, spreads_nan: false };
-    const SMALLEST: Self = Extreme { largest: false, spreads_nan: false };
-    const LARGEST_OVER_DIMS: Self = Extreme { largest: true, spreads_nan: true };
-    const SMALLEST_OVER_DIMS: Self = Extreme { largest: false, spreads_nan: true };
+    const LARGEST: Self = Extreme { largest: true, propagates_nan: false };
+    const SMALLEST: Self = Extreme { largest: false, propagates_nan: false };
+    const LARGEST_OVER_DIMS: Self = Extreme { largest: true, propagates_nan: true };
+    const SMALLEST_OVER_DIMS: Self = Extreme { largest: false, propagates_nan: true };
 }
 
-/// Where an element is not the extreme of its group. The extreme of a group with a NaN is every NaN in it.
-fn differ(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
+/// Returns a mask of the elements that are not the extreme of their group. If a group contains NaN, its extremes are
+/// all NaN elements.
+fn not_extreme(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
     dispatch!(elements.dtype(), T => {
         kernel::zip("ne", elements.shape(), elements, best, |element: T, best: T| {
-            Truth::new(element != best && !(element.is_nan() && best.is_nan()))
+            Bool8::new(element != best && !(element.is_nan() && best.is_nan()))
         })
     })
 }
 
-/// Sums over what was broadcast, so that the result has `shape`.
+/// Sums over broadcast dimensions so that the result has `shape`: ATen's `sum_to`.
 pub(crate) fn sum_to(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
     if tensor.shape() == shape {
         return Ok(tensor.clone());
@@ -96,57 +97,60 @@ pub(crate) fn sum_to(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
 }
 
 impl Tensor {
-    /// The sum of all elements or over `dims`. Integers and truth values are summed as `int64`.
+    /// Returns the sum of all elements or over `dims`. Integers and bools are summed as `int64`.
     pub fn sum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-        let over = reduced("sum", self.shape(), dims)?;
-        let out = dispatch!(self.dtype(), T => kernel::sum::<T>(self, &over.marks, over.shape(keepdim)))?;
-        if let Some(record) = Record::new("SumBackward0", &[self])? {
-            let (ones, before) = (over.ones, signed(self.shape()));
-            record
-                .finish(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)]));
+        let over = reduced_dims("sum", self.shape(), dims)?;
+        let out = dispatch!(self.dtype(), T => kernel::sum::<T>(self, &over.mask, over.shape(keepdim)))?;
+        if let Some(builder) = NodeBuilder::new("SumBackward0", &[self])? {
+            let (ones, before) = (over.keepdim_shape, signed(self.shape()));
+            builder.set_history(&out, move |_, gradient| {
+                Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)])
+            });
         }
         Ok(out)
     }
 
-    /// The mean of all elements or over `dims`, of floating-point tensors only.
+    /// Returns the mean of all elements or over `dims`. Only for floating-point tensors.
     pub fn mean(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let op = "mean";
         if !self.dtype().is_floating_point() {
-            let allowed = "a floating-point tensor is needed; float() makes one";
-            return Err(Error::DType { op, given: self.dtype(), allowed });
+            let reason = "expected a floating-point tensor; float() returns one";
+            return Err(Error::DType { op, given: self.dtype(), reason });
         }
-        let over = reduced(op, self.shape(), dims)?;
+        let over = reduced_dims(op, self.shape(), dims)?;
         let total = dispatch!(self.dtype(), T => {
-            let sum = kernel::sum::<T>(self, &over.marks, over.shape(keepdim))?;
+            let sum = kernel::sum::<T>(self, &over.mask, over.shape(keepdim))?;
             let count = over.count as f64;
             kernel::map(op, &sum, move |value: T| T::from_f64(value.to_f64() / count))
         })?;
-        if let Some(record) = Record::new("MeanBackward0", &[self])? {
+        if let Some(builder) = NodeBuilder::new("MeanBackward0", &[self])? {
             // An empty tensor has an empty gradient, which must not become NaN when it is summed.
-            let (ones, before, count) = (over.ones, signed(self.shape()), over.count.max(1) as f64);
-            record.finish(&total, move |_, gradient| {
+            let (ones, before, count) = (over.keepdim_shape, signed(self.shape()), over.count.max(1) as f64);
+            builder.set_history(&total, move |_, gradient| {
                 Ok(vec![Some(gradient.div(count)?.reshaped(&ones)?.expand(&before)?)])
             });
         }
         Ok(total)
     }
 
-    /// The largest element of all or over `dims`; nan if there is one. Equal ones share the gradient.
+    /// Returns the maximum of all elements or over `dims`; NaN if any element is NaN. Equal maxima share the
+    /// gradient.
     pub fn amax(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         self.extreme("amax", "AmaxBackward0", dims, keepdim, Extreme::LARGEST_OVER_DIMS)
     }
 
-    /// The smallest element of all or over `dims`; nan if there is one. Equal ones share the gradient.
+    /// Returns the minimum of all elements or over `dims`; NaN if any element is NaN. Equal minima share the
+    /// gradient.
     pub fn amin(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         self.extreme("amin", "AminBackward0", dims, keepdim, Extreme::SMALLEST_OVER_DIMS)
     }
 
-    /// The largest element.
+    /// Returns the maximum of all elements.
     pub fn max(&self) -> Result<Tensor> {
         self.extreme("max", "MaxBackward1", None, false, Extreme::LARGEST)
     }
 
-    /// The smallest element.
+    /// Returns the minimum of all elements.
     pub fn min(&self) -> Result<Tensor> {
         self.extreme("min", "MinBackward1", None, false, Extreme::SMALLEST)
     }
@@ -157,73 +161,83 @@ impl Tensor {
         node: &'static str,
         dims: Option<&[i64]>,
         keepdim: bool,
-        Extreme { largest, spreads_nan }: Extreme,
+        Extreme { largest, propagates_nan }: Extreme,
     ) -> Result<Tensor> {
-        let over = reduced(op, self.shape(), dims)?;
+        let over = reduced_dims(op, self.shape(), dims)?;
         if over.count == 0 {
-            let allowed = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), allowed });
+            let reason = "a dimension of size 0 cannot be reduced to its extreme".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), reason });
         }
         let out = dispatch!(self.dtype(), T => {
             let choose = move |best: T, next: T| {
                 let better = if largest { next > best } else { next < best };
                 if !best.is_nan() && (better || next.is_nan()) { next } else { best }
             };
-            kernel::fold(op, self, &over.marks, over.shape(keepdim), choose)
+            kernel::fold(op, self, &over.mask, over.shape(keepdim), choose)
         })?;
-        if let Some(mut record) = Record::new(node, &[self])? {
-            let (input, output) = (record.save(self)?, record.save_output(&out)?);
-            let ones = over.ones;
+        if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
+            let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
+            let ones = over.keepdim_shape;
             let dims: Vec<i64> =
-                (0i64..).zip(&over.marks).filter(|(_, mark)| **mark).map(|(dim, _)| dim).collect();
-            record.finish(&out, move |context, gradient| {
-                let best = context.saved(output)?.detached().reshaped(&ones)?;
-                let passed = differ(&context.saved(input)?.detached(), &best)?;
+                (0i64..).zip(&over.mask).filter(|(_, mark)| **mark).map(|(dim, _)| dim).collect();
+            builder.set_history(&out, move |ctx, gradient| {
+                let best = ctx.saved(output)?.detach().reshaped(&ones)?;
+                let passed = not_extreme(&ctx.saved(input)?.detach(), &best)?;
                 let chosen = passed.logical_not()?.cast(gradient.dtype())?;
                 let share = gradient.reshaped(&ones)?.div(&chosen.sum(Some(&dims), true)?)?;
-                // As in PyTorch: a gradient that is not finite reaches all elements of amax and amin as NaN.
-                Ok(vec![Some(if spreads_nan { share.mul(&chosen)? } else { zero_where(&passed, &share)? })])
+                // As in PyTorch a non-finite gradient reaches all elements of amax and amin as NaN.
+                Ok(vec![Some(if propagates_nan {
+                    share.mul(&chosen)?
+                } else {
+                    zero_where(&passed, &share)?
+                })])
             });
         }
         Ok(out)
     }
 
-    /// The position of the largest element: among all in row-major order, or along `dim`. The first of
-    /// equal ones; a nan counts as the largest.
+    /// Returns the index of the maximum, among all elements in row-major order or along `dim`. Among equal elements
+    /// it is the first; NaN counts as the largest.
     pub fn argmax(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
-        self.position("argmax", dim, keepdim, true)
+        self.extreme_index("argmax", dim, keepdim, true)
     }
 
-    /// The position of the smallest element, as [`argmax`](Tensor::argmax).
+    /// Returns the index of the minimum, like [`argmax`](Tensor::argmax).
     pub fn argmin(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
-        self.position("argmin", dim, keepdim, false)
+        self.extreme_index("argmin", dim, keepdim, false)
     }
 
-    fn position(&self, op: &'static str, dim: Option<i64>, keepdim: bool, largest: bool) -> Result<Tensor> {
-        let plain = self.detached();
-        let (lanes, over) = match dim {
-            None => (plain.contiguous()?.reshaped(&[self.numel()])?, reduced(op, self.shape(), None)?),
+    fn extreme_index(
+        &self,
+        op: &'static str,
+        dim: Option<i64>,
+        keepdim: bool,
+        largest: bool,
+    ) -> Result<Tensor> {
+        let plain = self.detach();
+        let (rows, over) = match dim {
+            None => (plain.contiguous()?.reshaped(&[self.numel()])?, reduced_dims(op, self.shape(), None)?),
             Some(dim) => {
                 let last = plain.transpose(dim, -1)?.contiguous()?;
-                (last, reduced(op, self.shape(), Some(&[dim]))?)
+                (last, reduced_dims(op, self.shape(), Some(&[dim]))?)
             }
         };
-        let length = lanes.shape().last().copied().unwrap_or(1);
+        let length = rows.shape().last().copied().unwrap_or(1);
         if over.count == 0 {
-            let allowed = "nothing is left to choose from where a reduced dimension has size 0".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), allowed });
+            let reason = "a dimension of size 0 cannot be reduced to its extreme".to_owned();
+            return Err(Error::Shape { op, given: self.shape().to_vec(), reason });
         }
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op, given: DType::Bool, allowed: "numbers are needed" });
+            return Err(Error::DType { op, given: DType::Bool, reason: "expected a numeric type" });
         }
-        // The lanes are in the order of the result once the dimension is moved back.
-        let mut shape = lanes.shape().to_vec();
+        // The rows are in the order of the result once the dimension is transposed back.
+        let mut shape = rows.shape().to_vec();
         if let Some(last) = shape.last_mut() {
             *last = 1;
         }
-        let found = dispatch!(self.dtype(), T => kernel::lanes(op, &lanes, length, &shape, 1, move |lane: &[T], out: &mut [i64]| {
+        let found = dispatch!(self.dtype(), T => kernel::apply_along_last_dim(op, &rows, length, &shape, 1, move |row: &[T], out: &mut [i64]| {
             let mut best: Option<(i64, T)> = None;
-            for (at, &value) in (0i64..).zip(lane) {
+            for (at, &value) in (0i64..).zip(row) {
                 let better = |so_far: T| {
                     let beats = if largest { value > so_far } else { value < so_far };
                     !so_far.is_nan() && (beats || value.is_nan())
@@ -239,7 +253,7 @@ impl Tensor {
             None => found,
         };
         let out = moved.contiguous()?.reshaped(over.shape(keepdim))?;
-        // Where a size is 1, strides of the moved dimension may be others.
+        // The strides of dimensions of size 1 may differ after the transpose.
         Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
     }
 }
@@ -254,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_go_over_any_dimensions_of_any_layout() {
+    fn sum_reduces_any_dimensions_of_any_layout() {
         for x in [numbers(), numbers().t().unwrap().contiguous().unwrap().t().unwrap()] {
             assert_close(&x.sum(None, false).unwrap(), &[21.0]);
             assert_close(&x.sum(Some(&[0]), false).unwrap(), &[5.0, 7.0, 9.0]);
@@ -266,16 +280,16 @@ mod tests {
     }
 
     #[test]
-    fn integers_and_truth_values_sum_to_integers_and_have_no_mean() {
-        let truths = Tensor::ones(&[3], DType::Bool).unwrap();
-        let sum = truths.sum(None, false).unwrap();
+    fn sum_of_integers_and_bools_is_int64_and_mean_is_an_error() {
+        let bools = Tensor::ones(&[3], DType::Bool).unwrap();
+        let sum = bools.sum(None, false).unwrap();
         assert_eq!((sum.dtype(), sum.to_vec::<i64>().unwrap()), (DType::Int64, vec![3]));
-        let error = truths.mean(None, false).unwrap_err();
+        let error = bools.mean(None, false).unwrap_err();
         assert!(error.to_string().contains("bool"), "{error}");
     }
 
     #[test]
-    fn positions_are_the_first_of_equals_and_nan_wins() {
+    fn argmax_is_the_first_of_equal_elements_and_nan_is_largest() {
         let x = doubles(&[1.0, 7.0, 7.0, 4.0, f64::NAN, 6.0], &[2, 3]);
         let at = |tensor: Tensor| tensor.to_vec::<i64>().unwrap();
         assert_eq!(at(x.argmax(Some(1), false).unwrap()), [1, 1]);
@@ -287,13 +301,13 @@ mod tests {
     }
 
     #[test]
-    fn a_dimension_that_does_not_exist_or_is_named_twice_is_an_error() {
+    fn sum_over_a_missing_or_repeated_dimension_is_an_error() {
         assert!(matches!(numbers().sum(Some(&[2]), false), Err(Error::Dimension { dim: 2, .. })));
         assert!(numbers().sum(Some(&[0, -2]), false).is_err());
     }
 
     #[test]
-    fn gradients_match_finite_differences() {
+    fn reductions_pass_gradcheck() {
         let x = [numbers()];
         gradcheck(|x| x[0].sum(Some(&[0]), false)?.pow(2.0), &x);
         gradcheck(|x| x[0].mean(Some(&[1]), true)?.pow(2.0), &x);
@@ -303,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_extremes_share_the_gradient() {
+    fn max_gradient_is_shared_by_equal_elements() {
         let x = doubles(&[2.0, 2.0, 1.0], &[3]);
         x.set_requires_grad(true).unwrap();
         x.max().unwrap().backward().unwrap();

@@ -1,4 +1,4 @@
-//! From device to device.
+//! Copies between devices and the CPU.
 
 use std::sync::Arc;
 
@@ -6,58 +6,63 @@ use interlock::accelerator::driver::KeepAlive;
 use interlock::accelerator::memory::{self, CopyOperand, HostMemory};
 use interlock::accelerator::{Device, Stream, current_stream};
 
-use crate::autograd::Record;
+use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch;
 use crate::shape::Layout;
-use crate::storage::{Memory, Options, Place, Storage, stream_of};
+use crate::storage::{Bytes, Placement, Storage, TensorOptions, current_stream_of};
 use crate::{Error, Result, Tensor, kernel};
 
 impl Tensor {
-    /// The elements in another place and as another type; the same tensor if nothing changes. `Place::Cpu` also
-    /// stands for pinned memory that the tensor is in.
+    /// Converts the elements to another placement and type: `torch.Tensor.to`. Returns the same tensor if nothing
+    /// changes; `Placement::Cpu` accepts pinned memory as it is.
     ///
-    /// This waits for a copy from or to a device, unless it is `non_blocking`: then the copy is queued on the
-    /// current stream, and what comes from a device lies in pinned memory and is there once the stream has passed.
-    pub fn to(&self, options: impl Into<Options>, non_blocking: bool) -> Result<Tensor> {
-        let Options { dtype, place } = options.into();
-        let place = resolved(place)?;
-        if self.lies_in(place) {
+    /// A copy from or to a device is synchronous unless `non_blocking` is set. Then it is queued on the current
+    /// stream, and a copy from a device is placed in pinned memory, whose contents are valid once the stream has
+    /// completed it.
+    pub fn to(&self, options: impl Into<TensorOptions>, non_blocking: bool) -> Result<Tensor> {
+        let TensorOptions { dtype, placement } = options.into();
+        let placement = resolve_index(placement)?;
+        if self.is_in(placement) {
             return self.cast(dtype);
         }
-        let out = moved(kernel::cast(&self.detached(), dtype)?, place, non_blocking)?;
-        if let Some(record) = Record::new("ToCopyBackward0", &[self])?
+        let out = to_placement(kernel::cast(&self.detach(), dtype)?, placement, non_blocking)?;
+        if let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
             && dtype.is_floating_point()
         {
-            // The engine brings the gradient to the device and the type of the input.
-            record.finish(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
+            // The engine moves the gradient to the device and type of the input.
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
         }
         Ok(out)
     }
 
-    /// The elements in memory of the processor that devices reach without a detour; the same tensor if they are.
+    /// Copies the elements to pinned CPU memory. Returns the same tensor if it is pinned.
     pub fn pin_memory(&self) -> Result<Tensor> {
         if self.is_on_device() {
             return Err(Error::OnDevice { what: "memory that can be pinned", device: self.device() });
         }
-        self.to((self.dtype(), Place::Pinned), false)
+        self.to((self.dtype(), Placement::Pinned), false)
     }
 
-    /// The elements here, without history: it waits for those of a device.
-    pub(crate) fn fetched(&self) -> Result<Tensor> {
-        if self.is_on_device() { moved(self.detached(), Place::Cpu, false) } else { Ok(self.clone()) }
-    }
-
-    fn lies_in(&self, place: Place) -> bool {
-        match place {
-            Place::Cpu => !self.is_on_device(),
-            Place::Pinned => self.is_pinned(),
-            Place::Device(device) => self.device() == device,
+    /// Returns the elements on the CPU, without history. Waits for a copy from a device.
+    pub(crate) fn to_cpu(&self) -> Result<Tensor> {
+        if self.is_on_device() {
+            to_placement(self.detach(), Placement::Cpu, false)
+        } else {
+            Ok(self.clone())
         }
     }
 
-    /// Whether nothing else can see the memory.
-    pub(crate) fn is_private(&self) -> bool {
-        self.handles() == 1 && self.owns_memory()
+    fn is_in(&self, placement: Placement) -> bool {
+        match placement {
+            Placement::Cpu => !self.is_on_device(),
+            Placement::Pinned => self.is_pinned(),
+            Placement::Device(device) => self.device() == device,
+        }
+    }
+
+    /// Returns whether this handle is the only reference to the tensor and its storage.
+    pub(crate) fn is_uniquely_owned(&self) -> bool {
+        self.handle_count() == 1 && self.owns_storage()
     }
 
     fn byte_offset(&self) -> usize {
@@ -65,110 +70,112 @@ impl Tensor {
     }
 }
 
-/// A place with an index.
-fn resolved(place: Place) -> Result<Place> {
-    match place {
-        Place::Device(device) if device.index().is_none() => Ok(Place::Device(stream_of(device)?.device())),
-        _ => Ok(place),
+/// Resolves a device without an index to the current device of its type.
+fn resolve_index(placement: Placement) -> Result<Placement> {
+    match placement {
+        Placement::Device(device) if device.index().is_none() => {
+            Ok(Placement::Device(current_stream_of(device)?.device()))
+        }
+        _ => Ok(placement),
     }
 }
 
-/// The elements of a tensor without history in another place, with the same strides if they leave no gaps.
-fn moved(source: Tensor, place: Place, non_blocking: bool) -> Result<Tensor> {
-    let source = if source.layout().is_dense() { source } else { source.detached().copy()? };
-    let place = match place {
-        // Only what lies in pinned memory comes without waiting.
-        Place::Cpu if non_blocking => Place::Pinned,
-        place => place,
+/// Copies a tensor without history to another placement, with the same strides if they are dense.
+fn to_placement(source: Tensor, placement: Placement, non_blocking: bool) -> Result<Tensor> {
+    let source = if source.layout().is_dense() { source } else { source.detach().copy()? };
+    let placement = match placement {
+        // Only copies to pinned memory are asynchronous.
+        Placement::Cpu if non_blocking => Placement::Pinned,
+        placement => placement,
     };
     let bytes = source.numel().saturating_mul(source.dtype().size());
     let layout = Layout { offset: 0, ..source.layout().clone() };
     let dtype = source.dtype();
-    if !source.is_on_device() && !matches!(place, Place::Device(_)) {
-        let out = Tensor::zeros(&[source.numel()], (dtype, place))?.alias(layout);
+    if !source.is_on_device() && !matches!(placement, Placement::Device(_)) {
+        let out = Tensor::zeros(&[source.numel()], (dtype, placement))?.alias(layout);
         dispatch!(dtype, T => kernel::update("pin_memory", &out, &source, |_: T, value: T| value))?;
         return Ok(out);
     }
-    let storage = Storage::new(place, bytes)?;
-    copy_bytes((&storage, 0), staged(source)?, non_blocking)?;
+    let storage = Storage::new(placement, bytes)?;
+    copy_bytes((&storage, 0), copy_if_shared(source)?, non_blocking)?;
     Ok(Tensor::new(storage, dtype, layout))
 }
 
-/// A source of bytes that a device reads later, when the program may be changing its own.
-fn staged(source: Tensor) -> Result<Tensor> {
-    let pageable = matches!(source.storage_handle().memory(), Memory::Cpu(_));
-    if pageable && !source.is_private() {
+/// Copies a pageable source that the program may change while the device reads it.
+fn copy_if_shared(source: Tensor) -> Result<Tensor> {
+    let pageable = matches!(source.storage_handle().bytes(), Bytes::Cpu(_));
+    if pageable && !source.is_uniquely_owned() {
         super::copy_with_layout(&source, source.layout())
     } else {
         Ok(source)
     }
 }
 
-/// Copies the elements of `source`, which leave no gaps, to a place in `target`; at least one of both is on a
-/// device. A copy from or to the processor is waited for, unless it is `non_blocking`.
+/// Copies the bytes of a dense `source` to an offset in `target`. At least one of them is on a device. A copy from or
+/// to the CPU is synchronous unless `non_blocking` is set.
 fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_blocking: bool) -> Result<()> {
-    let (from, to) = (source.storage_handle().of_this_process()?, target.of_this_process()?);
+    let (from, to) = (source.storage_handle().current_process_bytes()?, target.current_process_bytes()?);
     let bytes = source.numel().saturating_mul(source.dtype().size());
     if bytes == 0 {
-        // A view without elements may start beyond the memory.
+        // A view without elements may start beyond the storage.
         return Ok(());
     }
-    let (device, one_is_here) = match (from, to) {
-        (Memory::Device(from), Memory::Device(_)) => (from.device(), false),
-        (Memory::Device(one), _) | (_, Memory::Device(one)) => (one.device(), true),
+    let (device, involves_cpu) = match (from, to) {
+        (Bytes::Device(from), Bytes::Device(_)) => (from.device(), false),
+        (Bytes::Device(one), _) | (_, Bytes::Device(one)) => (one.device(), true),
         _ => (target.device(), true),
     };
     let stream = current_stream(Some(device))?;
-    let from = end(source.storage_handle(), source.byte_offset(), bytes, &stream)?;
-    let to = end(target, start, bytes, &stream)?;
-    let awaited = one_is_here && !non_blocking;
-    let queued_on = memory::copy(&to, &from, None, awaited)?;
-    if awaited { Ok(queued_on.synchronize()?) } else { Ok(()) }
+    let from = copy_operand(source.storage_handle(), source.byte_offset(), bytes, &stream)?;
+    let to = copy_operand(target, start, bytes, &stream)?;
+    let blocking = involves_cpu && !non_blocking;
+    let copy_stream = memory::copy(&to, &from, None, blocking)?;
+    if blocking { Ok(copy_stream.synchronize()?) } else { Ok(()) }
 }
 
-/// A part of a storage as one end of a copy on a stream.
-fn end(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Stream) -> Result<CopyOperand> {
-    let keep_alive = match storage.memory() {
-        Memory::Device(memory) => {
+/// Returns a part of a storage as an operand of a copy on a stream.
+fn copy_operand(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Stream) -> Result<CopyOperand> {
+    let keep_alive = match storage.bytes() {
+        Bytes::Device(memory) => {
             return Ok(CopyOperand::Device(memory.slice(start..start.saturating_add(bytes))?));
         }
-        Memory::Pinned(memory) => memory.prepare_use(stream)?,
-        Memory::Cpu(_) => Some(storage.clone() as KeepAlive),
+        Bytes::Pinned(memory) => memory.prepare_use(stream)?,
+        Bytes::Cpu(_) => Some(storage.clone() as KeepAlive),
     };
     let pointer = storage.pointer().wrapping_add(start);
-    // SAFETY: the keeper owns the bytes, which are a part of the storage. Those of pageable memory nobody else
-    // uses: they are a copy, or not given out before the copy has been waited for. Pinned memory is the program's
-    // to leave alone until the stream has passed, as the documentation of `non_blocking` says.
+    // SAFETY: `keep_alive` owns the bytes, which are a part of the storage. Pageable memory is not used by other code
+    // meanwhile: it is a private copy, or is not visible to the program until the copy has completed. For pinned
+    // memory the program guarantees this until the stream has completed the copy, as the documentation of
+    // `non_blocking` requires.
     Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, bytes, keep_alive) }))
 }
 
-/// Writes the elements of `source`, which broadcasts and is converted, to `target`. Raises no version.
+/// Writes the elements of `source`, which is broadcast and converted, to `target`. Does not increment the version.
 pub(super) fn copy_into(target: &Tensor, source: &Tensor, non_blocking: bool) -> Result<()> {
     let (op, here) = ("copy_", target.device());
     let same_shape = target.is_contiguous() && source.shape() == target.shape();
     let is_number = source.ndim() == 0 && !source.is_on_device();
     let write = |values: &Tensor| dispatch!(target.dtype(), T => kernel::update(op, target, values, |_: T, value: T| value));
-    if (source.device() == here || is_number) && !(same_shape && is_out_of_reach(target, source)) {
+    if (source.device() == here || is_number) && !(same_shape && needs_byte_copy(target, source)) {
         return write(&kernel::cast(source, target.dtype())?);
     }
-    let values = kernel::cast(&source.detached(), target.dtype())?;
-    let is_pinned = matches!(target.storage_handle().memory(), Memory::Pinned(_));
+    let values = kernel::cast(&source.detach(), target.dtype())?;
+    let is_pinned = matches!(target.storage_handle().bytes(), Bytes::Pinned(_));
     if same_shape && (target.is_on_device() || (is_pinned && non_blocking)) {
-        let values = staged(values.contiguous()?)?;
+        let values = copy_if_shared(values.contiguous()?)?;
         return copy_bytes((target.storage_handle(), target.byte_offset()), values, non_blocking);
     }
-    write(&moved(values, here.into(), non_blocking && target.is_on_device())?)
+    write(&to_placement(values, here.into(), non_blocking && target.is_on_device())?)
 }
 
-/// Whether a copy of bytes can do what no kernel can: between memories of a device that the processor does not reach.
-fn is_out_of_reach(target: &Tensor, source: &Tensor) -> bool {
+/// Returns whether only a byte copy is possible: between allocations of a device whose memory the CPU cannot access.
+fn needs_byte_copy(target: &Tensor, source: &Tensor) -> bool {
     let (to, from) = (target.storage_handle(), source.storage_handle());
     let plain = target.dtype() == source.dtype() && source.is_contiguous() && !Arc::ptr_eq(to, from);
-    plain
-        && matches!(to.memory(), Memory::Device(memory) if memory.bytes() != 0 && memory.pointer().is_none())
+    plain && matches!(to.bytes(), Bytes::Device(memory) if memory.bytes() != 0 && memory.pointer().is_none())
 }
 
-/// A tensor, or its copy on a device if it is not there.
-pub(crate) fn at(device: Device, tensor: Tensor) -> Result<Tensor> {
+/// Returns the tensor, or its copy on `device` if it is on another one.
+pub(crate) fn to_device(device: Device, tensor: Tensor) -> Result<Tensor> {
     if tensor.device() == device { Ok(tensor) } else { tensor.to((tensor.dtype(), device), false) }
 }

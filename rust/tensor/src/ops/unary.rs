@@ -1,11 +1,11 @@
-//! Operations on each element of one tensor.
+//! Elementwise operations on one tensor.
 
-use crate::autograd::Record;
+use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch, dispatch_float};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
-/// Operations that give floating-point numbers, also for integers. The gradient is told from the
-/// gradient of the result (`g`), the input (`x`) or the result (`y`).
+/// Defines operations that return floating-point tensors, also for integers. The gradient expression uses the
+/// gradient of the result (`g`) and the input (`x`) or the result (`y`).
 macro_rules! floating_operations {
     ($($(#[$doc:meta])* $method:ident, $node:literal, $saved:ident, $f:expr, |$g:ident, $value:ident| $gradient:expr;)+) => {
         impl Tensor {
@@ -16,10 +16,10 @@ macro_rules! floating_operations {
                     let f: fn(T) -> T = $f;
                     kernel::map(stringify!($method), &source, move |value: T| f(value))
                 })?;
-                if let Some(mut record) = Record::new($node, &[self])? {
-                    let slot = floating_operations!(@save $saved, record, self, &out);
-                    record.finish(&out, move |context, $g| {
-                        let $value = &context.saved(slot)?;
+                if let Some(mut builder) = NodeBuilder::new($node, &[self])? {
+                    let saved = floating_operations!(@save $saved, builder, self, &out);
+                    builder.set_history(&out, move |ctx, $g| {
+                        let $value = &ctx.saved(saved)?;
                         Ok(vec![Some($gradient?)])
                     });
                 }
@@ -27,78 +27,82 @@ macro_rules! floating_operations {
             })+
         }
     };
-    (@save input, $record:ident, $input:expr, $output:expr) => { $record.save($input)? };
-    (@save output, $record:ident, $input:expr, $output:expr) => { $record.save_output($output)? };
+    (@save input, $builder:ident, $input:expr, $output:expr) => { $builder.save($input)? };
+    (@save output, $builder:ident, $input:expr, $output:expr) => { $builder.save_output($output)? };
 }
 
 floating_operations! {
-    /// e to the power of each element.
+    /// Returns e to the power of each element.
     exp, "ExpBackward0", output, |v| v.exp(), |g, y| g.mul(y);
-    /// The natural logarithm of each element.
+    /// Returns the natural logarithm of each element.
     log, "LogBackward0", input, |v| v.ln(), |g, x| g.div(x);
-    /// The square root of each element.
+    /// Returns the square root of each element.
     sqrt, "SqrtBackward0", output, |v| v.sqrt(), |g, y| g.div(&y.mul(2.0)?);
-    /// The sine of each element.
+    /// Returns the sine of each element.
     sin, "SinBackward0", input, |v| v.sin(), |g, x| g.mul(&x.cos()?);
-    /// The cosine of each element.
+    /// Returns the cosine of each element.
     cos, "CosBackward0", input, |v| v.cos(), |g, x| g.mul(&x.sin()?.neg()?);
-    /// The hyperbolic tangent of each element.
+    /// Returns the hyperbolic tangent of each element.
     tanh, "TanhBackward0", output, |v| v.tanh(), |g, y| g.mul(&super::binary::subtract(1.0, &y.mul(y)?)?);
-    /// The logistic function of each element.
+    /// Returns the logistic function of each element.
     sigmoid, "SigmoidBackward0", output, |v| 1.0 / (1.0 + (-v).exp()), |g, y| {
         g.mul(&y.mul(&super::binary::subtract(1.0, y)?)?)
     };
 }
 
 impl Tensor {
-    /// Each element with the other sign.
+    /// Returns the negation of each element.
     pub fn neg(&self) -> Result<Tensor> {
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op: "neg", given: DType::Bool, allowed: "truth values have no sign" });
+            return Err(Error::DType {
+                op: "neg",
+                given: DType::Bool,
+                reason: "bool tensors cannot be negated",
+            });
         }
         let out =
             dispatch!(self.dtype(), T => kernel::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
-        if let Some(record) = Record::new("NegBackward0", &[self])? {
-            record.finish(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]));
+        if let Some(builder) = NodeBuilder::new("NegBackward0", &[self])? {
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]));
         }
         Ok(out)
     }
 
-    /// Each element, 0 where it is negative. The gradient at 0 is 0, and passes through NaN unchanged.
+    /// Returns each element, or 0 if it is negative. The gradient at 0 is 0; NaN is preserved.
     pub fn relu(&self) -> Result<Tensor> {
         let op = "relu";
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op, given: DType::Bool, allowed: "numbers are needed" });
+            return Err(Error::DType { op, given: DType::Bool, reason: "expected a numeric type" });
         }
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();
             kernel::map("relu", self, move |value: T| if value < zero { zero } else { value })
         })?;
-        if let Some(mut record) = Record::new("ReluBackward0", &[self])? {
-            let slot = record.save_output(&out)?;
-            record.finish(&out, move |context, gradient| {
-                Ok(vec![Some(threshold_backward(gradient, &context.saved(slot)?)?)])
+        if let Some(mut builder) = NodeBuilder::new("ReluBackward0", &[self])? {
+            let saved = builder.save_output(&out)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                Ok(vec![Some(threshold_backward(gradient, &ctx.saved(saved)?)?)])
             });
         }
         Ok(out)
     }
 
-    /// Each element without its sign. Its slope at 0 is 0.
+    /// Returns the absolute value of each element. The gradient at 0 is 0.
     pub fn abs(&self) -> Result<Tensor> {
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();
             kernel::map("abs", self, move |value: T| if value < zero { zero.minus(value) } else { zero.plus(value) })
         })?;
-        if let Some(mut record) = Record::new("AbsBackward0", &[self])? {
-            let slot = record.save(self)?;
-            record.finish(&out, move |context, gradient| {
-                Ok(vec![Some(gradient.mul(&context.saved(slot)?.sign()?)?)])
+        if let Some(mut builder) = NodeBuilder::new("AbsBackward0", &[self])? {
+            let saved = builder.save(self)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                Ok(vec![Some(gradient.mul(&ctx.saved(saved)?.sign()?)?)])
             });
         }
         Ok(out)
     }
 
-    /// 1, -1 or 0 (also for NaN), in the tensor's own type. The gradient is 0.
+    /// Returns the sign of each element, 1, -1 or 0 (also for NaN), in the same type. The gradient is 0.
     fn sign(&self) -> Result<Tensor> {
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();
@@ -106,8 +110,8 @@ impl Tensor {
                 T::from_i64(i64::from(value > zero) - i64::from(value < zero))
             })
         })?;
-        if let Some(record) = Record::new("SignBackward0", &[self])? {
-            record.finish(&out, |_, gradient| {
+        if let Some(builder) = NodeBuilder::new("SignBackward0", &[self])? {
+            builder.set_history(&out, |_, gradient| {
                 Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
             });
         }
@@ -115,22 +119,22 @@ impl Tensor {
     }
 }
 
-/// The gradient of `relu`: `gradient` where `output` is not 0. It depends on `output` with gradient 0, so that a
-/// recorded backward pass can be differentiated again.
+/// Returns `gradient` where `output` is not 0: ATen's `threshold_backward`. It depends on `output` with gradient 0,
+/// so that a recorded backward pass can be differentiated again.
 fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
     let op = "threshold_backward";
     let out = dispatch!(gradient.dtype(), T => {
         let zero = T::default();
-        kernel::zip(op, gradient.shape(), gradient, &output.detached(), move |gradient: T, output: T| {
+        kernel::zip(op, gradient.shape(), gradient, &output.detach(), move |gradient: T, output: T| {
             if output <= zero { zero } else { gradient }
         })
     })?;
-    if let Some(mut record) = Record::new("ThresholdBackwardBackward0", &[gradient, output])? {
-        let slot = record.save(output)?;
-        record.finish(&out, move |context, second| {
+    if let Some(mut builder) = NodeBuilder::new("ThresholdBackwardBackward0", &[gradient, output])? {
+        let saved = builder.save(output)?;
+        builder.set_history(&out, move |ctx, second| {
             Ok(vec![
-                context.gradient(0, || threshold_backward(second, &context.saved(slot)?))?,
-                context.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
+                ctx.gradient(0, || threshold_backward(second, &ctx.saved(saved)?))?,
+                ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
             ])
         });
     }
@@ -143,7 +147,7 @@ mod tests {
     use crate::{DType, Result, Tensor};
 
     #[test]
-    fn values_are_those_of_the_standard_library() {
+    fn unary_operations_agree_with_std() {
         let x = doubles(&[0.5, 2.0, 3.5], &[3]);
         assert_close(&x.exp().unwrap(), &[0.5f64.exp(), 2f64.exp(), 3.5f64.exp()]);
         assert_close(&x.log().unwrap(), &[0.5f64.ln(), 2f64.ln(), 3.5f64.ln()]);
@@ -152,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_match_finite_differences_on_strided_inputs() {
+    fn unary_operations_on_strided_inputs_pass_gradcheck() {
         let functions: [fn(&Tensor) -> Result<Tensor>; 10] = [
             Tensor::exp,
             Tensor::log,
@@ -172,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_become_single_precision() {
+    fn exp_of_integers_is_float32_and_relu_preserves_the_type() {
         let x = Tensor::from_slice(&[1i64, 0], &[2]).unwrap();
         assert_eq!(x.exp().unwrap().dtype(), DType::Float32);
         assert_eq!(x.relu().unwrap().dtype(), DType::Int64);
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn relu_keeps_nan_and_has_no_slope_at_zero() {
+    fn relu_preserves_nan_and_has_gradient_0_at_0() {
         let x = doubles(&[f64::NAN, 0.0, -0.0], &[3]);
         x.set_requires_grad(true).unwrap();
         let y = x.relu().unwrap();

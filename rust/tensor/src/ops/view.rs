@@ -1,11 +1,11 @@
-//! Views: other shapes and strides of the same memory.
+//! Views: tensors over the same storage with other shapes and strides.
 
-use crate::autograd::{Record, track_view};
-use crate::room::check_memory;
-use crate::shape::{Layout, checked_ndim, dimension, infer_size, pairs, view_strides};
+use crate::autograd::{NodeBuilder, track_view};
+use crate::fallible_alloc::check_memory;
+use crate::shape::{Layout, checked_ndim, infer_size, sizes_and_strides, view_strides, wrap_dim};
 use crate::{Error, Result, Tensor};
 
-/// A view of `source`, with the function that takes a gradient of the view back to one of `source`.
+/// Returns a view of `source`. `backward` computes the gradient of `source` from the gradient of the view.
 pub(super) fn view(
     source: &Tensor,
     name: &'static str,
@@ -15,12 +15,12 @@ pub(super) fn view(
     check_memory()?;
     let out = source.alias(layout);
     if source.is_inference() {
-        // A view of an inference tensor is one itself, outside of inference mode, too: it has no history.
+        // A view of an inference tensor is an inference tensor, also outside of inference mode: it has no history.
         return Ok(out);
     }
     track_view(&out, source);
-    if let Some(record) = Record::new(name, &[source])? {
-        record.finish(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]));
+    if let Some(builder) = NodeBuilder::new(name, &[source])? {
+        builder.set_history(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]));
     }
     Ok(out)
 }
@@ -30,8 +30,9 @@ fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
     Layout { shape, strides, offset }
 }
 
-/// A tensor of `shape`, zero but for the part that `part` gives a view of, which is `gradient`.
-fn spread(
+/// Returns zeros of `shape` whose part is `gradient`: ATen's `select_backward` and `slice_backward`. `part` returns a
+/// view of the part.
+fn scatter_into_zeros(
     shape: &[usize],
     gradient: &Tensor,
     part: impl FnOnce(&Tensor) -> Result<Tensor>,
@@ -42,63 +43,58 @@ fn spread(
 }
 
 impl Tensor {
-    /// The same elements without history, and for differentiation not a view.
-    pub fn detached(&self) -> Tensor {
-        self.alias(self.layout().clone())
-    }
-
-    /// The same elements in another shape; one size may be -1. Fails where a copy would be needed.
+    /// Returns a view with another shape, of which one size may be -1. Returns an error if a copy would be needed.
     pub fn view(&self, sizes: &[i64]) -> Result<Tensor> {
         let op = "view";
         let shape = infer_size(op, sizes, self.shape())?;
-        self.viewed(shape)?.ok_or_else(|| Error::Shape {
+        self.try_view(shape)?.ok_or_else(|| Error::Shape {
             op,
             given: self.shape().to_vec(),
-            allowed: format!(
-                "with strides {:?} it can't be seen as {sizes:?} without a copy; reshape makes one",
+            reason: format!(
+                "with strides {:?} it cannot be viewed as {sizes:?} without a copy; use reshape",
                 self.strides()
             ),
         })
     }
 
-    fn viewed(&self, shape: Vec<usize>) -> Result<Option<Tensor>> {
+    fn try_view(&self, shape: Vec<usize>) -> Result<Option<Tensor>> {
         let Some(strides) = view_strides(self.layout(), &shape) else { return Ok(None) };
         let before = self.shape().to_vec();
         let layout = Layout { shape, strides, offset: self.storage_offset() };
         view(self, "ViewBackward0", layout, move |gradient| gradient.reshaped(&before)).map(Some)
     }
 
-    /// The same elements in another shape: a view where possible, else a copy.
+    /// Returns the elements in another shape: a view if possible, else a copy.
     pub fn reshape(&self, sizes: &[i64]) -> Result<Tensor> {
         self.reshaped(&infer_size("reshape", sizes, self.shape())?)
     }
 
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Result<Tensor> {
-        if let Some(view) = self.viewed(shape.to_vec())? {
+        if let Some(view) = self.try_view(shape.to_vec())? {
             return Ok(view);
         }
-        // The result is not a view of the copy, which no program can reach.
+        // The result is not a view for autograd, because the program cannot access the copy.
         let copy = self.contiguous_copy()?;
         let strides = view_strides(copy.layout(), shape).ok_or_else(|| Error::Shape {
             op: "reshape",
             given: self.shape().to_vec(),
-            allowed: format!("it cannot have the shape {shape:?}"),
+            reason: format!("it cannot be reshaped to {shape:?}"),
         })?;
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
-        if let Some(record) = Record::new("UnsafeViewBackward0", &[&copy])? {
-            record.finish(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&before)?)]));
+        if let Some(builder) = NodeBuilder::new("UnsafeViewBackward0", &[&copy])? {
+            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&before)?)]));
         }
         Ok(out)
     }
 
-    /// Dimensions in another order: dimension `i` of the result is dimension `order[i]` of this.
+    /// Returns a view with permuted dimensions: dimension `i` of the result is dimension `order[i]` of this tensor.
     pub fn permute(&self, order: &[i64]) -> Result<Tensor> {
         let op = "permute";
         if order.len() != self.ndim() {
             return Err(Error::Count { what: "dimensions", given: order.len(), needed: self.ndim() });
         }
-        let order = order.iter().map(|&dim| dimension(op, dim, self.ndim())).collect::<Result<Vec<_>>>()?;
+        let order = order.iter().map(|&dim| wrap_dim(op, dim, self.ndim())).collect::<Result<Vec<_>>>()?;
         let mut back = vec![None; order.len()];
         for (to, &from) in order.iter().enumerate() {
             if let Some(slot) = back.get_mut(from) {
@@ -106,19 +102,19 @@ impl Tensor {
             }
         }
         let Some(back) = back.into_iter().collect::<Option<Vec<i64>>>() else {
-            return Err(Error::Value { op, message: format!("{order:?} names a dimension twice") });
+            return Err(Error::Value { op, message: format!("{order:?} contains a dimension twice") });
         };
-        let dims = pairs(self.layout());
+        let dims = sizes_and_strides(self.layout());
         let dims = order.iter().filter_map(|&dim| dims.get(dim).copied()).collect();
         let layout = layout(self.storage_offset(), dims);
         view(self, "PermuteBackward0", layout, move |gradient| gradient.permute(&back))
     }
 
-    /// Two dimensions exchanged.
+    /// Returns a view with two dimensions exchanged.
     pub fn transpose(&self, first: i64, second: i64) -> Result<Tensor> {
         let op = "transpose";
-        let (a, b) = (dimension(op, first, self.ndim())?, dimension(op, second, self.ndim())?);
-        let mut dims = pairs(self.layout());
+        let (a, b) = (wrap_dim(op, first, self.ndim())?, wrap_dim(op, second, self.ndim())?);
+        let mut dims = sizes_and_strides(self.layout());
         if self.ndim() > 0 {
             dims.swap(a, b);
         }
@@ -126,7 +122,7 @@ impl Tensor {
         view(self, "TransposeBackward0", layout, move |gradient| gradient.transpose(first, second))
     }
 
-    /// A matrix transposed; a tensor of fewer dimensions stays as it is.
+    /// Returns the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
     pub fn t(&self) -> Result<Tensor> {
         match self.ndim() {
             0 | 1 => self.transpose(0, 0),
@@ -134,44 +130,46 @@ impl Tensor {
             _ => Err(Error::Shape {
                 op: "t",
                 given: self.shape().to_vec(),
-                allowed: "at most two dimensions are needed; transpose exchanges any two".to_owned(),
+                reason: "expected at most two dimensions; transpose exchanges any two".to_owned(),
             }),
         }
     }
 
-    /// A dimension of size 1 put in at `dim` (from `-ndim - 1` to `ndim`).
+    /// Returns a view with a new dimension of size 1 at `dim` (from `-ndim - 1` to `ndim`).
     pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
         checked_ndim(self.ndim() + 1)?;
-        let at = dimension("unsqueeze", dim, self.ndim() + 1)?;
-        let mut dims = pairs(self.layout());
+        let at = wrap_dim("unsqueeze", dim, self.ndim() + 1)?;
+        let mut dims = sizes_and_strides(self.layout());
         let stride = dims.get(at).map_or(1, |&(size, stride)| stride.saturating_mul(size));
         dims.insert(at, (1, stride));
         let (layout, before) = (layout(self.storage_offset(), dims), self.shape().to_vec());
         view(self, "UnsqueezeBackward0", layout, move |gradient| gradient.reshaped(&before))
     }
 
-    /// Dimensions of size 1 left out: all of them, or the one named, if its size is 1.
+    /// Returns a view without dimensions of size 1: all of them, or the given one if its size is 1.
     pub fn squeeze(&self, dim: Option<i64>) -> Result<Tensor> {
-        let only = dim.map(|dim| dimension("squeeze", dim, self.ndim())).transpose()?;
-        let dims = pairs(self.layout()).into_iter().enumerate();
+        let only = dim.map(|dim| wrap_dim("squeeze", dim, self.ndim())).transpose()?;
+        let dims = sizes_and_strides(self.layout()).into_iter().enumerate();
         let dims = dims.filter(|&(at, (size, _))| size != 1 || only.is_some_and(|only| only != at));
         let layout = layout(self.storage_offset(), dims.map(|(_, pair)| pair).collect());
         let before = self.shape().to_vec();
         view(self, "SqueezeBackward0", layout, move |gradient| gradient.reshaped(&before))
     }
 
-    /// Dimensions of size 1 repeated without a copy; -1 keeps a size. New dimensions come first.
+    /// Returns a view in which dimensions of size 1 are repeated without a copy. A size of -1 is unchanged; new
+    /// dimensions come first.
     pub fn expand(&self, sizes: &[i64]) -> Result<Tensor> {
         checked_ndim(sizes.len())?;
-        let misfit = || Error::Shape {
+        let err_shape = || Error::Shape {
             op: "expand",
             given: self.shape().to_vec(),
-            allowed: format!("it does not expand to {sizes:?}: only sizes of 1 can grow"),
+            reason: format!("it cannot be expanded to {sizes:?}: only sizes of 1 can be expanded"),
         };
-        let new = sizes.len().checked_sub(self.ndim()).ok_or_else(misfit)?;
-        let own: Vec<_> =
-            std::iter::repeat_n(None, new).chain(pairs(self.layout()).into_iter().map(Some)).collect();
-        // From the last dimension on: a new one of size 1 has the stride that it would have without gaps.
+        let new = sizes.len().checked_sub(self.ndim()).ok_or_else(err_shape)?;
+        let own: Vec<_> = std::iter::repeat_n(None, new)
+            .chain(sizes_and_strides(self.layout()).into_iter().map(Some))
+            .collect();
+        // From the last dimension on: a new dimension of size 1 has the stride that it would have in a dense layout.
         let mut inner = (1usize, usize::from(self.ndim() > 0));
         let dims = sizes.iter().zip(own).rev().map(|(&size, own)| {
             let before = own.unwrap_or((1, inner.0.saturating_mul(inner.1)));
@@ -179,7 +177,7 @@ impl Tensor {
                 Ok(size) if size == before.0 => before,
                 Ok(size) if before.0 == 1 => (size, 0),
                 Err(_) if size == -1 && own.is_some() => before,
-                _ => return Err(misfit()),
+                _ => return Err(err_shape()),
             };
             Ok(inner)
         });
@@ -191,40 +189,41 @@ impl Tensor {
         view(self, "ExpandBackward0", layout, move |gradient| super::sum_to(gradient, &before))
     }
 
-    /// The part of a tensor at one index of a dimension, which the result no longer has.
+    /// Returns a view at one index of a dimension, without that dimension.
     pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
         let op = "select";
-        let no_dimension = || Error::Indexing {
-            message: "a tensor without dimensions cannot be indexed; item() gives its element".to_owned(),
+        let err_no_dimension = || Error::Indexing {
+            message: "a tensor without dimensions cannot be indexed; item() returns its element".to_owned(),
         };
         if self.ndim() == 0 {
-            return Err(no_dimension());
+            return Err(err_no_dimension());
         }
-        let at = dimension(op, dim, self.ndim())?;
-        let mut dims = pairs(self.layout());
-        let &(size, stride) = dims.get(at).ok_or_else(no_dimension)?;
-        let wrong = || Error::OutOfRange { op, index, what: "elements of the dimension", size };
+        let at = wrap_dim(op, dim, self.ndim())?;
+        let mut dims = sizes_and_strides(self.layout());
+        let &(size, stride) = dims.get(at).ok_or_else(err_no_dimension)?;
+        let err_out_of_range = || Error::OutOfRange { op, index, what: "elements of the dimension", size };
         let from_end = i64::try_from(size).ok().and_then(|size| index.checked_add(size));
         let counted = if index < 0 { from_end } else { Some(index) };
-        let place = counted.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < size);
-        let place = place.ok_or_else(wrong)?;
+        let position =
+            counted.and_then(|position| usize::try_from(position).ok()).filter(|&position| position < size);
+        let position = position.ok_or_else(err_out_of_range)?;
         dims.remove(at);
-        let layout = layout(self.storage_offset().saturating_add(place.saturating_mul(stride)), dims);
+        let layout = layout(self.storage_offset().saturating_add(position.saturating_mul(stride)), dims);
         let before = self.shape().to_vec();
         view(self, "SelectBackward0", layout, move |gradient| {
-            spread(&before, gradient, |whole| whole.select(dim, index))
+            scatter_into_zeros(&before, gradient, |whole| whole.select(dim, index))
         })
     }
 
-    /// Every `step`-th index of a dimension from `start` up to but without `end`; bounds are clamped.
+    /// Returns a view of every `step`-th index of a dimension from `start` to `end` (exclusive). Bounds are clamped.
     pub fn slice(&self, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Tensor> {
         let op = "slice";
-        let at = dimension(op, dim, self.ndim())?;
-        let mut dims = pairs(self.layout());
-        let no_dimension = || Error::Dimension { op, dim, ndim: 0 };
+        let at = wrap_dim(op, dim, self.ndim())?;
+        let mut dims = sizes_and_strides(self.layout());
+        let err_no_dimension = || Error::Dimension { op, dim, ndim: 0 };
         let (size, stride) =
-            dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(no_dimension)?;
-        let message = format!("the step must be positive, not {step}");
+            dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(err_no_dimension)?;
+        let message = format!("step must be positive, got {step}");
         let step_size =
             usize::try_from(step).ok().filter(|&step| step > 0).ok_or(Error::Value { op, message })?;
         let length = i64::try_from(*size).unwrap_or(i64::MAX);
@@ -238,11 +237,11 @@ impl Tensor {
         *stride = stride.saturating_mul(step_size);
         let (layout, before) = (layout(offset, dims), self.shape().to_vec());
         view(self, "SliceBackward0", layout, move |gradient| {
-            spread(&before, gradient, |whole| whole.slice(dim, start, end, step))
+            scatter_into_zeros(&before, gradient, |whole| whole.slice(dim, start, end, step))
         })
     }
 
-    /// All elements in one dimension: a view where possible, and a tensor of one dimension itself.
+    /// Returns the elements in one dimension: a view if possible, and the tensor itself if it has one dimension.
     pub fn flatten(&self) -> Result<Tensor> {
         if self.ndim() == 1 {
             return Ok(self.clone());
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_and_strides_follow_the_view() {
+    fn views_have_the_expected_shapes_and_strides() {
         let x = numbers();
         let shape = |view: crate::Result<Tensor>| view.unwrap().shape().to_vec();
         assert_eq!(shape(x.view(&[3, -1])), [3, 2]);
@@ -284,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn a_view_that_needs_a_copy_is_refused_and_reshape_makes_one() {
+    fn view_that_needs_a_copy_is_an_error_and_reshape_copies() {
         let x = numbers().t().unwrap();
         assert!(matches!(x.view(&[6]), Err(Error::Shape { op: "view", .. })));
         assert_close(&x.reshape(&[6]).unwrap(), &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 
     #[test]
-    fn wrong_dimensions_and_indices_are_errors() {
+    fn views_reject_invalid_dimensions_and_indices() {
         let x = numbers();
         assert!(matches!(x.select(0, 2), Err(Error::OutOfRange { size: 2, .. })));
         assert!(matches!(x.select(2, 0), Err(Error::Dimension { dim: 2, ndim: 2, .. })));
@@ -303,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_of_views_match_finite_differences() {
+    fn views_pass_gradcheck() {
         let x = [numbers()];
         gradcheck(|x| x[0].view(&[3, 2])?.pow(2.0), &x);
         gradcheck(|x| x[0].t()?.reshape(&[-1])?.pow(2.0), &x);

@@ -1,7 +1,8 @@
-//! The memory of tensors.
+//! Storages: the memory that tensors view.
 
-mod memory;
-mod span;
+mod bytes;
+mod placement;
+mod raw_slice;
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -13,107 +14,109 @@ use interlock::accelerator::{Device, Stream};
 use interlock::autograd::is_inference_mode_enabled;
 use interlock::base::fork;
 
-pub use memory::{Options, Place};
+pub use placement::{Placement, TensorOptions};
 
-pub(crate) use memory::{Memory, stream_of};
-pub(crate) use span::{Reach, Span};
+pub(crate) use bytes::Bytes;
+pub(crate) use placement::current_stream_of;
+pub(crate) use raw_slice::{KernelArg, RawSlice};
 
-use crate::access::Access;
-use crate::element::Truth;
-use crate::waste::Waste;
+use crate::drop_queue::Deferred;
+use crate::element::Bool8;
+use crate::fork_rwlock::RawForkRwLock;
 use crate::{Element, Result};
-use memory::Lock;
+use bytes::StorageLock;
 
-/// Memory with a version that in-place operations raise. Views share it.
+/// Memory of one or more tensors, with the version counter that in-place operations increment. A tensor's views share
+/// its storage.
 pub struct Storage {
-    /// Taken by the drop only.
-    memory: ManuallyDrop<Memory>,
+    /// Moved out only by `drop`.
+    bytes: ManuallyDrop<Bytes>,
     version: AtomicU32,
     inference: bool,
-    lock: Lock,
-    /// The fork generation in which it was made.
+    lock: StorageLock,
+    /// The fork generation in which the storage was created.
     generation: u32,
 }
 
 impl Storage {
-    fn of(memory: Memory) -> Arc<Self> {
+    fn of(bytes: Bytes) -> Arc<Self> {
         Arc::new(Storage {
-            lock: Lock::for_memory(&memory),
-            memory: ManuallyDrop::new(memory),
+            lock: StorageLock::for_bytes(&bytes),
+            bytes: ManuallyDrop::new(bytes),
             version: AtomicU32::new(0),
             inference: is_inference_mode_enabled(),
             generation: fork::generation(),
         })
     }
 
-    /// `bytes` bytes, not initialised: whoever asks has all of them written before anything else.
-    pub(crate) fn new(place: Place, bytes: usize) -> Result<Arc<Self>> {
-        Memory::new(place, bytes).map(Self::of)
+    /// Allocates `nbytes` uninitialized bytes. The caller writes all of them before any read.
+    pub(crate) fn new(placement: Placement, nbytes: usize) -> Result<Arc<Self>> {
+        Bytes::new(placement, nbytes).map(Self::of)
     }
 
-    /// `count` elements of zero bits on the processor, then filled by `fill`.
+    /// Allocates `count` zeroed elements on the CPU, which `fill` then writes.
     pub(crate) fn build<T: Element>(count: usize, fill: impl FnOnce(&mut [T])) -> Result<Arc<Self>> {
-        let storage = Self::new(Place::Cpu, count.saturating_mul(size_of::<T>()))?;
-        if let Some(span) = storage.span() {
-            // SAFETY: nobody else has seen the storage.
-            let span = unsafe { span.unlocked() };
-            span.write(true, [Span::EMPTY; 2], |out, _: &[Truth], _: &[Truth]| fill(out));
+        let storage = Self::new(Placement::Cpu, count.saturating_mul(size_of::<T>()))?;
+        if let Some(slice) = storage.raw_slice() {
+            // SAFETY: the storage is not visible to any other thread yet.
+            let slice = unsafe { slice.unlocked() };
+            slice.write(true, [RawSlice::EMPTY; 2], |out, _: &[Bool8], _: &[Bool8]| fill(out));
         }
         Ok(storage)
     }
 
-    /// Memory that someone else made, such as a NumPy array's.
+    /// Wraps memory that another library owns, such as the memory of a NumPy array, as `torch.from_blob` does.
     ///
     /// # Safety
-    /// The block's memory is initialised, lies on the CPU, and while an operation of this crate runs on
-    /// it, no one else frees it, writes to it, or, if the operation writes, reads it: the storage's lock
-    /// is known to this crate only, and covers this storage only, not others over the same bytes.
-    pub unsafe fn foreign(block: RawBuffer) -> Arc<Self> {
-        Self::of(Memory::Cpu(block))
+    /// The buffer's memory is initialized and is on the CPU. While an operation of this crate uses it, no other code
+    /// frees it or writes to it, or reads it if the operation writes: the lock of the storage is known to this crate
+    /// only, and does not cover other storages over the same bytes.
+    pub unsafe fn foreign(buffer: RawBuffer) -> Arc<Self> {
+        Self::of(Bytes::Cpu(buffer))
     }
 
-    /// Where the memory lies.
+    /// Returns the device on which the memory is.
     pub fn device(&self) -> Device {
-        self.memory.device()
+        self.bytes.device()
     }
 
-    /// The address of the first byte; of a device's memory in the device's own counting.
+    /// Returns the address of the first byte. On a device it is an address in the device's address space.
     pub fn pointer(&self) -> *mut u8 {
-        self.memory.pointer()
+        self.bytes.pointer()
     }
 
-    /// How many bytes there are.
-    pub fn bytes(&self) -> usize {
-        self.memory.bytes()
+    /// Returns the size of the storage in bytes, as `torch.UntypedStorage.nbytes` does.
+    pub fn nbytes(&self) -> usize {
+        self.bytes.nbytes()
     }
 
-    /// Whether devices reach the memory, which is of the processor, without a detour.
+    /// Returns whether the memory is pinned (page-locked) CPU memory.
     pub fn is_pinned(&self) -> bool {
-        match &*self.memory {
-            Memory::Pinned(_) => true,
-            Memory::Cpu(block) => PinnedMemory::is_pinned(block.pointer().as_ptr()),
-            Memory::Device(_) => false,
+        match &*self.bytes {
+            Bytes::Pinned(_) => true,
+            Bytes::Cpu(buffer) => PinnedMemory::is_pinned(buffer.pointer().as_ptr()),
+            Bytes::Device(_) => false,
         }
     }
 
-    pub(crate) fn memory(&self) -> &Memory {
-        &self.memory
+    pub(crate) fn bytes(&self) -> &Bytes {
+        &self.bytes
     }
 
-    /// Whether operations on it are queued.
+    /// Returns whether the memory is on a device, where operations are queued on streams.
     pub(crate) fn is_on_device(&self) -> bool {
-        matches!(&*self.memory, Memory::Device(_))
+        matches!(&*self.bytes, Bytes::Device(_))
     }
 
-    /// Fails for memory of a device in a process that was forked from the one that made it.
-    pub(crate) fn of_this_process(&self) -> Result<&Memory> {
+    /// Returns the bytes, or an error for device memory that was allocated before this process was forked.
+    pub(crate) fn current_process_bytes(&self) -> Result<&Bytes> {
         if self.is_on_device() && self.generation != fork::generation() {
             return Err(interlock::accelerator::Error::Forked { what: "a Tensor on a device" }.into());
         }
-        Ok(&self.memory)
+        Ok(&self.bytes)
     }
 
-    /// Whether it was made in inference mode.
+    /// Returns whether the storage was created in inference mode.
     pub(crate) fn is_inference(&self) -> bool {
         self.inference
     }
@@ -127,60 +130,62 @@ impl Storage {
     }
 
     pub(crate) fn bump_version(&self) {
-        // Inference tensors have no version; nothing can have saved them.
+        // Inference tensors have no version counter, because no node can save them.
         if !self.inference {
             self.version.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    /// The bytes, if they are of the processor.
-    pub(crate) fn span(&self) -> Option<Span<'_>> {
-        // SAFETY: the memory is borrowed for as long as the lock. It is initialised, because whoever makes a
-        // storage writes all of it first.
-        let span =
-            (!self.is_on_device()).then(|| unsafe { Span::new(self.pointer(), self.bytes(), &self.lock) })?;
-        let is_pinned = matches!(&*self.memory, Memory::Pinned(_));
-        Some(if is_pinned { span.streamed() } else { span })
+    /// Returns the bytes with their lock, if they are CPU memory.
+    pub(crate) fn raw_slice(&self) -> Option<RawSlice<'_>> {
+        // SAFETY: the memory is borrowed for as long as the lock. It is initialized, because the creator of a storage
+        // writes all of it first.
+        let slice = (!self.is_on_device())
+            .then(|| unsafe { RawSlice::new(self.pointer(), self.nbytes(), &self.lock) })?;
+        let is_pinned = matches!(&*self.bytes, Bytes::Pinned(_));
+        Some(if is_pinned { slice.streamed() } else { slice })
     }
 
-    fn access(&self) -> &Access {
+    fn lock(&self) -> &RawForkRwLock {
         &self.lock
     }
 
-    /// What work has of this that is queued on `stream` next; `None` where the processor does not reach the memory.
-    pub(crate) fn reach(self: &Arc<Self>, stream: &Stream) -> Result<Option<Reach>> {
-        let (Memory::Device(memory), Lock::Shared(lock)) = (self.of_this_process()?, &self.lock) else {
-            return Ok(Some(Reach::on_cpu(self.clone())));
+    /// Returns the argument for a kernel that is queued on `stream` next, or `None` if the CPU cannot access the
+    /// memory.
+    pub(crate) fn kernel_arg(self: &Arc<Self>, stream: &Stream) -> Result<Option<KernelArg>> {
+        let (Bytes::Device(memory), StorageLock::Shared(lock)) = (self.current_process_bytes()?, &self.lock)
+        else {
+            return Ok(Some(KernelArg::on_cpu(self.clone())));
         };
         let keep_alive = memory.prepare_use(stream)?;
-        // Where there are no bytes there is nothing to reach.
+        // Zero bytes need no host pointer.
         let pointer = match memory.pointer() {
             Some(pointer) => pointer.as_ptr(),
             None if memory.bytes() == 0 => std::ptr::null_mut(),
             None => return Ok(None),
         };
-        // SAFETY: `pointer` is the processor's address of the bytes, and `keep_alive` is that of the stream.
-        Ok(Some(unsafe { Reach::on_device(pointer, memory.bytes(), lock.clone(), keep_alive) }))
+        // SAFETY: `pointer` is the host address of the bytes, and `keep_alive` was prepared for this stream.
+        Ok(Some(unsafe { KernelArg::on_device(pointer, memory.bytes(), lock.clone(), keep_alive) }))
     }
 
-    /// Whether some bytes belong to both.
+    /// Returns whether the two storages share bytes.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let same = std::ptr::eq(self, other);
-        same || self.span().zip(other.span()).is_some_and(|(own, other)| own.overlaps(&other))
+        same || self.raw_slice().zip(other.raw_slice()).is_some_and(|(own, other)| own.overlaps(&other))
     }
 }
 
 impl Drop for Storage {
     fn drop(&mut self) {
-        // SAFETY: the memory is taken once, here, and nobody reaches the storage any more.
-        let memory = unsafe { ManuallyDrop::take(&mut self.memory) };
-        Waste::Memory { _memory: memory }.discard();
+        // SAFETY: the bytes are moved out once, here, and the storage is not used again.
+        let bytes = unsafe { ManuallyDrop::take(&mut self.bytes) };
+        Deferred::Bytes { _bytes: bytes }.push();
     }
 }
 
 impl fmt::Debug for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Storage({} bytes on {}, version {})", self.bytes(), self.device(), self.version())
+        write!(f, "Storage({} bytes on {}, version {})", self.nbytes(), self.device(), self.version())
     }
 }
 
@@ -194,9 +199,9 @@ mod tests {
         Storage::build(4, |out: &mut [i64]| out.fill(value)).unwrap()
     }
 
-    /// Copies one storage to another, if they have no byte in common.
+    /// Copies one storage to another. Returns false, without copying, if they share bytes.
     fn copies(target: &Storage, source: &Storage) -> bool {
-        let (target, source) = (target.span().unwrap(), source.span().unwrap());
+        let (target, source) = (target.raw_slice().unwrap(), source.raw_slice().unwrap());
         let copy = |out: &mut [i64], a: &[i64], b: &[i64]| {
             assert_eq!(a.len(), b.len());
             out.iter_mut().zip(a).for_each(|(out, value)| *out = *value);
@@ -205,23 +210,23 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_swap_roles_do_not_deadlock() {
+    fn write_with_swapped_source_and_target_does_not_deadlock() {
         let (a, b) = (filled(1), filled(2));
         std::thread::scope(|scope| {
             for (target, source) in [(&a, &b), (&b, &a), (&a, &b), (&b, &a)] {
                 scope.spawn(move || (0..500).for_each(|_| assert!(copies(target, source))));
             }
         });
-        let values = a.span().unwrap().read(|values: &[i64]| values.to_vec());
+        let values = a.raw_slice().unwrap().read(|values: &[i64]| values.to_vec());
         assert!(values == [1; 4] || values == [2; 4], "{values:?}");
     }
 
     #[test]
-    fn storages_over_the_same_bytes_are_not_each_others_source() {
+    fn write_from_a_storage_over_the_same_bytes_is_refused() {
         let owner = filled(1);
         let part = |first: usize, count: usize| {
             let start = NonNull::new(owner.pointer().wrapping_add(8 * first)).unwrap();
-            // SAFETY: the bytes are the owner's, which outlives every part, and only this thread uses them.
+            // SAFETY: the bytes are the owner's, which outlives every slice, and only this thread uses them.
             unsafe { Storage::foreign(RawBuffer::foreign(start, 8 * count, Device::CPU, Box::new(()))) }
         };
         for (a, b, overlap) in [
@@ -238,15 +243,15 @@ mod tests {
     }
 
     #[test]
-    fn a_storage_is_not_its_own_source() {
+    fn write_from_the_same_storage_is_refused() {
         let a = filled(1);
         assert!(!copies(&a, &a));
     }
 
     #[test]
-    fn fresh_memory_is_zero_before_it_is_written() {
-        let storage = Storage::new(Place::Cpu, 32).unwrap();
+    fn write_zeroes_fresh_memory_first() {
+        let storage = Storage::new(Placement::Cpu, 32).unwrap();
         let seen = |out: &mut [i64], _: &[i64], _: &[i64]| out.to_vec();
-        assert_eq!(storage.span().unwrap().write(true, [Span::EMPTY; 2], seen), Some(vec![0; 4]));
+        assert_eq!(storage.raw_slice().unwrap().write(true, [RawSlice::EMPTY; 2], seen), Some(vec![0; 4]));
     }
 }

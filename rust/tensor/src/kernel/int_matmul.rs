@@ -1,23 +1,23 @@
-//! Products of integer matrices, which `gemm` does not have.
+//! Integer matrix multiplication, which `gemm` does not provide.
 
 use pulp::{Arch, NullaryFnOnce};
 
 use super::Matrix;
 use crate::Result;
-use crate::room::room;
+use crate::fallible_alloc::try_with_capacity;
 
-/// Rows, columns and depth of a tile: the part of `b` (512 KiB) stays in the second cache while the rows pass, and a
-/// row of the result (4 KiB) in the first.
+/// Rows, columns and depth of a tile. The part of `b` (512 KiB) stays in the L2 cache while all rows of `a` are read,
+/// and a row of the result (4 KiB) in the L1 cache.
 pub(super) const TILE: [usize; 3] = [1024, 512, 128];
 
-/// Adds the product of `a` and `b`, wrapping, to rows of `out` that are `step` apart.
+/// Adds the wrapping product of `a` and `b` to the rows of `out`, whose stride is `step`.
 pub(super) fn add(
     out: &mut [i64],
     step: usize,
     (a, left): (&[i64], Matrix),
     (b, right): (&[i64], Matrix),
 ) -> Result<()> {
-    if right.column_step == 1 {
+    if right.column_stride == 1 {
         multiply(Tile {
             out,
             step,
@@ -25,17 +25,17 @@ pub(super) fn add(
             left,
             b: b.get(right.start..).unwrap_or_default(),
             right,
-            b_step: right.row_step,
+            b_step: right.row_stride,
         });
         return Ok(());
     }
-    // Rows are read many times, and quickly only if they are contiguous.
-    let mut packed = room(right.rows.saturating_mul(right.columns))?;
+    // Packs `b`: its rows are read many times, which is fast only if they are contiguous.
+    let mut packed = try_with_capacity(right.rows.saturating_mul(right.columns))?;
     for k in 0..right.rows {
-        let row = right.start.saturating_add(k.saturating_mul(right.row_step));
+        let row = right.start.saturating_add(k.saturating_mul(right.row_stride));
         packed.extend(
             (0..right.columns).map(|j| {
-                b.get(row.saturating_add(j.saturating_mul(right.column_step))).copied().unwrap_or(0)
+                b.get(row.saturating_add(j.saturating_mul(right.column_stride))).copied().unwrap_or(0)
             }),
         );
     }
@@ -43,7 +43,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Uses the widest vector instructions that the processor has.
+/// Multiplies a tile with the widest vector instructions of the CPU.
 fn multiply(tile: Tile<'_>) {
     Arch::new().dispatch(tile);
 }
@@ -53,7 +53,7 @@ struct Tile<'a> {
     step: usize,
     a: &'a [i64],
     left: Matrix,
-    /// Contiguous rows from the first one on, `b_step` apart.
+    /// Contiguous rows with stride `b_step`, from the first row on.
     b: &'a [i64],
     right: Matrix,
     b_step: usize,
@@ -62,10 +62,10 @@ struct Tile<'a> {
 impl NullaryFnOnce for Tile<'_> {
     type Output = ();
 
-    // What is inlined here is compiled for the instructions that were chosen.
+    // Code that is inlined here is compiled for the selected instruction set.
     #[inline(always)]
     fn call(self) {
-        /// So many rows of `b` are added at once, to load and store the result less often.
+        /// Rows of `b` that are added at once, to load and store the result less often.
         const ROWS: usize = 4;
         let Tile { out, step, a, left, b, right, b_step } = self;
         let columns = right.columns;
@@ -76,9 +76,9 @@ impl NullaryFnOnce for Tile<'_> {
         for i in 0..left.rows {
             let start = i.saturating_mul(step);
             let Some(out) = out.get_mut(start..start.saturating_add(columns)) else { return };
-            let first = left.start.saturating_add(i.saturating_mul(left.row_step));
+            let first = left.start.saturating_add(i.saturating_mul(left.row_stride));
             let value = |k: usize| {
-                a.get(first.saturating_add(k.saturating_mul(left.column_step))).copied().unwrap_or(0)
+                a.get(first.saturating_add(k.saturating_mul(left.column_stride))).copied().unwrap_or(0)
             };
             let mut k = 0;
             while k + ROWS <= left.columns {
@@ -106,14 +106,14 @@ impl NullaryFnOnce for Tile<'_> {
 mod tests {
     use super::*;
 
-    /// A product of matrices with any steps, by its definition.
+    /// Computes the product of strided matrices by definition.
     fn expected(a: &[i64], left: Matrix, b: &[i64], right: Matrix) -> Vec<i64> {
         let mut out = Vec::new();
         for i in 0..left.rows {
             for j in 0..right.columns {
                 out.push((0..left.columns).fold(0i64, |sum, k| {
-                    let x = a[left.start + i * left.row_step + k * left.column_step];
-                    let y = b[right.start + k * right.row_step + j * right.column_step];
+                    let x = a[left.start + i * left.row_stride + k * left.column_stride];
+                    let y = b[right.start + k * right.row_stride + j * right.column_stride];
                     sum.wrapping_add(x.wrapping_mul(y))
                 }));
             }
@@ -122,16 +122,16 @@ mod tests {
     }
 
     #[test]
-    fn integer_product_of_any_strides_is_exact_and_wraps() {
+    fn int_matmul_of_any_strides_is_exact_and_wraps() {
         let mut generator = fastrand::Rng::with_seed(1);
         let numbers: Vec<i64> = (0..4000).map(|_| generator.i64(..)).collect();
         for (rows, depth, columns) in [(1, 1, 1), (3, 4, 5), (7, 9, 2), (2, 3, 17), (5, 8, 8)] {
             for transposed in [false, true] {
-                for column_step in [0, 1, 3] {
-                    let left = Matrix { start: 2, rows, columns: depth, row_step: 11, column_step: 1 };
-                    let right = Matrix { start: 5, rows: depth, columns, row_step: 60, column_step };
+                for column_stride in [0, 1, 3] {
+                    let left = Matrix { start: 2, rows, columns: depth, row_stride: 11, column_stride: 1 };
+                    let right = Matrix { start: 5, rows: depth, columns, row_stride: 60, column_stride };
                     let right = if transposed {
-                        Matrix { row_step: column_step, column_step: 60, ..right }
+                        Matrix { row_stride: column_stride, column_stride: 60, ..right }
                     } else {
                         right
                     };

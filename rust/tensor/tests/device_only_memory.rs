@@ -1,7 +1,7 @@
-//! Tensors on devices whose memory the processor does not reach: they are moved, and operations are refused by name.
-//! One process, one driver: this is one test.
+//! Tensors on devices whose memory the CPU cannot access: copies work, and other operations return `Unsupported` with
+//! the name of the operation. A process has one driver, so this is a single test.
 
-// Helpers of tests are not tests to the lint, though a panic is what they should end in.
+// Clippy does not treat test helpers as tests; a panic is their intended way to fail.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::{Arc, LazyLock};
@@ -13,10 +13,10 @@ use interlock_tensor::{DType, Error, Result, Tensor};
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("remote").unwrap());
 
-/// The host driver, which does not say that its memory can be reached.
+/// The host driver without host access to its device memory.
 struct Remote(Arc<dyn Driver>);
 
-/// These devices once they are used.
+/// The initialized driver.
 struct RemoteRuntime(Arc<dyn DriverRuntime>);
 
 macro_rules! delegated {
@@ -40,7 +40,7 @@ impl Driver for Remote {
     }
 }
 
-// SAFETY: the runtime that it passes everything to keeps what is asked for.
+// SAFETY: every call is forwarded to a runtime that fulfills the contract.
 unsafe impl DriverRuntime for RemoteRuntime {
     fn device_type(&self) -> DeviceType {
         *KIND
@@ -79,7 +79,7 @@ unsafe impl DriverRuntime for RemoteRuntime {
         device: DeviceIndex,
         raw: u64,
     ) -> interlock::accelerator::Result<StreamHandle> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller upholds the contract of the same method.
         unsafe { self.0.wrap_external_stream(device, raw) }
     }
 
@@ -89,28 +89,28 @@ unsafe impl DriverRuntime for RemoteRuntime {
         address: Address,
         bytes: usize,
     ) -> interlock::accelerator::Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller upholds the contract of the same method.
         unsafe { self.0.free(device, address, bytes) }
     }
 
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> interlock::accelerator::Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller upholds the contract of the same method.
         unsafe { self.0.free_pinned(address, bytes) }
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> interlock::accelerator::Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller upholds the contract of the same method.
         unsafe { self.0.copy(stream, copy) }
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> interlock::accelerator::Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller upholds the contract of the same method.
         unsafe { self.0.fill(stream, fill) }
     }
 }
 
 #[test]
-fn tensors_are_moved_and_operations_are_refused_by_name() {
+fn operations_on_inaccessible_device_memory_are_unsupported() {
     let host = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
     accelerator::use_driver(Arc::new(Remote(host))).unwrap();
     let [first, second]: [Device; 2] = ["remote:0", "remote:1"].map(|name| name.parse().unwrap());
@@ -139,13 +139,15 @@ fn tensors_are_moved_and_operations_are_refused_by_name() {
         ("add_", twin.add_(1i64).cloned()),
     ];
     for (operation, result) in refused {
-        let Err(Error::Accelerator(interlock::accelerator::Error::Unsupported { operation: told, device })) =
-            result
+        let Err(Error::Accelerator(interlock::accelerator::Error::Unsupported {
+            operation: reported,
+            device,
+        })) = result
         else {
             panic!("{operation}: {result:?}")
         };
-        // What computes in another type converts first.
-        assert!(told == operation || (operation == "exp" && told == "to"), "{operation}: {told}");
+        // An operation that computes in another type converts first.
+        assert!(reported == operation || (operation == "exp" && reported == "to"), "{operation}: {reported}");
         assert_eq!(device, first);
     }
     assert_eq!(twin.version(), Ok(1));

@@ -1,4 +1,4 @@
-//! `copy.copy` and `copy.deepcopy`.
+//! The methods for `copy.copy` and `copy.deepcopy`.
 
 use std::sync::Arc;
 
@@ -8,26 +8,26 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::{Tensor, call, weight};
+use super::{Tensor, maybe_detach, work_size};
 use crate::errors::IntoPyResult;
 
 #[pymethods]
 impl Tensor {
-    /// Return a leaf with the same memory and `requires_grad`, without history and without a gradient.
+    /// Return a leaf that shares the memory and has the same `requires_grad`, without history or gradient.
     fn __copy__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let copy = call(py, 0, || Ok(self.0.detach()))?;
+        let copy = maybe_detach(py, 0, || Ok(self.0.detach()))?;
         copy.set_requires_grad(self.0.requires_grad()).into_py_result(py)?;
         Ok(Tensor(copy))
     }
 
-    /// Return a leaf with memory of its own and a copy of the gradient.
+    /// Return a leaf with a copy of the memory and of the gradient.
     ///
-    /// Tensors that share memory still share it after `copy.deepcopy` of an object that holds them. Raises
+    /// Tensors that share memory still share it after `copy.deepcopy` of an object that contains them. Raises
     /// RuntimeError for the result of an operation, because its history is not copied.
     fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyDict>) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         let source = &slf.get().0;
-        // Each read of `grad` makes another Python object of one tensor, so the object's id does not identify it.
+        // Each read of `grad` creates another Python object for the same tensor, so `id()` does not identify it.
         let key = ("interlock.Tensor", source.identity());
         if let Some(known) = memo.get_item(key)? {
             return Ok(known.get_item(0)?.cast_into::<Self>()?);
@@ -53,13 +53,13 @@ impl Tensor {
             copy.set_grad(Some(grad.get().0.clone())).into_py_result(py)?;
         }
         let copy = Bound::new(py, Tensor(copy))?;
-        // The source is held as well, so that no other tensor gets its identity while the memo lives.
+        // The memo also refers to the source, so that no other tensor gets its identity while the memo exists.
         memo.set_item(key, (&copy, slf))?;
         Ok(copy)
     }
 }
 
-/// A tensor over a copy of all memory of the storage of `source`: one for all its views.
+/// Returns a tensor over a copy of the whole storage of `source`, which all its views share.
 fn copied_storage<'py>(
     source: &Bound<'py, Tensor>,
     memo: &Bound<'py, PyDict>,
@@ -70,18 +70,19 @@ fn copied_storage<'py>(
     if let Some(known) = memo.get_item(key)? {
         return Ok(known.get_item(0)?.cast_into::<Tensor>()?);
     }
-    let copy = call(py, weight(tensor), || copy_all(tensor))?;
+    let copy = maybe_detach(py, work_size(tensor), || copy_all(tensor))?;
     let copy = Bound::new(py, Tensor(copy))?;
     memo.set_item(key, (&copy, source))?;
     Ok(copy)
 }
 
+/// Copies the whole storage of a tensor.
 fn copy_all(tensor: &CoreTensor) -> Result<CoreTensor> {
     let (storage, dtype) = (tensor.storage(), tensor.dtype());
-    let count = storage.bytes() / dtype.size();
+    let count = storage.nbytes() / dtype.size();
     let whole = CoreTensor::from_storage(storage, dtype, &[count], &[1], 0)?;
     if tensor.is_on_device() {
-        // By way of the processor, which also reaches memory that no kernel here can read.
+        // The copy passes through CPU memory, because kernels may be unable to access the device memory.
         return whole.to((dtype, Device::CPU), false)?.to((dtype, tensor.device()), false);
     }
     whole.contiguous_copy()

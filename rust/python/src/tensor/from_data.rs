@@ -1,4 +1,4 @@
-//! Tensors from numbers, nested sequences and arrays.
+//! Creation of tensors from numbers, nested sequences and arrays.
 
 use interlock_tensor::{DType as CoreDType, Element, Error, Result, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
@@ -7,21 +7,21 @@ use pyo3::prelude::*;
 use crate::detached::detached;
 use pyo3::types::{PyByteArray, PyBytes, PyInt, PyList, PyString, PyTuple};
 
-use super::arguments::{Plain, type_name};
-use super::numbers::item;
+use super::args::{PyNumber, type_name};
 use super::numpy;
-use super::{Tensor, call, room, weight};
+use super::scalars::item;
+use super::{Tensor, fallible_alloc, maybe_detach, work_size};
 use crate::errors::new_exception;
 use crate::errors::{IntoPyResult, exception};
 use crate::whole;
 
-/// Lists nested deeper than this are taken for endless.
+/// The maximum depth of nested sequences. Deeper ones are assumed to be cyclic.
 const MAX_DEPTH: usize = 64;
 
-/// Signals are handled after so many numbers.
-const BETWEEN_SIGNALS: usize = 1 << 16;
+/// Numbers between two checks for signals.
+const SIGNAL_CHECK_INTERVAL: usize = 1 << 16;
 
-/// A tensor of its own with the numbers of `data`.
+/// Returns a new tensor with the numbers of `data`.
 pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> PyResult<CoreTensor> {
     let py = data.py();
     if let Ok(tensor) = data.cast::<Tensor>() {
@@ -32,65 +32,72 @@ pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> Py
         return copy.into_py_result(py);
     }
     if numpy::is_array(data)? {
-        let shared = numpy::share(data)?;
+        let shared = numpy::tensor_from_array(data)?;
         let wanted = dtype.unwrap_or(shared.dtype());
         let copy = detached(py, || {
             if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) }
         });
         return copy.into_py_result(py);
     }
-    let mut nested =
-        Nested { values: Vec::new(), shape: Vec::new(), kind: CoreDType::Bool, large: [const { None }; 2] };
+    let mut nested = NestedSequence {
+        values: Vec::new(),
+        shape: Vec::new(),
+        kind: CoreDType::Bool,
+        large: [const { None }; 2],
+    };
     nested.read(data, 0)?;
     let inferred = if nested.values.is_empty() { CoreDType::DEFAULT_FLOAT } else { nested.kind };
     nested.tensor(py, dtype.unwrap_or(inferred))
 }
 
-struct Nested {
+/// Numbers read from nested sequences, and their shape and type.
+struct NestedSequence {
     values: Vec<Scalar>,
     shape: Vec<usize>,
     kind: CoreDType,
-    /// The first ints that int64 and float64 cannot hold. Among the values they are floats.
+    /// The first ints that int64 and float64 cannot hold. They are stored as floats in `values`.
     large: [Option<String>; 2],
 }
 
-impl Nested {
+impl NestedSequence {
     fn read(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
         if depth > MAX_DEPTH {
-            return Err(PyValueError::new_err(format!("lists are nested more than {MAX_DEPTH} deep")));
+            return Err(PyValueError::new_err(format!(
+                "data must not be nested more than {MAX_DEPTH} levels deep"
+            )));
         }
-        if let Some(value) = self.leaf(data)? {
+        if let Some(value) = self.extract_leaf(data)? {
             if self.shape.len() > depth {
-                return Err(ragged(depth));
+                return Err(err_ragged(depth));
             }
             self.kind = self.kind.max(value.1);
-            room::push(data.py(), &mut self.values, value.0)?;
-            if self.values.len().is_multiple_of(BETWEEN_SIGNALS) {
+            fallible_alloc::try_push(data.py(), &mut self.values, value.0)?;
+            if self.values.len().is_multiple_of(SIGNAL_CHECK_INTERVAL) {
                 data.py().check_signals()?;
             }
             return Ok(());
         }
         let length = data.len()?;
         match self.shape.get(depth) {
-            // The first branch decides; once it has reached its numbers no dimension is added.
+            // The first nested sequence determines the shape; once its numbers are reached no dimension is added.
             None if self.values.is_empty() && self.shape.len() == depth => self.shape.push(length),
             Some(&expected) if expected == length => {}
-            _ => return Err(ragged(depth)),
+            _ => return Err(err_ragged(depth)),
         }
-        for (place, item) in data.try_iter()?.enumerate() {
-            // A sequence of a program may yield more than its length says.
-            if place >= length {
-                return Err(ragged(depth));
+        for (index, item) in data.try_iter()?.enumerate() {
+            // A user-defined sequence may yield more items than its length.
+            if index >= length {
+                return Err(err_ragged(depth));
             }
             self.read(&item?, depth + 1)?;
         }
         Ok(())
     }
 
-    /// A number and the type that it makes, or `None` for a sequence.
-    fn leaf(&mut self, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
+    /// Extracts a number and its dtype. Returns `None` for a sequence.
+    fn extract_leaf(&mut self, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         let large = data.cast::<PyInt>().ok().filter(|data| whole::int64(data).is_none());
-        let Some(data) = large else { return leaf(data) };
+        let Some(data) = large else { return extract_leaf(data) };
         let [beyond_int64, beyond_float64] = &mut self.large;
         beyond_int64.get_or_insert_with(|| whole::text(data));
         let value = whole::float64(data).unwrap_or_else(|| {
@@ -100,7 +107,8 @@ impl Nested {
         Ok(Some((Scalar::Float(value), CoreDType::Int64)))
     }
 
-    /// As PyTorch: integers must be in range, while floats round to infinity and bools are "not zero".
+    /// Converts the numbers to a tensor. As in PyTorch integers must be in range, floats round to infinity, and bools
+    /// are tests for nonzero.
     fn tensor(&self, py: Python<'_>, dtype: CoreDType) -> PyResult<CoreTensor> {
         let op = "tensor";
         let [beyond_int64, beyond_float64] = &self.large;
@@ -136,12 +144,13 @@ impl Nested {
     }
 }
 
-fn ragged(depth: usize) -> PyErr {
-    PyValueError::new_err(format!("the sequences at depth {depth} have different lengths"))
+/// Returns the exception for sequences of different lengths.
+fn err_ragged(depth: usize) -> PyErr {
+    PyValueError::new_err(format!("sequences at depth {depth} must have equal lengths"))
 }
 
-/// A number and the type that it makes, or `None` for a sequence.
-fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
+/// Extracts a number and its dtype. Returns `None` for a sequence.
+fn extract_leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
     if let Ok(tensor) = data.cast::<Tensor>() {
         let tensor = &tensor.get().0;
         if tensor.ndim() > 0 {
@@ -149,18 +158,18 @@ fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         }
         return Ok(Some((item(data.py(), tensor)?, tensor.dtype())));
     }
-    if let Some(plain) = Plain::of(data)? {
+    if let Some(plain) = PyNumber::extract(data)? {
         let value = plain
             .scalar("data")
             .map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))?;
-        // NumPy's double is a Python float too, but it says how wide it is.
+        // NumPy's `float64` is a Python float, too, but has an item size.
         let size = if value.dtype().is_floating_point() { data.getattr_opt("itemsize")? } else { None };
         let double =
             size.is_some_and(|size| size.cast::<PyInt>().is_ok_and(|size| whole::int64(size) == Some(8)));
         return Ok(Some((value, if double { CoreDType::Float64 } else { value.dtype() })));
     }
     if data.is_none() {
-        return Err(PyRuntimeError::new_err("None is no number: no element type can be told from it"));
+        return Err(PyRuntimeError::new_err("cannot create a tensor from None"));
     }
     let text = data.is_instance_of::<PyString>()
         || data.is_instance_of::<PyBytes>()
@@ -170,24 +179,24 @@ fn leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         || (data.hasattr("__len__")? && data.hasattr("__getitem__")? && !data.hasattr("keys")?);
     if text || !sequence {
         return Err(PyTypeError::new_err(format!(
-            "a tensor is made from numbers, nested sequences of them, arrays and tensors, not from {}",
+            "data must be numbers, nested sequences of numbers, arrays or tensors, got {}",
             type_name(data)
         )));
     }
     Ok(None)
 }
 
-/// The elements in row-major order, little end first.
+/// Returns the elements in row-major order as little-endian bytes.
 pub(super) fn bytes<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound<'py, PyBytes>> {
     fn bytes_of<'py, T: Element, const SIZE: usize>(
         py: Python<'py>,
         tensor: &CoreTensor,
         bytes: impl Fn(T) -> [u8; SIZE],
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let values = call(py, weight(tensor), || tensor.to_vec::<T>())?;
+        let values = maybe_detach(py, work_size(tensor), || tensor.to_vec::<T>())?;
         PyBytes::new_with(py, values.len().saturating_mul(SIZE), |out| {
-            let places = out.as_chunks_mut::<SIZE>().0;
-            places.iter_mut().zip(values).for_each(|(out, value)| *out = bytes(value));
+            let chunks = out.as_chunks_mut::<SIZE>().0;
+            chunks.iter_mut().zip(values).for_each(|(out, value)| *out = bytes(value));
             Ok(())
         })
     }
@@ -199,7 +208,7 @@ pub(super) fn bytes<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound
     }
 }
 
-/// The reverse of [`bytes`].
+/// Creates a tensor from the result of [`bytes`].
 pub(super) fn from_bytes(bytes: &[u8], dtype: CoreDType, shape: &[usize]) -> Result<CoreTensor> {
     let (singles, doubles) = (bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
     match dtype {

@@ -1,4 +1,4 @@
-//! Elements as Python's numbers.
+//! Conversion of elements to Python numbers.
 
 use interlock_tensor::{Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
@@ -6,14 +6,15 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
-use super::{Tensor, call, weight};
+use super::{Tensor, maybe_detach, work_size};
 
-/// The one element; that of a device is waited for.
+/// Returns the only element of a tensor. Waits for the element of a device tensor.
 pub(super) fn item(py: Python<'_>, tensor: &CoreTensor) -> PyResult<Scalar> {
-    // One element is read quickly, wherever it lies here.
-    call(py, if tensor.is_on_device() { super::LONG } else { 1 }, || tensor.item())
+    // Reading one element of CPU memory is fast.
+    maybe_detach(py, if tensor.is_on_device() { super::DETACH_THRESHOLD } else { 1 }, || tensor.item())
 }
 
+/// Converts a scalar to a Python number.
 pub(super) fn object(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
     Ok(match value {
         Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
@@ -22,40 +23,41 @@ pub(super) fn object(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>
     })
 }
 
-/// A number of Python, or `None` with an exception set: without room PyO3's own conversion panics.
+/// Converts a scalar to a Python number, or returns `None` with an exception set: PyO3's conversion panics if memory
+/// runs out.
 fn number(py: Python<'_>, value: Scalar) -> Option<Bound<'_, PyAny>> {
-    let made = match value {
+    let result = match value {
         Scalar::Bool(value) => return Some(PyBool::new(py, value).to_owned().into_any()),
         // SAFETY: this thread is attached to the interpreter.
         Scalar::Int(value) => unsafe { ffi::PyLong_FromLongLong(value) },
-        // SAFETY: as above.
+        // SAFETY: as for `PyLong_FromLongLong`.
         Scalar::Float(value) => unsafe { ffi::PyFloat_FromDouble(value) },
     };
-    // SAFETY: it is a new reference, or null with an exception.
-    unsafe { Bound::from_owned_ptr_or_opt(py, made) }
+    // SAFETY: the result is a new reference, or null with an exception set.
+    unsafe { Bound::from_owned_ptr_or_opt(py, result) }
 }
 
-/// The next elements as nested lists of a shape, or `None` with an exception set.
+/// Converts the next elements to nested lists of a shape, or returns `None` with an exception set.
 fn nested<'py>(
     py: Python<'py>,
     shape: &[usize],
     elements: &mut impl Iterator<Item = Scalar>,
 ) -> Option<Bound<'py, PyAny>> {
-    /// Signals are handled after so many items of a list.
-    const BETWEEN_SIGNALS: isize = 1 << 16;
+    /// Items of a list between two checks for signals.
+    const SIGNAL_CHECK_INTERVAL: isize = 1 << 16;
     let Some((&size, rest)) = shape.split_first() else {
         return number(py, elements.next().unwrap_or(Scalar::Int(0)));
     };
     let size = isize::try_from(size).unwrap_or(isize::MAX);
-    // SAFETY: it is a new reference, or null with an exception.
+    // SAFETY: the result is a new reference, or null with an exception set.
     let list = unsafe { Bound::from_owned_ptr_or_opt(py, ffi::PyList_New(size)) }?;
-    for place in 0..size {
+    for index in 0..size {
         let item = nested(py, rest, elements)?;
-        // SAFETY: the list is new and has that place, and takes over the reference.
-        if unsafe { ffi::PyList_SetItem(list.as_ptr(), place, item.into_ptr()) } != 0 {
+        // SAFETY: the list is new, has this index, and takes ownership of the reference.
+        if unsafe { ffi::PyList_SetItem(list.as_ptr(), index, item.into_ptr()) } != 0 {
             return None;
         }
-        if place % BETWEEN_SIGNALS == BETWEEN_SIGNALS - 1
+        if index % SIGNAL_CHECK_INTERVAL == SIGNAL_CHECK_INTERVAL - 1
             && let Err(raised) = py.check_signals()
         {
             raised.restore(py);
@@ -66,12 +68,13 @@ fn nested<'py>(
 }
 
 impl Tensor {
+    /// Returns the only element, or raises RuntimeError.
     fn single(&self, py: Python<'_>, what: &str) -> PyResult<Scalar> {
         if self.0.numel() == 1 {
             return item(py, &self.0);
         }
         Err(PyRuntimeError::new_err(format!(
-            "{what} of a tensor of shape {:?} is ambiguous: exactly one element is needed",
+            "{what} of a tensor of shape {:?} is ambiguous: expected exactly one element",
             self.0.shape()
         )))
     }
@@ -79,20 +82,20 @@ impl Tensor {
 
 #[pymethods]
 impl Tensor {
-    /// The one element as a bool, an int or a float.
+    /// Return the only element as a bool, an int or a float.
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         object(py, item(py, &self.0)?)
     }
 
-    /// The elements as nested lists; without dimensions, the element itself.
+    /// Return the elements as nested lists, or the element itself for a tensor without dimensions.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let mut elements = call(py, weight(&self.0), || self.0.to_scalars())?.into_iter();
-        // Unfinished lists are dropped before the exception is read, which needs some room.
+        let mut elements = maybe_detach(py, work_size(&self.0), || self.0.to_scalars())?.into_iter();
+        // Incomplete lists are dropped before the exception is fetched, which needs some memory.
         nested(py, self.0.shape(), &mut elements).ok_or_else(|| PyErr::fetch(py))
     }
 
-    /// The one element of a tensor without dimensions in a format, as of a Python number. Other tensors have only
-    /// the empty format, which is `str(tensor)`.
+    /// Format the element of a tensor without dimensions as a Python number. Other tensors accept only the empty
+    /// format, which returns `str(tensor)`.
     fn __format__<'py>(
         slf: &Bound<'py, Self>,
         format_spec: &Bound<'py, PyString>,
@@ -105,7 +108,7 @@ impl Tensor {
             return Ok(slf.str()?.into_any());
         }
         Err(PyTypeError::new_err(format!(
-            "__format__: format_spec must be empty for a tensor of shape {:?}, got {}; item() gives a number",
+            "__format__: format_spec must be empty for a tensor of shape {:?}, got {}; item() returns a number",
             slf.get().0.shape(),
             format_spec.repr()?
         )))
@@ -121,9 +124,11 @@ impl Tensor {
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.single(py, "the int")? {
-            Scalar::Float(value) if value.is_nan() => Err(PyValueError::new_err("nan is no int")),
+            Scalar::Float(value) if value.is_nan() => {
+                Err(PyValueError::new_err("cannot convert nan to an int"))
+            }
             Scalar::Float(value) if value.is_infinite() => {
-                Err(PyOverflowError::new_err("infinity is no int"))
+                Err(PyOverflowError::new_err("cannot convert infinity to an int"))
             }
             Scalar::Float(value) => value.into_pyobject(py)?.call_method0("__int__"),
             value => object(py, value)?.call_method0("__int__"),
@@ -135,7 +140,9 @@ impl Tensor {
         match is_integer.then(|| item(py, &self.0)).transpose()? {
             Some(Scalar::Int(value)) => Ok(value),
             Some(Scalar::Bool(value)) => Ok(value.into()),
-            _ => Err(PyTypeError::new_err("only integer tensors of a single element can be an index")),
+            _ => Err(PyTypeError::new_err(
+                "only integer tensors with one element can be converted to an index",
+            )),
         }
     }
 }

@@ -1,45 +1,46 @@
-//! The history of tensors that change in place, and of their views.
+//! Autograd history of views and of tensors that are changed in place.
 
 use std::sync::Arc;
 
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 use interlock::backends::SourceLocation;
 
-use super::node::{Edge, Function, Node};
-use super::{Origin, View, is_recording};
+use super::node::{BackwardFn, Edge, Node};
+use super::{CreationMeta, ViewInfo, is_recording};
 use crate::shape::Layout;
 use crate::{Error, Result, Tensor, ops};
 
-/// Notes that `view` shows memory of `source`.
+/// Marks `view` as a view of `source`.
 pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
     if source.is_inference() {
         return;
     }
     let parent = source.meta().view.clone();
-    let origin = if is_inference_mode_enabled() {
-        Origin::Inference
+    let creation_meta = if is_inference_mode_enabled() {
+        CreationMeta::InferenceMode
     } else if !is_grad_enabled() {
-        Origin::NoGrad
+        CreationMeta::NoGradMode
     } else {
-        parent.as_ref().map_or(Origin::Recorded, |parent| parent.origin)
+        parent.as_ref().map_or(CreationMeta::Default, |parent| parent.creation_meta)
     };
     let base = parent.map_or_else(|| source.clone(), |parent| parent.base);
     let version = view.storage_handle().version();
-    let made_at = if origin == Origin::Recorded { None } else { SourceLocation::current() };
-    view.meta_mut().view = Some(View { base, origin, version, made_at });
+    let created_at = if creation_meta == CreationMeta::Default { None } else { SourceLocation::current() };
+    view.meta_mut().view = Some(ViewInfo { base, creation_meta, version, created_at });
 }
 
-fn untracked(view: &View) -> Result<()> {
-    match view.origin {
-        Origin::Recorded => Ok(()),
-        origin => {
-            let made_at = view.made_at.as_ref().map(SourceLocation::to_string);
-            Err(Error::UntrackedView { inference: origin == Origin::Inference, made_at })
+/// Returns an error for a view that was created in no-grad or inference mode, whose history is not recorded.
+fn check_creation_meta(view: &ViewInfo) -> Result<()> {
+    match view.creation_meta {
+        CreationMeta::Default => Ok(()),
+        creation_meta => {
+            let created_at = view.created_at.as_ref().map(SourceLocation::to_string);
+            Err(Error::UntrackedView { inference: creation_meta == CreationMeta::InferenceMode, created_at })
         }
     }
 }
 
-/// See [`Tensor::grad_fn`].
+/// Returns the `grad_fn` of a tensor, which is recreated for a view whose base was changed in place.
 pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<Arc<Node>>> {
     let (view, current) = {
         let meta = tensor.meta();
@@ -50,25 +51,25 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<Arc<Node>>> {
     if view.version == version || !view.base.requires_grad() {
         return Ok(current);
     }
-    untracked(&view)?;
-    // The base has changed in place since: the view's history is now the base's.
+    check_creation_meta(&view)?;
+    // The base was changed in place: the history of the view is now derived from the base.
     let node = ops::as_strided_node(&view.base, tensor.layout())?;
     let mut meta = tensor.meta_mut();
-    let retains = meta.retains_grad;
+    let retains_grad = meta.retains_grad;
     meta.grad_fn = Some(node.clone());
     if let Some(view) = &mut meta.view {
         view.version = version;
     }
     drop(meta);
     drop(current);
-    if retains {
-        node.retained.write().push(tensor.downgrade());
+    if retains_grad {
+        node.retain_grad_tensors.write().push(tensor.downgrade());
     }
     Ok(Some(node))
 }
 
-/// Whether `target` may be changed in place by an operation that also reads `inputs`.
-pub(crate) fn check_in_place(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Result<()> {
+/// Checks that `target` may be changed in place by an operation that also reads `inputs`.
+pub(crate) fn check_inplace(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Result<()> {
     if target.is_inference() && !is_inference_mode_enabled() {
         return Err(Error::Inference { action: "in-place changes" });
     }
@@ -78,7 +79,7 @@ pub(crate) fn check_in_place(op: &'static str, target: &Tensor, inputs: &[&Tenso
     }
     let view = target.meta().view.clone();
     if let Some(view) = view {
-        untracked(&view)?;
+        check_creation_meta(&view)?;
         if requires_grad && view.base.is_leaf()? {
             return Err(Error::LeafInPlace { op, view: true });
         }
@@ -89,35 +90,37 @@ pub(crate) fn check_in_place(op: &'static str, target: &Tensor, inputs: &[&Tenso
     Ok(())
 }
 
-/// Gives `target`, just changed in place, the history `node`, whose first edge is to what it was.
-pub(crate) fn rebase(target: &Tensor, node: Arc<Node>) -> Result<()> {
+/// Sets the history of `target`, which was just changed in place, to `node`: PyTorch's `rebase_history`. The first
+/// edge of `node` leads to the old value.
+pub(crate) fn rebase_history(target: &Tensor, node: Arc<Node>) -> Result<()> {
     let view = target.meta().view.clone();
     let Some(view) = view else {
-        replace(target, node);
+        set_grad_fn(target, node);
         return Ok(());
     };
-    // Elements that share a place were given the same number, and the place has one gradient.
-    let layout = target.layout().without_repeats();
+    // Elements that share a memory location were assigned the same value, and the location has one gradient.
+    let layout = target.layout().without_expanded_dims();
     let node = copy_slices(&view.base, layout, node)?;
-    replace(&view.base, node);
-    // The view's own node is made from the base's when it is next asked for.
+    set_grad_fn(&view.base, node);
+    // The view's own node is created from the base's when it is next queried.
     Ok(())
 }
 
-fn replace(target: &Tensor, node: Arc<Node>) {
+/// Replaces the `grad_fn` of a tensor and moves its retained gradient to the new node.
+fn set_grad_fn(target: &Tensor, node: Arc<Node>) {
     let mut meta = target.meta_mut();
-    let retains = meta.retains_grad;
+    let retains_grad = meta.retains_grad;
     let old = meta.grad_fn.replace(node.clone());
     drop(meta);
     if let Some(old) = old {
-        old.retained.write().retain(|kept| !kept.ptr_eq(&target.downgrade()));
+        old.retain_grad_tensors.write().retain(|tensor| !tensor.ptr_eq(&target.downgrade()));
     }
-    if retains {
-        node.retained.write().push(target.downgrade());
+    if retains_grad {
+        node.retain_grad_tensors.write().push(target.downgrade());
     }
 }
 
-/// The node of a base, a part of which (`layout`) was changed by `inner`.
+/// Returns the node of a base after `inner` changed the part with `layout`: PyTorch's `CopySlices`.
 fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<Node>> {
     let Ok(inner) = Arc::try_unwrap(inner).map(Node::into_parts) else {
         return Err(Error::GraphFreed { node: "CopySlices" });
@@ -127,31 +130,31 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
         *first = Edge::of(base)?;
     }
     let geometry = base.layout().clone();
-    let spread = move |context: &super::node::Context<'_>, gradient: &Tensor| {
-        // The gradients of elements that share one place would overwrite each other.
-        if geometry.overlaps() {
+    let backward = move |ctx: &super::node::BackwardContext<'_>, gradient: &Tensor| {
+        // The gradients of elements that share one memory location would overwrite each other.
+        if geometry.has_internal_overlap() {
             return Err(Error::Overlap { op: "backward" });
         }
         let whole = ops::copy_with_layout(gradient, &geometry)?;
         let offset = layout.offset.checked_sub(geometry.offset).ok_or_else(|| {
-            let message = "the gradient of memory before the tensor is not known".to_owned();
+            let message = "the gradient of memory before the tensor is unknown".to_owned();
             Error::Value { op: "backward", message }
         })?;
         let part = ops::as_strided(&whole, Layout { offset, ..layout.clone() })?;
-        let mut gradients = function.gradients(context, &part.contiguous_copy()?)?;
+        let mut gradients = function.gradients(ctx, &part.contiguous_copy()?)?;
         if let Some(first) = gradients.first_mut() {
             match first.take() {
                 Some(changed) => part.copy_(&changed)?,
                 None => part.zero_()?,
             };
-            *first = context.needs(0).then_some(whole);
+            *first = ctx.needs(0).then_some(whole);
         }
         Ok(gradients)
     };
-    Ok(Node::new("CopySlices", edges, base, saved, Function::All(Box::new(spread))))
+    Ok(Node::new("CopySlices", edges, base, saved, BackwardFn::AllInputs(Box::new(backward))))
 }
 
-/// Keeps the gradient of a tensor that is not a leaf.
+/// Makes backward passes accumulate the gradient of a non-leaf tensor.
 pub(crate) fn retain_grad(tensor: &Tensor) -> Result<()> {
     if !tensor.requires_grad() {
         return Err(Error::NoGraph { op: "retain_grad" });
@@ -164,6 +167,6 @@ pub(crate) fn retain_grad(tensor: &Tensor) -> Result<()> {
     if std::mem::replace(&mut tensor.meta_mut().retains_grad, true) {
         return Ok(());
     }
-    node.retained.write().push(tensor.downgrade());
+    node.retain_grad_tensors.write().push(tensor.downgrade());
     Ok(())
 }

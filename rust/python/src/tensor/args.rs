@@ -1,0 +1,206 @@
+//! Extraction of arguments: scalars, operands, sizes, dimensions and devices.
+
+use interlock_tensor::{
+    DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
+};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
+
+use super::dtype::DType;
+use super::{Tensor, fallible_alloc, numpy};
+use crate::accelerator;
+use crate::errors::new_exception;
+use crate::whole;
+
+/// Returns the name of the type of an object.
+pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
+    given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
+}
+
+/// Returns a TypeError with the expected type and the type of the argument.
+pub(super) fn new_type_error(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("{what} must be {wanted}, got {}", type_name(given)))
+}
+
+/// Returns the exception for an int that int64 cannot hold.
+fn err_int64_overflow(what: &str, given: &Bound<'_, PyInt>) -> PyErr {
+    let message = format!("{what} must be an int that int64 can hold, got {}", whole::text(given));
+    new_exception(given.py(), "ArgumentError", message)
+}
+
+/// A Python bool, float or int.
+pub(super) enum PyNumber<'py> {
+    Bool(bool),
+    Float(f64),
+    Int(Bound<'py, PyInt>),
+}
+
+impl<'py> PyNumber<'py> {
+    fn from_builtin(given: &Bound<'py, PyAny>) -> Option<Self> {
+        if let Ok(value) = given.cast::<PyBool>() {
+            Some(PyNumber::Bool(value.is_true()))
+        } else if let Ok(value) = given.cast::<PyFloat>() {
+            Some(PyNumber::Float(value.value()))
+        } else {
+            given.cast::<PyInt>().ok().map(|value| PyNumber::Int(value.clone()))
+        }
+    }
+
+    /// Extracts a Python or NumPy scalar. Returns `None` for other objects. Exceptions of the object's own code
+    /// propagate.
+    pub fn extract(given: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        let plain = Self::from_builtin(given);
+        if plain.is_some() {
+            return Ok(plain);
+        }
+        // NumPy scalars are registered as numbers; arrays and tensors are not.
+        if given.hasattr("dtype")? && given.hasattr("item")? && given.hasattr("__array_priority__")? {
+            let ndim = given.getattr_opt("ndim")?.and_then(|ndim| ndim.cast_into::<PyInt>().ok());
+            let is_scalar = ndim.and_then(|ndim| whole::int64(&ndim)) == Some(0);
+            if is_scalar && !given.is_instance_of::<Tensor>() {
+                return Ok(Self::from_builtin(&given.call_method0("item")?));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Converts the number to a [`Scalar`]. As in PyTorch, ints that 64 bits cannot hold raise OverflowError. Ints
+    /// that only an unsigned 64-bit integer can hold raise ArgumentError.
+    pub fn scalar(&self, what: &str) -> PyResult<Scalar> {
+        match self {
+            PyNumber::Bool(value) => Ok(Scalar::Bool(*value)),
+            PyNumber::Float(value) => Ok(Scalar::Float(*value)),
+            PyNumber::Int(given) => whole::int64(given).map(Scalar::Int).ok_or_else(|| {
+                let error = err_int64_overflow(what, given);
+                match whole::uint64(given) {
+                    Some(_) => error,
+                    None => PyOverflowError::new_err(error.value(given.py()).to_string()),
+                }
+            }),
+        }
+    }
+}
+
+/// Extracts a Python or NumPy scalar. Returns `None` for other objects.
+pub(super) fn try_extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    PyNumber::extract(given)?.map(|plain| plain.scalar(what)).transpose()
+}
+
+/// Extracts a scalar: a number or a tensor with one element.
+pub(super) fn extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    if let Ok(tensor) = given.cast::<Tensor>() {
+        return super::scalars::item(given.py(), &tensor.get().0);
+    }
+    try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, "a number", given))
+}
+
+/// An operand: a tensor or a scalar.
+pub(super) enum TensorOrScalar {
+    Tensor(CoreTensor),
+    Scalar(Scalar),
+}
+
+impl TensorOrScalar {
+    /// Extracts the other operand of an operator. A NumPy array is converted as by `from_numpy`. Returns `None` for
+    /// other objects, for which the operator returns NotImplemented.
+    pub fn from_operand(given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        match Self::try_extract("other", given)? {
+            None if numpy::is_array(given)? => numpy::tensor_from_array(given).map(Self::Tensor).map(Some),
+            found => Ok(found),
+        }
+    }
+
+    /// Extracts a tensor or a scalar. Returns `None` for other objects.
+    fn try_extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        if let Ok(tensor) = given.cast::<Tensor>() {
+            return Ok(Some(TensorOrScalar::Tensor(tensor.get().0.clone())));
+        }
+        Ok(try_extract_scalar(what, given)?.map(TensorOrScalar::Scalar))
+    }
+
+    /// Extracts a tensor or a scalar, or raises TypeError.
+    pub fn extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::try_extract(what, given)?.ok_or_else(|| new_type_error(what, "a Tensor or a number", given))
+    }
+
+    pub fn operand(&self) -> Operand<'_> {
+        match self {
+            TensorOrScalar::Tensor(tensor) => tensor.into(),
+            TensorOrScalar::Scalar(value) => Operand::Scalar(*value),
+        }
+    }
+
+    pub fn work_size(&self) -> usize {
+        match self {
+            TensorOrScalar::Tensor(tensor) => super::work_size(tensor),
+            TensorOrScalar::Scalar(_) => 1,
+        }
+    }
+}
+
+/// Extracts an int. Bools and floats are not accepted.
+pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
+        return Err(new_type_error(what, "an int", given));
+    }
+    let index = whole::index(given)?.ok_or_else(|| new_type_error(what, "an int", given))?;
+    whole::int64(&index).ok_or_else(|| err_int64_overflow(what, &index))
+}
+
+/// Extracts ints that are passed as separate arguments or as one tuple or list.
+pub(super) fn extract_ints(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
+    if given.len() == 1 {
+        return extract_int_or_ints(what, &given.get_item(0)?);
+    }
+    fallible_alloc::try_collect(given.py(), given.iter().map(|item| extract_int(what, &item)))
+}
+
+/// Extracts an int, or a tuple or list of ints.
+pub(super) fn extract_int_or_ints(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
+        return fallible_alloc::try_collect(
+            given.py(),
+            given.try_iter()?.map(|item| extract_int(what, &item?)),
+        );
+    }
+    Ok(vec![extract_int(what, given)?])
+}
+
+/// Converts sizes of a new tensor. Raises RuntimeError for negative sizes and too many dimensions.
+pub(super) fn checked_sizes(sizes: &[i64]) -> PyResult<Vec<usize>> {
+    if sizes.len() > MAX_DIMENSIONS {
+        let error = Error::TooManyDimensions { given: sizes.len(), limit: MAX_DIMENSIONS };
+        return Err(PyRuntimeError::new_err(error.to_string()));
+    }
+    let size = |&size: &i64| {
+        usize::try_from(size)
+            .map_err(|_| PyRuntimeError::new_err(format!("sizes must not be negative, got {sizes:?}")))
+    };
+    sizes.iter().map(size).collect()
+}
+
+/// Extracts an optional dtype.
+pub(super) fn extract_dtype(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDType>> {
+    let Some(given) = given else { return Ok(None) };
+    match given.cast::<DType>() {
+        Ok(dtype) => Ok(Some(dtype.get().0)),
+        Err(_) => Err(new_type_error("dtype", "an interlock dtype (float32, float64, int64 or bool)", given)),
+    }
+}
+
+/// Extracts the placement of a new tensor, or returns `default` if no device is passed.
+pub(super) fn placement(
+    given: Option<&Bound<'_, PyAny>>,
+    pin_memory: bool,
+    default: Placement,
+) -> PyResult<Placement> {
+    let placement = given.map(accelerator::parse).transpose()?.map_or(default, Placement::from);
+    match placement {
+        Placement::Device(device) if pin_memory => Err(PyRuntimeError::new_err(format!(
+            "pin_memory: only CPU tensors can be pinned, got device {device}"
+        ))),
+        _ if pin_memory => Ok(Placement::Pinned),
+        placement => Ok(placement),
+    }
+}

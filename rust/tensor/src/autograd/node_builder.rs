@@ -1,0 +1,134 @@
+//! Recording of operations in the autograd graph.
+
+use std::sync::Arc;
+
+use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
+
+use super::node::{BackwardContext, BackwardFn, Edge, Gradients, Node};
+use super::saved_tensor::{SavedTensor, SavedValue};
+use crate::fallible_alloc::{check_memory, try_with_capacity};
+use crate::{Result, Tensor};
+
+/// Returns whether operations on tensors that require grad are recorded on this thread.
+pub(crate) fn is_recording() -> bool {
+    is_grad_enabled() && !is_inference_mode_enabled()
+}
+
+/// Builds the [`Node`] of an operation: first it saves tensors, then it is combined with the result and the backward
+/// function.
+pub(crate) struct NodeBuilder {
+    name: &'static str,
+    edges: Vec<Option<Edge>>,
+    saved: Vec<Option<SavedValue>>,
+}
+
+impl NodeBuilder {
+    /// Returns a builder with edges to the inputs, or `None` if the operation need not be recorded.
+    pub fn new(name: &'static str, inputs: &[&Tensor]) -> Result<Option<Self>> {
+        Self::for_inputs(name, inputs.iter().copied())
+    }
+
+    /// Like [`new`](NodeBuilder::new), for any number of inputs.
+    pub fn for_inputs<'t>(
+        name: &'static str,
+        inputs: impl ExactSizeIterator<Item = &'t Tensor> + Clone,
+    ) -> Result<Option<Self>> {
+        if !is_recording() || !inputs.clone().any(Tensor::requires_grad) {
+            return Ok(None);
+        }
+        check_memory()?;
+        let mut edges = try_with_capacity(inputs.len())?;
+        for input in inputs {
+            edges.push(Edge::of(input)?);
+        }
+        Ok(Some(NodeBuilder { name, edges, saved: Vec::new() }))
+    }
+
+    /// Returns whether the gradient of an input is needed.
+    pub fn needs(&self, input: usize) -> bool {
+        self.edges.get(input).is_some_and(Option::is_some)
+    }
+
+    /// Saves an input (or a tensor without history) and returns its index.
+    pub fn save(&mut self, tensor: &Tensor) -> Result<usize> {
+        let saved = SavedTensor::input(tensor)?;
+        Ok(self.push(Some(saved)))
+    }
+
+    /// Saves a tensor if the gradient of `input` needs it. An index is assigned in any case, so that indices follow
+    /// the order of the calls.
+    pub fn save_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
+        let saved = if self.needs(input) { Some(SavedTensor::input(tensor)?) } else { None };
+        Ok(self.push(saved))
+    }
+
+    /// Saves a copy of an input before it is changed in place, if the gradient of `other` needs it.
+    pub fn save_copy_for(&mut self, other: usize, tensor: &Tensor) -> Result<usize> {
+        let old =
+            if self.needs(other) { Some(SavedTensor::input(&tensor.contiguous_copy()?)?) } else { None };
+        Ok(self.push(old))
+    }
+
+    /// Saves the result and returns its index.
+    pub fn save_output(&mut self, tensor: &Tensor) -> Result<usize> {
+        let saved = SavedTensor::output(tensor)?;
+        Ok(self.push(Some(saved)))
+    }
+
+    /// Saves the result if the gradient of `input` needs it. An index is assigned in any case.
+    pub fn save_output_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
+        let saved = if self.needs(input) { Some(SavedTensor::output(tensor)?) } else { None };
+        Ok(self.push(saved))
+    }
+
+    /// Saves a value that is not a tensor, for [`BackwardContext::saved_value`].
+    pub fn save_value<T: Send + Sync + 'static>(&mut self, value: Arc<T>) -> usize {
+        self.saved.push(Some(SavedValue::Other(value)));
+        self.saved.len() - 1
+    }
+
+    fn push(&mut self, saved: Option<SavedTensor>) -> usize {
+        self.saved.push(saved.map(SavedValue::Tensor));
+        self.saved.len() - 1
+    }
+
+    /// Returns the node of a result like `output`.
+    pub fn build(
+        self,
+        output: &Tensor,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+    ) -> Arc<Node> {
+        self.build_with(output, BackwardFn::AllInputs(Box::new(backward)))
+    }
+
+    fn build_with(self, output: &Tensor, function: BackwardFn) -> Arc<Node> {
+        Node::new(self.name, self.edges, output, self.saved, function)
+    }
+
+    /// Sets the `grad_fn` of `output` to the node, as PyTorch's `set_history`, unless its type has no gradients.
+    pub fn set_history(
+        self,
+        output: &Tensor,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+    ) {
+        self.set_history_with(output, BackwardFn::AllInputs(Box::new(backward)));
+    }
+
+    /// Like [`set_history`](NodeBuilder::set_history), with a function that computes the gradient of one input at a
+    /// time.
+    pub fn set_history_per_input(
+        self,
+        output: &Tensor,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync + 'static,
+    ) {
+        self.set_history_with(output, BackwardFn::PerInput(Box::new(backward)));
+    }
+
+    fn set_history_with(self, output: &Tensor, function: BackwardFn) {
+        if !output.dtype().is_floating_point() {
+            return;
+        }
+        let node = self.build_with(output, function);
+        output.meta_mut().grad_fn = Some(node);
+    }
+}

@@ -1,0 +1,72 @@
+//! Views with arbitrary strides.
+
+use std::sync::Arc;
+
+use super::view::view;
+use crate::autograd::{Node, NodeBuilder};
+use crate::dtype::dispatch_float;
+use crate::shape::Layout;
+use crate::{Error, Result, Tensor, kernel};
+
+/// Returns a view of the storage of `source` with any layout. In the backward pass, gradients of elements that share
+/// a memory location are summed.
+pub(crate) fn as_strided(source: &Tensor, layout: Layout) -> Result<Tensor> {
+    let capacity = source.storage_handle().nbytes() / source.dtype().size();
+    if layout.required_len().is_none_or(|end| end > capacity) {
+        let reason = format!("strides {:?} exceed a storage of {capacity} elements", layout.strides);
+        return Err(Error::Shape { op: "as_strided", given: layout.shape, reason });
+    }
+    let geometry = source.layout().clone();
+    view(source, "AsStridedBackward0", layout.clone(), move |gradient| {
+        as_strided_backward(gradient, &layout, &geometry)
+    })
+}
+
+/// Returns the node of a view of `base` with `layout`, whose history is that of the base.
+pub(crate) fn as_strided_node(base: &Tensor, layout: &Layout) -> Result<Arc<Node>> {
+    let (geometry, own) = (base.layout().clone(), layout.clone());
+    // The history exists independently of the current mode, in which recording may be disabled.
+    let _recording = interlock::autograd::inference_mode(false);
+    let builder = NodeBuilder::new("AsStridedBackward0", &[base])?;
+    let builder = builder.ok_or(Error::NoGraph { op: "as_strided" })?;
+    Ok(builder.build(&base.alias(layout.clone()), move |_, gradient| {
+        Ok(vec![Some(as_strided_backward(gradient, &own, &geometry)?)])
+    }))
+}
+
+/// Returns the gradient of a tensor with layout `geometry`, from the gradient of a view with layout `part`: ATen's
+/// `as_strided_backward`.
+fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> Result<Tensor> {
+    let start = geometry.offset;
+    let inside = || Layout { offset: part.offset.checked_sub(start).unwrap_or(usize::MAX), ..part.clone() };
+    let (part, geometry) = (inside(), Layout { offset: 0, ..geometry.clone() });
+    let capacity = geometry.required_len().unwrap_or(0).max(part.required_len().unwrap_or(0));
+    let whole = dispatch_float!(gradient.dtype(), T => {
+        kernel::add_strided::<T>(capacity, &part, gradient)
+    })?;
+    let source_layout = geometry.clone();
+    let out = whole.alias(geometry);
+    if let Some(builder) = NodeBuilder::new("AsStridedScatterBackward0", &[gradient])? {
+        builder.set_history(&out, move |_, second| {
+            let whole = super::copy_with_layout(second, &source_layout)?;
+            Ok(vec![Some(as_strided(&whole, part.clone())?)])
+        });
+    }
+    out.contiguous()
+}
+
+impl Tensor {
+    /// Returns a view of the storage with these sizes, strides and offset (the offset of this tensor if `None`).
+    pub fn as_strided(&self, shape: &[usize], strides: &[usize], offset: Option<usize>) -> Result<Tensor> {
+        if shape.len() != strides.len() {
+            return Err(Error::Count { what: "strides", given: strides.len(), needed: shape.len() });
+        }
+        crate::shape::checked_numel(shape, self.dtype().size())?;
+        let offset = offset.unwrap_or_else(|| self.storage_offset());
+        if self.requires_grad() && offset < self.storage_offset() {
+            let message = "the gradient of memory before the tensor is unknown".to_owned();
+            return Err(Error::Value { op: "as_strided", message });
+        }
+        as_strided(self, Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset })
+    }
+}

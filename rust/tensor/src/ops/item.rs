@@ -1,0 +1,48 @@
+//! Conversion of elements to scalars and vectors. Device tensors are copied to the CPU, which synchronizes with their
+//! stream.
+
+use crate::dtype::dispatch;
+use crate::fallible_alloc::{try_collect, try_with_capacity};
+use crate::storage::RawSlice;
+use crate::{Element, Error, Result, Scalar, Tensor};
+
+impl Tensor {
+    /// Returns the only element of the tensor. For a device tensor this waits for the queued work.
+    pub fn item(&self) -> Result<Scalar> {
+        let err_shape = || Error::Shape {
+            op: "item",
+            given: self.shape().to_vec(),
+            reason: "expected exactly one element".to_owned(),
+        };
+        if self.numel() != 1 {
+            return Err(err_shape());
+        }
+        if self.is_on_device() {
+            return self.to_cpu()?.item();
+        }
+        let position = self.storage_offset();
+        dispatch!(self.dtype(), T => self.read(|data: &[T]| data.get(position).map(|v| v.to_scalar())))
+            .ok_or_else(err_shape)
+    }
+
+    /// Returns all elements in row-major order.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let plain = self.to_cpu()?.cast(T::DTYPE)?.contiguous()?;
+        let (start, end) = (plain.storage_offset(), plain.storage_offset().saturating_add(plain.numel()));
+        let mut values = try_with_capacity(plain.numel())?;
+        plain.read(|data: &[T]| values.extend_from_slice(data.get(start..end).unwrap_or_default()));
+        Ok(values)
+    }
+
+    /// Calls `read` with all elements of the storage, which is on the CPU.
+    fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
+        self.storage_handle().raw_slice().unwrap_or(RawSlice::EMPTY).read(read)
+    }
+
+    /// Returns all elements in row-major order as scalars.
+    pub fn to_scalars(&self) -> Result<Vec<Scalar>> {
+        dispatch!(self.dtype(), T => {
+            self.to_vec::<T>().and_then(|values| try_collect(values.len(), values.into_iter().map(T::to_scalar)))
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! The allocation behind a storage and the lock that guards it.
+
+use std::sync::Arc;
+
+use interlock::accelerator::Device;
+use interlock::accelerator::memory::{DeviceBuffer, PinnedMemory, RawBuffer};
+
+use super::placement::{Placement, current_stream_of};
+use crate::Result;
+use crate::fork_rwlock::RawForkRwLock;
+
+/// The allocation behind a storage.
+pub(crate) enum Bytes {
+    Cpu(RawBuffer),
+    Pinned(PinnedMemory),
+    Device(DeviceBuffer),
+}
+
+impl Bytes {
+    /// Allocates `nbytes` uninitialized bytes. Device memory belongs to the current stream of the device.
+    pub fn new(placement: Placement, nbytes: usize) -> Result<Self> {
+        Ok(match placement {
+            Placement::Cpu => Bytes::Cpu(RawBuffer::new(CpuAllocator::handle(), nbytes)?),
+            Placement::Pinned => Bytes::Pinned(PinnedMemory::new(nbytes)?),
+            Placement::Device(device) => {
+                Bytes::Device(DeviceBuffer::on(&current_stream_of(device)?, nbytes)?)
+            }
+        })
+    }
+
+    pub fn device(&self) -> Device {
+        match self {
+            Bytes::Cpu(buffer) => buffer.device(),
+            Bytes::Pinned(_) => Device::CPU,
+            Bytes::Device(memory) => memory.device(),
+        }
+    }
+
+    pub fn nbytes(&self) -> usize {
+        match self {
+            Bytes::Cpu(buffer) => buffer.bytes(),
+            Bytes::Pinned(memory) => memory.bytes(),
+            Bytes::Device(memory) => memory.bytes(),
+        }
+    }
+
+    /// Returns the address of the first byte; for device memory an address in the device's address space.
+    pub fn pointer(&self) -> *mut u8 {
+        match self {
+            Bytes::Cpu(buffer) => buffer.pointer().as_ptr(),
+            Bytes::Pinned(memory) => memory.pointer().as_ptr(),
+            Bytes::Device(memory) => std::ptr::with_exposed_provenance_mut(memory.address().0 as usize),
+        }
+    }
+}
+
+/// The lock of a storage. Device memory shares it with the kernels that are queued on streams.
+pub(super) enum StorageLock {
+    Own(RawForkRwLock),
+    Shared(Arc<RawForkRwLock>),
+}
+
+impl StorageLock {
+    pub fn for_bytes(bytes: &Bytes) -> Self {
+        match bytes {
+            Bytes::Cpu(_) | Bytes::Pinned(_) => StorageLock::Own(Default::default()),
+            Bytes::Device(_) => StorageLock::Shared(Arc::default()),
+        }
+    }
+}
+
+impl std::ops::Deref for StorageLock {
+    type Target = RawForkRwLock;
+
+    fn deref(&self) -> &RawForkRwLock {
+        match self {
+            StorageLock::Own(lock) => lock,
+            StorageLock::Shared(lock) => lock,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Locked access to the bytes of storages. This is the only file of the crate that makes slices from addresses.
+//!
+//! Every access acquires the lock of the storage, so that threads that share tensors cannot race. An operation
+//! acquires all the locks that it needs together, in the order of their addresses, and never calls another operation
+//! while it holds them. This order prevents deadlocks.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use interlock::accelerator::driver::KeepAlive;
+use interlock::accelerator::memory::{self, ByteRange};
+
+use super::Storage;
+use crate::Element;
+use crate::fork_rwlock::RawForkRwLock;
+
+/// The bytes of a storage and their lock. The constructor requires that the bytes are initialized and can be accessed
+/// by the CPU for as long as the lock is borrowed.
+#[derive(Clone, Copy)]
+pub(crate) struct RawSlice<'a> {
+    pointer: *mut u8,
+    bytes: usize,
+    lock: Option<&'a RawForkRwLock>,
+    /// Whether copies and fills of streams, which do not acquire the lock, may use the bytes as well.
+    streamed: bool,
+}
+
+impl<'a> RawSlice<'a> {
+    /// A slice of zero bytes.
+    pub const EMPTY: RawSlice<'static> = RawSlice {
+        pointer: NonNull::<u64>::dangling().as_ptr().cast(),
+        bytes: 0,
+        lock: None,
+        streamed: false,
+    };
+
+    /// # Safety
+    /// The bytes are initialized and can be accessed by the CPU for as long as the lock is borrowed.
+    pub unsafe fn new(pointer: *mut u8, bytes: usize, lock: &'a RawForkRwLock) -> Self {
+        if bytes == 0 {
+            RawSlice::EMPTY
+        } else {
+            RawSlice { pointer, bytes, lock: Some(lock), streamed: false }
+        }
+    }
+
+    /// Marks the bytes as memory that copies and fills of streams may use as well.
+    pub fn streamed(self) -> Self {
+        RawSlice { streamed: true, ..self }
+    }
+
+    fn range(&self, written: bool) -> Option<ByteRange> {
+        let range = if written { ByteRange::written } else { ByteRange::read };
+        self.streamed.then(|| range(self.pointer, self.bytes))
+    }
+
+    /// Returns the bytes without their lock.
+    ///
+    /// # Safety
+    /// No other thread uses them while the returned slice is used.
+    pub unsafe fn unlocked(self) -> Self {
+        RawSlice { lock: None, ..self }
+    }
+
+    /// Returns the address of the lock. Locks are acquired in the order of their addresses.
+    fn order(&self) -> *const RawForkRwLock {
+        self.lock.map_or(std::ptr::null(), std::ptr::from_ref)
+    }
+
+    /// Returns the number of elements of type `T`, or 0 if the address is not aligned for them.
+    fn count<T: Element>(&self) -> usize {
+        if self.pointer.cast::<T>().is_aligned() { self.bytes / size_of::<T>() } else { 0 }
+    }
+
+    /// # Safety
+    /// The caller holds the lock for reading for as long as the slice lives.
+    unsafe fn slice<T: Element>(&self) -> &'a [T] {
+        // SAFETY: the slice covers that many initialized bytes, aligned for `T`; every bit pattern is a valid
+        // element; the lock excludes writers.
+        unsafe { std::slice::from_raw_parts(self.pointer.cast(), self.count::<T>()) }
+    }
+
+    /// # Safety
+    /// The caller holds the lock for writing for as long as the slice lives.
+    unsafe fn slice_mut<T: Element>(&self) -> &'a mut [T] {
+        // SAFETY: as in `slice`, and the lock excludes all other accesses.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer.cast(), self.count::<T>()) }
+    }
+
+    /// Calls `read` with all elements while the lock is held for reading.
+    pub fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
+        let _guard = self.lock.map(RawForkRwLock::read);
+        let _access = self.range(false).map(|range| memory::Access::new(&[range]));
+        // SAFETY: the guards outlive the slice.
+        read(unsafe { self.slice() })
+    }
+
+    /// Returns whether the two slices share bytes. Slices of two storages overlap only in foreign memory, such as two
+    /// slices of one NumPy array.
+    pub fn overlaps(&self, other: &RawSlice<'_>) -> bool {
+        let range = |slice: &RawSlice<'_>| (slice.pointer.addr(), slice.pointer.addr() + slice.bytes);
+        let ((start, end), (other_start, other_end)) = (range(self), range(other));
+        start.max(other_start) < end.min(other_end)
+    }
+
+    /// Calls `write` with these elements and those of two sources while all locks are held. The sources may be the
+    /// same, and `fresh` bytes are zeroed first. Returns `None`, without calling `write`, if a source shares bytes
+    /// with this slice.
+    pub fn write<'b, T: Element, A: Element, B: Element, R>(
+        &self,
+        fresh: bool,
+        [a, b]: [RawSlice<'b>; 2],
+        write: impl FnOnce(&mut [T], &[A], &[B]) -> R,
+    ) -> Option<R> {
+        if !fresh && (self.overlaps(&a) || self.overlaps(&b)) {
+            return None;
+        }
+        // If both sources have the same lock it is acquired once: a second read lock could wait for a writer that
+        // waits for the first.
+        let second = if a.order() == b.order() { RawSlice::EMPTY } else { b };
+        let (first, second) = if a.order() <= second.order() { (a, second) } else { (second, a) };
+        let reads = |slice: RawSlice<'b>| slice.lock.map(RawForkRwLock::read);
+        let (_target, _first, _second);
+        if self.order() <= first.order() {
+            _target = self.lock.map(RawForkRwLock::write);
+            (_first, _second) = (reads(first), reads(second));
+        } else if self.order() <= second.order() {
+            _first = reads(first);
+            _target = self.lock.map(RawForkRwLock::write);
+            _second = reads(second);
+        } else {
+            (_first, _second) = (reads(first), reads(second));
+            _target = self.lock.map(RawForkRwLock::write);
+        }
+        // Acquired together and after the locks: work that holds an access waits for nothing.
+        let ranges = [self.range(true), a.range(false), b.range(false)];
+        let _access = ranges.iter().any(Option::is_some).then(|| {
+            let [target, a, b] = ranges.map(|range| range.unwrap_or(ByteRange::read(std::ptr::null(), 0)));
+            memory::Access::new(&[target, a, b])
+        });
+        if fresh {
+            // SAFETY: the bytes are writable, and the lock is held for writing.
+            unsafe { self.pointer.write_bytes(0, self.bytes) };
+        }
+        // SAFETY: all slices are locked, the target shares no byte with a source (a fresh one is not visible to other
+        // threads), and the guards outlive the slices.
+        Some(write(unsafe { self.slice_mut() }, unsafe { a.slice() }, unsafe { b.slice() }))
+    }
+}
+
+/// A storage as the argument of a queued kernel. It does not own the storage, whose memory can be reused by later
+/// work of the stream as soon as the program has dropped it.
+pub(crate) struct KernelArg {
+    pointer: *mut u8,
+    bytes: usize,
+    lock: KernelArgLock,
+    _keep_alive: Option<KeepAlive>,
+}
+
+enum KernelArgLock {
+    OnDevice(Arc<RawForkRwLock>),
+    /// A CPU scalar that no other tensor shares.
+    OnCpu(Arc<Storage>),
+}
+
+// SAFETY: the pointer is only dereferenced while the lock is held, and the other fields are `Send`.
+unsafe impl Send for KernelArg {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for KernelArg {}
+
+impl KernelArg {
+    /// # Safety
+    /// The CPU can access the bytes, and they stay valid for work that is queued on the stream while `keep_alive`
+    /// lives.
+    pub unsafe fn on_device(
+        pointer: *mut u8,
+        bytes: usize,
+        lock: Arc<RawForkRwLock>,
+        keep_alive: Option<KeepAlive>,
+    ) -> Self {
+        KernelArg { pointer, bytes, lock: KernelArgLock::OnDevice(lock), _keep_alive: keep_alive }
+    }
+
+    pub fn on_cpu(storage: Arc<Storage>) -> Self {
+        let (pointer, bytes) = (storage.pointer(), storage.nbytes());
+        KernelArg { pointer, bytes, lock: KernelArgLock::OnCpu(storage), _keep_alive: None }
+    }
+
+    pub fn raw_slice(&self) -> RawSlice<'_> {
+        let lock = match &self.lock {
+            KernelArgLock::OnDevice(lock) => lock,
+            KernelArgLock::OnCpu(storage) => storage.lock(),
+        };
+        // SAFETY: the caller of the constructor guaranteed the bytes, or the storage owns them. Bytes that a driver
+        // allocated and that were not written yet have an unspecified but valid value.
+        let slice = unsafe { RawSlice::new(self.pointer, self.bytes, lock) };
+        slice.streamed()
+    }
+}
