@@ -135,12 +135,12 @@ def documentation() -> Iterator[str]:
         yield sentence(flag)
         yield ""
         yield f"- reads: `{flag['reads']}`"
-        yield f"- takes: `{flag['takes']}`" if flag["takes"] is not None else "- can only be read"
+        yield f"- accepts: `{flag['takes']}`" if flag["takes"] is not None else "- read-only"
         yield f"- default: `{flag['default']!r}`"
         if flag["variables"]:
             names = ", ".join(f"`{name}`" for name in flag["variables"])
             yield f"- environment: {names}"
-        yield f"- acts on: {flag['acts_on']}"
+        yield f"- affects: {flag['acts_on']}"
 
 
 def differences() -> Iterator[str]:
@@ -200,12 +200,14 @@ def allocator_fields() -> Iterator[str]:
 def allocator_keys() -> Iterator[str]:
     """Yield the table of the allocator's keys."""
     yield ""
-    yield "| key | default | takes | acts | meaning |"
+    yield "| key | default | accepts | applies | meaning |"
     yield "| --- | --- | --- | --- | --- |"
     for key in accelerator.allocator_keys():
-        acts = key["acts"] + ("" if not key["why"] else f"{':' * (key['acts'] == 'never')} {key['why']}")
+        applies = key["acts"]
+        if key["why"]:
+            applies += f"{':' * (key['acts'] == 'never')} {key['why']}"
         meaning = " ".join(key["doc"].split())
-        yield f"| `{key['name']}` | `{key['default']}` | {key['takes']} | {acts} | {meaning} |"
+        yield f"| `{key['name']}` | `{key['default']}` | {key['takes']} | {applies} | {meaning} |"
     yield ""
 
 

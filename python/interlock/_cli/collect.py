@@ -44,8 +44,8 @@ class Versions:
 
 
 @dataclass(frozen=True)
-class Processor:
-    """The processor, and how much of it this process may use."""
+class Cpu:
+    """The CPU and the number of cores that this process may use."""
 
     model: str | None
     cores: int
@@ -67,12 +67,12 @@ def versions() -> Versions:
     )
 
 
-def processor() -> Processor:
-    """Return what the processor is, and how much of it this process may use."""
+def cpu() -> Cpu:
+    """Return the model of the CPU, its cores and the instructions that kernels may use."""
     cores = os.cpu_count() or 1
-    # macOS has no such question.
+    # macOS has no `sched_getaffinity`.
     allowed = len(os.sched_getaffinity(0)) if sys.platform == "linux" else cores
-    return Processor(_model(), cores, allowed, backends.cpu.get_cpu_capability())
+    return Cpu(_model(), cores, allowed, backends.cpu.get_cpu_capability())
 
 
 def _model() -> str | None:
@@ -96,7 +96,7 @@ class Device:
     total_memory: int | None = None
     free_memory: int | None = None
     multi_processor_count: int | None = None
-    more: dict[str, str] = field(default_factory=dict[str, str])
+    extra: dict[str, str] = field(default_factory=dict[str, str])
     problem: str | None = None
 
 
@@ -105,7 +105,7 @@ class Accelerators:
     """The driver of this process and its devices."""
 
     driver: str | None
-    why_unavailable: str | None
+    unavailable_reason: str | None
     devices: tuple[Device, ...]
 
 
@@ -118,7 +118,7 @@ def accelerators(*, with_memory: bool) -> Accelerators:
     count = accelerator.device_count()
     return Accelerators(
         driver=None if current is None else current.type,
-        why_unavailable=accelerator.why_unavailable(),
+        unavailable_reason=accelerator.why_unavailable(),
         devices=tuple(_device(index, with_memory) for index in range(count)),
     )
 
@@ -138,7 +138,7 @@ def _device(index: int, with_memory: bool) -> Device:
         total_memory=properties.total_memory,
         free_memory=free,
         multi_processor_count=properties.multi_processor_count,
-        more=dict(properties.extra),
+        extra=dict(properties.extra),
     )
 
 
@@ -207,7 +207,7 @@ class Flag:
     level: str
     set_by: str | None
     effective: object
-    overruled_by: str | None
+    overridden_by: str | None
     default: object
 
     @property
@@ -220,10 +220,10 @@ class Flag:
 class ExplainedFlag(Flag):
     """A flag with all that is known of it."""
 
-    acts_on: str
+    affects: str
     type: str
-    allowed: str | None
-    """What may be written, in words; None where it can only be read."""
+    accepts: str | None
+    """A description of the values that may be assigned; None if the flag is read-only."""
     variables: tuple[str, ...]
     documentation: str
     is_registered: bool
@@ -258,9 +258,9 @@ def explained(name: str) -> ExplainedFlag:
         raise UnknownNameError(f'no flag is called "{name}"', suggestion and known[suggestion])
     return ExplainedFlag(
         **vars(_flag(row)),
-        acts_on=backends.explain(name).acts_on,
+        affects=backends.explain(name).affects,
         type=row["reads"],
-        allowed=row["allowed"],
+        accepts=row["allowed"],
         variables=tuple(row["variables"]),
         documentation=" ".join(row["doc"].split()),
         is_registered=all(own["name"] != name for own in _native.table()),
@@ -305,7 +305,7 @@ def _flag(row: _native.Flag) -> Flag:
         level=str(found.level),
         set_by=found.set_by,
         effective=found.effective,
-        overruled_by=found.overruled_by,
+        overridden_by=found.overridden_by,
         default=row["default"],
     )
 
@@ -359,7 +359,7 @@ class Report:
     """What this process has and what it is set to."""
 
     versions: Versions
-    processor: Processor
+    cpu: Cpu
     accelerators: Accelerators
     libraries: tuple[Library, ...]
     openmp: tuple[Runtime, ...]
@@ -374,7 +374,7 @@ def report(*, load: bool) -> Report:
     found = libraries(load=load)
     return Report(
         versions=versions(),
-        processor=processor(),
+        cpu=cpu(),
         accelerators=accelerators(with_memory=False),
         libraries=found,
         openmp=runtimes(),

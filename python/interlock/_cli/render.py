@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from interlock._cli.collect import (
     Accelerators,
+    Cpu,
     Device,
     ExplainedFlag,
     Flag,
     Library,
-    Processor,
     Report,
     Runtime,
     Variable,
@@ -21,7 +21,7 @@ def report(collected: Report) -> tuple[Section, ...]:
     """Return the report."""
     return (
         Section("Versions", (_versions(collected.versions),)),
-        Section("Processor", (_processor(collected.processor),)),
+        Section("CPU", (_cpu(collected.cpu),)),
         Section("Accelerators", _accelerators(collected.accelerators)),
         Section("Vendor libraries", (_libraries(collected.libraries),)),
         Section("OpenMP runtimes", (_runtimes(collected.openmp),)),
@@ -43,10 +43,10 @@ def explained(flag: ExplainedFlag) -> tuple[Section, ...]:
             ("level", Cell(flag.level)),
             ("set by", _no_wrap(flag.set_by)),
             ("effective", Cell(repr(flag.effective))),
-            ("overruled by", _no_wrap(flag.overruled_by)),
-            ("acts on", Cell(flag.acts_on)),
+            ("overridden by", _no_wrap(flag.overridden_by)),
+            ("affects", Cell(flag.affects)),
             ("type", Cell(flag.type)),
-            ("takes", Cell("nothing: it can only be read" if flag.allowed is None else flag.allowed)),
+            ("accepts", Cell("nothing: the flag is read-only" if flag.accepts is None else flag.accepts)),
             ("default", Cell(repr(flag.default))),
             ("variables", Cell(", ".join(flag.variables)) if flag.variables else NOTHING),
         )
@@ -113,12 +113,12 @@ def _versions(versions: Versions) -> Block:
     )
 
 
-def _processor(processor: Processor) -> Block:
+def _cpu(cpu: Cpu) -> Block:
     return Fields(
         (
-            ("model", _text(processor.model)),
-            ("cores", Cell(f"{processor.allowed_cores} of {processor.cores} allowed")),
-            ("capability", Cell(processor.capability)),
+            ("model", _text(cpu.model)),
+            ("cores", Cell(f"{cpu.allowed_cores} of {cpu.cores} allowed")),
+            ("capability", Cell(cpu.capability)),
         )
     )
 
@@ -144,16 +144,16 @@ def _choice(accelerators: Accelerators) -> Block:
     """Return which driver there is, and how many devices it has or why none."""
     driver = Cell("none") if accelerators.driver is None else Cell(accelerators.driver)
     fields = [("driver", driver), ("devices", Cell(str(len(accelerators.devices))))]
-    if accelerators.why_unavailable is not None:
-        fields.append(("why none", _text(accelerators.why_unavailable)))
+    if accelerators.unavailable_reason is not None:
+        fields.append(("reason", _text(accelerators.unavailable_reason)))
     return Fields(tuple(fields))
 
 
 def _notes(device: Device) -> tuple[Cell, ...]:
     if device.problem is not None:
         return (_problem(device.problem),)
-    more = ", ".join(f"{name} {value}" for name, value in device.more.items())
-    return (Cell(_printable(more), Style.DIM),) if more else ()
+    extra = ", ".join(f"{name} {value}" for name, value in device.extra.items())
+    return (Cell(_printable(extra), Style.DIM),) if extra else ()
 
 
 def _device(device: Device) -> Block:
@@ -165,7 +165,7 @@ def _device(device: Device) -> Block:
             ("memory", Cell(_size(device.total_memory))),
             ("free memory", Cell(_size(device.free_memory))),
             ("multiprocessors", _number(device.multi_processor_count)),
-            *((name.replace("_", " "), _text(value)) for name, value in device.more.items()),
+            *((name.replace("_", " "), _text(value)) for name, value in device.extra.items()),
         )
     )
 
@@ -222,7 +222,7 @@ def _flags(flags: tuple[Flag, ...]) -> Block:
     rows = (
         Row(
             (Cell(flag.name, no_wrap=True), _value(flag), Cell(flag.level), _set_by(flag)),
-            _overruled(flag),
+            _override(flag),
         )
         for flag in flags
     )
@@ -233,10 +233,10 @@ def _set_by(flag: Flag) -> Cell:
     return Cell("" if flag.set_by is None else _printable(flag.set_by), no_wrap=True)
 
 
-def _overruled(flag: Flag) -> tuple[Cell, ...]:
-    if flag.overruled_by is None:
+def _override(flag: Flag) -> tuple[Cell, ...]:
+    if flag.overridden_by is None:
         return ()
-    return (Cell(f"in effect {flag.effective!r}, because of {flag.overruled_by}"),)
+    return (Cell(f"effective value {flag.effective!r}, overridden by {flag.overridden_by}"),)
 
 
 def _environment(variables: tuple[Variable, ...]) -> Block:

@@ -32,11 +32,11 @@ class Explanation(NamedTuple):
     set_by: str | None
     """The environment variable, or under `INTERLOCK_DEBUG=1` the `file:line` of the code, that set it."""
     effective: Any
-    """What operations obey: the value, unless something else overrules it."""
-    overruled_by: str | None
-    """The flag or environment variable that overrules the value."""
-    acts_on: str
-    """What obeys the flag, and whether that is in this process."""
+    """The value that operations use: `value`, unless another flag or a variable overrides it."""
+    overridden_by: str | None
+    """The flag or environment variable that overrides `value`; None if nothing does."""
+    affects: str
+    """What the flag affects, and whether the library that runs it is loaded in this process."""
 
 
 def explain(name: str | Flag[Any]) -> Explanation:
@@ -50,9 +50,9 @@ def explain(name: str | Flag[Any]) -> Explanation:
     ('cudnn.benchmark_limit', 10, <Level.DEFAULT: 'default'>)
     """
     name = name.name if isinstance(name, Flag) else name
-    value, level, set_by, effective, overruled_by, acts_on = _native.explain(name)
+    value, level, set_by, effective, overridden_by, affects = _native.explain(name)
     warn_of_variables(name.partition(".")[0], stacklevel=3)
-    return Explanation(name, value, Level(level), set_by, effective, overruled_by, acts_on)
+    return Explanation(name, value, Level(level), set_by, effective, overridden_by, affects)
 
 
 class SnapshotEntry(NamedTuple):
@@ -127,9 +127,9 @@ class Write(NamedTuple):
     name: str
     """The dotted name; of a view, the names of the nodes that it shows are written."""
     value: Any
-    """What was written; None where `dropped`."""
-    dropped: bool
-    """Whether what was assigned was dropped (`del`, `reset`, `restore`)."""
+    """The assigned value; None if `unset`."""
+    unset: bool
+    """Whether the write unset the flag (`del`, `reset`, `restore`)."""
     set_by: str
     """`file:line`."""
 

@@ -63,7 +63,7 @@ def register(
     maximum: None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[bool]: ...
 @overload
 def register(
@@ -77,7 +77,7 @@ def register(
     maximum: int | None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[int]: ...
 @overload
 def register(
@@ -91,7 +91,7 @@ def register(
     maximum: float | None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[float]: ...
 @overload
 def register(
@@ -105,7 +105,7 @@ def register(
     maximum: None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[str]: ...
 @overload
 def register(
@@ -119,7 +119,7 @@ def register(
     maximum: None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[bool | None]: ...
 @overload
 def register(
@@ -133,7 +133,7 @@ def register(
     maximum: int | None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[int | None]: ...
 @overload
 def register(
@@ -147,7 +147,7 @@ def register(
     maximum: float | None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[float | None]: ...
 @overload
 def register(
@@ -161,7 +161,7 @@ def register(
     maximum: None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[str | None]: ...
 @overload
 def register(
@@ -175,7 +175,7 @@ def register(
     maximum: float | None = None,
     optional: bool = True,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Plain | None]: ...
 @overload
 def register(
@@ -189,7 +189,7 @@ def register(
     maximum: None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text]: ...
 @overload
 def register(
@@ -203,7 +203,7 @@ def register(
     maximum: None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text | None]: ...
 @overload
 def register(
@@ -217,7 +217,7 @@ def register(
     maximum: None = None,
     optional: bool = True,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text | None]: ...
 @overload
 def register(
@@ -231,7 +231,7 @@ def register(
     maximum: None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text]: ...
 @overload
 def register(
@@ -245,7 +245,7 @@ def register(
     maximum: None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text | None]: ...
 @overload
 def register(
@@ -259,7 +259,7 @@ def register(
     maximum: None = None,
     optional: bool = True,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text | None]: ...
 def register(
     name: str,
@@ -272,13 +272,13 @@ def register(
     maximum: float | None = None,
     optional: bool = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[Any]:
     """Add a flag of a library to the registry, with the levels, scopes and freeze of interlock's own.
 
     `override`, `explain`, `snapshot`, `restore` and `reset` know the flag from then on. What `restore`
     brought before the flag was registered is assigned now. Registering a flag again with the same name,
-    type, values, default and variable returns an equal `Flag`; `doc` and `acts_on` of the first
+    type, values, default and variable returns an equal `Flag`; `doc` and `affects` of the first
     registration stay.
 
     A library registers its flags while it is imported. `check_variables` warns of environment variables that
@@ -299,7 +299,7 @@ def register(
         optional: Whether the flag takes None, too. It does where the default is None.
         variable: The environment variable that sets the flag: by default the name in capitals,
             `MYLIB_VERBOSE`.
-        acts_on: What obeys the flag, for `explain`.
+        affects: What obeys the flag, for `explain`.
 
     Returns:
         The flag, typed by its values.
@@ -323,7 +323,7 @@ def register(
         0.5
 
     """
-    for argument, given in (("name", name), ("doc", doc), ("variable", variable), ("acts_on", acts_on)):
+    for argument, given in (("name", name), ("doc", doc), ("variable", variable), ("affects", affects)):
         if not isinstance(given, str) and (given is not None or argument in ("name", "doc")):
             raise FlagTypeError(
                 f"register: {argument} must be a str, got a value of type {given.__class__.__name__}"
@@ -338,7 +338,7 @@ def register(
     elif minimum is not None or maximum is not None:
         raise FlagTypeError(f"register: minimum and maximum are for numbers, but {name} is a {takes}")
     is_optional = optional or default is None
-    problems = _native.register_flag(name, default, doc, takes, values, is_optional, variable, acts_on)
+    problems = _native.register_flag(name, default, doc, takes, values, is_optional, variable, affects)
     for source, problem in problems:
         warnings.warn(f"{source} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
     return Flag(name)

@@ -266,7 +266,7 @@ def test_threads_that_write_many_texts_read_only_whole_ones() -> None:
             "reads itself",
         ),
         (lambda: untyped("a.b", 1, doc="x", variable=3), errors.FlagTypeError, "variable must be a str"),
-        (lambda: untyped("a.b", 1, doc="x", acts_on=3), errors.FlagTypeError, "acts_on must be a str"),
+        (lambda: untyped("a.b", 1, doc="x", affects=3), errors.FlagTypeError, "affects must be a str"),
     ],
 )
 def test_register_refuses_what_is_no_type_or_range(
@@ -304,14 +304,14 @@ def test_register_says_what_differs_from_the_flag_that_is_there(
 
 
 def test_register_again_with_another_doc_gives_the_same_flag() -> None:
-    first = register("register_types.doc", 1, doc="One text.", acts_on="retries")
+    first = register("register_types.doc", 1, doc="One text.", affects="retries")
     assert register("register_types.doc", 1, doc="Another text.") == first
-    assert backends.explain(first.name).acts_on == "retries in register_types"
+    assert backends.explain(first.name).affects == "retries in register_types"
 
 
 def test_explain_of_a_registered_flag_says_what_obeys_it() -> None:
     flag = register("register_types.obeyed", False, doc="x")
-    assert backends.explain(flag.name).acts_on == "register_types, which registered it"
+    assert backends.explain(flag.name).affects == "register_types, which registered it"
 
 
 def test_a_flag_reads_the_variable_that_it_was_registered_with() -> None:

@@ -79,9 +79,9 @@ def test_what_is_false_already_is_not_overruled() -> None:
     done = run_python(
         """
         from interlock import backends
-        assert backends.explain("cudnn.allow_tf32").overruled_by == "NVIDIA_TF32_OVERRIDE"
+        assert backends.explain("cudnn.allow_tf32").overridden_by == "NVIDIA_TF32_OVERRIDE"
         backends.cudnn.conv.fp32_precision = "ieee"
-        assert backends.explain("cudnn.allow_tf32").overruled_by is None
+        assert backends.explain("cudnn.allow_tf32").overridden_by is None
         """,
         env={"NVIDIA_TF32_OVERRIDE": "0"},
     )

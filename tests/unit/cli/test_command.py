@@ -94,7 +94,7 @@ def test_the_documents_of_the_commands() -> None:
     assert flag["value"] == flag["default"]
     assert flag["value"][0] == "flash_attention"
     explained = document("explain", "cudnn.enabled")["flag"]
-    assert explained["allowed"] == "a bool"
+    assert explained["accepts"] == "a bool"
     assert explained["type"] == "bool"
     assert explained["variables"] == ["INTERLOCK_CUDNN_ENABLED"]
     devices = document("accelerators", INTERLOCK_ACCELERATOR="host:2")["accelerators"]["devices"]
@@ -148,7 +148,7 @@ def test_a_driver_that_there_is_not_is_told_and_no_failure_of_the_report() -> No
     for arguments in ((), ("accelerators",)):
         told = dict(sections(text(*arguments, INTERLOCK_ACCELERATOR="foo"))["Accelerators"])
         assert told["devices"] == "0"
-        assert '"foo"' in told["why none"]
+        assert '"foo"' in told["reason"]
 
 
 def test_a_pipe_that_nobody_reads_ends_it_as_other_commands() -> None:
