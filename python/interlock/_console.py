@@ -45,18 +45,18 @@ _MIN_WIDTH = 50
 
 
 class OutputError(Exception):
-    """Standard output can't be written to."""
+    """Standard output cannot be written."""
 
 
 def stdout() -> TextIO:
     """Return standard output. Raises `OutputError` if it is closed."""
     if sys.stdout is None:
-        raise OutputError("there is no standard output to write to")
+        raise OutputError("there is no standard output")
     return sys.stdout
 
 
 def width() -> int | None:
-    """Return the columns of the terminal, or the value of `COLUMNS`; None if neither is known."""
+    """Return the number of columns of the terminal, or `COLUMNS`; None if neither is available."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     if not is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
         return None
@@ -64,9 +64,11 @@ def width() -> int | None:
 
 
 def print_output(text: str) -> None:
-    """Write a text to standard output. A closed pipe ends this process with SIGPIPE.
+    """Write a text to standard output. If the pipe is closed, SIGPIPE ends this process.
 
-    Raises `OutputError`.
+    Raises:
+        OutputError: Standard output is closed or cannot be written.
+
     """
     output = stdout()
     if isinstance(output, io.TextIOWrapper):
@@ -80,24 +82,24 @@ def print_output(text: str) -> None:
         # Python flushes again at exit, and would report the error a second time.
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), output.fileno())
-        raise OutputError(f"the output can't be written: {error.strerror}") from error
+        raise OutputError(f"cannot write the output: {error.strerror}") from error
     finally:
-        # None is a handler that Python did not set and can't set again.
+        # None means that the handler was not installed by Python, which then cannot restore it.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL if before is None else before)
 
 
 def print_error(message: str) -> None:
-    """Write a line to standard error, unless it is closed."""
+    """Write a line to standard error. Does nothing if it is closed."""
     if sys.stderr is None:
         return
     line = f"{message}\n".encode(sys.stderr.encoding, "backslashreplace")
-    # Past Python's buffer, which Python would flush again at exit.
+    # Bypass Python's buffer, which Python would flush again at exit.
     with contextlib.suppress(OSError):
         os.write(sys.stderr.fileno(), line)
 
 
 class Color(enum.StrEnum):
-    """When output is coloured: the choices of `--color`."""
+    """The values of `--color`: when to colour the output."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -105,7 +107,7 @@ class Color(enum.StrEnum):
 
 
 class Style(enum.StrEnum):
-    """The style of a piece of text; the values are the terminal's codes."""
+    """The style of a text; the values are the parameters of the terminal's SGR escape sequence."""
 
     PLAIN = ""
     TITLE = "1"
@@ -115,7 +117,7 @@ class Style(enum.StrEnum):
 
 
 def use_color(choice: Color, stream: TextIO) -> bool:
-    """Return whether output to a stream is coloured."""
+    """Return whether to colour output to a stream."""
     if choice is not Color.AUTO:
         return choice is Color.ALWAYS
     if os.environ.get("NO_COLOR"):
@@ -126,7 +128,7 @@ def use_color(choice: Color, stream: TextIO) -> bool:
 
 
 def styled(text: str, style: Style) -> str:
-    """Return a piece of text between the codes with which a terminal shows it in a style."""
+    """Return a text enclosed in the escape sequences of a style."""
     return f"\x1b[{style}m{text}\x1b[0m" if text and style else text
 
 
@@ -134,7 +136,7 @@ _INDENT = 2
 # The indentation of what is put below a row or a field.
 _INDENT_BELOW = 4
 _GAP = 2
-# The fewest columns that text is wrapped to.
+# The smallest width, in columns, to which text is wrapped.
 _MIN_ROOM = 12
 
 # A quoted text is one word: it may be a path with spaces in it.
@@ -145,7 +147,7 @@ _IN_LISTS = re.compile(r"(?<=,)(?=[0-9])")
 
 @dataclass(frozen=True)
 class Cell:
-    """A piece of text with its style, which may be `no_wrap`: never broken."""
+    """A text with a style. A `no_wrap` cell is never broken into lines."""
 
     text: str
     style: Style = Style.PLAIN
@@ -157,7 +159,7 @@ EMPTY = Cell("")
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table, with sentences that are put below it."""
+    """A row of a table, with notes that are printed below it."""
 
     cells: tuple[Cell, ...]
     notes: tuple[Cell, ...] = ()

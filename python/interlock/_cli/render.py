@@ -1,4 +1,4 @@
-"""Selects what a reader sees of the collected values, as sections of text."""
+"""Renders collected values as sections of text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interlock._console import EMPTY, Block, Cell, Fields, Row, Section, Style, 
 
 
 def report(collected: Report) -> tuple[Section, ...]:
-    """Return the report."""
+    """Render the report of `python -m interlock`."""
     return (
         Section("Versions", (_versions(collected.versions),)),
         Section("CPU", (_cpu(collected.cpu),)),
@@ -31,12 +31,12 @@ def report(collected: Report) -> tuple[Section, ...]:
 
 
 def flags(shown: tuple[Flag, ...]) -> tuple[Section, ...]:
-    """Return a table of flags."""
+    """Render a table of flags."""
     return (Section("Flags", (_flags(shown),)),)
 
 
-def explained(flag: ExplainedFlag) -> tuple[Section, ...]:
-    """Return all that is known of one flag."""
+def explain(flag: ExplainedFlag) -> tuple[Section, ...]:
+    """Render one flag with its value, type, accepted values, variables and documentation."""
     fields = Fields(
         (
             ("value", _value(flag)),
@@ -48,7 +48,7 @@ def explained(flag: ExplainedFlag) -> tuple[Section, ...]:
             ("type", Cell(flag.type)),
             ("accepts", Cell("nothing: the flag is read-only" if flag.accepts is None else flag.accepts)),
             ("default", Cell(repr(flag.default))),
-            ("variables", Cell(", ".join(flag.variables)) if flag.variables else NOTHING),
+            ("variables", Cell(", ".join(flag.variables)) if flag.variables else MISSING),
         )
     )
     name = flag.name if flag.is_registered else f"backends.{flag.name}"
@@ -56,31 +56,31 @@ def explained(flag: ExplainedFlag) -> tuple[Section, ...]:
 
 
 def accelerators(collected: Accelerators) -> tuple[Section, ...]:
-    """Return the devices with all that they tell, or why there are none."""
+    """Render all devices with their properties, or the reason why none is available."""
     devices = (Section(device.device, (_device(device),)) for device in collected.devices)
-    return (Section("Accelerators", (_choice(collected),)), *devices)
+    return (Section("Accelerators", (_driver(collected),)), *devices)
 
 
-NOTHING = Cell("-", Style.DIM)
+MISSING = Cell("-", Style.DIM)
 EMPTY_TEXT = Cell("(empty)", Style.DIM)
 
 
 def _no_wrap(text: str | None) -> Cell:
-    """Return a path, or another text that is copied in one piece."""
-    return NOTHING if text is None else Cell(_printable(text), no_wrap=True)
+    """Return a cell for a path or another text that must not be broken, so that it can be copied."""
+    return MISSING if text is None else Cell(_printable(text), no_wrap=True)
 
 
 def _text(text: str | None) -> Cell:
-    return NOTHING if text is None else Cell(_printable(text))
+    return MISSING if text is None else Cell(_printable(text))
 
 
 def _number(number: int | None) -> Cell:
-    return NOTHING if number is None else Cell(str(number))
+    return MISSING if number is None else Cell(str(number))
 
 
 def _printable(text: str) -> str:
-    """Return a text of others without what a terminal would obey."""
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+    """Return the text with control characters escaped, because a terminal would interpret them."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _problem(text: str) -> Cell:
@@ -88,7 +88,7 @@ def _problem(text: str) -> Cell:
 
 
 def _size(bytes_: int | None) -> str:
-    """Return a number of bytes in the unit that makes it short."""
+    """Return a number of bytes with a binary unit: `1.5 GiB`."""
     if bytes_ is None:
         return "-"
     size = float(bytes_)
@@ -137,11 +137,11 @@ def _accelerators(accelerators: Accelerators) -> tuple[Block, ...]:
         for device in accelerators.devices
     )
     table = Table(("device", "name", "memory", "multiprocessors"), tuple(rows))
-    return (_choice(accelerators), table) if accelerators.devices else (_choice(accelerators),)
+    return (_driver(accelerators), table) if accelerators.devices else (_driver(accelerators),)
 
 
-def _choice(accelerators: Accelerators) -> Block:
-    """Return which driver there is, and how many devices it has or why none."""
+def _driver(accelerators: Accelerators) -> Block:
+    """Return the driver, the number of its devices, and the reason if there are none."""
     driver = Cell("none") if accelerators.driver is None else Cell(accelerators.driver)
     fields = [("driver", driver), ("devices", Cell(str(len(accelerators.devices))))]
     if accelerators.unavailable_reason is not None:

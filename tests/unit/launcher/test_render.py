@@ -159,7 +159,7 @@ def test_output_that_can_not_be_written_is_one_line_and_code_1(output: str, argu
     line = f"{shlex.join([*COMMAND, *arguments])} >{output}"
     done = run_command(["/bin/sh", "-c", line], env=NEUTRAL)
     assert done.code == 1
-    reason = "there is no standard output" if output == "&-" else "the output can't be written: No space"
+    reason = "there is no standard output" if output == "&-" else "cannot write the output: No space"
     assert done.stderr.startswith(f"run_cpu: {reason}")
     assert len(done.stderr.splitlines()) == 1
 
