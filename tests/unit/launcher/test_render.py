@@ -130,12 +130,10 @@ def test_a_dry_run_notes_what_would_keep_the_plan_from_running(tmp_path: Path) -
     logs = str(tmp_path / "file" / "logs")
     done = run_cpu_with("--dry-run", "--log-path", logs, "nowhere.py")
     assert done.code == 0
-    assert "- there is no program 'nowhere.py'" in done.stdout
-    assert (
-        f"- the log folder {logs!r} can't be used: {str(tmp_path / 'file')!r} is not a folder" in done.stdout
-    )
+    assert "- program 'nowhere.py' does not exist" in done.stdout
+    assert f"- cannot use the log folder {logs!r}: {str(tmp_path / 'file')!r} is not a folder" in done.stdout
     done = run_cpu_with("--dry-run", "--json", "--no-python", "no-such-program")
-    assert "there is no program 'no-such-program'" in json.loads(done.stdout)["notes"]
+    assert "program 'no-such-program' does not exist" in json.loads(done.stdout)["notes"]
 
 
 @pytest.mark.parametrize("arguments", [["--dry-run", "a.py"], ["--dry-run", "--json", "a.py"], ["--help"]])
