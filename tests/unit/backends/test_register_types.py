@@ -226,7 +226,7 @@ def test_threads_that_write_many_texts_read_only_whole_ones() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: untyped("a.b", None, doc="x"), errors.FlagTypeError, "needs a type"),
+        (lambda: untyped("a.b", None, doc="x"), errors.FlagTypeError, "give the type"),
         (lambda: untyped("a.b", None, doc="x", type=bytes), errors.FlagTypeError, "type must be"),
         (lambda: untyped("a.b", 1.5, doc="x", type=int), errors.FlagTypeError, "takes an int, got 1.5"),
         (lambda: untyped("a.b", math.nan, doc="x"), errors.FlagRegistrationError, "got nan"),
@@ -242,12 +242,12 @@ def test_threads_that_write_many_texts_read_only_whole_ones() -> None:
             errors.FlagRegistrationError,
             "minimum must be an int",
         ),
-        (lambda: untyped("a.b", "x", doc="x", minimum=1), errors.FlagTypeError, "are for numbers"),
+        (lambda: untyped("a.b", "x", doc="x", minimum=1), errors.FlagTypeError, "require an int or float"),
         (lambda: untyped("a.b", "x" * 70_000, doc="x"), errors.FlagRegistrationError, "longer than 65536"),
         (
             lambda: untyped("a.b", "a", doc="x", type=Literal["a"], choices=["a"]),
             errors.FlagTypeError,
-            "left out",
+            "must not be given",
         ),
         (
             lambda: untyped("a.b", 1, doc="x", type=Literal[1, 2]),

@@ -24,7 +24,7 @@ def test_a_whole_number_of_numpy_is_one(restored: None) -> None:
 
 @pytest.mark.parametrize("wrong", [[], "", False, "cudnn.enabled"])
 def test_override_takes_a_dict(wrong: Any) -> None:
-    with pytest.raises(errors.FlagTypeError, match=r"override\(\) takes a dict"):
+    with pytest.raises(errors.FlagTypeError, match=r"override: flags must be a dict"):
         backends.override(wrong)
 
 
