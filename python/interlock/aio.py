@@ -157,9 +157,9 @@ class Runner:
 
         """
         # Before Python 3.14, `asyncio.Runner` raises ValueError for anything but a coroutine.
-        given: object = coro
-        if not inspect.isawaitable(given):
-            kind = type(given).__name__
+        value: object = coro
+        if not inspect.isawaitable(value):
+            kind = type(value).__name__
             raise TypeError(f"Runner.run: coro must be a coroutine or another awaitable, got {kind}")
         if asyncio._get_running_loop() is not None:
             raise RuntimeError(

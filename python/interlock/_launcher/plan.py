@@ -388,13 +388,13 @@ def environment_changes(
     changed.warnings.extend(
         f"{entry} in LD_PRELOAD does not exist and is removed" for entry in found.missing_preloads
     )
-    kept = [entry for entry in preloads(environment) if entry not in found.missing_preloads]
+    existing = [entry for entry in preloads(environment) if entry not in found.missing_preloads]
     added: list[str] = []
     wanted: dict[str, str] = {}
-    if _allocator(options, found, kept, added, changed.warnings) == "jemalloc":
+    if _allocator(options, found, existing, added, changed.warnings) == "jemalloc":
         wanted["MALLOC_CONF"] = _MALLOC_CONF
     if not options.disable_iomp:
-        if _preload("iomp5", found, kept, added):
+        if _preload("iomp5", found, existing, added):
             if _sets_kmp_affinity(options):
                 wanted["KMP_AFFINITY"] = _KMP_AFFINITY
             wanted["KMP_BLOCKTIME"] = _KMP_BLOCKTIME
@@ -407,23 +407,23 @@ def environment_changes(
         elif environment[name] != value:
             changed.warnings.append(f"{name} is already set to {environment[name]!r} and is not changed")
     if added or found.missing_preloads:
-        changed.variables["LD_PRELOAD"] = ":".join([*added, *kept])
+        changed.variables["LD_PRELOAD"] = ":".join([*added, *existing])
     return changed
 
 
 def _allocator(
-    options: Options, found: Discovered, kept: list[str], added: list[str], warnings: list[str]
+    options: Options, found: Discovered, existing: list[str], added: list[str], warnings: list[str]
 ) -> str | None:
     """Preload the requested allocator, or else the first that is installed, and return its name."""
     if options.use_default_allocator:
         return None
     requested = "tcmalloc" if options.enable_tcmalloc else "jemalloc" if options.enable_jemalloc else None
-    preloaded = [file for entry in kept if "malloc" in (file := entry.rpartition("/")[2])]
+    preloaded = [file for entry in existing if "malloc" in (file := entry.rpartition("/")[2])]
     if preloaded and not requested:
         # The user has preloaded an allocator: mimalloc, or another build of these two.
         return "jemalloc" if preloaded[0].startswith("libjemalloc.so") else None
     for name in [requested] if requested else ["tcmalloc", "jemalloc"]:
-        if _preload(name, found, kept, added):
+        if _preload(name, found, existing, added):
             return name
     if requested:
         absence = _absence(requested, found)
@@ -438,9 +438,9 @@ def _absence(name: str, found: Discovered) -> str:
     return f"{found.not_preloadable[name]!r} cannot be preloaded: LD_PRELOAD is split at spaces and colons"
 
 
-def _preload(name: str, found: Discovered, kept: list[str], added: list[str]) -> bool:
+def _preload(name: str, found: Discovered, existing: list[str], added: list[str]) -> bool:
     """Add a library to the preloaded ones unless LD_PRELOAD has it. Return whether it is preloaded."""
-    if any(entry.rpartition("/")[2].startswith(f"lib{name}.so") for entry in kept):
+    if any(entry.rpartition("/")[2].startswith(f"lib{name}.so") for entry in existing):
         return True
     if name in found.libraries:
         added.insert(0, found.libraries[name])
