@@ -1,4 +1,4 @@
-"""Compile the floors: small C and Rust programs that do the same things with nothing around them."""
+"""Compile the baselines: minimal C and Rust implementations of the measured operations."""
 
 import os
 import subprocess
@@ -12,11 +12,11 @@ BUILD = ROOT / "target" / "benchmarks"
 
 
 class CannotMeasureError(Exception):
-    """Something that the benchmarks need is missing; the message is one sentence."""
+    """A requirement of the benchmarks is missing; the message is one sentence."""
 
 
 def extension() -> Path:
-    """Compile floor.c for this interpreter, and return the folder to import it from."""
+    """Compile baseline.c for this interpreter, and return the folder of the extension module."""
     header = Path(sysconfig.get_path("include")) / "Python.h"
     if not header.exists():
         raise CannotMeasureError(
@@ -24,21 +24,21 @@ def extension() -> Path:
             "(Debian and Ubuntu: the package python3-dev)."
         )
     BUILD.mkdir(parents=True, exist_ok=True)
-    target = BUILD / f"interlock_floor{sysconfig.get_config_var('EXT_SUFFIX')}"
+    target = BUILD / f"interlock_baseline{sysconfig.get_config_var('EXT_SUFFIX')}"
     shared = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
-    source = HERE / "floor.c"
+    source = HERE / "baseline.c"
     command = ["cc", "-O2", "-fPIC", *shared, f"-I{header.parent}", str(source), "-o", str(target)]
     subprocess.run(command, check=True)
     return BUILD
 
 
 def target_folder() -> Path:
-    """Return the folder in which cargo builds."""
+    """Return the target directory of cargo."""
     return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
 def cdylib() -> Path:
-    """Build the cdylib that times the Rust interface from inside, optimised as the wheel is."""
+    """Build the cdylib that measures the Rust interface within a shared library, in release mode."""
     subprocess.run(
         ["cargo", "build", "--quiet", "--release", "-p", "interlock-benchmarks"], cwd=ROOT, check=True
     )

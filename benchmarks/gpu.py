@@ -1,7 +1,7 @@
-"""Measure what a program asks of a GPU's driver again and again, beside PyTorch in the same process.
+"""Measure frequent operations on a GPU with interlock and with PyTorch, in one process.
 
-It runs with the Python of `GPU_PYTHON`, in which interlock's wheel and PyTorch are installed. Where there is
-no GPU it says why and ends well.
+It runs with the Python `GPU_PYTHON`, which needs interlock's wheel and PyTorch. Without a GPU it prints the
+reason and exits with 0.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from typing import Any, NamedTuple
 from benchmarks.measure import UNROLLED, timer
 from benchmarks.report import PyTorch, Row, table
 
-# What is queued between two waits stays below what a device has room for, so that no call waits for it.
+# The number of operations between two synchronizations is below the capacity of a device's queue, so that no
+# operation blocks.
 LOOPS = 10
 ROUNDS = 201
 HOT = 4096
 
 
 class Pair(NamedTuple):
-    """The same thing done with interlock and with PyTorch."""
+    """An operation, as a statement with interlock and one with PyTorch."""
 
     what: str
     ours: str
@@ -37,7 +38,11 @@ PAIRS = (
         "Buffer(hot)",
         "deallocate(allocate(hot))",
     ),
-    Pair(f"the same (PyTorch: torch.empty of {HOT} bytes)", "Buffer(hot)", "empty(hot, **of_bytes)"),
+    Pair(
+        f"cached allocate + free of {HOT} bytes (PyTorch: torch.empty)",
+        "Buffer(hot)",
+        "empty(hot, **of_bytes)",
+    ),
     Pair("event.record()", "event.record()", "their_event.record()"),
     Pair("event.record(stream)", "event.record(stream)", "their_event.record(their_stream)"),
     Pair("with stream: pass", "with stream:\n    pass", "with their_scope(their_stream):\n    pass"),
@@ -47,15 +52,15 @@ PAIRS = (
         "with their_device_index(0):\n    pass",
     ),
     *(
-        Pair(f"accelerator.{question}()", f"accelerator.{question}()", f"their_accelerator.{question}()")
-        for question in ("is_available", "device_count", "current_accelerator", "current_device_index")
+        Pair(f"accelerator.{query}()", f"accelerator.{query}()", f"their_accelerator.{query}()")
+        for query in ("is_available", "device_count", "current_accelerator", "current_device_index")
     ),
 )
-FLOOR = "bare()"
+BASELINE = "bare()"
 
 
 def names_of(accelerator: Any, torch: Any) -> dict[str, Any]:
-    """Return what the statements use."""
+    """Return the names that the statements use."""
     return {
         "accelerator": accelerator,
         "their_accelerator": torch.accelerator,
@@ -79,7 +84,7 @@ def names_of(accelerator: Any, torch: Any) -> dict[str, Any]:
 def medians(
     timers: dict[str, timeit.Timer], wait: Callable[[], None], rounds: int = ROUNDS
 ) -> dict[str, float]:
-    """Return the nanoseconds that each takes: the median of rounds in which all take turns."""
+    """Return the nanoseconds of each statement: the median of rounds in which all statements take turns."""
     times: dict[str, list[float]] = {name: [] for name in timers}
     for _ in range(rounds):
         for name, clock in timers.items():
@@ -89,10 +94,10 @@ def medians(
 
 
 def rows_of(times: dict[str, float]) -> list[Row]:
-    """Return a row for each pair: our time beside a bare call of Python, and how often it fits PyTorch's."""
-    floor = times[FLOOR]
+    """Return a row for each pair: the time of interlock, a bare Python call, and the ratio to PyTorch."""
+    baseline = times[BASELINE]
     return [
-        Row(pair.what, times[pair.ours], floor, pytorch=PyTorch(times[pair.theirs] / times[pair.ours]))
+        Row(pair.what, times[pair.ours], baseline, pytorch=PyTorch(times[pair.theirs] / times[pair.ours]))
         for pair in PAIRS
     ]
 
@@ -100,35 +105,35 @@ def rows_of(times: dict[str, float]) -> list[Row]:
 def measured(accelerator: Any, torch: Any) -> dict[str, float]:
     """Return the time of each statement."""
     names = names_of(accelerator, torch)
-    statements = dict.fromkeys([FLOOR, *(each for pair in PAIRS for each in (pair.ours, pair.theirs))])
+    statements = dict.fromkeys([BASELINE, *(each for pair in PAIRS for each in (pair.ours, pair.theirs))])
     timers = {statement: timer(statement, names) for statement in statements}
-    medians(timers, accelerator.synchronize, rounds=3)  # What is made when it is used first.
+    medians(timers, accelerator.synchronize, rounds=3)  # Excludes initialization on first use.
     return medians(timers, accelerator.synchronize)
 
 
 def main() -> int:
-    """Measure and print the table, or say why not."""
+    """Measure and print the table, or print why this is not possible."""
     try:
         accelerator = importlib.import_module("interlock.accelerator")
     except ImportError as error:
         print(f"{sys.executable} can't import interlock: {error}", file=sys.stderr)
         return 2
     accelerator.use("cuda")
-    why = accelerator.why_unavailable()
-    if why is not None:
-        print(f"nothing to measure: {why}")
+    reason = accelerator.why_unavailable()
+    if reason is not None:
+        print(f"nothing to measure: {reason}")
         return 0
     try:
         torch = importlib.import_module("torch")
     except ImportError as error:
-        print(f"GPU_PYTHON has to name a Python with PyTorch; {sys.executable}: {error}", file=sys.stderr)
+        print(f"GPU_PYTHON must be a Python with PyTorch; {sys.executable}: {error}", file=sys.stderr)
         return 2
     if not torch.cuda.is_available():
-        print(f"PyTorch {torch.__version__} finds no GPU, interlock does", file=sys.stderr)
+        print(f"PyTorch {torch.__version__} finds no GPU, but interlock does", file=sys.stderr)
         return 2
     rows = rows_of(measured(accelerator, torch))
     print(f"{accelerator.device_name()}, PyTorch {torch.__version__}, Python {platform.python_version()}")
-    print(f"floor: a bare call of Python; medians of {ROUNDS} rounds\n")
+    print(f"baseline: a bare call of Python; medians of {ROUNDS} rounds\n")
     print(table(rows))
     return 0
 

@@ -1,8 +1,9 @@
 """Time the Python interface of interlock, or of PyTorch, in this process and print nanoseconds as JSON.
 
-It is run by run.py, with either interpreter, so it uses the standard library only. What is compared within
-one library takes turns here, so that a busy moment of the machine hits all of it. All is timed twice: alone,
-and with scopes open in another thread. What needs a driver in use is timed last, because that is for good.
+run.py runs it with both interpreters, so it uses only the standard library. Operations of one library take
+turns, so that other load on the machine affects all of them alike. They are measured twice: alone, and with
+scopes open in another thread. Operations with an initialized driver are measured last, because the driver
+cannot be released.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ import timeit
 from collections.abc import Iterator
 from typing import Any
 
-# A statement is repeated this often in the body of the loop, and the loop itself no longer counts.
+# The number of repetitions of a statement in the body of the loop, which makes the loop overhead negligible.
 UNROLLED = 20
 ROUNDS = 15
 SECONDS = 0.006
@@ -33,29 +34,29 @@ STATEMENTS = {
     "current_accelerator": "accelerator.current_accelerator()",
     "available accelerator": "accelerator.current_accelerator(check_available=True)",
 }
-# What PyTorch has no equal of.
+# Operations without an equivalent in PyTorch.
 OURS = {
     "registered flag": "registered.value",
     "registered flag scope": "with registered.override(True):\n    pass",
     "explain": 'explain("cudnn.benchmark")',
 }
-# With a driver in use.
+# Operations with an initialized driver.
 IN_USE = {
     "is_available in use": "accelerator.is_available()",
     "device_count in use": "accelerator.device_count()",
     "current_accelerator in use": "accelerator.current_accelerator()",
     "current_device_index in use": "accelerator.current_device_index()",
 }
-# Added to the name of what was timed with scopes open in another thread.
+# The suffix of the names of measurements with scopes open in another thread.
 ELSEWHERE = "with scopes elsewhere"
-FLOORS = {
-    "C getset": "floor_flags.enabled",
-    "C context manager": "with floor_mode():\n    pass",
+BASELINES = {
+    "C getset": "baseline_flags.enabled",
+    "C context manager": "with baseline_mode():\n    pass",
 }
 
 
 def names_of(library: Any) -> dict[str, Any]:
-    """Return what the statements use, as local names: only the operation itself is timed."""
+    """Return the local names of the statements, so that only the operation itself is measured."""
     cudnn = library.backends.cudnn
     return {
         "cudnn": cudnn,
@@ -70,13 +71,13 @@ def names_of(library: Any) -> dict[str, Any]:
 
 
 def names_of_ours(library: Any) -> dict[str, Any]:
-    """Return what the statements use that PyTorch has no equal of."""
+    """Return the names of the statements without an equivalent in PyTorch."""
     registered = library.backends.register("benchmarks.flag", False, doc="A flag to measure.")
     return {"registered": registered, "explain": library.backends.explain}
 
 
 def has_driver_in_use(accelerator: Any) -> bool:
-    """Use a driver: interlock's of the host, or what PyTorch finds. Return whether there is one."""
+    """Initialize interlock's host driver or PyTorch's accelerator. Return whether there is one."""
     if hasattr(accelerator, "use"):
         accelerator.use("host")
     if not accelerator.is_available():
@@ -85,16 +86,16 @@ def has_driver_in_use(accelerator: Any) -> bool:
     return True
 
 
-def floor_names(folder: str) -> dict[str, Any]:
-    """Return what the floors use."""
+def baseline_names(folder: str) -> dict[str, Any]:
+    """Return the names that the baseline statements use."""
     sys.path.append(folder)
-    floor = importlib.import_module("interlock_floor")
-    return {"floor_flags": floor.Flags("flags"), "floor_mode": floor.Mode}
+    baseline = importlib.import_module("interlock_baseline")
+    return {"baseline_flags": baseline.Flags("flags"), "baseline_mode": baseline.Mode}
 
 
 @contextlib.contextmanager
 def scopes_elsewhere(names: dict[str, Any]) -> Iterator[None]:
-    """Have a scope of the flag that is read, and a mode, open in another thread."""
+    """Keep a scope of the measured flag and a mode open in another thread."""
     opened, measured = threading.Event(), threading.Event()
 
     def keep_open() -> None:
@@ -113,13 +114,13 @@ def scopes_elsewhere(names: dict[str, Any]) -> Iterator[None]:
 
 
 def timer(statement: str, names: dict[str, Any]) -> timeit.Timer:
-    """Return a timer of the statement, repeated in the body of the loop."""
+    """Return a timer of a statement, which is repeated in the body of the loop."""
     setup = "\n".join(f"{name} = names[{name!r}]" for name in names)
     return timeit.Timer("\n".join([statement] * UNROLLED), setup, globals={"names": names})
 
 
 def best(timers: dict[str, timeit.Timer]) -> dict[str, float]:
-    """Return the least nanoseconds that each takes in rounds in which all take turns."""
+    """Return the nanoseconds of each statement: the minimum of rounds in which all take turns."""
     loops: dict[str, int] = {}
     for name, clock in timers.items():
         clock.timeit(200)
@@ -133,17 +134,17 @@ def best(timers: dict[str, timeit.Timer]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure the library whose name is the first argument; the second is the folder of the floors."""
-    name, floors = sys.argv[1], sys.argv[2:]
+    """Measure the library named by the first argument; the second is the folder of the baselines."""
+    name, baselines = sys.argv[1], sys.argv[2:]
     library = importlib.import_module(name)
     names = names_of(library)
     timers = {key: timer(statement, names) for key, statement in STATEMENTS.items()}
     if name == "interlock":
         ours = names_of_ours(library)
         timers |= {key: timer(statement, ours) for key, statement in OURS.items()}
-    if floors:
-        beside = floor_names(floors[0])
-        timers |= {key: timer(statement, beside) for key, statement in FLOORS.items()}
+    if baselines:
+        beside = baseline_names(baselines[0])
+        timers |= {key: timer(statement, beside) for key, statement in BASELINES.items()}
     with contextlib.redirect_stdout(sys.stderr):
         measured = best(timers)
         with scopes_elsewhere(names):

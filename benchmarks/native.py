@@ -1,4 +1,4 @@
-"""Times of the Rust interface: criterion's in a program, our own loops in a shared library."""
+"""Measure the Rust interface: with criterion in a program, and with loops in a shared library."""
 
 import ctypes
 import json
@@ -16,12 +16,12 @@ CDYLIB_ITERATIONS = 200_000
 
 
 def in_a_program() -> dict[str, float]:
-    """Return the nanoseconds of each benchmark by name, such as "flag/read": the least of a few medians."""
+    """Return the nanoseconds of each benchmark by name, such as "flag/read": the minimum of a few medians."""
     least: dict[str, float] = {}
     results = target_folder() / "criterion"
     shutil.rmtree(results, ignore_errors=True)
     for _ in range(CRITERION_PASSES):
-        # One at a time: each is a process of its own, with a driver of its own.
+        # One after the other: each is a process with its own driver.
         for program in ("control_plane", "allocator"):
             command = ["cargo", "bench", "--quiet", "-p", PACKAGE, "--bench", program, "--"]
             subprocess.run([*command, *CRITERION_OPTIONS], cwd=ROOT, check=True, capture_output=True)
@@ -33,7 +33,7 @@ def in_a_program() -> dict[str, float]:
 
 
 def in_a_cdylib(library: Path | None = None) -> dict[str, float]:
-    """Return the same from inside a library opened at run time; what is compared takes turns."""
+    """Return the nanoseconds of operations within a library loaded at run time. All take turns."""
     loaded = ctypes.CDLL(str(library or cdylib()))
     functions = {}
     for name in ("bare_read", "mode_read", "guard"):

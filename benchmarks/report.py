@@ -1,26 +1,26 @@
-"""One line of the table for each thing measured, and the verdicts."""
+"""The rows of the benchmark table, with their targets and verdicts."""
 
 from dataclasses import dataclass
 
 NOT_MEASURED = "not measured"
-HEADINGS = ("what", "ours", "floor", "ratio", "target", "PyTorch ratio", "verdict")
+HEADINGS = ("what", "ours", "baseline", "ratio", "target", "PyTorch ratio", "verdict")
 
 
 @dataclass(frozen=True)
 class PyTorch:
-    """How many times slower PyTorch was, and how many times it has to be; None: not known, not asked."""
+    """PyTorch's time relative to interlock's, and the target; None if not measured or without a target."""
 
     ratio: float | None = None
     least: float | None = None
 
     def text(self) -> str:
-        """Return what the table shows."""
+        """Return the text of the column."""
         if self.ratio is None:
             return NOT_MEASURED if self.least is not None else "-"
         return f"{self.ratio:.1f}x" + (f" (at least {self.least:g}x)" if self.least is not None else "")
 
     def met(self) -> bool | None:
-        """Return whether the target was met; None where there is none, or nothing was measured."""
+        """Return whether the target was met; None without a target or a measurement."""
         if self.ratio is None or self.least is None:
             return None
         return self.ratio >= self.least
@@ -28,26 +28,26 @@ class PyTorch:
 
 @dataclass(frozen=True)
 class Row:
-    """One thing measured, beside its floor."""
+    """A measurement and its baseline."""
 
     what: str
     ours: float
-    floor: float
+    baseline: float
     unit: str = "ns"
-    # At most this many times the floor, or at most this much more than it, in the unit.
+    # The targets: the maximum ratio to the baseline, and the maximum difference in the unit.
     times: float | None = None
     more: float | None = None
-    # At most this much, in the unit.
+    # The target: the maximum in the unit.
     most: float | None = None
     pytorch: PyTorch = PyTorch()
 
     def verdicts(self) -> list[bool]:
-        """Return whether each target was met that could be looked at."""
+        """Return for each target that was measured whether it was met."""
         found = [self.pytorch.met()]
         if self.times is not None:
-            found.append(self.ours <= self.floor * self.times)
+            found.append(self.ours <= self.baseline * self.times)
         if self.more is not None:
-            found.append(self.ours <= self.floor + self.more)
+            found.append(self.ours <= self.baseline + self.more)
         if self.most is not None:
             found.append(self.ours <= self.most)
         return [verdict for verdict in found if verdict is not None]
@@ -57,7 +57,7 @@ class Row:
         return not all(self.verdicts())
 
     def target(self) -> str:
-        """Return the target other than PyTorch's."""
+        """Return the text of the target, except for the one relative to PyTorch."""
         if self.times is not None:
             return f"at most {self.times:g}x"
         if self.more is not None:
@@ -66,13 +66,13 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         """Return the texts of the columns."""
-        ratio = f"{self.ours / self.floor:.2f}x"
+        ratio = f"{self.ours / self.baseline:.2f}x"
         if self.more is not None:
-            ratio = f"{ratio} ({self.ours - self.floor:+.2f} {self.unit})"
+            ratio = f"{ratio} ({self.ours - self.baseline:+.2f} {self.unit})"
         asked = self.pytorch.least is not None
         nothing = NOT_MEASURED if asked else "stated"
         verdict = "missed" if self.missed() else "met" if self.verdicts() else nothing
-        numbers = (f"{self.ours:.2f} {self.unit}", f"{self.floor:.2f} {self.unit}")
+        numbers = (f"{self.ours:.2f} {self.unit}", f"{self.baseline:.2f} {self.unit}")
         return (self.what, *numbers, ratio, self.target(), self.pytorch.text(), verdict)
 
 

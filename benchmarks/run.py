@@ -1,6 +1,6 @@
-"""Measure every row of the table of speeds in one run, each beside its floor, and beside PyTorch where it is.
+"""Measure all benchmarks in one run, each with its baseline and, if available, PyTorch.
 
-`BENCH_PYTHON` names an interpreter that has PyTorch. The exit status is 1 when a target was missed.
+`BENCH_PYTHON` is an interpreter with PyTorch. The exit status is 1 if a target was missed.
 """
 
 import json
@@ -18,14 +18,14 @@ from benchmarks.report import PyTorch, Row, table
 HERE = Path(__file__).parent
 PROCESSES = 5
 PYTORCH_STARTUPS = 3
-# What a row says that was measured with a flag scope and a mode open in another thread.
+# The suffix of rows measured with a flag scope and a mode open in another thread.
 SCOPES_ELSEWHERE = ", scopes in another thread"
 
 Times = list[dict[str, float]]
 
 
 def measure(python: str, *arguments: str, program: str = "measure.py") -> dict[str, float]:
-    """Run a program of this folder in a fresh process."""
+    """Run a program of this folder in a new process."""
     command = [python, "-I", str(HERE / program), *arguments]
     result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     times: dict[str, float] = json.loads(result.stdout)
@@ -33,12 +33,12 @@ def measure(python: str, *arguments: str, program: str = "measure.py") -> dict[s
 
 
 def python_times(bench_python: str | None) -> tuple[Times, Times]:
-    """Return the times of ours (with the floors) and of PyTorch, which take turns in fresh processes."""
-    floors = str(extension())
+    """Return the times of interlock (with baselines) and of PyTorch, which take turns in new processes."""
+    baselines = str(extension())
     ours: Times = []
     theirs: Times = []
     for _ in range(PROCESSES):
-        ours.append(measure(sys.executable, "interlock", floors))
+        ours.append(measure(sys.executable, "interlock", baselines))
         if bench_python:
             theirs.append(measure(bench_python, "torch"))
     return ours, theirs
@@ -50,21 +50,21 @@ def middle(times: Times, name: str) -> float:
 
 
 def overhead(times: Times) -> float:
-    """Return what decorating a function adds to a call of it."""
+    """Return the overhead of a decorated call."""
     return statistics.median(process["decorated call"] - process["bare call"] for process in times)
 
 
 def python_rows(ours: Times, theirs: Times) -> list[Row]:
-    """Return the rows of what is done from Python."""
+    """Return the rows of the Python interface."""
 
     def slower(name: str, least: float | None) -> PyTorch:
         measured = theirs and all(name in process for process in theirs)
         return PyTorch(middle(theirs, name) / middle(ours, name) if measured else None, least)
 
-    def row(what: str, name: str, floor: str, times: float | None, least: float) -> Row:
-        return Row(what, middle(ours, name), middle(ours, floor), times=times, pytorch=slower(name, least))
+    def row(what: str, name: str, baseline: str, times: float | None, least: float) -> Row:
+        return Row(what, middle(ours, name), middle(ours, baseline), times=times, pytorch=slower(name, least))
 
-    def rows_that_scopes_elsewhere_leave_alone(note: str, key: str) -> list[Row]:
+    def scope_rows(note: str, key: str) -> list[Row]:
         c_read, c_manager = f"C getset{key}", f"C context manager{key}"
         return [
             row(f"backends.cudnn.enabled, from Python{note}", f"flag{key}", c_read, 1.5, 6),
@@ -72,7 +72,7 @@ def python_rows(ours: Times, theirs: Times) -> list[Row]:
             row(f"with cudnn.flags(enabled=False): pass{note}", f"flag scope{key}", c_manager, None, 10),
         ]
 
-    def question(what: str, name: str, least: float = 5) -> Row:
+    def query(what: str, name: str, least: float = 5) -> Row:
         times = (middle(ours, name), middle(ours, "C getset"))
         return Row(f"accelerator.{what}", *times, most=200, pytorch=slower(name, least))
 
@@ -81,26 +81,28 @@ def python_rows(ours: Times, theirs: Times) -> list[Row]:
 
     calls = PyTorch(overhead(theirs) / overhead(ours) if theirs else None, 7)
     return [
-        *rows_that_scopes_elsewhere_leave_alone("", ""),
-        *rows_that_scopes_elsewhere_leave_alone(SCOPES_ELSEWHERE, " with scopes elsewhere"),
+        *scope_rows("", ""),
+        *scope_rows(SCOPES_ELSEWHERE, " with scopes elsewhere"),
         row("backends.cuda.matmul.allow_tf32, from Python", "view", "C getset", None, 15),
         Row(
-            "overhead of a decorated call (floor: a bare call)",
+            "overhead of a decorated call (baseline: a bare call)",
             overhead(ours),
             middle(ours, "bare call"),
             pytorch=calls,
         ),
         row("backends.cudnn.benchmark = True, from Python", "flag write", "C getset", None, 1),
         Row(
-            "with inference_mode(): pass (floor: no_grad)",
+            "with inference_mode(): pass (baseline: no_grad)",
             middle(ours, "inference mode"),
             middle(ours, "mode"),
             times=1.5,
             pytorch=slower("inference mode", None),
         ),
-        beside("value of a registered flag, from Python (floor: cudnn.enabled)", "registered flag", "flag"),
         beside(
-            "scope of a registered flag, from Python (floor: cudnn.flags)",
+            "value of a registered flag, from Python (baseline: cudnn.enabled)", "registered flag", "flag"
+        ),
+        beside(
+            "scope of a registered flag, from Python (baseline: cudnn.flags)",
             "registered flag scope",
             "flag scope",
         ),
@@ -110,20 +112,20 @@ def python_rows(ours: Times, theirs: Times) -> list[Row]:
             middle(ours, "C getset"),
             most=20_000,
         ),
-        question("is_available(), no driver", "is_available"),
-        question("device_count(), no driver", "device_count"),
-        question("current_accelerator(check_available=True), no driver", "available accelerator"),
-        # PyTorch only returns what its build says, which takes it about as long as two calls of Python.
-        question("current_accelerator(), no driver", "current_accelerator", 1),
-        question("is_available(), host driver in use", "is_available in use"),
-        question("device_count(), host driver in use", "device_count in use"),
-        question("current_accelerator(), host driver in use", "current_accelerator in use", 1),
-        question("current_device_index(), host driver in use", "current_device_index in use"),
+        query("is_available(), no driver", "is_available"),
+        query("device_count(), no driver", "device_count"),
+        query("current_accelerator(check_available=True), no driver", "available accelerator"),
+        # PyTorch returns a constant of its build, which takes about as long as two Python calls.
+        query("current_accelerator(), no driver", "current_accelerator", 1),
+        query("is_available(), host driver in use", "is_available in use"),
+        query("device_count(), host driver in use", "device_count in use"),
+        query("current_accelerator(), host driver in use", "current_accelerator in use", 1),
+        query("current_device_index(), host driver in use", "current_device_index in use"),
     ]
 
 
 def rust_rows() -> list[Row]:
-    """Return the rows of what is done in Rust."""
+    """Return the rows of the Rust interface."""
     program = native.in_a_program()
     library = native.in_a_cdylib()
     load, cell, shared = program["flag/floor"], program["mode/floor"], library["bare_read"]
@@ -137,13 +139,13 @@ def rust_rows() -> list[Row]:
         Row("flag read, Rust, beside a scope of another flag", program["flag/read_beside_a_scope"], load),
         Row("flag read, Rust, in a scope of this flag", program["flag/read_in_a_scope"], load),
         Row(
-            "registered flag read, Rust (floor: an own flag)",
+            "registered flag read, Rust (baseline: an own flag)",
             program["flag/read_registered"],
             program["flag/read"],
             times=1.5,
         ),
         Row(
-            "scope of a registered flag, Rust (floor: of an own flag)",
+            "scope of a registered flag, Rust (baseline: of an own flag)",
             program["flag/scope_registered"],
             program["flag/scope"],
             times=1.5,
@@ -169,28 +171,28 @@ def rust_rows() -> list[Row]:
 
 
 def memory_rows(program: dict[str, float], cell: float) -> list[Row]:
-    """Return the rows of memory that is allocated from what is kept and freed again, on the host driver."""
+    """Return the rows of allocations from the cache of the host driver."""
     hot = "cached allocate + free of 4096 bytes, Rust"
     few, some, many = (program[f"memory/hot_{live}"] for live in (10, 1000, 100_000))
     mixed = (
         "replace one of 1,000 live blocks at random, Rust; sizes log-uniform from 512 B to 32 MiB "
-        "(floor: 4096 bytes)"
+        "(baseline: 4096 bytes)"
     )
     return [
         Row(f"{hot}, 10 live blocks", few, cell, more=150),
         Row(f"{hot}, 1,000 live blocks", some, cell, more=150),
         Row(f"{hot}, 100,000 live blocks", many, cell, more=150),
-        Row(f"{hot}, 100,000 live blocks (floor: with 10)", many, few, times=1.5),
+        Row(f"{hot}, 100,000 live blocks (baseline: with 10)", many, few, times=1.5),
         Row(mixed, program["memory/mixed"], some),
     ]
 
 
 def task_rows() -> list[Row]:
-    """Return the row of what a state of its own costs a task."""
+    """Return the row of the overhead of task-local state."""
     times = [measure(sys.executable, program="task_step.py") for _ in range(PROCESSES)]
     return [
         Row(
-            "step of a task with a state of its own (floor: asyncio's)",
+            "step of a task with a state of its own (baseline: asyncio's)",
             middle(times, "aio"),
             middle(times, "asyncio"),
         )
@@ -198,7 +200,7 @@ def task_rows() -> list[Row]:
 
 
 def startup_rows(bench_python: str | None) -> list[Row]:
-    """Return the rows of importing."""
+    """Return the rows of importing the package."""
     ours = startup.of(sys.executable, "interlock")
     time, memory = PyTorch(None, 25), PyTorch()
     if bench_python:
@@ -207,7 +209,7 @@ def startup_rows(bench_python: str | None) -> list[Row]:
         memory = PyTorch(theirs.extra_megabytes / ours.extra_megabytes)
     return [
         Row(
-            "import (floor: bare Python)",
+            "import (baseline: bare Python)",
             ours.milliseconds,
             ours.bare_milliseconds,
             "ms",
@@ -219,18 +221,18 @@ def startup_rows(bench_python: str | None) -> list[Row]:
 
 
 def python_with_pytorch() -> str | None:
-    """Return what BENCH_PYTHON names, after making sure that it is of use."""
+    """Return BENCH_PYTHON after checking that it can import torch, or None if it is not set."""
     named = os.environ.get("BENCH_PYTHON") or None
     try:
         if named:
             subprocess.run([named, "-I", "-c", "import torch"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise CannotMeasureError(f"BENCH_PYTHON={named} can't import torch: {error}") from None
+        raise CannotMeasureError(f"BENCH_PYTHON={named} cannot import torch: {error}") from None
     return named
 
 
 def main() -> int:
-    """Measure, print the table, and say whether every target was met."""
+    """Measure, print the table, and return 1 if a target was missed."""
     try:
         bench_python = python_with_pytorch()
         rows = rust_rows() + python_rows(*python_times(bench_python)) + task_rows()

@@ -1,11 +1,11 @@
-"""What importing a package costs over starting Python: milliseconds, and peak memory in megabytes."""
+"""Measure the time and peak memory of importing a package, compared with starting Python."""
 
 import subprocess
 import time
 from dataclasses import dataclass
 
 ROUNDS = 15
-# VmHWM belongs to the program; the peak of getrusage on Linux starts with that of the parent.
+# VmHWM is the peak of the program; on Linux, the peak of getrusage includes that of the parent before exec.
 PEAK = """
 import sys
 if sys.platform == "linux":
@@ -19,7 +19,7 @@ else:
 
 @dataclass(frozen=True)
 class Startup:
-    """The least time and memory seen, with nothing imported and with the package."""
+    """The minimum time and memory of starting Python, without and with importing the package."""
 
     bare_milliseconds: float
     milliseconds: float
@@ -38,19 +38,19 @@ class Startup:
 
 
 def run(python: str, code: str) -> str:
-    """Run the code in a fresh process."""
+    """Run code in a new process."""
     return subprocess.run([python, "-I", "-c", code], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def milliseconds(python: str, code: str) -> float:
-    """Return the time from start to end of a fresh process."""
+    """Return the run time of a new process."""
     started = time.perf_counter()
     run(python, code)
     return (time.perf_counter() - started) * 1e3
 
 
 def of(python: str, package: str, rounds: int = ROUNDS) -> Startup:
-    """Measure both, taking turns; a first import, not counted, reads the files once."""
+    """Measure an interpreter without and with the import, taking turns, after a first import as warm-up."""
     code = f"import {package}"
     run(python, code)
     pairs = [(milliseconds(python, "pass"), milliseconds(python, code)) for _ in range(rounds)]

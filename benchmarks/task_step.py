@@ -1,4 +1,4 @@
-"""Time a step of an asyncio task, and of one with a state of its own, and print nanoseconds as JSON."""
+"""Measure a step of an asyncio task with and without task-local state, and print nanoseconds as JSON."""
 
 import asyncio
 import json
@@ -13,8 +13,8 @@ STEPS = 5_000
 
 
 async def nanoseconds_per_step() -> float:
-    """Let the loop go round again and again; return what each round takes."""
-    # What is swapped in and out is not empty: a task that is worth a state of its own has scopes open.
+    """Return the duration of an iteration of the event loop."""
+    # Open a scope, so that the state that each step swaps is not empty.
     with no_grad():
         started = time.perf_counter()
         for _ in range(STEPS):
@@ -29,7 +29,7 @@ RUN: dict[str, Callable[[Coroutine[Any, Any, float]], float]] = {
 
 
 def main() -> None:
-    """Print the least of each; the two take turns."""
+    """Print the minimum of each; the two take turns."""
     rounds = [{name: run(nanoseconds_per_step()) for name, run in RUN.items()} for _ in range(ROUNDS)]
     print(json.dumps({name: min(times[name] for times in rounds) for name in RUN}))
 

@@ -1,6 +1,6 @@
-"""Train a two-layer classifier of handwritten digits, and show which flags were in force.
+"""Train a two-layer classifier of handwritten digits, and show the active flags.
 
-`--device host` trains on the host driver: each operation is queued on a device made of threads.
+`--device host` trains on the host driver, which runs the queued operations on CPU threads.
 
 The data: 1,797 images of 8x8 pixels (UCI optical recognition of handwritten digits), see data/README.md.
 """
@@ -39,7 +39,7 @@ def load_digits() -> tuple[list[list[float]], list[int]]:
 
 
 class Classifier:
-    """Two layers with a rectifier between them."""
+    """Two linear layers with a ReLU between them."""
 
     def __init__(self) -> None:
         spread = (2.0 / PIXELS) ** 0.5
@@ -57,7 +57,7 @@ class Classifier:
 
     @interlock.no_grad()
     def step(self) -> None:
-        """Move every parameter against its gradient."""
+        """Apply one step of gradient descent to all parameters."""
         for parameter in self.parameters:
             assert parameter.grad is not None
             parameter.sub_(parameter.grad, alpha=LEARNING_RATE)
@@ -65,7 +65,7 @@ class Classifier:
 
 
 def train(model: Classifier, images: Tensor, labels: Tensor) -> None:
-    """Run gradient descent over the images, a batch at a time."""
+    """Train with stochastic gradient descent in batches."""
     for epoch in range(1, EPOCHS + 1):
         total = 0.0
         for start in range(0, len(images), BATCH):
@@ -80,13 +80,13 @@ def train(model: Classifier, images: Tensor, labels: Tensor) -> None:
 
 @interlock.inference_mode()
 def accuracy(model: Classifier, images: Tensor, labels: Tensor) -> float:
-    """Return the share of images whose best score is that of their label."""
+    """Return the fraction of images whose highest score is that of their label."""
     right = (model(images).argmax(dim=1) == labels).sum().item()
     return right / len(labels)
 
 
 def show_flags() -> None:
-    """Print the value of some flags and where each comes from."""
+    """Print the values of some flags and the levels that determine them."""
     print(f"\n{'flag':<30} {'value':<8} from")
     for name in FLAGS_SHOWN:
         flag = backends.explain(name)
@@ -98,17 +98,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--device", default="cpu", help="cpu, host, or a device of the accelerator")
     device = interlock.device(parser.parse_args().device)
-    # INTERLOCK_ACCELERATOR may have chosen it already, with more devices.
+    # INTERLOCK_ACCELERATOR may have selected the driver already, with more devices.
     if device.type == "host" and accelerator.current_accelerator() != interlock.device("host"):
         accelerator.use("host")
-    # What is made from here on lies there.
+    # Tensors are created on this device from now on.
     interlock.set_default_device(device)
     interlock.manual_seed(0)
     pixels, digits = load_digits()
     count = len(pixels) * 4 // 5
     images, labels = interlock.tensor(pixels), interlock.tensor(digits)
     model = Classifier()
-    # For the whole process, and then for this thread while it trains.
+    # An assignment affects the whole process, a scope only this thread.
     backends.mkldnn.deterministic = True
     with backends.override({"fp32_precision": "ieee", "cudnn.deterministic": True}):
         train(model, images[:count], labels[:count])

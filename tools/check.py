@@ -1,7 +1,7 @@
 """Run the checks of `make test`, or with `--all` the remaining ones of `make test-all`.
 
-`check.py STEP...` runs the named steps of both. A failing step shows its output, and the steps after it
-still run. The summary has one line for each step, with its real time and the processor time of its
+`check.py STEP...` runs the named steps of both. If a step fails, its output is printed, and the
+following steps still run. The summary has one line for each step, with its real time and the CPU time of its
 processes. The exit status is 1 if a step failed.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from steps import Step, environment, quick_steps, remaining_steps
 
-# What the tools print at their end. A tool that is run several times in a step has its numbers added.
+# The counts in the summary lines of the tools. If a step runs a tool several times, the counts are added.
 COUNTS = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed)\b")
 SUMMARY_LINES = re.compile(
     r"^=+ .*(?:passed|failed|error|skipped|no tests ran).* =+$"  # pytest
@@ -30,7 +30,7 @@ FILES = re.compile(r"no issues found in (\d+ (?:source files?|modules?))")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one step ended."""
+    """The result of one step."""
 
     name: str
     passed: bool
@@ -46,13 +46,13 @@ class Outcome:
 
 
 def cpu_seconds() -> float:
-    """Return the processor time of all child processes that have ended."""
+    """Return the CPU time of all child processes that have exited."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def counts(output: str) -> str:
-    """Return the numbers that a tool printed, such as "312 passed, 3 skipped", or nothing."""
+    """Return the counts in the output of a tool, such as "312 passed, 3 skipped", or an empty string."""
     totals: dict[str, int] = {}
     for summary in SUMMARY_LINES.findall(output):
         for number, word in COUNTS.findall(summary):
@@ -62,7 +62,7 @@ def counts(output: str) -> str:
 
 
 def run(step: Step, failed: set[str]) -> Outcome:
-    """Run one step and show its output if it fails."""
+    """Run one step and print its output if it fails."""
     blockers = [name for name in step.needs if name in failed]
     if blockers:
         return Outcome(step.name, False, f"not run: {', '.join(blockers)} failed")
@@ -83,7 +83,7 @@ def run(step: Step, failed: set[str]) -> Outcome:
             )
             output, status = output + result.stdout, result.returncode
         except OSError as error:
-            output, status = f"{output}{command[0]} could not be started: {error}\n", 1
+            output, status = f"{output}cannot start {command[0]}: {error}\n", 1
         if status != 0:
             print(f"\n{output}\n$ {' '.join(command)}\nexit status {status}\n", flush=True)
             break
@@ -92,7 +92,7 @@ def run(step: Step, failed: set[str]) -> Outcome:
 
 
 def select(empty: Path, arguments: list[str]) -> list[Step]:
-    """Return the steps that the command line asks for; exit if a name is not that of a step."""
+    """Return the steps that the command line selects; exit if a name is unknown."""
     quick, remaining = quick_steps(empty), remaining_steps()
     if not arguments:
         return quick
@@ -101,7 +101,7 @@ def select(empty: Path, arguments: list[str]) -> list[Step]:
     every = {step.name: step for step in quick + remaining}
     unknown = sorted(set(arguments) - every.keys())
     if unknown:
-        sys.exit(f"no such step: {', '.join(unknown)}; the steps are {', '.join(every)}")
+        sys.exit(f"unknown steps: {', '.join(unknown)}; the steps are {', '.join(every)}")
     return [step for step in every.values() if step.name in arguments]
 
 
@@ -113,7 +113,7 @@ def summary(outcomes: list[Outcome]) -> int:
     failures = sum(not outcome.passed for outcome in outcomes)
     real = sum(outcome.seconds for outcome in outcomes)
     cpu = sum(outcome.cpu_seconds for outcome in outcomes)
-    print(f"{real / 60:.1f} minutes, {cpu / 60:.1f} minutes of processor time")
+    print(f"{real / 60:.1f} minutes, {cpu / 60:.1f} minutes of CPU time")
     print(f"{len(outcomes) - failures} passed, {failures} failed")
     return 1 if failures else 0
 

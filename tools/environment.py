@@ -1,9 +1,9 @@
-"""Make a virtual environment, or say in one sentence what is missing.
+"""Create a virtual environment, or print one sentence about the requirement that is missing.
 
-`.venv` is where interlock is built and tested; `vendor` makes `.venv-vendor` with the libraries of vendors.
+interlock is built and tested in `.venv`; `vendor` creates `.venv-vendor` with the libraries of vendors.
 
-The Makefile runs this file with whatever `PYTHON` names, so it keeps to syntax that every Python 3 reads:
-an interpreter that is too old must get as far as saying so (quoted annotations, no f-strings).
+The Makefile runs this file with the interpreter `PYTHON`. It uses syntax that every Python 3 accepts (quoted
+annotations, no f-strings), so that an interpreter that is too old can still report this.
 """
 
 import hashlib
@@ -18,15 +18,15 @@ VENDOR_ENVIRONMENT = os.path.join(ROOT, ".venv-vendor")
 
 MISSING_PYTHON = (
     "interlock needs CPython 3.11 or newer and {0} is {1}: "
-    "install one and name it, as in `make PYTHON=python3.13 ...`."
+    "install one and select it, as in `make PYTHON=python3.13 ...`."
 )
 MISSING_WHEELS = (
-    "the libraries of make test-vendor are packed for Linux on x86-64 only, and this is {0} on {1}."
+    "the libraries of make test-vendor are available only for Linux on x86-64, not for {0} on {1}."
 )
 MISSING_VENV = "{0} has no venv module: install it (Debian and Ubuntu: the package python3-venv)."
 MISSING_TOOL = {
     "cargo": "cargo was not found: install Rust 1.90 or newer (https://rustup.rs) and put it on PATH.",
-    "cc": "cc was not found: install a C compiler, with which Rust links "
+    "cc": "cc was not found: install a C compiler, which Rust needs for linking "
     "(Debian and Ubuntu: the package gcc; macOS: xcode-select --install).",
     "cargo-clippy": "cargo clippy was not found: install it with `rustup component add clippy`.",
     "cargo-fmt": "cargo fmt was not found: install it with `rustup component add rustfmt`.",
@@ -34,11 +34,11 @@ MISSING_TOOL = {
 
 
 def missing(tools: "list[str]") -> "str | None":
-    """Return one sentence about the first thing that is not there, or None."""
+    """Return one sentence about the first missing requirement, or None."""
     if sys.version_info < (3, 11):
         return MISSING_PYTHON.format(sys.executable, ".".join(str(part) for part in sys.version_info[:3]))
     try:
-        import ensurepip  # noqa: F401 (Debian ships venv without it, and then venv fails half way)
+        import ensurepip  # noqa: F401 (without it, which Debian packages separately, venv fails half way)
         import venv  # noqa: F401
     except ImportError:
         return MISSING_VENV.format(sys.executable)
@@ -49,7 +49,7 @@ def missing(tools: "list[str]") -> "str | None":
 
 
 def missing_wheels() -> "str | None":
-    """Return one sentence where vendors publish no libraries for this machine, or None."""
+    """Return one sentence if vendors publish no libraries for this machine, or None."""
     system, machine = os.uname().sysname, os.uname().machine
     return None if (system, machine) == ("Linux", "x86_64") else MISSING_WHEELS.format(system, machine)
 
@@ -60,12 +60,12 @@ def python_of(environment: str) -> str:
 
 
 def is_current(environment: str) -> bool:
-    """Return whether an environment is there, starts, and is of this very Python."""
+    """Return whether an environment exists, can be started, and has the version of this Python."""
     python = python_of(environment)
     if not os.path.exists(python):
         return False
-    asked = subprocess.Popen([python, "-c", "import sys; print(sys.version)"], stdout=subprocess.PIPE)
-    return asked.communicate()[0].decode().strip() == sys.version.strip()
+    process = subprocess.Popen([python, "-c", "import sys; print(sys.version)"], stdout=subprocess.PIPE)
+    return process.communicate()[0].decode().strip() == sys.version.strip()
 
 
 def create(environment: str) -> None:
@@ -80,7 +80,7 @@ def create(environment: str) -> None:
 
 
 def requirements(use: str) -> "list[str]":
-    """Return what the environment for `use` (`test` or `vendor`) needs, as pyproject.toml lists it."""
+    """Return the requirements in pyproject.toml for an environment, `test` or `vendor`."""
     import tomllib
 
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
@@ -91,7 +91,7 @@ def requirements(use: str) -> "list[str]":
 
 
 def install(environment: str, wanted: "list[str]") -> None:
-    """Install `wanted`, without asking the network when that is done already."""
+    """Install requirements, without network access if they are already installed."""
     stamp = os.path.join(environment, ".test-requirements")
     digest = hashlib.sha256("\n".join(wanted).encode()).hexdigest()
     if os.path.exists(stamp):
@@ -106,7 +106,7 @@ def install(environment: str, wanted: "list[str]") -> None:
 
 
 def main(arguments: "list[str]") -> int:
-    """Prepare for `demo` (an environment), `test` (and what the tests need) or `vendor` (another one)."""
+    """Prepare `.venv` for `demo`, `.venv` with the test requirements for `test`, or `.venv-vendor`."""
     use = arguments[0] if arguments else "demo"
     sentence = missing(["cargo", "cc"] + (["cargo-clippy", "cargo-fmt"] if use == "test" else []))
     if sentence is None and use == "vendor":
@@ -120,7 +120,9 @@ def main(arguments: "list[str]") -> int:
         try:
             install(environment, requirements(use))
         except subprocess.CalledProcessError:
-            print("pip could not install what the tests need; see its message above.", file=sys.stderr)
+            print(
+                "pip could not install the requirements of the tests; see its message above.", file=sys.stderr
+            )
             return 1
     return 0
 

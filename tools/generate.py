@@ -1,7 +1,7 @@
-"""Write the files that are made from tables; with `--check`, fail when one is not current.
+"""Write the files that are generated from tables; with `--check`, fail if one of them is out of date.
 
-The table is asked of the installed extension module, so that there is one declaration of each flag. Between
-two marking comments the rest of a file is left as it is.
+The table of flags is read from the installed extension module, so that each flag is declared once. In files
+that are partly generated, only the text between two marker comments is replaced.
 """
 
 import json
@@ -26,38 +26,38 @@ FLAGS = backends.table()
 
 
 def owner(flag: "Flag") -> str:
-    """Return the module or object that has the flag, as a dotted name below `backends`."""
+    """Return the module or object that contains the flag, as a dotted name without `backends`."""
     return flag["name"].rpartition(".")[0]
 
 
 def leaf(flag: "Flag") -> str:
-    """Return the name that the flag has there."""
+    """Return the last part of the flag's name."""
     return flag["name"].rpartition(".")[2]
 
 
-def of(wanted: str) -> "list[Flag]":
+def flags_of(module: str) -> "list[Flag]":
     """Return the flags of one owner."""
-    return [flag for flag in FLAGS if owner(flag) == wanted]
+    return [flag for flag in FLAGS if owner(flag) == module]
 
 
 def sentence(flag: "Flag") -> str:
-    """Return the documentation of a flag on one line."""
+    """Return the documentation of a flag in one line."""
     return " ".join(flag["doc"].split())
 
 
 def source_of(module: str) -> Path:
-    """Return the file of a module below `backends`, which may be a package."""
+    """Return the file of a module of `backends`, which may be a package."""
     package = PACKAGE / module / "__init__.py"
     return package if package.exists() else PACKAGE / f"{module}.py"
 
 
-def annotations(wanted: str) -> Iterator[str]:
-    """Yield the annotations that tell type checkers of the flags of a module."""
-    for flag in of(wanted):
+def annotations(module: str) -> Iterator[str]:
+    """Yield the annotations of the flags of a module, for type checkers."""
+    for flag in flags_of(module):
         if flag["takes"] is not None:
             yield f"{leaf(flag)}: {flag['reads']}"
-    # A type checker takes a value for what makes a name final; there is none in the module.
-    read_only = [flag for flag in of(wanted) if flag["takes"] is None]
+    # Type checkers require a value for `Final`; the module itself does not define the name.
+    read_only = [flag for flag in flags_of(module) if flag["takes"] is None]
     if read_only:
         yield "if TYPE_CHECKING:"
     for flag in read_only:
@@ -66,29 +66,29 @@ def annotations(wanted: str) -> Iterator[str]:
 
 def stub_attribute(flag: "Flag") -> Iterator[str]:
     """Yield the lines of a flag in the stub of its class."""
-    name, reads, takes = leaf(flag), flag["reads"], flag["takes"]
-    if reads == takes:
+    name, reads, accepts = leaf(flag), flag["reads"], flag["takes"]
+    if reads == accepts:
         yield f"    {name}: {reads}"
         return
     yield "    @property"
     yield f"    def {name}(self) -> {reads}: ..."
-    if takes is not None:
+    if accepts is not None:
         yield f"    @{name}.setter"
-        yield f"    def {name}(self, value: {takes}, /) -> None: ..."
+        yield f"    def {name}(self, value: {accepts}, /) -> None: ..."
 
 
-def class_name(wanted: str) -> str:
-    """Return the name of an owner's class, without the ending that says what it is."""
-    return "".join(word[:1].upper() + word[1:] for word in re.split("[._]", wanted or "backends"))
+def class_name(module: str) -> str:
+    """Return the name of an owner's class, without the suffix `Module` or `Flags`."""
+    return "".join(word[:1].upper() + word[1:] for word in re.split("[._]", module or "backends"))
 
 
 def class_stubs() -> Iterator[str]:
-    """Yield the stubs of the classes that the extension module makes for modules and owners of flags."""
-    owners = {class_name(wanted): wanted for wanted in {owner(flag) for flag in FLAGS}}
+    """Yield the stubs of the classes of modules and namespaces with flags."""
+    owners = {class_name(module): module for module in {owner(flag) for flag in FLAGS}}
     for name in sorted(backends.__all__):
-        for ending, base in (("Module", "(ModuleType)"), ("Flags", "")):
-            if name.endswith(ending):
-                flags = of(owners.get(name.removesuffix(ending), name))
+        for suffix, base in (("Module", "(ModuleType)"), ("Flags", "")):
+            if name.endswith(suffix):
+                flags = flags_of(owners.get(name.removesuffix(suffix), name))
                 yield f"class {name}{base}:{'' if flags or base else ' ...'}"
                 if base:
                     yield "    def __init__(self, m: ModuleType, name: str) -> None: ..."
@@ -99,8 +99,8 @@ def class_stubs() -> Iterator[str]:
 
 
 def typed_dict() -> Iterator[str]:
-    """Yield the module with the type of what `override` takes."""
-    yield '"""The type of what `backends.override` takes. Made from the table of flags by `make generate`."""'
+    """Yield the module with the type of the flags that `override` accepts."""
+    yield '"""The type of the flags that `backends.override` accepts. Generated by `make generate`."""'
     yield ""
     yield "from typing import Literal, TypedDict"
     yield ""
@@ -119,14 +119,14 @@ def documentation() -> Iterator[str]:
     """Yield the page that lists every flag."""
     yield "# Flags"
     yield ""
-    yield "The environment is read once, when `interlock.backends` is imported; a registered flag's variable"
-    yield "when the flag is registered. In tests, `backends.override` and `unittest.mock.patch.object` leave"
-    yield "a flag as it was; pytest's `monkeypatch` leaves the old value behind as an assigned one."
+    yield "Environment variables are read once, when `interlock.backends` is imported, or when a flag is"
+    yield "registered. In tests, `backends.override` and `unittest.mock.patch.object` restore a flag"
+    yield "completely; pytest's `monkeypatch` assigns the old value, so the flag stays assigned."
     yield ""
-    yield "Made from the table of flags by `make generate`. Names are below `interlock.backends`."
+    yield "Generated from the table of flags by `make generate`. Names are relative to `interlock.backends`."
     yield ""
-    yield "`interlock.set_float32_matmul_precision` is an older name: `highest`, `high` and `medium` assign"
-    yield "`ieee`, `tf32` and `tf32` to `cuda.matmul.fp32_precision`, and `ieee`, `tf32` and `bf16` to"
+    yield "`interlock.set_float32_matmul_precision` is an older interface: `highest`, `high` and `medium`"
+    yield "assign `ieee`, `tf32` and `tf32` to `cuda.matmul.fp32_precision`, and `ieee`, `tf32` and `bf16` to"
     yield "`mkldnn.matmul.fp32_precision`."
     for flag in FLAGS:
         yield ""
@@ -135,24 +135,24 @@ def documentation() -> Iterator[str]:
         yield sentence(flag)
         yield ""
         yield f"- reads: `{flag['reads']}`"
-        yield f"- takes: `{flag['takes']}`" if flag["takes"] is not None else "- can only be read"
+        yield f"- accepts: `{flag['takes']}`" if flag["takes"] is not None else "- read-only"
         yield f"- default: `{flag['default']!r}`"
         if flag["variables"]:
             names = ", ".join(f"`{name}`" for name in flag["variables"])
             yield f"- environment: {names}"
-        yield f"- acts on: {flag['acts_on']}"
+        yield f"- affects: {flag['acts_on']}"
 
 
 def differences() -> Iterator[str]:
-    """Yield the page that lists where interlock departs from PyTorch."""
+    """Yield the page of intentional differences from PyTorch."""
     yield "# Differences from PyTorch"
     yield ""
-    yield "Where interlock departs from PyTorch on purpose. Made by `make generate`. ARCHITECTURE.md lists"
-    yield 'further departures under "Departures from the design".'
+    yield "Intentional differences from PyTorch. Generated by `make generate`. ARCHITECTURE.md lists further"
+    yield 'ones under "Departures from the design".'
     yield ""
     yield "## Behaviour"
     yield ""
-    yield "Made from `docs/differences.json`."
+    yield "Generated from `docs/differences.json`."
     for difference in json.loads((ROOT / "docs" / "differences.json").read_text()):
         yield ""
         yield f"### {', '.join(f'`{name}`' for name in difference['names'])}"
@@ -164,7 +164,7 @@ def differences() -> Iterator[str]:
     yield ""
     yield "## Recorded cases"
     yield ""
-    yield "Cases of `tests/conformance`, made from `tests/conformance/intentional_differences.json`."
+    yield "Cases of `tests/conformance`, generated from `tests/conformance/intentional_differences.json`."
     yield ""
     entries = json.loads((ROOT / "tests" / "conformance" / "intentional_differences.json").read_text())
     if not entries:
@@ -174,7 +174,7 @@ def differences() -> Iterator[str]:
 
 
 def contracts() -> Iterator[str]:
-    """Yield a table for each driver of what functions answer in each state of a process."""
+    """Yield a table for each driver with the result of each function in each state of a process."""
     states = ("no driver", "no device", "not initialised", "ready")
     table = (ROOT / "tests" / "unit" / "accelerator" / "contracts.json").read_text()
     for driver, other in (("host", "cuda"), ("cuda", "host")):
@@ -184,8 +184,8 @@ def contracts() -> Iterator[str]:
         yield f"| call | {' | '.join(states)} | fixes |"
         yield f"| --- |{' --- |' * (len(states) + 1)}"
         for contract in json.loads(table.replace("DRIVER", driver).replace("OTHER", other)):
-            told = contract | contract.get(driver, {})
-            outcomes = " | ".join(told[state] for state in states)
+            results = contract | contract.get(driver, {})
+            outcomes = " | ".join(results[state] for state in states)
             yield f"| `{contract['call']}` | {outcomes} | {'yes' if contract['fixes'] else 'no'} |"
     yield ""
 
@@ -200,17 +200,19 @@ def allocator_fields() -> Iterator[str]:
 def allocator_keys() -> Iterator[str]:
     """Yield the table of the allocator's keys."""
     yield ""
-    yield "| key | default | takes | acts | meaning |"
+    yield "| key | default | accepts | applies | meaning |"
     yield "| --- | --- | --- | --- | --- |"
     for key in accelerator.allocator_keys():
-        acts = key["acts"] + ("" if not key["why"] else f"{':' * (key['acts'] == 'never')} {key['why']}")
+        applies = key["acts"]
+        if key["why"]:
+            applies += f"{':' * (key['acts'] == 'never')} {key['why']}"
         meaning = " ".join(key["doc"].split())
-        yield f"| `{key['name']}` | `{key['default']}` | {key['takes']} | {acts} | {meaning} |"
+        yield f"| `{key['name']}` | `{key['default']}` | {key['takes']} | {applies} | {meaning} |"
     yield ""
 
 
 def formatted(path: Path, text: str) -> str:
-    """Return the text of a file as the formatter of this project writes it."""
+    """Return the text of a file, formatted by ruff if it is Python."""
     if path.suffix not in (".py", ".pyi"):
         return text
     command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", str(path), "-"]
@@ -218,19 +220,19 @@ def formatted(path: Path, text: str) -> str:
 
 
 def between(path: Path, title: str, lines: Iterator[str]) -> str:
-    """Return the text of a file with the part between its two marks replaced."""
+    """Return the text of a file with the part between its two markers replaced."""
     comment = "<!-- {} -->" if path.suffix == ".md" else "# {}"
-    opening, closing = (comment.format(mark) + "\n" for mark in (f"<{title}>", f"</{title}>"))
+    opening, closing = (comment.format(marker) + "\n" for marker in (f"<{title}>", f"</{title}>"))
     before, found_opening, rest = path.read_text().partition(opening)
     replaced, found_closing, after = rest.partition(closing)
     if not (found_opening and found_closing):
-        raise SystemExit(f"{path}: the marks of <{title}> are missing")
-    margin = replaced.rpartition("\n")[2]  # of the closing mark
-    return before + opening + "".join(f"{line}\n" for line in lines) + margin + closing + after
+        raise SystemExit(f"{path}: the markers of <{title}> are missing")
+    indent = replaced.rpartition("\n")[2]  # of the closing marker
+    return before + opening + "".join(f"{line}\n" for line in lines) + indent + closing + after
 
 
 def generated() -> dict[Path, str]:
-    """Return the text that each file should have."""
+    """Return the generated text of each file."""
     whole = {
         PACKAGE / "_flag_types.py": typed_dict(),
         ROOT / "docs" / "flags.md": documentation(),
@@ -248,7 +250,7 @@ def generated() -> dict[Path, str]:
     }
     for module in sorted({owner(flag) for flag in FLAGS} - {""}):
         path = source_of(module)
-        if path.exists():  # else the owner is an object
+        if path.exists():  # The owner is a module, not an object.
             parts[path] = (f"flags of {module}", annotations(module))
     texts = {path: "".join(f"{line}\n" for line in lines) for path, lines in whole.items()}
     texts |= {path: between(path, title, lines) for path, (title, lines) in parts.items()}
@@ -256,12 +258,12 @@ def generated() -> dict[Path, str]:
 
 
 def main() -> int:
-    """Write the files, or only compare them."""
+    """Write the files, or with `--check` compare them."""
     texts = generated()
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv[1:]:
         for path in stale:
-            print(f"{path.relative_to(ROOT)} is not current: run `make generate`")
+            print(f"{path.relative_to(ROOT)} is out of date: run `make generate`")
         return 1 if stale else 0
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Build the wheel that is tested, and check that the source distribution makes the same one.
+"""Build and install the wheel, and check that the source distribution builds the same one.
 
 `install [PROFILE] [PYTHON]` builds the wheel with a Cargo profile, by default that of the Rust tests, and
 installs it into `.venv` or into the environment of another interpreter. `release` builds the release wheel
@@ -21,7 +21,7 @@ SOURCES = WORK / "sdist"
 
 
 def only(folder: Path, pattern: str) -> Path:
-    """Return the one file of `folder` that matches."""
+    """Return the only file of a folder that matches a pattern."""
     (found,) = folder.glob(pattern)
     return found
 
@@ -34,7 +34,7 @@ def maturin(project: Path, *arguments: str) -> None:
 def build(project: Path, folder: Path, profile: str) -> Path:
     """Build the wheel of `project` into an emptied `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
-    # The Rust tests then find the dependencies of the wheel compiled.
+    # With this feature the Rust tests reuse the compiled dependencies of the wheel.
     features = ["--features", "shared-with-tests"] if profile == "dev" else []
     options = ["--profile", profile, *features, "--interpreter", sys.executable]
     maturin(project, "build", *options, "--out", str(folder))
@@ -48,7 +48,7 @@ def pip(python: str, *arguments: str) -> None:
 
 
 def install_wheel(wheel: Path, python: str) -> None:
-    """Install `wheel`, and keep it as the only file of `WHEELS`, where tests/packaging looks for it."""
+    """Install a wheel, and store it as the only file of `WHEELS`, where tests/packaging expects it."""
     if wheel.parent != WHEELS:
         shutil.rmtree(WHEELS, ignore_errors=True)
         WHEELS.mkdir(parents=True)
@@ -57,19 +57,19 @@ def install_wheel(wheel: Path, python: str) -> None:
 
 
 def install(profile: str = "dev", python: str = sys.executable) -> int:
-    """Build the wheel and install it; the wheel installed before is removed even if the build fails."""
+    """Build and install the wheel. The installed wheel is removed first, even if the build fails."""
     pip(python, "uninstall", "--yes", "interlock")
     install_wheel(build(ROOT, WHEELS, profile), python)
     return 0
 
 
 def unpacked_source_distribution() -> Path:
-    """Make the source distribution and unpack it, always at the same place, so that cargo reuses its work."""
+    """Create and unpack the source distribution, always in the same folder, for incremental builds."""
     shutil.rmtree(SOURCES, ignore_errors=True)
     maturin(ROOT, "sdist", "--out", str(SOURCES))
     with tarfile.open(only(SOURCES, "*.tar.gz")) as archive:
         archive.extractall(SOURCES, filter="data")
-    # All files in it are dated 2006. Cargo goes by dates, and would take yesterday's build for today's.
+    # All its files are dated 2006. Cargo compares modification times, and would not rebuild changed files.
     for path in SOURCES.rglob("*"):
         path.touch()
     return only(SOURCES, "interlock-*/pyproject.toml").parent
@@ -84,7 +84,7 @@ def files(wheel: Path) -> set[str]:
 def release() -> int:
     """Build the release wheel from the source distribution, compare its list of files, and install it."""
     ours = files(build(ROOT, WHEELS, "dev"))
-    # Cargo can't tell the two copies of our crates apart, so each has a folder of its own to build in.
+    # Cargo cannot distinguish the two copies of the crates, so each has its own target directory.
     os.environ["CARGO_TARGET_DIR"] = str(WORK / "cargo")
     wheel = build(unpacked_source_distribution(), WORK / "release-wheel", "release")
     theirs = files(wheel)

@@ -26,7 +26,7 @@ from check import counts
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = ROOT / ".venv-pythons"
 CLASSIFIER = re.compile(r"Programming Language :: Python :: (3\.\d+)")
-# Longer than the limit of any one test: a test that compiles a program may take 600 seconds.
+# Longer than the timeout of any test: a test that compiles a program may take 600 seconds.
 SECONDS_OF_SILENCE = 900.0
 SECONDS_TO_ANSWER = 60.0
 SECONDS_TO_PRINT_TRACEBACKS = 10.0
@@ -125,7 +125,7 @@ def ask(path: Path) -> Interpreter | None:
         )
         answer = json.loads(printed.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
-        return None  # One of pyenv's shims whose version is not selected, for example.
+        return None  # For example a shim of pyenv whose version is not selected.
     if not answer["usable"]:
         return None
     major, minor, patch, level, serial = answer["version"]
@@ -171,8 +171,8 @@ def prepare(interpreter: Interpreter, wheel: Path) -> None:
     """Create the environment if needed, and install the requirements of the tests and the wheel."""
     if not is_current(interpreter):
         create(interpreter)
-    # A pinned package without a wheel for this version is an error here, and not an hour of compilation. What
-    # the packages need may be built: PyYAML, for example, which is quick.
+    # A pinned package without a wheel for this version is an error, because its compilation can take an hour.
+    # Dependencies may be compiled: PyYAML, for example, compiles quickly.
     wanted = environments.requirements("test")
     names = ",".join(re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in wanted)
     environments.install(str(interpreter.environment), [f"--only-binary={names}", *wanted])
@@ -202,7 +202,7 @@ def variables(interpreter: Interpreter) -> dict[str, str]:
 
 
 def watch(process: subprocess.Popen[bytes], log: Path) -> bool:
-    """Wait for the end of a suite; kill it and return False if it prints nothing for too long."""
+    """Wait until a suite exits. If it prints nothing for too long, kill it and return False."""
     size, changed = 0, time.monotonic()
     while True:
         try:
@@ -218,7 +218,7 @@ def watch(process: subprocess.Popen[bytes], log: Path) -> bool:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a suite and its workers; on SIGABRT, pytest's faulthandler prints the stack of every thread."""
+    """Kill a suite and its workers. On SIGABRT, pytest's faulthandler prints the stacks of all threads."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGABRT)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -230,7 +230,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def start(interpreter: Interpreter, command: list[str], log: Path) -> tuple[bool, int]:
-    """Run one command, and return whether it ended by itself, and its status."""
+    """Run one command, and return whether it exited by itself, and its exit status."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -249,17 +249,17 @@ def start(interpreter: Interpreter, command: list[str], log: Path) -> tuple[bool
 
 
 def run(interpreter: Interpreter, arguments: list[str]) -> Outcome:
-    """Run one suite, and show the output of each command that does not pass."""
+    """Run one suite, and print the output of each command that fails."""
     started = time.monotonic()
     log = interpreter.environment / "pytest.log"
     verdict, detail, output = "ok", "", ""
     for command in suite(interpreter, arguments):
-        ended, status = start(interpreter, command, log)
+        exited, status = start(interpreter, command, log)
         printed = log.read_text(encoding="utf-8", errors="replace")
         output += printed
         if status != 0:
             print(f"\n{printed}\n$ {' '.join(command)}\nexit status {status}\n", flush=True)
-        if not ended:
+        if not exited:
             verdict, detail = "HUNG", f"no output for {SECONDS_OF_SILENCE:.0f} s"
         elif status < 0:
             verdict, detail = "CRASHED", signal.Signals(-status).name
@@ -280,7 +280,7 @@ def attempt(interpreter: Interpreter, wheel: Path, arguments: list[str]) -> Outc
 
 
 def main(given: list[str]) -> int:
-    """Run every suite, continue after a failure, and end with one line for each version."""
+    """Run every suite, also after a failure, and print one line for each version."""
     split = given.index("--") if "--" in given else len(given)
     versions, arguments = given[:split], given[split + 1 :]
     unknown = set(versions) - set(supported())
@@ -297,7 +297,7 @@ def main(given: list[str]) -> int:
     print()
     for minor in wanted:
         print(outcomes[minor].line() if minor in outcomes else f"{minor:<8}  not found")
-    # A version that is not installed fails only if it was asked for.
+    # A version that is not installed is a failure only if it was requested.
     missing = not found or any(minor not in found for minor in versions)
     return 1 if missing or any(outcome.verdict != "ok" for outcome in outcomes.values()) else 0
 

@@ -20,8 +20,8 @@ TARGET_DIR = ROOT / "target" / "sanitized"
 WHEELS = TARGET_DIR / "wheel"
 RUNTIME = TARGET_DIR / "libasan_runtime.so"
 ENVIRONMENT = str(ROOT / ".venv-sanitized")
-# Python releases little at exit, so leaks can't be told apart. A failed allocation must reach the code under
-# test. A report must end the process with a signal, not with a status that a test could expect.
+# Leak detection is off, because Python frees little memory at exit. A failed allocation must return NULL to
+# the code under test. A report must end the process with a signal, not with a status that a test may expect.
 OPTIONS = ":".join(
     (
         "detect_leaks=0",
@@ -33,14 +33,14 @@ OPTIONS = ":".join(
 )
 COMPILER = {
     "RUSTC_BOOTSTRAP": "1",
-    # Libraries that a test program opens use the runtime of the program.
+    # Libraries that a test program loads use the sanitizer runtime of the program.
     "RUSTFLAGS": "-Zsanitizer=address -Clink-arg=-Wl,--export-dynamic-symbol=__asan_*",
     "CARGO_TARGET_DIR": str(TARGET_DIR),
     "ASAN_OPTIONS": OPTIONS,
 }
 PRELOADED = {"LD_PRELOAD": str(RUNTIME), "ASAN_OPTIONS": OPTIONS, "PYTHONMALLOC": "malloc"}
 FUZZ = ["-m", "tests.fuzz", "--seconds", "60"]
-# The other folders test text, types and packages. The launcher is pure Python, and decides what is preloaded.
+# The other folders test text, types and packages. The launcher is pure Python, and sets LD_PRELOAD itself.
 FOLDERS = ("accelerator", "autograd", "backends", "state", "tensor")
 TESTS = [*(f"tests/unit/{folder}" for folder in FOLDERS), "tests/integration/processes"]
 
@@ -59,8 +59,8 @@ def host() -> str:
 def link_runtime() -> None:
     """Link the archive of the runtime as a shared library.
 
-    One object of the archive has a section `.preinit_array`, which only programs may have: it makes programs
-    initialize the runtime first, and a preloaded library is initialized first anyway.
+    One object of the archive has a section `.preinit_array`, which is not allowed in shared libraries. It
+    makes a program initialize the runtime first; a preloaded library is always initialized first.
     """
     archive = only(Path(ask("rustc", "--print", "target-libdir")), "librustc-*_rt.asan.a")
     copy = TARGET_DIR / archive.name
@@ -84,7 +84,7 @@ def build_wheel(target: str) -> None:
 
 
 def steps(target: str) -> list[Step]:
-    """Return what runs under the sanitizer."""
+    """Return the steps that run under the sanitizer."""
     python = python_of(ENVIRONMENT)
     selected = ["-n", "2", "--dist", "worksteal", "-m", "not timing and not slow"]
     rust = ["cargo", "nextest", "run"] if shutil.which("cargo-nextest") else ["cargo", "test", "--tests"]
@@ -98,10 +98,10 @@ def steps(target: str) -> list[Step]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run all steps, or those that are named."""
+    """Run all steps, or the named ones."""
     target = host()
     if sys.platform != "linux":
-        print(f"make test-sanitized needs Linux, and this is {target}", file=sys.stderr)
+        print(f"make test-sanitized needs Linux, not {target}", file=sys.stderr)
         return 1
     outcomes: list[Outcome] = []
     for step in steps(target):

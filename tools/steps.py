@@ -1,4 +1,4 @@
-"""The steps of `make test`: what each one runs and where."""
+"""The steps of `make test` and `make test-all`: their commands and environments."""
 
 import os
 import shutil
@@ -6,10 +6,10 @@ import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# The binding has no Rust tests, and to link it as a plain library takes a libpython that many systems lack.
-# tests/integration/embedding builds the host where there is one.
+# The bindings have no Rust tests, and linking them as an ordinary library requires a libpython, which many
+# systems lack. tests/integration/embedding builds the embedding program if there is one.
 RUST_PACKAGES = ["--workspace", "--exclude", "interlock-python", "--exclude", "embed_host"]
-# Has no tests, and criterion is expensive to compile.
+# The benchmarks have no tests, and criterion is slow to compile.
 BENCHMARKS = "interlock-program-benchmarks"
 RUST_PACKAGES += ["--exclude", BENCHMARKS]
 FACADE_FEATURES = ["accelerator", "host", "cuda"]
@@ -22,7 +22,7 @@ STUBTEST_ALLOWLIST = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
 
 @dataclass(frozen=True)
 class Step:
-    """Commands run one after the other; the step fails with the first that fails."""
+    """A sequence of commands. The step fails at the first command that fails."""
 
     name: str
     commands: list[list[str]]
@@ -32,11 +32,11 @@ class Step:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of every command.
+    """Return the environment variables of all commands.
 
-    One interpreter for all of them: PyO3 compiles again whenever it sees another one. Where the interpreter
-    is a shared library outside the folders that the system's loader knows, a Rust program linked with it
-    needs to be told.
+    All commands use one interpreter, because PyO3 is compiled again for another one. If libpython is a shared
+    library outside of the loader's folders, the loader's search path is extended for Rust programs that link
+    it.
     """
     variables = dict(os.environ)
     variables["PYO3_PYTHON"] = PYTHON
@@ -47,20 +47,20 @@ def environment() -> dict[str, str]:
         name = "DYLD_LIBRARY_PATH" if os.uname().sysname == "Darwin" else "LD_LIBRARY_PATH"
         folders = [str(sysconfig.get_config_var("LIBDIR")), variables.get(name, "")]
         variables[name] = os.pathsep.join(folder for folder in folders if folder)
-    # The sources must be seen only where a step names them: the rest tests the installed wheel.
+    # Tests must import the installed wheel, not the sources.
     variables.pop("PYTHONPATH", None)
     return variables
 
 
 def rust_tests() -> list[str]:
-    """Return the command of the Rust tests: nextest gives each test a process, and so statics, of its own."""
+    """Return the command of the Rust tests. nextest runs each test in its own process, with new statics."""
     if shutil.which("cargo-nextest") is not None:
         return ["cargo", "nextest", "run", *RUST_PACKAGES]
     return ["cargo", "test", *RUST_PACKAGES, "--lib", "--bins", "--tests"]
 
 
 def models() -> list[list[str]]:
-    """Return the commands that run the models of threads, and check the code that only they compile."""
+    """Return the commands that run the loom tests and check the code that is compiled only for loom."""
     package = ["--package", "interlock-core", "--lib"]
     nextest = shutil.which("cargo-nextest") is not None
     runner = ["cargo", "nextest", "run"] if nextest else ["cargo", "test"]
@@ -71,7 +71,7 @@ def models() -> list[list[str]]:
 
 
 def variables_of_models() -> dict[str, str]:
-    """Return what models are compiled with: all crates anew, so in a folder of their own."""
+    """Return the variables of the loom tests, which are compiled in their own target directory."""
     flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg loom"
     return {
         "RUSTFLAGS": flags.strip(),
@@ -80,25 +80,28 @@ def variables_of_models() -> dict[str, str]:
 
 
 def facade() -> list[list[str]]:
-    """Return the commands that check the facade without features and with each alone."""
+    """Return the commands that check the facade without features and with each single feature."""
     command = ["cargo", "clippy", "--package", "interlock-runtime", "--no-default-features"]
-    chosen: list[list[str]] = [[], *(["--features", feature] for feature in FACADE_FEATURES)]
-    return [[*command, *features, "--", "-D", "warnings"] for features in chosen]
+    selections: list[list[str]] = [[], *(["--features", feature] for feature in FACADE_FEATURES)]
+    return [[*command, *features, "--", "-D", "warnings"] for features in selections]
 
 
 def stubtest() -> list[str]:
-    """Return the command that compares the stubs with the modules of the installed wheel."""
+    """Return the command that compares the stubs with the installed modules."""
     command = [PYTHON, "-m", "mypy.stubtest", "interlock"]
     return command + (["--allowlist", str(STUBTEST_ALLOWLIST)] if STUBTEST_ALLOWLIST.exists() else [])
 
 
 def pytest(*arguments: str, workers: int = 2) -> list[str]:
-    """Return the command of a run of pytest in `workers` processes, or in its own with 0."""
+    """Return the command that runs pytest with `workers` processes, or without xdist workers for 0."""
     return [PYTHON, "-m", "pytest", "-n", str(workers), "--dist", "worksteal", *arguments]
 
 
 def quick_steps(empty: Path) -> list[Step]:
-    """Return the steps of `make test`, the fastest first; no source is visible from the folder `empty`."""
+    """Return the steps of `make test`, the fastest first.
+
+    Stubtest runs in the folder `empty`, in which Python cannot import the sources.
+    """
     return [
         Step("rust format", [["cargo", "fmt", "--all", "--check"]]),
         Step("ruff check", [[PYTHON, "-m", "ruff", "check", "."]]),
@@ -106,7 +109,7 @@ def quick_steps(empty: Path) -> list[Step]:
         Step("mypy package", [[PYTHON, "-m", "mypy", "--strict", "python/interlock", "tools"]]),
         Step("wheel", [[PYTHON, "tools/package.py", "install"]]),
         Step("generated files", [[PYTHON, "tools/generate.py", "--check"]], needs=("wheel",)),
-        # The programs of tests/typing are checked by both type checkers in tests/typing/test_typing.py.
+        # tests/typing/test_typing.py runs both type checkers on the programs of tests/typing.
         Step("mypy tests", [[PYTHON, "-m", "mypy", "--strict", *TYPED_TESTS]], needs=("wheel",)),
         Step("basedpyright", [[PYTHON, "-m", "basedpyright", "tests/hardware/gpu"]], needs=("wheel",)),
         Step("stubtest", [stubtest()], folder=empty, needs=("wheel",)),
@@ -118,7 +121,7 @@ def quick_steps(empty: Path) -> list[Step]:
 
 
 def remaining_steps() -> list[Step]:
-    """Return the steps of `make test-all`: what `make test` leaves out, and pytest on the release wheel."""
+    """Return the additional steps of `make test-all`, including pytest on the release wheel."""
     return [
         Step("clippy benchmarks", [["cargo", "clippy", "--package", BENCHMARKS, *LINTS]]),
         Step("loom", models(), variables=variables_of_models()),

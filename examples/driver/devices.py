@@ -1,4 +1,4 @@
-"""Uses the devices of the example driver from Python.
+"""Use the devices of the example driver from Python.
 
 Run it with the driver: `cargo run -p embed_host -- --example-driver examples/driver/devices.py`
 """
@@ -13,7 +13,7 @@ print("accelerator:", accelerator.current_accelerator(), "with", accelerator.dev
 properties = accelerator.device_properties("example:1")
 print(f"properties: {properties.name}, {properties.total_memory >> 20} MiB")
 
-# One stream fills a buffer, and another waits for it before it copies the bytes.
+# The second stream waits for the fill on the first stream before it copies the bytes.
 first, second = Stream("example:1"), Stream("example:1")
 buffer, received = Buffer(4, "example:1"), bytearray(4)
 event = Event("example:1", enable_timing=True)
@@ -22,14 +22,14 @@ event.record(first)
 second.wait_event(event)
 copy_(received, buffer, stream=second)
 second.synchronize()
-print("received:", list(received), "behind an event that has completed:", event.query())
+print("received:", list(received), "after an event that has completed:", event.query())
 
-# The device computes a tensor; a stream runs the operations as functions.
+# The device computes a tensor; the stream runs the operations as host functions.
 tensor = interlock.arange(4, dtype=interlock.float32, device="example:0") * 2
 accelerator.synchronize()
 print("tensor:", tensor.device, tensor.tolist())
 
-# An operation that the driver does not implement raises an error with its name.
+# An operation that the driver does not implement raises an error that names it.
 try:
     event.elapsed_time(event)
 except UnsupportedError as error:

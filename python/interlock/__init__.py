@@ -1,6 +1,6 @@
-"""The control plane of an eager tensor runtime: flags, gradient modes and devices.
+"""PyTorch's global-state APIs without PyTorch: backend flags, gradient modes, devices and memory.
 
-The state lives in Rust: a program that embeds Python reads and writes the same flags and modes.
+The state is stored in Rust: a Rust program that embeds Python reads and writes the same flags and modes.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 try:
     from interlock._core import __version__
 except ImportError as _refusal:
-    # CPython 3.12 and later refuse the extension module themselves in an interpreter with a GIL of its own.
-    # In one that shares the GIL, the module refuses, with the same sentence.
+    # CPython 3.12 and later reject the extension module in a sub-interpreter with its own GIL. In a
+    # sub-interpreter that shares the GIL, the module itself raises, with the same message.
     if "subinterpreter" not in str(_refusal):
         raise
     raise ImportError(
@@ -160,13 +160,21 @@ _TYPE_NAMES = {float32: "FloatTensor", float64: "DoubleTensor", int64: "LongTens
 
 
 def typename(obj: object, /) -> str:
-    """Return the name of a class or function with its module, or of another object's class.
+    """Return the qualified name of a class or function, or of the class of another object.
 
-    Of a tensor it is the name for its type of elements. The module `builtins` is left out.
+    Args:
+        obj: Any object. For a tensor the name depends on its dtype, as in ``interlock.FloatTensor``.
 
-    >>> import interlock
-    >>> interlock.typename(interlock.ones(1)), interlock.typename(3), interlock.typename(interlock.no_grad)
-    ('interlock.FloatTensor', 'int', 'interlock.autograd.grad_mode.no_grad')
+    Returns:
+        The name with its module, or without it if the module is ``builtins``.
+
+    Example:
+        >>> import interlock
+        >>> interlock.typename(interlock.ones(1)), interlock.typename(3)
+        ('interlock.FloatTensor', 'int')
+        >>> interlock.typename(interlock.no_grad)
+        'interlock.autograd.grad_mode.no_grad'
+
     """
     if isinstance(obj, Tensor):
         return f"interlock.{_TYPE_NAMES[obj.dtype]}"
@@ -177,7 +185,7 @@ def typename(obj: object, /) -> str:
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import `aio`, which needs asyncio, or `testing` when it is first used."""
+    """Import `aio` or `testing` on first use, so that `import interlock` does not import asyncio."""
     if name not in ("aio", "testing"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

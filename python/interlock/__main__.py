@@ -1,4 +1,4 @@
-"""`python -m interlock`: prints a report of the devices, libraries and flags of this process."""
+"""Runs `python -m interlock`, which prints a report of devices, libraries and flags."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 import sys
 
 if __name__ == "__main__":
-    # A closed pipe or Ctrl-C ends this process as it ends other commands: at once, without a traceback.
+    # A closed pipe or Ctrl-C ends this process by its signal, without a traceback, like other commands.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 

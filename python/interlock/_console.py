@@ -1,9 +1,9 @@
-"""Output of the commands of interlock: streams, colours, and the layout of text, fields and tables.
+"""Terminal output of interlock's programs: streams, colours, and the layout of text, fields and tables.
 
-`Layout` breaks lines to the width of a terminal. A cell that is `no_wrap` (a path, a name, a value) is never
-broken, so that it can be copied: if it does not fit, it gets a line of its own. Other text is wrapped between
-words. In a table, a first cell that does not fit is put above its row and any other cell below it, so that
-one long cell moves no other column.
+`Layout` wraps text to the width of the terminal. A `no_wrap` cell (a path, a name, a value) is never wrapped,
+so that it can be copied: if it does not fit, it is printed on its own line. In a table, a first cell that
+does not fit is printed above its row and any other cell below it, so that one long cell does not shift other
+columns.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _MIN_WIDTH = 50
 
 
 class OutputError(Exception):
-    """Standard output can't be written to."""
+    """Standard output cannot be written."""
 
 
 def stdout() -> TextIO:
     """Return standard output. Raises `OutputError` if it is closed."""
     if sys.stdout is None:
-        raise OutputError("there is no standard output to write to")
+        raise OutputError("there is no standard output")
     return sys.stdout
 
 
 def width() -> int | None:
-    """Return the columns of the terminal, or the value of `COLUMNS`; None if neither is known."""
+    """Return the number of columns of the terminal, or `COLUMNS`; None if neither is available."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     if not is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
         return None
@@ -64,9 +64,11 @@ def width() -> int | None:
 
 
 def print_output(text: str) -> None:
-    """Write a text to standard output. A closed pipe ends this process with SIGPIPE.
+    """Write a text to standard output. If the pipe is closed, SIGPIPE ends this process.
 
-    Raises `OutputError`.
+    Raises:
+        OutputError: Standard output is closed or cannot be written.
+
     """
     output = stdout()
     if isinstance(output, io.TextIOWrapper):
@@ -80,24 +82,24 @@ def print_output(text: str) -> None:
         # Python flushes again at exit, and would report the error a second time.
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), output.fileno())
-        raise OutputError(f"the output can't be written: {error.strerror}") from error
+        raise OutputError(f"cannot write the output: {error.strerror}") from error
     finally:
-        # None is a handler that Python did not set and can't set again.
+        # None means that the handler was not installed by Python, which then cannot restore it.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL if before is None else before)
 
 
 def print_error(message: str) -> None:
-    """Write a line to standard error, unless it is closed."""
+    """Write a line to standard error. Does nothing if it is closed."""
     if sys.stderr is None:
         return
     line = f"{message}\n".encode(sys.stderr.encoding, "backslashreplace")
-    # Past Python's buffer, which Python would flush again at exit.
+    # Bypass Python's buffer, which Python would flush again at exit.
     with contextlib.suppress(OSError):
         os.write(sys.stderr.fileno(), line)
 
 
 class Color(enum.StrEnum):
-    """When output is coloured: the choices of `--color`."""
+    """The values of `--color`: when to colour the output."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -105,7 +107,7 @@ class Color(enum.StrEnum):
 
 
 class Style(enum.StrEnum):
-    """The style of a piece of text; the values are the terminal's codes."""
+    """The style of a text; the values are the parameters of the terminal's SGR escape sequence."""
 
     PLAIN = ""
     TITLE = "1"
@@ -115,7 +117,7 @@ class Style(enum.StrEnum):
 
 
 def use_color(choice: Color, stream: TextIO) -> bool:
-    """Return whether output to a stream is coloured."""
+    """Return whether to colour output to a stream."""
     if choice is not Color.AUTO:
         return choice is Color.ALWAYS
     if os.environ.get("NO_COLOR"):
@@ -126,26 +128,26 @@ def use_color(choice: Color, stream: TextIO) -> bool:
 
 
 def styled(text: str, style: Style) -> str:
-    """Return a piece of text between the codes with which a terminal shows it in a style."""
+    """Return a text enclosed in the escape sequences of a style."""
     return f"\x1b[{style}m{text}\x1b[0m" if text and style else text
 
 
 _INDENT = 2
-# The indentation of what is put below a row or a field.
+# The indentation of lines below a row or a field.
 _INDENT_BELOW = 4
 _GAP = 2
-# The fewest columns that text is wrapped to.
-_MIN_ROOM = 12
+# The smallest width, in columns, to which text is wrapped.
+_MIN_TEXT_WIDTH = 12
 
-# A quoted text is one word: it may be a path with spaces in it.
+# A quoted text counts as one word, because it may be a path with spaces.
 _WORDS = re.compile(r"""\S*"[^"]*"\S*|(?<!\S)'[^']*'\S*|\S+""")
-# The places at which a list of numbers such as `0-3,8` may be broken.
-_IN_LISTS = re.compile(r"(?<=,)(?=[0-9])")
+# The positions at which a list of numbers such as `0-3,8` may be wrapped.
+_LIST_BREAKS = re.compile(r"(?<=,)(?=[0-9])")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A piece of text with its style, which may be `no_wrap`: never broken."""
+    """A text with a style. A `no_wrap` cell is never wrapped."""
 
     text: str
     style: Style = Style.PLAIN
@@ -157,7 +159,7 @@ EMPTY = Cell("")
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table, with sentences that are put below it."""
+    """A row of a table, with notes that are printed below it."""
 
     cells: tuple[Cell, ...]
     notes: tuple[Cell, ...] = ()
@@ -165,19 +167,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows below the names of their columns."""
+    """A table with a header."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     indent: int = _INDENT
     right_aligned: bool = False
     wraps_last: bool = False
-    """Whether the last column takes the rest of the width, and wraps there, also in lists of numbers."""
+    """Whether the last column uses the remaining width and is wrapped to it, also within lists of numbers."""
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Names with their values."""
+    """A list of names with values."""
 
     rows: tuple[tuple[str, Cell], ...]
 
@@ -187,7 +189,7 @@ Block: TypeAlias = Table | Fields | Cell
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks below a title."""
+    """A title with blocks."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -195,13 +197,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Layout:
-    """Turns sections into lines of at most `width` columns, or of any length if that is None."""
+    """Formats sections in lines of at most `width` columns, or of any length if `width` is None."""
 
     width: int | None = None
     colored: bool = False
 
     def text(self, sections: Iterable[Section]) -> str:
-        """Return the lines of the sections, separated by empty lines."""
+        """Return the text of sections, separated by empty lines."""
         return "\n".join("".join(f"{line}\n" for line in self._section(section)) for section in sections)
 
     def table(self, table: Table) -> Iterator[str]:
@@ -213,24 +215,24 @@ class Layout:
                 yield from self._row(table, row.cells, widths)
                 below = []
             else:
-                placed = list(zip(row.cells, widths, strict=True))
-                below = [cell for cell, width in placed if len(cell.text) > width]
+                pairs = list(zip(row.cells, widths, strict=True))
+                below = [cell for cell, width in pairs if len(cell.text) > width]
                 if below and below[0] is row.cells[0]:
                     name = below.pop(0)
                     yield " " * table.indent + self._styled(name.text, name.style)
-                beside = tuple(cell if len(cell.text) <= width else EMPTY for cell, width in placed)
-                yield from self._row(table, beside, widths)
+                fitting = tuple(cell if len(cell.text) <= width else EMPTY for cell, width in pairs)
+                yield from self._row(table, fitting, widths)
             for cell in (*below, *row.notes):
-                yield from self._sentence(cell, _INDENT_BELOW)
+                yield from self._paragraph(cell, _INDENT_BELOW)
 
     def wrapped(self, text: str, first: str, style: Style = Style.PLAIN) -> Iterator[str]:
-        """Yield a text in lines, the first of which begins with `first` and the others with spaces.
+        """Yield the lines of a wrapped text. The first begins with `first`, the others with as many spaces.
 
-        Lists of numbers may be broken, too.
+        Lists of numbers may be wrapped, too.
         """
         margin = first
-        for piece in _broken(text, self._room(len(first)), in_lists=True):
-            yield (margin + self._styled(piece, style)).rstrip()
+        for line in _wrap(text, self._available(len(first)), in_lists=True):
+            yield (margin + self._styled(line, style)).rstrip()
             margin = " " * len(first)
 
     def _section(self, section: Section) -> Iterator[str]:
@@ -244,54 +246,55 @@ class Layout:
                 case Fields():
                     yield from self._fields(block)
                 case Cell():
-                    yield from self._sentence(block, _INDENT)
+                    yield from self._paragraph(block, _INDENT)
 
-    def _sentence(self, cell: Cell, indent: int) -> Iterator[str]:
-        for piece in self._pieces(cell, self._room(indent)):
-            yield " " * indent + self._styled(piece, cell.style)
+    def _paragraph(self, cell: Cell, indent: int) -> Iterator[str]:
+        for line in self._lines(cell, self._available(indent)):
+            yield " " * indent + self._styled(line, cell.style)
 
     def _fields(self, fields: Fields) -> Iterator[str]:
         indent = _INDENT + max(len(name) for name, _ in fields.rows) + _GAP
-        room = self._room(indent)
+        available = self._available(indent)
         for name, cell in fields.rows:
-            first, *others = self._pieces(cell, room)
-            if room is not None and len(first) > room:
+            first, *others = self._lines(cell, available)
+            if available is not None and len(first) > available:
                 yield " " * _INDENT + name
-                yield from self._sentence(cell, _INDENT_BELOW)
+                yield from self._paragraph(cell, _INDENT_BELOW)
                 continue
             yield f"{' ' * _INDENT}{name}".ljust(indent) + self._styled(first, cell.style)
-            for piece in others:
-                yield " " * indent + self._styled(piece, cell.style)
+            for line in others:
+                yield " " * indent + self._styled(line, cell.style)
 
     def _widths(self, table: Table) -> list[int]:
-        """Return the width of each column. A cell that is wider gets lines of its own.
+        """Return the width of each column. A wider cell is printed on its own lines.
 
-        The widest cells are moved there until the others fit beside each other. The names of the columns
-        stay, and a last column that wraps has the width of its name.
+        The widest cells are moved to their own lines until the other cells fit. A column is at least as wide
+        as its name, and a wrapped last column exactly as wide.
         """
-        least = [len(name) for name in table.columns]
-        # The widest is the last and moved first; of two that are equally wide, the one further to the right.
+        minimum = [len(name) for name in table.columns]
+        # Sorted by width: the widest cell is moved first, and of equally wide ones the rightmost.
         cells = sorted(
-            (len(cell.text), place)
+            (len(cell.text), column)
             for row in table.rows
-            for place, cell in enumerate(row.cells[:-1] if table.wraps_last else row.cells)
-            if len(cell.text) > least[place]
+            for column, cell in enumerate(row.cells[:-1] if table.wraps_last else row.cells)
+            if len(cell.text) > minimum[column]
         )
-        widths = least.copy()
-        for length, place in cells:
-            widths[place] = length
+        widths = minimum.copy()
+        for length, column in cells:
+            widths[column] = length
         while cells and not table.wraps_last and not self._fits(table, widths):
-            _, place = cells.pop()
-            widths[place] = max((length for length, other in cells if other == place), default=least[place])
+            _, column = cells.pop()
+            remaining = (length for length, other in cells if other == column)
+            widths[column] = max(remaining, default=minimum[column])
         return widths
 
     def _fits(self, table: Table, widths: list[int]) -> bool:
         return self.width is None or table.indent + sum(widths) + _GAP * (len(widths) - 1) <= self.width
 
     def _row(self, table: Table, cells: tuple[Cell, ...], widths: list[int]) -> Iterator[str]:
-        """Yield the line of cells beside each other, and the lines of a last cell that wraps.
+        """Yield the line of the cells, and further lines of a wrapped last cell.
 
-        Nothing is yielded if all are empty.
+        Yields nothing if all cells are empty.
         """
         line = " " * table.indent
         for cell, width in zip(cells[:-1], widths, strict=False):
@@ -302,26 +305,26 @@ class Layout:
         elif line := (line + self._styled(cells[-1].text, cells[-1].style)).rstrip():
             yield line
 
-    def _pieces(self, cell: Cell, room: int | None) -> list[str]:
-        """Return the text of a cell in lines of this length."""
-        return [cell.text] if cell.no_wrap else _broken(cell.text, room)
+    def _lines(self, cell: Cell, available: int | None) -> list[str]:
+        """Return the lines of a cell, wrapped to the available width."""
+        return [cell.text] if cell.no_wrap else _wrap(cell.text, available)
 
-    def _room(self, indent: int) -> int | None:
-        return None if self.width is None else max(_MIN_ROOM, self.width - indent)
+    def _available(self, indent: int) -> int | None:
+        return None if self.width is None else max(_MIN_TEXT_WIDTH, self.width - indent)
 
     def _styled(self, text: str, style: Style) -> str:
         return styled(text, style) if self.colored else text
 
 
-def _broken(text: str, room: int | None, *, in_lists: bool = False) -> list[str]:
-    """Return a text in lines of at most `room` columns; only words that are longer exceed that."""
-    if room is None or len(text) <= room:
+def _wrap(text: str, available: int | None, *, in_lists: bool = False) -> list[str]:
+    """Wrap a text to `available` columns, which only longer words exceed."""
+    if available is None or len(text) <= available:
         return [text]
     lines = [""]
     for word in _WORDS.findall(text):
         gap = " "
-        for part in _IN_LISTS.split(word) if in_lists else [word]:
-            if lines[-1] and len(lines[-1]) + len(gap) + len(part) > room:
+        for part in _LIST_BREAKS.split(word) if in_lists else [word]:
+            if lines[-1] and len(lines[-1]) + len(gap) + len(part) > available:
                 lines.append(part)
             else:
                 lines[-1] = f"{lines[-1]}{gap}{part}".lstrip()

@@ -1,4 +1,4 @@
-"""Functions with a scope around each call; generators and coroutines with one around each resume."""
+"""Decorates functions so that a scope is open during each call or, for generators, each resume."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Scope(Protocol):
-    """What can be entered and left again and again, also while it is open."""
+    """A context manager that can be entered repeatedly, also while it is open."""
 
     def __enter__(self) -> object: ...
 
@@ -21,21 +21,26 @@ class Scope(Protocol):
 
 
 def decorate(scope: Scope, function: _Function) -> _Function:
-    """Return `function` with `scope` open while it runs.
+    """Return a wrapper of `function` that enters `scope` for the duration of each call.
 
-    Generators, coroutines and async generators get the scope around each resume, never while others
-    run. A static or class method stays one. Of a class only the construction is covered, which warns.
+    For generators, coroutines and async generators the scope is entered around each resume, so it is never
+    open while they are suspended. Static and class methods keep their kind. For a class only the
+    construction is wrapped, with a `FutureWarning`.
+
+    Raises:
+        TypeError: `function` is not callable.
+
     """
     if isinstance(function, type):
         return cast(_Function, _decorate_construction(scope, function))
     if isinstance(function, staticmethod | classmethod):
         return cast(_Function, type(function)(decorate(scope, function.__func__)))
     if not callable(function):
-        raise TypeError(f"only a function can be decorated, got a value of type {type(function).__name__}")
-    # Imported when something is decorated: it takes a third of the time that interlock may take to import.
+        raise TypeError(f"decorate: function must be callable, got a value of type {type(function).__name__}")
+    # Imported here, because the import of `inspect` takes a third of the time budget of `import interlock`.
     import inspect
 
-    # An object runs what its class says a call of it is.
+    # Calling an object runs the `__call__` of its class.
     called = function if inspect.isroutine(function) else type(function).__call__
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called):
         return cast(_Function, _decorate_coroutine(scope, function))
@@ -50,10 +55,10 @@ def decorate(scope: Scope, function: _Function) -> _Function:
 
 
 def _clone_of(scope: Scope) -> Callable[[], Scope] | None:
-    """Return what makes a scope for each call or resume, or None where one scope serves them all.
+    """Return the method that creates a scope for each call or resume, or None to reuse `scope`.
 
-    A scope of interlock's own may be entered again while it is open. A subclass may keep state of its
-    own between enter and leave, so it is cloned, as in PyTorch.
+    A scope of interlock can be entered again while it is open. A subclass may hold state between enter and
+    exit, so each call uses a clone of it, as in PyTorch.
     """
     is_subclass = not type(scope).__module__.startswith("interlock.")
     return getattr(scope, "clone", None) if is_subclass else None
@@ -85,9 +90,12 @@ def _scope_factory(scope: Scope) -> Callable[[], Scope]:
 def wrap_resumable(
     new_scope: Callable[[], Scope], start: Callable[..., Any]
 ) -> Callable[..., Generator[Any, Any, Any]]:
-    """Return a generator function that runs what `start` returns with a scope around each resume.
+    """Return a generator function that enters a scope around each resume of another generator.
 
-    That may be a generator, a coroutine that is being awaited, or one step of an async generator.
+    Args:
+        new_scope: Returns the scope for one resume.
+        start: Returns the generator, the coroutine that is awaited, or one step of an async generator.
+
     """
 
     def run(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
@@ -101,13 +109,13 @@ def wrap_resumable(
             except StopIteration as end:
                 return end.value
             finally:
-                # An error that was thrown in would be kept alive by this frame, and the frame by the error.
+                # Breaks the reference cycle between this frame and an exception that was thrown in.
                 sent = None
             try:
                 resume, sent = running.send, (yield produced)
             except BaseException as error:
-                # Also the GeneratorExit of `close`: before 3.13 closing a step of an async generator leaves
-                # its cleanup for later, and that would be outside of the scope.
+                # Also the GeneratorExit of `close`: before Python 3.13, closing a step of an async generator
+                # defers the cleanup of the generator, which would then run outside of the scope.
                 if _is_finished(running):
                     raise
                 resume, sent = running.throw, error
@@ -116,7 +124,7 @@ def wrap_resumable(
 
 
 def _is_finished(inner: Any) -> bool:
-    """Whether the collector has come to what is inside first; it would not take what is thrown in."""
+    """Return whether the garbage collector has already closed a generator, which then has no frame."""
     frames = (getattr(inner, name, inner) for name in ("cr_frame", "gi_frame", "ag_frame"))
     return any(frame is None for frame in frames)
 
@@ -161,9 +169,10 @@ def _decorate_async_generator(scope: Scope, function: Callable[..., Any]) -> Cal
 
 
 def _first_step(generator: AsyncGenerator[Any, Any], sent: None) -> Awaitable[Any]:
-    """Return what a first `asend` returns, and keep the event loop from closing the generator.
+    """Call the first `asend` of a generator without the event loop's async generator hooks.
 
-    The loop closes the one that wraps it, and would close both at once.
+    The hooks would register the generator with the loop, which would then close it concurrently with the
+    generator that wraps it.
     """
     hooks = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(None, None)
@@ -182,7 +191,8 @@ def _decorate_construction(scope: Scope, decorated: type) -> type:
     for name in ("__new__", "__init__"):
         inherited: Any = getattr(object, name)
         construct: Any = getattr(decorated, name)
-        # Put into the class, the methods of `object` would refuse the arguments of the other one.
+        # Methods inherited from `object` are not wrapped: `object.__new__` and `object.__init__` reject
+        # arguments if the class overrides both.
         if construct is not inherited:
             covered = decorate(scope, construct)
             setattr(decorated, name, staticmethod(covered) if name == "__new__" else covered)

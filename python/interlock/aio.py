@@ -1,8 +1,8 @@
-"""asyncio with a state of its own for each task.
+"""Runs asyncio tasks with task-local state.
 
-A task begins with a copy of the state of the code that creates it. What it enters and writes holds for its
-own steps only: other tasks never see it, and nothing flows back. Callbacks of the loop that belong to no
-task, and functions in executors, run in the state of their thread.
+A task starts with a copy of the state of the code that creates it. Scopes that it enters and modes that it
+sets are active only while the task runs; they affect neither other tasks nor its creator. Callbacks of the
+event loop and functions in executors run with the state of their thread.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Factory = Callable[..., "asyncio.Future[Any]"]
 
 
 class _StatefulCoroutine(Coroutine[Any, Any, _T]):
-    """A coroutine whose every step runs in the state of its task."""
+    """A coroutine that activates the state of its task during each step."""
 
     __slots__ = ("__weakref__", "_coroutine", "_state")
 
@@ -49,9 +49,9 @@ class _StatefulCoroutine(Coroutine[Any, Any, _T]):
         try:
             state = self._state
         except AttributeError:
-            # The construction failed.
+            # `__init__` failed.
             return
-        # The cleanup of a coroutine that is not done belongs to the task as well.
+        # A coroutine that has not finished runs its cleanup here, which belongs to the task as well.
         with state:
             del self._coroutine
 
@@ -59,19 +59,19 @@ class _StatefulCoroutine(Coroutine[Any, Any, _T]):
         raise TypeError("a coroutine can be neither copied nor pickled")
 
     def __await__(self) -> Generator[Any, Any, _T]:
-        # For a factory that wraps what it is given in a coroutine of its own.
+        # Called by a task factory that awaits the coroutine in its own coroutine.
         result: _T = yield from wrap_resumable(contextlib.nullcontext, lambda: self)()
         return result
 
     def __getattr__(self, name: str) -> Any:
-        # `cr_frame` and its like, by which debuggers and asyncio itself tell where a task is.
+        # `cr_frame` and similar attributes, which debuggers and asyncio read to show where a task is.
         if name in _StatefulCoroutine.__slots__:
             raise AttributeError(name)
         return getattr(self._coroutine, name)
 
 
 class _TaskFactory:
-    """What `task_factory` returns: a class, so that a loop tells whether it has one already."""
+    """The task factory that `task_factory` returns; `Runner` recognizes it by this class."""
 
     def __init__(self, inner: _Factory | None) -> None:
         self._inner = inner or _task
@@ -80,7 +80,9 @@ class _TaskFactory:
         self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, _T], /, **options: Any
     ) -> asyncio.Future[_T]:
         if not asyncio.iscoroutine(coroutine):
-            raise TypeError(f"a task takes a coroutine, got a value of type {type(coroutine).__name__}")
+            raise TypeError(
+                f"task_factory: expected a coroutine, got a value of type {type(coroutine).__name__}"
+            )
         return self._inner(loop, _StatefulCoroutine(coroutine), **options)
 
 
@@ -91,20 +93,27 @@ def _task(
 
 
 def task_factory(inner: _Factory | None = None) -> _Factory:
-    """Return a task factory whose tasks have a state of their own: `loop.set_task_factory(task_factory())`.
+    """Return a task factory whose tasks have their own state, for `loop.set_task_factory`.
 
-    `inner` makes the tasks, called as asyncio calls a task factory; None makes an `asyncio.Task`.
-    `asyncio.eager_task_factory` fits: the first step, too, then runs in the task's own state.
+    Args:
+        inner: The task factory that creates the tasks, for example `asyncio.eager_task_factory`; None creates
+            `asyncio.Task` objects.
+
+    Raises:
+        TypeError: `inner` is neither callable nor None.
+
     """
     if inner is not None and not callable(inner):
-        raise TypeError(f"inner is a task factory or None, got a value of type {type(inner).__name__}")
+        raise TypeError(
+            f"task_factory: inner must be callable or None, got a value of type {type(inner).__name__}"
+        )
     return _TaskFactory(inner)
 
 
 class Runner:
-    """An `asyncio.Runner` whose tasks, the first one included, have a state of their own.
+    """An `asyncio.Runner` whose tasks, including the first one, have their own state.
 
-    A task factory that the loop has already makes the tasks, as `inner` of `task_factory` does.
+    If the loop already has a task factory, that factory creates the tasks, like `inner` of `task_factory`.
     """
 
     def __init__(
@@ -128,11 +137,11 @@ class Runner:
         self.close()
 
     def close(self) -> None:
-        """Cancel what still runs, and close the loop."""
+        """Cancel the remaining tasks and close the event loop."""
         self._runner.close()
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
-        """Return the event loop, which has the task factory."""
+        """Return the event loop, with the task factory installed."""
         loop = self._runner.get_loop()
         present = loop.get_task_factory()
         if not isinstance(present, _TaskFactory):
@@ -140,14 +149,17 @@ class Runner:
         return loop
 
     def run(self, coro: Awaitable[_T], *, context: contextvars.Context | None = None) -> _T:
-        """Run a coroutine or another awaitable in the event loop, as a task with a state of its own.
+        """Run an awaitable in the event loop as a task with its own state, and return its result.
 
-        Raises RuntimeError if an event loop runs on this thread, and TypeError if `coro` is not awaitable.
+        Raises:
+            RuntimeError: An event loop runs on this thread.
+            TypeError: `coro` is not awaitable.
+
         """
-        # `asyncio.Runner` takes coroutines only, and raises ValueError for anything else, before Python 3.14.
-        given: object = coro
-        if not inspect.isawaitable(given):
-            kind = type(given).__name__
+        # Before Python 3.14, `asyncio.Runner` raises ValueError for anything but a coroutine.
+        value: object = coro
+        if not inspect.isawaitable(value):
+            kind = type(value).__name__
             raise TypeError(f"Runner.run: coro must be a coroutine or another awaitable, got {kind}")
         if asyncio._get_running_loop() is not None:
             raise RuntimeError(
@@ -168,11 +180,19 @@ def run(
     debug: bool | None = None,
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
 ) -> _T:
-    """Run a coroutine or another awaitable as `asyncio.run` does, with a state of its own for every task.
+    """Run an awaitable like `asyncio.run`, giving each task its own state, and return its result.
 
-    Raises RuntimeError if an event loop runs on this thread, and TypeError if `main` is not awaitable.
+    Args:
+        main: The coroutine or other awaitable to run.
+        debug: Whether the event loop runs in debug mode; None means asyncio's default.
+        loop_factory: Creates the event loop; None means `asyncio.new_event_loop`.
+
+    Raises:
+        RuntimeError: An event loop runs on this thread.
+        TypeError: `main` is not awaitable.
+
     """
     if asyncio._get_running_loop() is not None:
-        raise RuntimeError("aio.run() can't be called while an event loop runs on this thread; await instead")
+        raise RuntimeError("aio.run: cannot be called while an event loop runs on this thread; await instead")
     with Runner(debug=debug, loop_factory=loop_factory) as runner:
         return runner.run(main)

@@ -1,7 +1,7 @@
 """The exception and warning classes of interlock.
 
-Each derives from what PyTorch raises in its place and, where Python has a class that fits better, from
-that too, so that code written for either catches it.
+Each class derives from the exception that PyTorch raises in the same situation and, where Python has a more
+specific one, also from that exception, so that code written for either catches it.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ __all__ = [
 
 
 class InterlockError(Exception):
-    """Base of every exception class of interlock."""
+    """Base class of all exceptions of interlock."""
 
 
 class FlagTypeError(InterlockError, TypeError, RuntimeError):
-    """A flag was given a value of a type that it does not take."""
+    """A value of the wrong type was assigned to a flag."""
 
 
 class FlagValueError(InterlockError, ValueError, RuntimeError):
-    """A flag was given a value that it does not take."""
+    """A value that the flag does not accept was assigned to it."""
 
 
 class FlagRegistrationError(InterlockError, ValueError):
-    """A flag of a library that can't be registered under its name, or with its default."""
+    """`backends.register` cannot register a flag: its name, default or variable is invalid or taken."""
 
 
 class FlagsFrozenError(InterlockError, RuntimeError):
-    """A flag was to be written while flags are frozen."""
+    """A flag was written while flags are frozen."""
 
 
 class UnknownFlagError(InterlockError, AttributeError):
@@ -73,67 +73,66 @@ class UnknownFlagError(InterlockError, AttributeError):
 
 
 class AttentionKernelError(FlagTypeError, AssertionError):
-    """Something else was given where kernels of attention are chosen."""
+    """`sdpa_kernel` was called with something other than an `SDPBackend` or a list of them."""
 
 
 class ReadOnlyFlagError(InterlockError, AttributeError, RuntimeError):
-    """A flag, or a number that a library keeps, was to be written and can only be read."""
+    """A read-only flag or attribute was written."""
 
 
 class DeviceError(InterlockError, ValueError, RuntimeError):
-    """Text or a number that names no device, or a device that does not fit."""
+    """A value does not name a device, or the device is not valid for the operation."""
 
 
 class NoAcceleratorError(InterlockError, RuntimeError):
-    """An operation needs an accelerator and this process has none."""
+    """An operation needs an accelerator, and none is available in this process."""
 
 
 class ArgumentError(InterlockError, ValueError, RuntimeError):
-    """A value that an argument does not take."""
+    """An argument has a value that the function does not accept."""
 
 
 class AcceleratorError(InterlockError, RuntimeError):
-    """A device did not do what it was asked, or tells late that it failed to do what was queued.
-
-    `operation` is what failed, `device` where, `error_code` the driver's number for it. They are None where
-    nothing is known.
-    """
+    """An operation on a device failed, or queued work failed and reported an asynchronous error."""
 
     operation: str | None = None
+    """The operation that failed; None if it is not known."""
     device: device | None = None
+    """The device on which it failed; None if it is not known."""
     error_code: int | None = None
+    """The driver's error code, such as a `CUresult`; None if there is none."""
 
 
 class DeviceLostError(AcceleratorError):
-    """A device is gone for good, and everything on it."""
+    """A device cannot be used any more in this process, and the memory on it is lost."""
 
 
 class ForkedProcessError(AcceleratorError):
-    """A stream, event, graph or buffer of a process was used in one that was forked from it."""
+    """A stream, event, graph or buffer of the parent process was used in a forked child."""
 
 
 class GraphError(AcceleratorError):
-    """A graph was used in the wrong order, or what was captured can't be repeated."""
+    """A method of a graph was called in the wrong state, or the captured work cannot be replayed."""
 
 
 class DriverInUseError(AcceleratorError):
-    """A driver was to be chosen or registered while one is in use."""
+    """A driver was selected or registered after the process had initialized another one."""
 
 
 class UnsupportedError(InterlockError, NotImplementedError):
-    """The devices of this process can't do this at all."""
+    """The driver does not support the operation."""
 
 
 class LibraryError(InterlockError, RuntimeError, AssertionError):
-    """A vendor library did not do what it was asked."""
+    """A call of a vendor library failed."""
 
 
 class LibraryNotFoundError(LibraryError):
-    """An operation needs a vendor library that this process does not find or can't use."""
+    """An operation needs a vendor library that cannot be found or loaded."""
 
 
 class LibraryPathError(LibraryNotFoundError):
-    """A path that was given for a vendor library, by argument or variable, can't be used as that."""
+    """The path of a vendor library, given as an argument or in a variable, does not lead to that library."""
 
 
 class UnknownLibraryError(InterlockError, ValueError):
@@ -141,25 +140,31 @@ class UnknownLibraryError(InterlockError, ValueError):
 
 
 class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
-    """A device, or the processor, has no room for what was asked.
+    """Not enough memory is available on a device or on the CPU.
 
-    `requested` is how many bytes were asked for and `rounded` what that was rounded up to; of the memory
-    `reserved`, which was taken from the driver, `allocated` bytes were in use and `largest_free` those of the
-    largest piece that was not; `limit` is how many may be taken and `free` how many the driver had left.
-    `stream` is the id of the stream that they were asked for, `pool` the pool of the graph that was captured.
-    They are None where nothing is known.
+    Attributes that are not known are None.
     """
 
     requested: int | None = None
+    """Bytes that were requested."""
     rounded: int | None = None
+    """Bytes of the block that was needed, after rounding."""
     allocated: int | None = None
+    """Bytes in use when the request failed."""
     reserved: int | None = None
+    """Bytes that the caching allocator had reserved from the driver."""
     largest_free: int | None = None
+    """Bytes of the largest free block of the caching allocator."""
     limit: int | None = None
+    """Bytes that the caching allocator may reserve, see `accelerator.memory.set_limit`."""
     free: int | None = None
+    """Free bytes of the device, as the driver reports them."""
     device: device | None = None
+    """The device of the request."""
     stream: int | None = None
+    """The id of the stream of the request."""
     pool: tuple[int, int] | None = None
+    """The memory pool of the graph that was captured, see `Graph.pool`."""
 
 
 class BufferClosedError(InterlockError, ValueError, RuntimeError):
@@ -167,36 +172,39 @@ class BufferClosedError(InterlockError, ValueError, RuntimeError):
 
 
 class TaskIsRunningError(InterlockError, RuntimeError):
-    """A step of a task was begun while another one runs."""
+    """A step of a task was started while another step of the task runs."""
 
 
 class ShapeError(InterlockError, RuntimeError, ValueError):
-    """Shapes of tensors that do not fit an operation or each other."""
+    """The shapes of tensors are not valid for an operation or do not match."""
 
 
 class DTypeError(InterlockError, NotImplementedError, TypeError):
-    """An element type that an operation on tensors does not take."""
+    """An operation does not support the dtype of a tensor."""
 
 
 class GraphFreedError(InterlockError, RuntimeError):
-    """A graph was gone through a second time after what it had saved was freed."""
+    """`backward` traversed a graph a second time, after its saved tensors were freed."""
 
 
 class ScopeWarning(RuntimeWarning):
-    """A scope is open, or was left, where nobody expects it; told only under `INTERLOCK_DEBUG=1`."""
+    """A scope is open in a suspended coroutine, was exited out of order, or was never exited.
+
+    Issued only with `INTERLOCK_DEBUG=1` in the environment.
+    """
 
 
 class FlagEnvironmentWarning(UserWarning):
-    """An environment variable has a value that its flag does not take; it counts as unset."""
+    """An environment variable is ignored: its flag does not accept the value, or its name is misspelt."""
 
 
 class AcceleratorEnvironmentWarning(UserWarning):
-    """An environment variable that chooses devices was changed when they were in use already."""
+    """An environment variable that selects devices was changed after the driver was initialized."""
 
 
 class FlagDeprecationWarning(FutureWarning):
-    """A name that still works, and that has a successor."""
+    """A deprecated name was used; the message names its successor."""
 
 
 class AttentionKernelWarning(UserWarning):
-    """Why a kernel of attention can't run; told only where it is asked for."""
+    """The reason why an attention kernel cannot run; issued by `can_use_*_attention(debug=True)`."""

@@ -1,8 +1,8 @@
-"""The state that a thread decides for itself: taken whole, and put in force on other threads.
+"""Captures the thread-local state of a thread and applies it to other threads.
 
-With `INTERLOCK_DEBUG=1` in the environment, `ScopeWarning` tells of scopes that are open or were left where
-nobody expects it, and at the end of the process of those that are still open or were when their thread or
-task ended.
+With `INTERLOCK_DEBUG=1` in the environment, `ScopeWarning` reports scopes that are open in suspended
+generators or coroutines and scopes that are exited out of order. When the process ends, it also reports
+scopes that are still open or that were open when their thread or task ended.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _Result = TypeVar("_Result")
 
 @final
 class ThreadState(_native.ThreadState):
-    """Everything that a thread decides for itself, as it was when it was captured.
+    """An immutable copy of the state of a thread: gradient modes, flag scopes, current device and streams.
 
-    It never changes, and may be put in force on any thread, several times.
+    It can be applied on any thread, any number of times.
     """
 
     __slots__ = ()
 
-    # In Python, so that no frame of Rust stands below the call: see `_core.state.TaskState`.
+    # Implemented in Python so that no Rust frame is below the call on the stack: see `_core.state.TaskState`.
     def run(
         self,
         function: Callable[_Arguments, _Result],
@@ -39,39 +39,45 @@ class ThreadState(_native.ThreadState):
         *arguments: _Arguments.args,
         **named: _Arguments.kwargs,
     ) -> _Result:
-        """Call `function` with the state in force, and return what it returns.
+        """Apply the state, call `function` with the arguments, and return its result.
 
-        A generator or coroutine that it returns runs without the state: give `wrap` those.
+        A generator or coroutine that `function` returns runs without the state; use `wrap` for those.
         """
         with self.apply():
             return function(*arguments, **named)
 
 
 def capture(*, pin: bool = False) -> ThreadState:
-    """Take this thread's whole state: modes, what is current of devices, and what its scopes decide of flags.
+    """Capture the state of this thread: gradient modes, current device and streams, and flag scopes.
 
-    Flags that no scope of this thread decides follow the process wherever the state is put in force. With
-    `pin=True` every flag of the process is fixed as it is now.
+    Args:
+        pin: Whether to capture the values of all flags. By default only flags that are set by a scope of this
+            thread are captured; other flags have the value of the process where the state is applied.
+
+    Raises:
+        TypeError: `pin` is not a bool.
+
     """
     if not isinstance(pin, bool):
-        raise TypeError(f"capture() takes pin, a bool, got a value of type {type(pin).__name__}")
+        raise TypeError(f"capture: pin must be a bool, got a value of type {type(pin).__name__}")
     return ThreadState(pin=pin)
 
 
 def _warn_unclosed_scopes() -> None:
+    """Warn of scopes that were never exited. Runs at exit under `INTERLOCK_DEBUG=1`."""
     errors = []
     ended, still_open = _native.never_left()
-    for places, end in ((ended, "its thread or task"), (still_open, "the process")):
-        for entered in places:
-            file, _, line = entered.rpartition(":")
+    for locations, end in ((ended, "its thread or task"), (still_open, "the process")):
+        for location in locations:
+            file, _, line = location.rpartition(":")
             message = f"the scope entered here was still open when {end} ended"
             try:
                 warnings.warn_explicit(message, ScopeWarning, file, int(line))
             except ScopeWarning as error:
-                # Warnings are errors here; the others shall be told, too.
+                # A filter turns the warning into an error; report the remaining scopes as well.
                 errors.append(error)
     if errors:
-        raise ExceptionGroup("scopes that were never left", errors)
+        raise ExceptionGroup("scopes that were never exited", errors)
 
 
 if TRACED:

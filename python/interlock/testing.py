@@ -1,7 +1,7 @@
-"""Tools for tests of programs that use devices.
+"""Fault injection for tests of programs that use devices.
 
-`FaultInjector` makes allocations, work, copies and whole devices of the host driver fail. It needs no GPU:
-`accelerator.use("host", faults=injector)`.
+`FaultInjector` makes allocations, queued work, copies and whole devices of the host driver fail, without a
+GPU: `accelerator.use("host", faults=injector)`.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def report() -> str:
     reduction: bool = backends.cuda.matmul.allow_fp16_reduced_precision_reduction
     matmul: str = interlock.get_float32_matmul_precision()
     explanation = backends.explain("cudnn.enabled")
-    parts = (enabled, limit, kernel, conv, reduction, matmul, explanation.level.value, explanation.acts_on)
+    parts = (enabled, limit, kernel, conv, reduction, matmul, explanation.level.value, explanation.affects)
     return " ".join(str(part) for part in parts)
 
 
@@ -165,7 +165,7 @@ def own_flags() -> str:
     offset = backends.register(
         "must_pass.offset", -1, minimum=-5, doc="Where it begins.", variable="PASS_OFFSET"
     )
-    path = backends.register("must_pass.path", "", doc="Which file.", acts_on="the loader")
+    path = backends.register("must_pass.path", "", doc="Which file.", affects="the loader")
     timeout.value = 2.5
     by_flag = backends.override({color: "never", path: "a.bin", timeout: None})
     with verbose.override(True), by_flag, backends.override(**{"must_pass.offset": 3}):

@@ -1,5 +1,5 @@
 """The program `python -m interlock`.
 
-`args` reads the command line, `collect` collects plain values, `render` selects what a reader sees of them
-and `json_output` writes all of them. `main` combines these.
+`args` parses the command line, `collect` collects the contents as dataclasses, and `render` and `json_output`
+turn them into text and JSON. `main` runs these steps.
 """

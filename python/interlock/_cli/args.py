@@ -1,4 +1,4 @@
-"""The command line of `python -m interlock`."""
+"""Parses the command line of `python -m interlock`."""
 
 from __future__ import annotations
 
@@ -9,45 +9,52 @@ from typing import NoReturn
 
 import interlock
 from interlock._cli import collect
-from interlock._cli.collect import UnknownNameError, WrongUseError
+from interlock._cli.collect import UnknownNameError, UsageError
 from interlock._console import Color
 from interlock._suggest import closest_match
 
 PROGRAM = "python -m interlock"
 COMMANDS = {
-    "flags": "the values of all flags, or of those that are named",
-    "explain": "all that is known of one flag",
-    "accelerators": "the devices and their memory, or why there are none",
+    "flags": "the values of all flags, or of the named flags and modules",
+    "explain": "one flag in full: value, origin, type and documentation",
+    "accelerators": "the devices and their memory, or the reason why none is available",
 }
 _COMMON_OPTIONS = ("--json", "--color", "--help")
 _FLAG_OPTIONS = ("--import",)
-"""Options of the report and of the commands that show flags."""
+"""Options that only the report and the commands that show flags accept."""
 _WITHOUT_FLAGS = ("accelerators",)
-_VALUES_FOLLOW = ("--color", "--import")
+_OPTIONS_WITH_VALUE = ("--color", "--import")
 _REPORT_OPTIONS = ("--load", "--version")
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """What to report, and how."""
+    """The parsed command line: what to report, and in which form."""
 
     command: str | None
     names: tuple[str, ...]
     imports: tuple[str, ...]
-    """The modules to import first, which may register flags."""
+    """The modules to import before the report is made; they may register flags."""
     load: bool
     json: bool
     color: Color
 
 
-def parse(given: Sequence[str]) -> Arguments | str:
-    """Return what the command line asks for, or the text that answers it: help and the version.
+def parse(command_line: Sequence[str]) -> Arguments | str:
+    """Parse a command line.
 
-    Options may stand before and after the command. Raises `WrongUseError` where it can't be followed.
+    Options may be placed before and after the command.
+
+    Returns:
+        The parsed arguments, or the text to print for ``--help`` and ``--version``.
+
+    Raises:
+        UsageError: The command line is invalid.
+
     """
-    command, rest = _split(given)
+    command, rest = _split(command_line)
     if command is not None and command not in COMMANDS:
-        raise UnknownNameError(f'no command is called "{command}"', _similar(command))
+        raise UnknownNameError(f'unknown command "{command}"', _suggest_command(command))
     parser = _parser(command)
     if not {"-h", "--help"}.isdisjoint(rest):
         return parser.format_help()
@@ -58,7 +65,7 @@ def parse(given: Sequence[str]) -> Arguments | str:
             options = options if command else (*options, *_REPORT_OPTIONS)
             message = f'{command or "the report"} has no option "{argument}"'
             raise UnknownNameError(message, closest_match(argument.partition("=")[0], options))
-        raise WrongUseError(f'{command} has no use for "{argument}"')
+        raise UsageError(f'{command}: unexpected argument "{argument}"')
     if getattr(parsed, "version", False):
         return f"interlock {interlock.__version__}\n"
     names = getattr(parsed, "names", [])
@@ -72,26 +79,26 @@ def parse(given: Sequence[str]) -> Arguments | str:
     )
 
 
-def _split(given: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the first argument that is no option and no option's value, and the others."""
-    for place, argument in enumerate(given):
-        if not argument.startswith("-") and given[max(0, place - 1)] not in _VALUES_FOLLOW:
-            return argument, [*given[:place], *given[place + 1 :]]
-    return None, list(given)
+def _split(command_line: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the command, which is the first positional argument, and the other arguments."""
+    for index, argument in enumerate(command_line):
+        if not argument.startswith("-") and command_line[max(0, index - 1)] not in _OPTIONS_WITH_VALUE:
+            return argument, [*command_line[:index], *command_line[index + 1 :]]
+    return None, list(command_line)
 
 
-def _similar(command: str) -> str | None:
-    """Return the command that is like one that does not exist, or that takes the flag of this name."""
-    known = collect.commands() | {each: each for each in COMMANDS}
+def _suggest_command(command: str) -> str | None:
+    """Return the command that a misspelt command or the name of a flag probably stands for, or None."""
+    known = collect.detail_commands() | {each: each for each in COMMANDS}
     suggestion = closest_match(collect.strip_prefix(command), known)
     return suggestion and known[suggestion]
 
 
 class _Parser(argparse.ArgumentParser):
-    """Leaves it to the command to say what is wrong."""
+    """An `ArgumentParser` that raises `UsageError` instead of ending the process."""
 
     def error(self, message: str) -> NoReturn:
-        raise WrongUseError(f"{message}; `{self.prog} --help` says more")
+        raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
@@ -99,31 +106,41 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     parser = _Parser(
         prog=f"{PROGRAM} {command or ''}".strip(),
         usage=None if command else f"{PROGRAM} [COMMAND] [OPTION...]",
-        description=f"Show {COMMANDS[command]}." if command else "Show what interlock finds and what is set.",
+        description=f"Show {COMMANDS[command]}."
+        if command
+        else "Show devices, libraries, flags and variables.",
         epilog=None if command else _commands(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     if command == "flags":
-        parser.add_argument("names", metavar="NAME", nargs="*", help="cudnn.enabled, or cudnn for its flags")
+        parser.add_argument(
+            "names",
+            metavar="NAME",
+            nargs="*",
+            help="a flag (cudnn.enabled) or a module (cudnn)",
+        )
     if command == "explain":
-        parser.add_argument("names", metavar="NAME", help="the dotted name below backends: cudnn.enabled")
+        parser.add_argument("names", metavar="NAME", help="a flag, such as cudnn.enabled")
     if command is None:
         parser.add_argument(
-            "--load", action="store_true", help="load the libraries that are found, to ask for their version"
+            "--load", action="store_true", help="load the libraries that are found, to query their versions"
         )
-        parser.add_argument("--version", action="store_true", help="the version of interlock alone")
+        parser.add_argument("--version", action="store_true", help="print only the version of interlock")
     if command not in _WITHOUT_FLAGS:
         parser.add_argument(
             "--import",
             dest="imports",
             metavar="MODULE",
             action="append",
-            help="import a module first, for the flags that it registers; may be given several times",
+            help="import a module first, so that its flags are registered; may be repeated",
         )
-    parser.add_argument("--json", action="store_true", help="the same as one JSON document")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
     parser.add_argument(
-        "--color", choices=[str(each) for each in Color], default="auto", help="colours; auto: on a terminal"
+        "--color",
+        choices=[str(each) for each in Color],
+        default="auto",
+        help="colours; auto: on a terminal",
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""Collects what the report of `python -m interlock` shows, as plain values."""
+"""Collects the contents of the report of `python -m interlock` as dataclasses."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ from interlock.backends import libraries as _libraries, openmp
 from interlock.errors import ArgumentError, InterlockError, LibraryNotFoundError
 
 
-class WrongUseError(Exception):
-    """A command line that asks for nothing there is."""
+class UsageError(Exception):
+    """The command line is invalid."""
 
 
-class UnknownNameError(WrongUseError):
-    """A name that nothing has, with the one that may be meant where there is one."""
+class UnknownNameError(UsageError):
+    """A name on the command line is unknown. The message suggests a similar name if there is one."""
 
-    def __init__(self, message: str, meant: str | None = None) -> None:
-        super().__init__(message if meant is None else f'{message}; did you mean "{meant}"?')
+    def __init__(self, message: str, suggestion: str | None = None) -> None:
+        hint = "" if suggestion is None else f'; did you mean "{suggestion}"?'
+        super().__init__(message + hint)
 
 
 @dataclass(frozen=True)
 class Versions:
-    """Which interlock, and what it runs on."""
+    """The versions of interlock, Python and the system."""
 
     interlock: str
     extension: str | None
-    """The file of the extension module; None where a program that embeds Python brings it."""
+    """The file of the extension module; None if a program that embeds Python contains the module."""
     python: str
     executable: str
     abi: str | None
@@ -44,8 +45,8 @@ class Versions:
 
 
 @dataclass(frozen=True)
-class Processor:
-    """The processor, and how much of it this process may use."""
+class Cpu:
+    """The CPU and the number of cores that this process may use."""
 
     model: str | None
     cores: int
@@ -54,7 +55,7 @@ class Processor:
 
 
 def versions() -> Versions:
-    """Return which interlock this is, and what it runs on."""
+    """Return the versions of interlock, Python and the system."""
     libc = " ".join(platform.libc_ver()).strip()
     return Versions(
         interlock=interlock.__version__,
@@ -67,12 +68,12 @@ def versions() -> Versions:
     )
 
 
-def processor() -> Processor:
-    """Return what the processor is, and how much of it this process may use."""
+def cpu() -> Cpu:
+    """Return the model of the CPU, its cores and the instructions that kernels may use."""
     cores = os.cpu_count() or 1
-    # macOS has no such question.
+    # macOS has no `sched_getaffinity`.
     allowed = len(os.sched_getaffinity(0)) if sys.platform == "linux" else cores
-    return Processor(_model(), cores, allowed, backends.cpu.get_cpu_capability())
+    return Cpu(_model(), cores, allowed, backends.cpu.get_cpu_capability())
 
 
 def _model() -> str | None:
@@ -89,42 +90,45 @@ def _model() -> str | None:
 
 @dataclass(frozen=True)
 class Device:
-    """What a device reports; None for what was not queried or could not be reported."""
+    """The properties of a device; None for a property that was not queried or is not available."""
 
     device: str
     name: str | None = None
     total_memory: int | None = None
     free_memory: int | None = None
     multi_processor_count: int | None = None
-    more: dict[str, str] = field(default_factory=dict[str, str])
+    extra: dict[str, str] = field(default_factory=dict[str, str])
     problem: str | None = None
 
 
 @dataclass(frozen=True)
 class Accelerators:
-    """The driver of this process and its devices."""
+    """The driver of this process, its devices, and why there are none."""
 
     driver: str | None
-    why_unavailable: str | None
+    unavailable_reason: str | None
     devices: tuple[Device, ...]
 
 
 def accelerators(*, with_memory: bool) -> Accelerators:
-    """Return the devices of this process. Only where there are some does that start their driver.
+    """Return the devices of this process. The driver is started only if it has devices.
 
-    Querying their free memory creates a context on each of them, which uses memory itself.
+    Args:
+        with_memory: Whether to query the free memory, which creates a context on each device. A context
+            itself uses device memory.
+
     """
     current = accelerator.current_accelerator()
     count = accelerator.device_count()
     return Accelerators(
         driver=None if current is None else current.type,
-        why_unavailable=accelerator.why_unavailable(),
+        unavailable_reason=accelerator.why_unavailable(),
         devices=tuple(_device(index, with_memory) for index in range(count)),
     )
 
 
 def _device(index: int, with_memory: bool) -> Device:
-    """Return what a device reports."""
+    """Query the properties of a device."""
     current = accelerator.current_accelerator()
     device = f"{current.type}:{index}" if current is not None else str(index)
     try:
@@ -138,13 +142,13 @@ def _device(index: int, with_memory: bool) -> Device:
         total_memory=properties.total_memory,
         free_memory=free,
         multi_processor_count=properties.multi_processor_count,
-        more=dict(properties.extra),
+        extra=dict(properties.extra),
     )
 
 
 @dataclass(frozen=True)
 class Library:
-    """A vendor library, and what is wrong with it."""
+    """A vendor library: where it was found, whether it is loaded, and why it cannot be used."""
 
     name: str
     path: str | None
@@ -156,7 +160,7 @@ class Library:
 
 @dataclass(frozen=True)
 class Runtime:
-    """An OpenMP runtime of this process."""
+    """An OpenMP runtime that is loaded in this process."""
 
     name: str
     path: str
@@ -165,22 +169,23 @@ class Runtime:
 
 
 def libraries(*, load: bool) -> tuple[Library, ...]:
-    """Return what the search finds of each library. Only with `load` are those loaded that it finds."""
-    # All are looked for first: one that is loaded brings others, of which the search then says no more.
-    found = tuple(_found(name) for name in _libraries.NAMES)
+    """Search for each vendor library. With `load`, also load those that are found."""
+    # Search for all before any is loaded: a library loads its dependencies, and a search reports
+    # those as "loaded" instead of where they are installed.
+    found = tuple(_find(name) for name in _libraries.NAMES)
     if not load:
         return found
-    return tuple(library if library.path is None else _loaded(library) for library in found)
+    return tuple(library if library.path is None else _load(library) for library in found)
 
 
-def _found(name: str) -> Library:
+def _find(name: str) -> Library:
     try:
         return _to_library(_libraries.find(name))
     except LibraryNotFoundError as error:
         return Library(name, None, None, False, None, problem=str(error))
 
 
-def _loaded(library: Library) -> Library:
+def _load(library: Library) -> Library:
     try:
         loaded = _to_library(_libraries.load(library.name))
     except LibraryNotFoundError as error:
@@ -190,114 +195,118 @@ def _loaded(library: Library) -> Library:
 
 def _to_library(found: _libraries.Library) -> Library:
     source = None if found.source is None else str(found.source)
-    return Library(found.name, found.path, source, found.is_loaded, found.version, None)
+    return Library(found.name, found.path, source, found.is_loaded, found.version, problem=None)
 
 
 def runtimes() -> tuple[Runtime, ...]:
-    """Return the OpenMP runtimes that are loaded."""
+    """Return the OpenMP runtimes that are loaded in this process."""
     return tuple(Runtime(*runtime) for runtime in openmp.runtimes())
 
 
 @dataclass(frozen=True)
 class Flag:
-    """The value of a flag and where it comes from."""
+    """The value of a flag and the level that determines it."""
 
     name: str
     value: object
     level: str
     set_by: str | None
     effective: object
-    overruled_by: str | None
+    overridden_by: str | None
     default: object
 
     @property
     def differs(self) -> bool:
-        """Whether operations obey something else than the default."""
+        """Whether the value or the effective value differs from the default."""
         return self.value != self.default or self.effective != self.default
 
 
 @dataclass(frozen=True)
 class ExplainedFlag(Flag):
-    """A flag with all that is known of it."""
+    """A flag with its value, type, accepted values, variables and documentation."""
 
-    acts_on: str
+    affects: str
     type: str
-    allowed: str | None
-    """What may be written, in words; None where it can only be read."""
+    accepts: str | None
+    """A description of the values that may be assigned; None if the flag is read-only."""
     variables: tuple[str, ...]
     documentation: str
     is_registered: bool
-    """Whether a library that was imported has registered it; else it is one of interlock's own."""
+    """Whether another library registered the flag; False for a flag of interlock."""
 
 
 def flags(names: Iterable[str] = ()) -> tuple[Flag, ...]:
-    """Return the flags with these names and those of the modules with these names; without names, all.
+    """Return the values of flags, grouped by module.
 
-    Those of a module stand together, in the order of the table and before those of the modules in it. Raises
-    `UnknownNameError` for what is neither.
+    Args:
+        names: Names of flags and of modules, with or without the prefix ``backends.``; none means all flags.
+
+    Raises:
+        UnknownNameError: A name is neither a flag nor a module of flags.
+
     """
-    declared = _declared()
+    declared = _rows()
     wanted = [strip_prefix(name) for name in names]
     for name in wanted:
-        if not any(_is_of(flag, name) for flag in declared):
-            message = f'no flag and no module of flags is called "{name}"'
-            raise UnknownNameError(message, closest_match(name, commands()))
-    chosen = (flag for flag in declared if not wanted or any(_is_of(flag, name) for name in wanted))
-    return tuple(_flag(declared[flag]) for flag in chosen)
+        if not any(_matches(flag, name) for flag in declared):
+            message = f'unknown flag or module "{name}"'
+            raise UnknownNameError(message, closest_match(name, detail_commands()))
+    selected = (flag for flag in declared if not wanted or any(_matches(flag, name) for name in wanted))
+    return tuple(_flag(declared[flag]) for flag in selected)
 
 
-def explained(name: str) -> ExplainedFlag:
-    """Return all that is known of one flag. Raises `UnknownNameError` where there is none of this name."""
+def explain(name: str) -> ExplainedFlag:
+    """Return one flag in full. Raises `UnknownNameError` if there is no flag of this name."""
     name = strip_prefix(name)
-    row = _declared().get(name)
+    row = _rows().get(name)
     if row is None:
-        known = commands()
+        known = detail_commands()
         if name in known:
-            raise UnknownNameError(f"{name} is a module of flags, which `{known[name]}` lists, and no flag")
+            raise UnknownNameError(f"{name} is a module, not a flag; list its flags with `{known[name]}`")
         suggestion = closest_match(name, known)
-        raise UnknownNameError(f'no flag is called "{name}"', suggestion and known[suggestion])
+        raise UnknownNameError(f'unknown flag "{name}"', suggestion and known[suggestion])
     return ExplainedFlag(
         **vars(_flag(row)),
-        acts_on=backends.explain(name).acts_on,
+        affects=backends.explain(name).affects,
         type=row["reads"],
-        allowed=row["allowed"],
+        accepts=row["allowed"],
         variables=tuple(row["variables"]),
         documentation=" ".join(row["doc"].split()),
         is_registered=all(own["name"] != name for own in _native.table()),
     )
 
 
-def commands() -> dict[str, str]:
-    """Return the names of all flags and of their modules, each with the command that shows more of it."""
-    declared = _declared()
+def detail_commands() -> dict[str, str]:
+    """Return the command that shows each flag and each module of flags, by name."""
+    declared = _rows()
     return {module: f"flags {module}" for flag in declared for module in _modules(flag)} | {
         flag: f"explain {flag}" for flag in declared
     }
 
 
 def strip_prefix(name: str) -> str:
-    """Return a name as it is below `backends`; it may be written with what stands before that."""
+    """Return the name of a flag without the prefix ``interlock.backends.`` or ``backends.``."""
     return name.removeprefix("interlock.").removeprefix("backends.")
 
 
-def _declared() -> dict[str, _native.Flag]:
-    """Return what the table says of each flag, also registered ones, those of a module after each other."""
+def _rows() -> dict[str, _native.Flag]:
+    """Return the rows of the table of flags by name, registered flags included, grouped by module."""
     table = _native.table(registered=True)
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for row in table:
         for module in _modules(row["name"]):
-            places.setdefault(module, len(places))
-    ordered = sorted(table, key=lambda row: [places[module] for module in _modules(row["name"])])
+            positions.setdefault(module, len(positions))
+    ordered = sorted(table, key=lambda row: [positions[module] for module in _modules(row["name"])])
     return {row["name"]: row for row in ordered}
 
 
 def _modules(flag: str) -> list[str]:
-    """Return the modules that a flag is in, the outermost first."""
-    return [flag[:place] for place, sign in enumerate(flag) if sign == "."]
+    """Return the modules that contain a flag, outermost first."""
+    return [flag[:index] for index, character in enumerate(flag) if character == "."]
 
 
 def _flag(row: _native.Flag) -> Flag:
-    """Return the value of a flag and where it comes from."""
+    """Read a flag and the level that determines its value."""
     found = backends.explain(row["name"])
     return Flag(
         name=found.name,
@@ -305,19 +314,19 @@ def _flag(row: _native.Flag) -> Flag:
         level=str(found.level),
         set_by=found.set_by,
         effective=found.effective,
-        overruled_by=found.overruled_by,
+        overridden_by=found.overridden_by,
         default=row["default"],
     )
 
 
-def _is_of(flag: str, name: str) -> bool:
-    """Return whether a name is the flag's own or the name of a module that has the flag."""
+def _matches(flag: str, name: str) -> bool:
+    """Return whether `name` is the flag or a module that contains it."""
     return flag == name or flag.startswith(f"{name}.")
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable that is set, and why it is ignored where it is."""
+    """An environment variable that is set, and why interlock ignores it; None if it does not."""
 
     name: str
     value: str
@@ -325,7 +334,7 @@ class Variable:
 
 
 def environment() -> tuple[Variable, ...]:
-    """Return the variables that interlock reads, and those that look as if it did, where they are set."""
+    """Return the variables that are set and that interlock reads, or whose names resemble such a variable."""
     problems = dict(_native.environment_problems())
     read = set(_native.environment_variables())
     own = {row["name"] for row in _native.table()}
@@ -334,10 +343,10 @@ def environment() -> tuple[Variable, ...]:
         read.update(row["variables"])
     for library in {row["name"].partition(".")[0] for row in registered}:
         problems.update(_native.misspelt_variables(library))
-    problem_of_allocator = _problem_of_allocator()
+    allocator_problem = _allocator_config_problem()
     for name in read:
-        if problem_of_allocator is not None and name in problem_of_allocator:
-            problems[name] = problem_of_allocator
+        if allocator_problem is not None and name in allocator_problem:
+            problems[name] = allocator_problem
     return tuple(
         Variable(name, os.environ[name], problems.get(name))
         for name in sorted(read | {*problems})
@@ -345,8 +354,8 @@ def environment() -> tuple[Variable, ...]:
     )
 
 
-def _problem_of_allocator() -> str | None:
-    """Return why the allocator's configuration is not understood, which names the variable."""
+def _allocator_config_problem() -> str | None:
+    """Return why the allocator's configuration is invalid; the message names the environment variable."""
     try:
         memory.get_config()
     except ArgumentError as error:
@@ -356,25 +365,25 @@ def _problem_of_allocator() -> str | None:
 
 @dataclass(frozen=True)
 class Report:
-    """What this process has and what it is set to."""
+    """The contents of the report."""
 
     versions: Versions
-    processor: Processor
+    cpu: Cpu
     accelerators: Accelerators
     libraries: tuple[Library, ...]
     openmp: tuple[Runtime, ...]
     flags: tuple[Flag, ...]
-    """Those that differ from their default."""
+    """The flags whose value or effective value differs from the default."""
     environment: tuple[Variable, ...]
 
 
 def report(*, load: bool) -> Report:
     """Collect the report."""
-    # First, because the driver of devices may bring some of them.
+    # Libraries come first, because the driver of the devices may load some of them.
     found = libraries(load=load)
     return Report(
         versions=versions(),
-        processor=processor(),
+        cpu=cpu(),
         accelerators=accelerators(with_memory=False),
         libraries=found,
         openmp=runtimes(),

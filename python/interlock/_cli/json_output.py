@@ -1,4 +1,4 @@
-"""Writes collected values as JSON."""
+"""Serializes collected values as JSON."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import dataclasses
 import json
 
 FORMAT = 1
-"""Increases if a key is removed or changes its meaning; new keys do not change it."""
+"""The version of the format. It increases when a key is removed or changes its meaning."""
 
 
 def document(**collected: object) -> str:
-    """Return what was collected, under these names, as one JSON document."""
+    """Serialize the keyword arguments as one JSON document."""
     return json.dumps({"format": FORMAT} | collected, indent=2, default=_as_dictionary) + "\n"
 
 
 def _as_dictionary(value: object) -> dict[str, object]:
-    """Return the fields of a dataclass, which is all that JSON does not know here."""
+    """Return the fields of a dataclass, for `json.dumps`."""
     assert dataclasses.is_dataclass(value)
     assert not isinstance(value, type)
     return dataclasses.asdict(value)

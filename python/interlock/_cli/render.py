@@ -1,14 +1,14 @@
-"""Selects what a reader sees of the collected values, as sections of text."""
+"""Renders collected values as sections of text."""
 
 from __future__ import annotations
 
 from interlock._cli.collect import (
     Accelerators,
+    Cpu,
     Device,
     ExplainedFlag,
     Flag,
     Library,
-    Processor,
     Report,
     Runtime,
     Variable,
@@ -18,10 +18,10 @@ from interlock._console import EMPTY, Block, Cell, Fields, Row, Section, Style, 
 
 
 def report(collected: Report) -> tuple[Section, ...]:
-    """Return the report."""
+    """Render the report of `python -m interlock`."""
     return (
         Section("Versions", (_versions(collected.versions),)),
-        Section("Processor", (_processor(collected.processor),)),
+        Section("CPU", (_cpu(collected.cpu),)),
         Section("Accelerators", _accelerators(collected.accelerators)),
         Section("Vendor libraries", (_libraries(collected.libraries),)),
         Section("OpenMP runtimes", (_runtimes(collected.openmp),)),
@@ -31,24 +31,24 @@ def report(collected: Report) -> tuple[Section, ...]:
 
 
 def flags(shown: tuple[Flag, ...]) -> tuple[Section, ...]:
-    """Return a table of flags."""
+    """Render a table of flags."""
     return (Section("Flags", (_flags(shown),)),)
 
 
-def explained(flag: ExplainedFlag) -> tuple[Section, ...]:
-    """Return all that is known of one flag."""
+def explain(flag: ExplainedFlag) -> tuple[Section, ...]:
+    """Render one flag with its value, type, accepted values, variables and documentation."""
     fields = Fields(
         (
             ("value", _value(flag)),
             ("level", Cell(flag.level)),
             ("set by", _no_wrap(flag.set_by)),
             ("effective", Cell(repr(flag.effective))),
-            ("overruled by", _no_wrap(flag.overruled_by)),
-            ("acts on", Cell(flag.acts_on)),
+            ("overridden by", _no_wrap(flag.overridden_by)),
+            ("affects", Cell(flag.affects)),
             ("type", Cell(flag.type)),
-            ("takes", Cell("nothing: it can only be read" if flag.allowed is None else flag.allowed)),
+            ("accepts", Cell("nothing: the flag is read-only" if flag.accepts is None else flag.accepts)),
             ("default", Cell(repr(flag.default))),
-            ("variables", Cell(", ".join(flag.variables)) if flag.variables else NOTHING),
+            ("variables", Cell(", ".join(flag.variables)) if flag.variables else MISSING),
         )
     )
     name = flag.name if flag.is_registered else f"backends.{flag.name}"
@@ -56,31 +56,31 @@ def explained(flag: ExplainedFlag) -> tuple[Section, ...]:
 
 
 def accelerators(collected: Accelerators) -> tuple[Section, ...]:
-    """Return the devices with all that they tell, or why there are none."""
+    """Render all devices with their properties, or the reason why none is available."""
     devices = (Section(device.device, (_device(device),)) for device in collected.devices)
-    return (Section("Accelerators", (_choice(collected),)), *devices)
+    return (Section("Accelerators", (_driver(collected),)), *devices)
 
 
-NOTHING = Cell("-", Style.DIM)
+MISSING = Cell("-", Style.DIM)
 EMPTY_TEXT = Cell("(empty)", Style.DIM)
 
 
 def _no_wrap(text: str | None) -> Cell:
-    """Return a path, or another text that is copied in one piece."""
-    return NOTHING if text is None else Cell(_printable(text), no_wrap=True)
+    """Return a cell for a path or another text that must not be broken, so that it can be copied."""
+    return MISSING if text is None else Cell(_printable(text), no_wrap=True)
 
 
 def _text(text: str | None) -> Cell:
-    return NOTHING if text is None else Cell(_printable(text))
+    return MISSING if text is None else Cell(_printable(text))
 
 
 def _number(number: int | None) -> Cell:
-    return NOTHING if number is None else Cell(str(number))
+    return MISSING if number is None else Cell(str(number))
 
 
 def _printable(text: str) -> str:
-    """Return a text of others without what a terminal would obey."""
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+    """Return the text with control characters escaped, because a terminal would interpret them."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _problem(text: str) -> Cell:
@@ -88,7 +88,7 @@ def _problem(text: str) -> Cell:
 
 
 def _size(bytes_: int | None) -> str:
-    """Return a number of bytes in the unit that makes it short."""
+    """Return a number of bytes with a binary unit: `1.5 GiB`."""
     if bytes_ is None:
         return "-"
     size = float(bytes_)
@@ -113,12 +113,12 @@ def _versions(versions: Versions) -> Block:
     )
 
 
-def _processor(processor: Processor) -> Block:
+def _cpu(cpu: Cpu) -> Block:
     return Fields(
         (
-            ("model", _text(processor.model)),
-            ("cores", Cell(f"{processor.allowed_cores} of {processor.cores} allowed")),
-            ("capability", Cell(processor.capability)),
+            ("model", _text(cpu.model)),
+            ("cores", Cell(f"{cpu.allowed_cores} of {cpu.cores} allowed")),
+            ("capability", Cell(cpu.capability)),
         )
     )
 
@@ -137,23 +137,23 @@ def _accelerators(accelerators: Accelerators) -> tuple[Block, ...]:
         for device in accelerators.devices
     )
     table = Table(("device", "name", "memory", "multiprocessors"), tuple(rows))
-    return (_choice(accelerators), table) if accelerators.devices else (_choice(accelerators),)
+    return (_driver(accelerators), table) if accelerators.devices else (_driver(accelerators),)
 
 
-def _choice(accelerators: Accelerators) -> Block:
-    """Return which driver there is, and how many devices it has or why none."""
+def _driver(accelerators: Accelerators) -> Block:
+    """Return the driver, the number of its devices, and the reason if there are none."""
     driver = Cell("none") if accelerators.driver is None else Cell(accelerators.driver)
     fields = [("driver", driver), ("devices", Cell(str(len(accelerators.devices))))]
-    if accelerators.why_unavailable is not None:
-        fields.append(("why none", _text(accelerators.why_unavailable)))
+    if accelerators.unavailable_reason is not None:
+        fields.append(("reason", _text(accelerators.unavailable_reason)))
     return Fields(tuple(fields))
 
 
 def _notes(device: Device) -> tuple[Cell, ...]:
     if device.problem is not None:
         return (_problem(device.problem),)
-    more = ", ".join(f"{name} {value}" for name, value in device.more.items())
-    return (Cell(_printable(more), Style.DIM),) if more else ()
+    extra = ", ".join(f"{name} {value}" for name, value in device.extra.items())
+    return (Cell(_printable(extra), Style.DIM),) if extra else ()
 
 
 def _device(device: Device) -> Block:
@@ -165,7 +165,7 @@ def _device(device: Device) -> Block:
             ("memory", Cell(_size(device.total_memory))),
             ("free memory", Cell(_size(device.free_memory))),
             ("multiprocessors", _number(device.multi_processor_count)),
-            *((name.replace("_", " "), _text(value)) for name, value in device.more.items()),
+            *((name.replace("_", " "), _text(value)) for name, value in device.extra.items()),
         )
     )
 
@@ -222,7 +222,7 @@ def _flags(flags: tuple[Flag, ...]) -> Block:
     rows = (
         Row(
             (Cell(flag.name, no_wrap=True), _value(flag), Cell(flag.level), _set_by(flag)),
-            _overruled(flag),
+            _override(flag),
         )
         for flag in flags
     )
@@ -233,10 +233,10 @@ def _set_by(flag: Flag) -> Cell:
     return Cell("" if flag.set_by is None else _printable(flag.set_by), no_wrap=True)
 
 
-def _overruled(flag: Flag) -> tuple[Cell, ...]:
-    if flag.overruled_by is None:
+def _override(flag: Flag) -> tuple[Cell, ...]:
+    if flag.overridden_by is None:
         return ()
-    return (Cell(f"in effect {flag.effective!r}, because of {flag.overruled_by}"),)
+    return (Cell(f"effective value {flag.effective!r}, overridden by {flag.overridden_by}"),)
 
 
 def _environment(variables: tuple[Variable, ...]) -> Block:

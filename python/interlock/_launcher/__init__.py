@@ -1,6 +1,6 @@
 """The program `python -m interlock.backends.xeon.run_cpu`.
 
-`args` reads the command line, `topology` reads the machine and `discovery` looks for libraries and numactl.
-`plan` decides from these what runs where, without asking the machine. `render` shows the plan and
-`supervisor` runs it. `main` combines these.
+`args` parses the command line, `topology` reads the cores and nodes of the machine, and `discovery` searches
+for libraries and numactl. From these, `plan` computes the instances, without accessing the system. `render`
+prints the plan and `supervisor` runs it. `main` runs these steps.
 """

@@ -1,4 +1,4 @@
-"""The command line of the launcher: its options, and which of them contradict one another."""
+"""Parses the command line of the launcher and checks its options for contradictions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from interlock._suggest import closest_match
 
 __all__ = ["LATENCY_CORES", "Options", "fail", "parse", "to_option", "validate"]
 
-# How many cores an instance has in latency mode.
+# The number of cores of an instance in latency mode.
 LATENCY_CORES = 4
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for; None is what it leaves open."""
+    """The parsed command line. None means that an option was not given."""
 
     program: str
     arguments: tuple[str, ...] = ()
@@ -49,16 +49,16 @@ class Options:
 
     @property
     def has_number(self) -> bool:
-        """Whether numbers say which instances there are."""
+        """Whether the number of instances or of their cores is given."""
         return self.ninstances is not None or self.ncores_per_instance is not None
 
     @property
-    def an_instance_per_node(self) -> bool:
-        """Whether nodes, and no numbers, say which instances there are."""
+    def one_instance_per_node(self) -> bool:
+        """Whether the plan has one instance for each node."""
         return self.throughput_mode or (self.multi_instance and not self.has_number and not self.latency_mode)
 
 
-# Options of which at most one may be given.
+# Pairs of options that exclude each other.
 _EXCLUSIVE = (
     ("latency_mode", "throughput_mode"),
     ("latency_mode", "ninstances"),
@@ -80,68 +80,70 @@ _EXCLUSIVE = (
 
 
 def validate(options: Options) -> str | None:
-    """Return why these options are invalid on every machine, or None."""
+    """Return why the options contradict each other on any machine, or None if they do not."""
     for one, other in _EXCLUSIVE:
         if _is_given(options, one) and _is_given(options, other):
-            return f"{to_option(one)} and {to_option(other)} contradict each other; give one of them"
+            return f"{to_option(one)} and {to_option(other)} are mutually exclusive; give one of them"
     if options.json and not options.dry_run:
-        return "--json is a form of the plan that --dry-run prints; give both"
+        return "--json selects the format of --dry-run; give both"
     if options.log_file_prefix is not None and options.log_path is None:
-        return "--log-file-prefix names files in the folder of --log-path; give both"
+        return "--log-file-prefix requires --log-path; give both"
     if options.core_list is not None and not options.has_number:
-        return "--core-list needs --ninstances or --ncores-per-instance, which say how to divide the cores"
+        return "--core-list requires --ninstances or --ncores-per-instance"
     if options.skip_cross_node_cores and options.ncores_per_instance is None and not options.latency_mode:
-        return "--skip-cross-node-cores needs --ncores-per-instance or --latency-mode"
+        return "--skip-cross-node-cores requires --ncores-per-instance or --latency-mode"
     has_mode = options.latency_mode or options.throughput_mode or options.multi_instance
     if options.rank is not None and not (options.has_number or has_mode):
         return (
-            "--rank needs --ninstances, --ncores-per-instance, --latency-mode, --throughput-mode or "
-            "--multi-instance, which say of which instances it is one"
+            "--rank requires an option that determines the instances: --ninstances, --ncores-per-instance, "
+            "--latency-mode, --throughput-mode or --multi-instance"
         )
     if options.ninstances is not None and (options.rank or 0) >= options.ninstances:
         return (
-            f"--rank {options.rank} is beyond --ninstances {options.ninstances}; "
-            f"ranks go from 0 to {options.ninstances - 1}"
+            f"--rank {options.rank} is out of range for --ninstances {options.ninstances}; "
+            f"valid ranks are from 0 to {options.ninstances - 1}"
         )
     if "/" in (options.log_file_prefix or ""):
-        return f"--log-file-prefix {options.log_file_prefix!r} has a slash; --log-path names the folder"
+        return (
+            f"--log-file-prefix {options.log_file_prefix!r} contains a slash; give the folder with --log-path"
+        )
     if not (options.module or options.no_python or options.program.endswith(".py")):
         return (
-            f"{options.program!r} does not end in .py; give --no-python for a program that is not Python, "
-            "or -m for a module"
+            f"{options.program!r} does not end in .py; use --no-python for an executable, or -m for a "
+            "Python module"
         )
     return None
 
 
 def _is_given(options: Options, name: str) -> bool:
     value = getattr(options, name)
-    # Not by equality: 0, which is a node, equals False.
+    # Not `value not in (None, False)`: node 0 equals False.
     return value is not None and value is not False
 
 
 def to_option(name: str) -> str:
-    """Return an option as it is written on the command line."""
+    """Return the command-line spelling of an option."""
     return "-m" if name == "module" else "--" + name.replace("_", "-")
 
 
-# The number that means "not given" to PyTorch.
+# PyTorch's launcher uses this number as the default, so it means "not given".
 _NOT_GIVEN = -1
 _MIN_INT = -(10**18)
 
 
 def parse(arguments: Sequence[str] | None = None) -> Options:
-    """Return the options of a command line. An error is reported and ends the process with 2."""
-    given, unknown = _parser().parse_known_args(arguments)
-    read: dict[str, Any] = vars(given)
-    command: list[str] = read.pop("command")
+    """Parse a command line. An invalid one is reported and ends the process with status 2."""
+    namespace, unknown = _parser().parse_known_args(arguments)
+    values: dict[str, Any] = vars(namespace)
+    command: list[str] = values.pop("command")
     for word in unknown:
         _fail_for_unknown(word)
-    # Two hyphens end the options; later ones belong to the program.
+    # "--" ends the options; a later "--" belongs to the program.
     if command[:1] == ["--"]:
         del command[0]
     if not command:
-        fail("no program is named: give a Python file, -m and a module, or --no-python and a program")
-    options = Options(command[0], tuple(command[1:]), **read)
+        fail("no program given: give a Python file, -m and a module, or --no-python and an executable")
+    options = Options(command[0], tuple(command[1:]), **values)
     problem = validate(options)
     if problem is not None:
         fail(problem)
@@ -149,22 +151,22 @@ def parse(arguments: Sequence[str] | None = None) -> Options:
 
 
 def fail(message: str) -> NoReturn:
-    """Report an error of the command line and end the process with 2."""
+    """Report an error of the command line and end the process with status 2."""
     _parser().error(message)
 
 
 def _fail_for_unknown(word: str) -> NoReturn:
     name = word.partition("=")[0]
     fields = {field.name for field in dataclasses.fields(Options)} - {"program", "arguments"}
-    # The module's short form is what errors name; its long one is what a slip may be like.
+    # `to_option` returns the short form of --module; a misspelt option resembles the long one.
     known = [*map(to_option, fields), "--module", "--help"]
     suggestion = closest_match(name.replace("_", "-"), known)
-    fail(f'there is no option "{name}"' + ("" if suggestion is None else f'; did you mean "{suggestion}"?'))
+    fail(f'unknown option "{name}"' + ("" if suggestion is None else f'; did you mean "{suggestion}"?'))
 
 
 class _Parser(argparse.ArgumentParser):
     def print_help(self, file: Any = None) -> None:
-        # The process ends with 0 after this, unless something ends it before.
+        # argparse ends the process with status 0 after this.
         code = show(self.format_help().rstrip("\n"))
         if code != 0:
             self.exit(code)
@@ -174,25 +176,23 @@ def _parser() -> argparse.ArgumentParser:
     reader = _Parser(
         prog="python -m interlock.backends.xeon.run_cpu",
         usage="%(prog)s [options] program [arguments]",
-        description="Run one or more instances of a program, each with cores and memory of its own.",
+        description="Run one or more instances of a program, each on its own cores and memory nodes.",
         epilog="Each long option may also be written with underscores. See docs/launcher.md.",
         allow_abbrev=False,
     )
     _switch(
         reader.add_argument,
         "multi-instance",
-        "several instances: one for each node, unless numbers are given",
+        "run several instances: one for each node, unless a number is given",
     )
-    reader.add_argument(
-        "-m", "--module", action="store_true", help="the program is the name of a Python module"
-    )
-    _switch(reader.add_argument, "no-python", "the program is run itself, and not by Python")
+    reader.add_argument("-m", "--module", action="store_true", help="run a Python module, like python -m")
+    _switch(reader.add_argument, "no-python", "run an executable instead of a Python program")
 
     plan = reader.add_argument_group("plan")
-    _switch(plan.add_argument, "dry-run", "print the plan and start no instance")
+    _switch(plan.add_argument, "dry-run", "print the plan and do not run it")
     _switch(plan.add_argument, "json", "with --dry-run, print the plan as JSON")
 
-    memory = reader.add_argument_group("memory allocator (by default tcmalloc or jemalloc if there is one)")
+    memory = reader.add_argument_group("memory allocator (default: tcmalloc or jemalloc, if installed)")
     _switch(memory.add_argument, "enable-tcmalloc", "preload tcmalloc")
     _switch(memory.add_argument, "enable-jemalloc", "preload jemalloc")
     _switch(memory.add_argument, "use-default-allocator", "preload no allocator")
@@ -201,26 +201,26 @@ def _parser() -> argparse.ArgumentParser:
     _switch(openmp.add_argument, "disable-iomp", "do not preload Intel's OpenMP runtime (libiomp5.so)")
 
     instances = reader.add_argument_group("instances")
-    _number(instances.add_argument, "ncores-per-instance", 1, "cores of each instance")
-    _number(instances.add_argument, "ninstances", 1, "how many instances")
+    _number(instances.add_argument, "ncores-per-instance", 1, "number of cores of each instance")
+    _number(instances.add_argument, "ninstances", 1, "number of instances")
     _switch(
         instances.add_argument,
         "skip-cross-node-cores",
-        "leave cores unused so that no instance has cores of two nodes; needs --latency-mode or "
+        "leave cores unused so that no instance has cores of two nodes; requires --latency-mode or "
         "--ncores-per-instance",
     )
     _number(
         instances.add_argument,
         "rank",
         0,
-        "run only this one of the instances, counted from 0; needs an option that says which there are",
+        "run only this instance, counted from 0; requires an option that determines the instances",
     )
     _switch(
         instances.add_argument,
         "latency-mode",
         f"{LATENCY_CORES} cores for each instance, on all physical cores",
     )
-    _switch(instances.add_argument, "throughput-mode", "an instance for each node, on all physical cores")
+    _switch(instances.add_argument, "throughput-mode", "one instance for each node, on all physical cores")
     _number(instances.add_argument, "node-id", 0, "use only the cores of this node")
     _switch(
         instances.add_argument,
@@ -234,7 +234,7 @@ def _parser() -> argparse.ArgumentParser:
         "core-list",
         type=_cores,
         metavar="LIST",
-        help="use only these cores, such as 0,1,4-7; needs --ninstances or --ncores-per-instance",
+        help="use only these cores, such as 0,1,4-7; requires --ninstances or --ncores-per-instance",
     )
 
     logs = reader.add_argument_group("logs")
@@ -243,27 +243,27 @@ def _parser() -> argparse.ArgumentParser:
         "log-path",
         type=_path,
         metavar="FOLDER",
-        help="write output to files in this folder",
+        help="write the output of each instance to a file in this folder",
     )
     _option(
         logs.add_argument,
         "log-file-prefix",
         metavar="NAME",
-        help="with --log-path, what the names of the files begin with (run)",
+        help="with --log-path, the prefix of the file names (default: run)",
     )
 
     reader.add_argument(
         "command",
-        # The words as they are: as two of them, argparse would take out the first two hyphens.
+        # REMAINDER keeps all words: as two arguments, argparse would remove the first "--".
         nargs=argparse.REMAINDER,
         metavar="program [arguments]",
-        help="the Python file, module or program to run, and what it is given",
+        help="the Python file, module or executable to run, and its arguments",
     )
     return reader
 
 
 def _option(add: Callable[..., argparse.Action], name: str, **details: Any) -> None:
-    """Add a long option in both spellings; only the one with hyphens is in the help."""
+    """Add a long option spelled with hyphens, and hidden from the help the spelling with underscores."""
     destination = name.replace("-", "_")
     add(f"--{name}", dest=destination, **details)
     if destination != name:
@@ -275,15 +275,15 @@ def _switch(add: Callable[..., argparse.Action], name: str, text: str) -> None:
     _option(add, name, action="store_true", help=text)
 
 
-def _number(add: Callable[..., argparse.Action], name: str, least: int, text: str) -> None:
+def _number(add: Callable[..., argparse.Action], name: str, minimum: int, text: str) -> None:
     def read(word: str) -> int | None:
         number = parse_int(word, minimum=_MIN_INT)
         if number is None:
-            raise argparse.ArgumentTypeError(f"{word!r} is no whole number")
+            raise argparse.ArgumentTypeError(f"{word!r} is not an integer")
         if number == _NOT_GIVEN:
             return None
-        if number < least:
-            raise argparse.ArgumentTypeError(f"{number} is too small; the least is {least}")
+        if number < minimum:
+            raise argparse.ArgumentTypeError(f"{number} is too small; the minimum is {minimum}")
         return number
 
     _option(add, name, type=read, metavar="N", help=text)
@@ -295,13 +295,13 @@ def _cores(word: str) -> tuple[int, ...]:
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     if not cores:
-        raise argparse.ArgumentTypeError("it names no core")
+        raise argparse.ArgumentTypeError("the list is empty")
     twice = sorted({core for core in cores if cores.count(core) > 1})
     if twice:
-        raise argparse.ArgumentTypeError(f"it names core {twice[0]} twice")
+        raise argparse.ArgumentTypeError(f"core {twice[0]} is listed twice")
     return cores
 
 
 def _path(word: str) -> str | None:
-    # PyTorch's default, no folder, is the empty word.
+    # PyTorch's launcher has an empty string as the default, which means no folder.
     return word or None

@@ -1,4 +1,4 @@
-"""Looks for what helps a program on this machine: libraries to preload, and numactl."""
+"""Searches this machine for libraries to preload and for numactl."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from pathlib import Path
 
 __all__ = ["Discovered", "discover", "preloads"]
 
-# What each library is called in a file system; packages of distributions without headers have only the
-# names with a number.
+# The file names of each library. Runtime packages of Linux distributions install only the versioned names.
 _FILES = {
     "iomp5": ("libiomp5.so",),
     "tcmalloc": ("libtcmalloc.so", "libtcmalloc.so.4"),
     "jemalloc": ("libjemalloc.so", "libjemalloc.so.2"),
 }
-_SYSTEM = ("usr/local/lib", "usr/local/lib64", "usr/lib", "usr/lib64")
+_SYSTEM_FOLDERS = ("usr/local/lib", "usr/local/lib64", "usr/lib", "usr/lib64")
 
-# A numactl that does not answer must not block the launcher.
+# A numactl that hangs must not block the launcher.
 _TIMEOUT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Discovered:
-    """The installed libraries and numactl. The planner needs no other files of the machine."""
+    """The libraries and the numactl that the planner can use."""
 
-    # By the names `iomp5`, `tcmalloc` and `jemalloc`.
+    # Paths by library: `iomp5`, `tcmalloc` and `jemalloc`.
     libraries: Mapping[str, str] = field(default_factory=dict[str, str])
-    # By the same names, those that are only where LD_PRELOAD can't name them.
+    # Paths of libraries whose only path contains a separator of LD_PRELOAD.
     not_preloadable: Mapping[str, str] = field(default_factory=dict[str, str])
     numactl: str | None = None
-    # Why numactl, which is installed, can't be used.
-    numactl_refuses: str | None = None
+    # The error of an installed numactl that cannot be used.
+    numactl_error: str | None = None
     # Entries of LD_PRELOAD that name no file.
     missing_preloads: tuple[str, ...] = ()
 
@@ -47,36 +46,36 @@ def discover(
     multiarch: str | None,
     memory_nodes: Collection[int],
 ) -> Discovered:
-    """Look for libraries and for numactl, which is tried where there are memory nodes to choose between."""
-    places = tuple(_places(environment, root, prefix, multiarch))
-    paths = {name: tuple(_paths(name, places)) for name in _FILES}
+    """Search for libraries and numactl. numactl is tried if there is more than one memory node."""
+    folders = tuple(_folders(environment, root, prefix, multiarch))
+    paths = {name: tuple(_paths(name, folders)) for name in _FILES}
     libraries = {
         name: path for name in _FILES if (path := next(filter(_can_be_preloaded, paths[name]), None))
     }
     others = {name: paths[name][0] for name in _FILES if paths[name] and name not in libraries}
     missing = tuple(entry for entry in preloads(environment) if _is_missing(entry))
     numactl = shutil.which("numactl", path=environment.get("PATH")) if len(memory_nodes) > 1 else None
-    refuses = None if numactl is None else _refusal(numactl, min(memory_nodes), environment)
+    error = None if numactl is None else _try_numactl(numactl, min(memory_nodes), environment)
     return Discovered(
         libraries=libraries,
         not_preloadable=others,
-        numactl=None if refuses else numactl,
-        numactl_refuses=refuses,
+        numactl=None if error else numactl,
+        numactl_error=error,
         missing_preloads=missing,
     )
 
 
 def preloads(environment: Mapping[str, str]) -> list[str]:
-    """Return the entries of LD_PRELOAD, which the loader divides at colons and at spaces."""
+    """Return the entries of LD_PRELOAD, which colons and spaces separate."""
     return environment.get("LD_PRELOAD", "").replace(":", " ").split()
 
 
 def _is_missing(entry: str) -> bool:
-    # The loader itself looks for a plain name, and puts folders in the place of $LIB, $ORIGIN and $PLATFORM.
+    # The loader searches for a name without a slash, and expands $LIB, $ORIGIN and $PLATFORM.
     return "/" in entry and "$" not in entry and not os.path.exists(entry)
 
 
-def _places(
+def _folders(
     environment: Mapping[str, str], root: Path, prefix: Path, multiarch: str | None
 ) -> Iterator[Path]:
     for variable in ("CONDA_PREFIX", "VIRTUAL_ENV"):
@@ -85,29 +84,29 @@ def _places(
     yield prefix / "lib"
     if environment.get("HOME"):
         yield Path(environment["HOME"]) / ".local" / "lib"
-    for folder in _SYSTEM:
+    for folder in _SYSTEM_FOLDERS:
         yield root / folder
         if multiarch and folder.endswith("lib"):
             yield root / folder / multiarch
 
 
-def _paths(name: str, places: tuple[Path, ...]) -> Iterator[str]:
-    for folder in places:
+def _paths(name: str, folders: tuple[Path, ...]) -> Iterator[str]:
+    for folder in folders:
         for file in _FILES[name]:
-            # Unlike a Path, this says no where it may not look.
+            # Unlike `Path.is_file`, this returns False if permission is denied.
             if os.path.isfile(folder / file):
                 yield str(folder / file)
 
 
 def _can_be_preloaded(path: str) -> bool:
-    """Return whether LD_PRELOAD can name a path, which has neither of the characters that divide it."""
-    return not any(divider in path for divider in ": ")
+    """Return whether LD_PRELOAD can contain a path: it must not contain a colon or a space."""
+    return not any(separator in path for separator in ": ")
 
 
-def _refusal(numactl: str, node: int, environment: Mapping[str, str]) -> str | None:
-    """Return why numactl may not bind memory here: containers often forbid the call."""
+def _try_numactl(numactl: str, node: int, environment: Mapping[str, str]) -> str | None:
+    """Return why numactl cannot bind memory, or None if it can. Containers often forbid `set_mempolicy`."""
     try:
-        tried = subprocess.run(
+        result = subprocess.run(
             [numactl, f"--membind={node}", "true"],
             env=dict(environment),
             stdin=subprocess.DEVNULL,
@@ -118,7 +117,7 @@ def _refusal(numactl: str, node: int, environment: Mapping[str, str]) -> str | N
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    if tried.returncode == 0:
+    if result.returncode == 0:
         return None
-    message = tried.stderr.decode(errors="replace").split("\n", 1)[0].strip()
-    return message or f"it ended with {tried.returncode}"
+    message = result.stderr.decode(errors="replace").split("\n", 1)[0].strip()
+    return message or f"exit status {result.returncode}"

@@ -19,10 +19,15 @@ __all__ = ["main"]
 def main(
     arguments: Sequence[str] | None = None, *, root: Path | None = None, grace: float = supervisor.GRACE
 ) -> int:
-    """Run the command line and return the exit code.
+    """Run the launcher and return the exit status.
 
-    With a `root`, the topology is read from the files below it. `grace` is the number of seconds in which
-    instances have to end. An error of the command line ends the process with 2, as argparse does.
+    An invalid command line ends the process with status 2, as in argparse.
+
+    Args:
+        arguments: The command line; None means `sys.argv`.
+        root: The folder that contains `proc` and `sys`, for tests; None means `/`.
+        grace: Seconds between the first signal to the instances and SIGKILL.
+
     """
     options = args.parse(arguments)
     environment = dict(os.environ)
@@ -54,5 +59,5 @@ def main(
 
 
 def _affinity() -> set[int] | None:
-    # macOS, where this ends with a clear error a little later, has no such function.
+    # macOS lacks this function; there, reading the topology raises `TopologyError`.
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None

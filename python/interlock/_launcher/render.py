@@ -1,4 +1,4 @@
-"""Shows a plan, as text and as JSON, and the messages of the launcher."""
+"""Renders a plan as text and as JSON, and prints the messages of the launcher."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "as_document", "as_json", "as_text", "counted", "instances_text", "log", "show"]
 
-_NOT_WRITTEN = 1
+_EXIT_OUTPUT_ERROR = 1
 
-# Increases with every change that can break a program that reads the document.
+# The version of the JSON document. It increases with every incompatible change.
 FORMAT = 1
 
 
 def log(message: str) -> None:
-    """Write a message of the launcher to standard error."""
+    """Write a message to standard error, with the prefix `run_cpu: `."""
     _console.print_error(f"run_cpu: {message}")
 
 
 def show(text: str) -> int:
-    """Write a text to standard output, and return the exit code."""
+    """Write a text to standard output and return the exit status."""
     try:
         _console.print_output(f"{text}\n")
     except _console.OutputError as error:
         log(str(error))
-        return _NOT_WRITTEN
+        return _EXIT_OUTPUT_ERROR
     return 0
 
 
 def counted(count: int, noun: str) -> str:
-    """Return the number with its noun: `1 core`, `2 cores`."""
+    """Return a number with its noun in singular or plural: `1 core`, `2 cores`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def instances_text(indexes: Collection[int]) -> str:
-    """Return the instances by their numbers: `instance 0`, `instances 0-3`."""
+    """Return a list of instances as text: `instance 0`, `instances 0-3`."""
     return f"instance{'' if len(indexes) == 1 else 's'} {format_cpulist(indexes)}"
 
 
 def as_document(plan: Plan) -> dict[str, object]:
-    """Return the plan as values of JSON, which docs/launcher.md explains."""
+    """Return the plan as a JSON object, whose keys docs/launcher.md documents."""
     topology = plan.topology
     return {
         "format": FORMAT,
@@ -83,9 +83,12 @@ def as_json(plan: Plan) -> str:
 
 
 def as_text(plan: Plan, width: int | None) -> str:
-    """Return the plan as text in lines of at most `width` columns, or of any length if that is None.
+    """Return the plan as text.
 
-    Only words that are longer exceed it.
+    Args:
+        plan: The plan.
+        width: The maximum number of columns of a line, which only longer words exceed; None means no limit.
+
     """
     return "\n".join(_lines(plan, Layout(width)))
 
@@ -111,7 +114,7 @@ def _machine(plan: Plan, layout: Layout) -> Iterator[str]:
     text = (
         f"{counted(len(topology.cores), 'logical core')} of "
         f"{counted(len(physical), 'physical core')} on {counted(len(_nodes(plan)), 'node')}; "
-        f"may be used: {format_cpulist(topology.allowed)}"
+        f"available: {format_cpulist(topology.allowed)}"
     )
     yield from layout.wrapped(text, "machine    ")
     used = sum(len(instance.cores) for instance in plan.instances)
@@ -120,7 +123,7 @@ def _machine(plan: Plan, layout: Layout) -> Iterator[str]:
 
 
 def _table(plan: Plan, layout: Layout) -> Iterator[str]:
-    """Yield what each instance gets; where nothing is pinned, cores only say how many threads."""
+    """Yield a table of the instances: their cores or, if they are not pinned, their numbers of threads."""
     if plan.pinned:
         columns: tuple[str, ...] = ("instance", "count", "nodes", "memory", "cores")
         rows = map(_row, plan.instances)
@@ -146,7 +149,7 @@ def _memory(instance: Instance) -> str:
 
 
 def _commands(instances: Sequence[Instance], width: int | None) -> Iterator[str]:
-    """Yield each command with the instances that run it: they differ in memory nodes only."""
+    """Yield each command with the instances that run it. Commands differ only in their memory nodes."""
     commands: dict[tuple[str, ...], list[int]] = {}
     for instance in instances:
         commands.setdefault(instance.command, []).append(instance.index)
@@ -154,7 +157,7 @@ def _commands(instances: Sequence[Instance], width: int | None) -> Iterator[str]
         yield from ("", "command" if len(commands) == 1 else f"command of {instances_text(indexes)}")
         line = "  "
         for word in map(shlex.quote, command):
-            # Two columns stay free for the mark of a line that goes on.
+            # Reserve two columns for the backslash of a continued line.
             if line.strip() and width is not None and len(line) + len(word) > width - 2:
                 yield f"{line}\\"
                 line = "    "
@@ -163,15 +166,15 @@ def _commands(instances: Sequence[Instance], width: int | None) -> Iterator[str]
 
 
 def _environment(instances: Sequence[Instance]) -> Iterator[str]:
-    """Yield the variables, with the instances that get them where not all do."""
+    """Yield the variables, with the names of the instances if only some of them set a variable."""
     variables: dict[tuple[str, str], list[int]] = {}
     for instance in instances:
         for name, value in instance.environment.items():
             variables.setdefault((name, value), []).append(instance.index)
     lines: list[str] = []
     for (name, value), indexes in sorted(variables.items()):
-        who = "" if len(indexes) == len(instances) else f"  ({instances_text(indexes)})"
-        lines.append(f"{name}={shlex.quote(value)}{who}")
+        suffix = "" if len(indexes) == len(instances) else f"  ({instances_text(indexes)})"
+        lines.append(f"{name}={shlex.quote(value)}{suffix}")
     yield from _section("environment", lines)
 
 

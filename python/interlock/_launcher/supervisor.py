@@ -1,4 +1,4 @@
-"""Runs a plan: starts its instances, waits for them, and ends them together."""
+"""Runs a plan: starts the instances, waits for them, and terminates all of them if one fails."""
 
 from __future__ import annotations
 
@@ -24,28 +24,38 @@ from interlock._launcher.topology import format_cpulist
 
 __all__ = ["GRACE", "NOT_FOUND", "NOT_RUN", "PreflightError", "StartError", "preflight", "run", "spawn"]
 
-# How many seconds instances have to end after the first signal. PyTorch gives them as many.
+# Seconds between the first signal to the instances and SIGKILL, as in PyTorch.
 GRACE = 30.0
 
-# What ends at once, as most programs do, is not worth a word.
-_SECONDS_WITHOUT_WORDS = 1.0
+# Seconds after the first signal before a message reports which instances still run. Most end before that.
+_QUIET_SECONDS = 1.0
 
-# How often groups that are to end are checked for members: the system reports no end of a grandchild.
-_SECONDS_BETWEEN_LOOKS = 0.05
+# Seconds between checks of whether terminating process groups are empty. The system does not report the
+# exit of a grandchild.
+_POLL_SECONDS = 0.05
 
 
 def run(plan: Plan, environment: Mapping[str, str], *, grace: float = GRACE) -> int:
-    """Run the plan and return the exit code: that of the first instance that failed, or 0.
+    """Run the plan and return the exit status: that of the first instance that failed, or 0.
 
-    An instance that a signal ended counts as 128 and its number, and so does a signal to the launcher.
-    Where one fails, or can't be started, the others are ended. Meanwhile this process reaps all its children.
+    If an instance fails or cannot be started, the others are terminated. This process reaps all its children
+    while the plan runs.
+
+    Args:
+        plan: The plan.
+        environment: The environment of the instances, which the plan extends.
+        grace: Seconds between the first signal to the instances and SIGKILL.
+
+    Returns:
+        128 plus the number of the signal if a signal ended an instance or was sent to the launcher.
+
     """
     problems = preflight(plan, environment)
     if problems:
         for each in problems:
             log(each.message)
         return problems[0].code
-    with Signals() as signals, adopting_orphans():
+    with Signals() as signals, child_subreaper():
         launch = _Launch(signals, grace)
         try:
             try:
@@ -53,25 +63,25 @@ def run(plan: Plan, environment: Mapping[str, str], *, grace: float = GRACE) -> 
                     launch.start(instance, environment, pinned=plan.pinned)
             except StartError as error:
                 log(str(error))
-                launch.end(signal.SIGTERM, error.code)
+                launch.terminate(signal.SIGTERM, error.code)
             return launch.wait()
         finally:
             launch.kill()
 
 
 class _Launch:
-    """Instances that run. Each leads a process group, so that what it starts ends with it."""
+    """The running instances. Each leads a process group, so that its child processes end with it."""
 
     def __init__(self, signals: Signals, grace: float) -> None:
         self._signals = signals
         self._grace = grace
         self._running: dict[int, subprocess.Popen[bytes]] = {}
-        # The process groups, with the instance that leads or led each.
+        # The instance that leads or led each process group.
         self._groups: dict[int, int] = {}
         self._code = 0
-        # When instances were first told to end, and whether people know that this takes time.
-        self._ending_since: float | None = None
-        self._has_told = False
+        # When the first signal was sent to the instances.
+        self._terminating_since: float | None = None
+        self._has_reported_progress = False
         self._has_killed = False
 
     def start(self, instance: Instance, environment: Mapping[str, str], *, pinned: bool) -> None:
@@ -81,84 +91,86 @@ class _Launch:
         self._groups[process.pid] = instance.index
 
     def wait(self) -> int:
-        """Wait until all have ended and return the exit code."""
+        """Wait until all instances have ended and return the exit status."""
         while True:
             for number in self._signals.take():
-                if self._ending_since is not None and self._groups:
-                    self._tell(f"{_name(number)} is passed on", time.monotonic() - self._ending_since)
-                self.end(number, 128 + number)
+                if self._terminating_since is not None and self._groups:
+                    self._report_progress(
+                        f"{_name(number)} was forwarded", time.monotonic() - self._terminating_since
+                    )
+                self.terminate(number, 128 + number)
             self._reap()
-            if not self._running and (self._ending_since is None or not self._groups):
+            if not self._running and (self._terminating_since is None or not self._groups):
                 return self._code
-            self._signals.wait(None if self._ending_since is None else _SECONDS_BETWEEN_LOOKS)
+            self._signals.wait(None if self._terminating_since is None else _POLL_SECONDS)
 
-    def end(self, number: int, code: int) -> None:
-        """Send all groups a signal; after the time of grace those that are left are killed."""
+    def terminate(self, number: int, code: int) -> None:
+        """Send a signal to all process groups; those that still run after the grace period are killed."""
         self._code = self._code or code
-        if self._ending_since is None:
-            self._ending_since = time.monotonic()
+        if self._terminating_since is None:
+            self._terminating_since = time.monotonic()
         self._send(number)
 
     def kill(self) -> None:
-        """Kill what is left, whatever led here, and wait for it."""
+        """Kill the instances that still run, and wait for them."""
         if self._running:
             self._kill()
         for process in self._running.values():
             process.wait()
 
     def _reap(self) -> None:
-        """Take note of what has ended, and see to it that all do where one was told to."""
+        """Reap the children that have exited, and escalate if the instances are being terminated."""
         leaders = {process.pid: index for index, process in self._running.items()}
-        for child in ended_children():
+        for child in exited_children():
             if child in leaders:
                 self._on_exit(leaders[child], self._running.pop(leaders[child]).wait())
             else:
                 os.waitpid(child, 0)
-        if self._ending_since is not None:
-            self._groups = {group: index for group, index in self._groups.items() if _lives(group)}
+        if self._terminating_since is not None:
+            self._groups = {group: index for group, index in self._groups.items() if _is_alive(group)}
             if self._groups:
-                self._escalate(time.monotonic() - self._ending_since)
+                self._escalate(time.monotonic() - self._terminating_since)
 
     def _on_exit(self, index: int, code: int) -> None:
-        """Take note of how an instance has ended, after which the others end where it failed."""
-        if self._ending_since is not None:
+        """Record the exit status of an instance, and terminate the others if it failed."""
+        if self._terminating_since is not None:
             return
         if code == 0:
-            # What it leaves behind is its own affair, and its number may soon be another group's.
+            # Processes that it started may continue. The number of its group may soon be reused.
             self._groups = {group: other for group, other in self._groups.items() if other != index}
             return
-        ended = f"ended with {code}" if code > 0 else f"was ended by {_name(-code)}"
-        others = ", so the others are ended" if self._running else ""
+        ended = f"exited with {code}" if code > 0 else f"was terminated by {_name(-code)}"
+        others = "; terminating the others" if self._running else ""
         log(f"instance {index} {ended}{others}")
-        self.end(signal.SIGTERM, code if code > 0 else 128 - code)
+        self.terminate(signal.SIGTERM, code if code > 0 else 128 - code)
 
     def _escalate(self, seconds: float) -> None:
-        """Tell people who still runs so many seconds after the first signal, and in the end kill it."""
+        """Report which instances still run after the first signal; kill them after the grace period."""
         if seconds < self._grace:
-            if seconds >= _SECONDS_WITHOUT_WORDS and not self._has_told:
-                self._tell("waiting for the end", seconds)
+            if seconds >= _QUIET_SECONDS and not self._has_reported_progress:
+                self._report_progress("waiting for instances to exit", seconds)
             return
         if not self._has_killed:
             log(f"killed after {self._grace:g} s: {self._describe_running()}")
             self._has_killed = True
         self._kill()
-        # Whatever still shows in a group whose leader has gone is only waiting to be reaped.
+        # The remaining members of a group whose leader has exited only wait to be reaped.
         leaders = {process.pid for process in self._running.values()}
         self._groups = {group: index for group, index in self._groups.items() if group in leaders}
 
-    def _tell(self, what: str, seconds: float) -> None:
-        left = max(0.0, self._grace - seconds)
-        log(f"{what}; what is left is killed in {left:.0f} s: {self._describe_running()}")
-        self._has_told = True
+    def _report_progress(self, event: str, seconds: float) -> None:
+        remaining = max(0.0, self._grace - seconds)
+        log(f"{event}; still running, killed in {remaining:.0f} s: {self._describe_running()}")
+        self._has_reported_progress = True
 
     def _describe_running(self) -> str:
-        """Name what has not ended: instances, and what others have left behind."""
+        """Name the running instances, and the instances that exited but whose child processes run."""
         orphaned = set(self._groups.values()) - self._running.keys()
         running = [instances_text(self._running.keys())] if self._running else []
-        return " and ".join([*running, *([f"what {instances_text(orphaned)} started"] if orphaned else [])])
+        return " and ".join([*running, *([f"children of {instances_text(orphaned)}"] if orphaned else [])])
 
     def _kill(self) -> None:
-        """Kill what is left, and what that has started in groups of its own, as another launcher does."""
+        """Kill all process groups, and descendants in other groups, which a nested launcher creates."""
         started = descendants(self._groups.keys())
         self._send(signal.SIGKILL)
         for process in started:
@@ -169,17 +181,17 @@ class _Launch:
         for group in self._groups:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(group, number)
-                # What a terminal has stopped would take note of the signal no sooner than it goes on.
+                # A stopped process handles the signal only after SIGCONT.
                 os.killpg(group, signal.SIGCONT)
 
 
-def _lives(group: int) -> bool:
+def _is_alive(group: int) -> bool:
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        # What it has become may not be ended, so it is not waited for.
+        # The processes changed their user and cannot be signalled, so they are not waited for.
         return False
     return True
 
@@ -191,56 +203,54 @@ def _name(number: int) -> str:
         return f"signal {number}"
 
 
-# What a shell answers for a program that is not there, and for one that it can't run.
+# The exit statuses of a shell for a program that does not exist, and for one that cannot be executed.
 NOT_FOUND = 127
 NOT_RUN = 126
 
 
 @dataclass(frozen=True)
 class PreflightError:
-    """Why no instance can run, and the exit code for it."""
+    """The reason why no instance can run, and the exit status."""
 
     message: str
     code: int
 
 
 def preflight(plan: Plan, environment: Mapping[str, str]) -> tuple[PreflightError, ...]:
-    """Return what would keep this plan from running here."""
+    """Return the reasons why the plan cannot run on this machine."""
     folders = {os.path.dirname(instance.log): None for instance in plan.instances if instance.log is not None}
     return (
         *_check_program(plan, environment),
-        *(wrong for folder in folders for wrong in _check_logs(folder)),
+        *(error for folder in folders for error in _check_logs(folder)),
     )
 
 
 def _check_program(plan: Plan, environment: Mapping[str, str]) -> Iterator[PreflightError]:
-    """Python and numactl would be started, and say so in words and with codes of their own."""
+    """Check that the program exists. Python and numactl would start, and exit with statuses of their own."""
     exists = os.path.exists(plan.program)
     if plan.runs_python_file:
         if not exists:
-            yield PreflightError(f"there is no program {plan.program!r}", NOT_FOUND)
+            yield PreflightError(f"program {plan.program!r} does not exist", NOT_FOUND)
     elif plan.runs_program and shutil.which(plan.program, path=environment.get("PATH")) is None:
         if exists and "/" in plan.program:
             yield PreflightError(f"{plan.program!r} is not executable", NOT_RUN)
         else:
-            yield PreflightError(f"there is no program {plan.program!r}", NOT_FOUND)
+            yield PreflightError(f"program {plan.program!r} does not exist", NOT_FOUND)
 
 
 def _check_logs(folder: str) -> Iterator[PreflightError]:
-    """Look at the folder, or where it does not exist at the one in which it would be made."""
+    """Check that the folder, or its nearest existing parent, can be written."""
     path = Path(folder).absolute()
-    there = next((each for each in (path, *path.parents) if os.path.lexists(each)), path)
-    named = "it" if there == path else repr(str(there))
-    if not os.path.isdir(there):
-        yield PreflightError(f"the log folder {folder!r} can't be used: {named} is not a folder", NOT_RUN)
-    elif not os.access(there, os.W_OK | os.X_OK):
-        yield PreflightError(
-            f"the log folder {folder!r} can't be used: {named} may not be written to", NOT_RUN
-        )
+    existing = next((each for each in (path, *path.parents) if os.path.lexists(each)), path)
+    name = "it" if existing == path else repr(str(existing))
+    if not os.path.isdir(existing):
+        yield PreflightError(f"cannot use the log folder {folder!r}: {name} is not a folder", NOT_RUN)
+    elif not os.access(existing, os.W_OK | os.X_OK):
+        yield PreflightError(f"cannot use the log folder {folder!r}: {name} is not writable", NOT_RUN)
 
 
 class StartError(Exception):
-    """An instance can't be started; `code` is the exit code for it."""
+    """An instance cannot be started; `code` is the exit status."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -248,8 +258,8 @@ class StartError(Exception):
 
 
 def spawn(instance: Instance, environment: Mapping[str, str], *, pinned: bool) -> subprocess.Popen[bytes]:
-    """Start an instance, which leads a process group of its own. Raises `StartError`."""
-    # A terminal stops a process of another group that reads from it.
+    """Start an instance as the leader of a new process group. Raises `StartError`."""
+    # A terminal stops a background process group that reads from it.
     standard_input = subprocess.DEVNULL if os.isatty(0) else None
     with _open_log(instance) as log, _pinned(instance.cores if pinned else ()):
         try:
@@ -264,14 +274,14 @@ def spawn(instance: Instance, environment: Mapping[str, str], *, pinned: bool) -
         except (OSError, ValueError) as error:
             missing = isinstance(error, FileNotFoundError)
             raise StartError(
-                f"instance {instance.index} can't be started: {instance.command[0]}: {_reason(error)}",
+                f"cannot start instance {instance.index}: {instance.command[0]}: {_reason(error)}",
                 NOT_FOUND if missing else NOT_RUN,
             ) from error
 
 
 @contextlib.contextmanager
 def _pinned(cores: tuple[int, ...]) -> Generator[None, None, None]:
-    """Pin this thread, from which what it starts inherits it, and put back where it may run."""
+    """Pin this thread to cores, which its child processes inherit, and restore its affinity on exit."""
     if not cores:
         yield
         return
@@ -281,7 +291,7 @@ def _pinned(cores: tuple[int, ...]) -> Generator[None, None, None]:
             os.sched_setaffinity(0, cores)
         except OSError as error:
             raise StartError(
-                f"cores {format_cpulist(cores)} can't be pinned to: {_reason(error)}", NOT_RUN
+                f"cannot pin to cores {format_cpulist(cores)}: {_reason(error)}", NOT_RUN
             ) from error
         yield
     finally:
@@ -290,7 +300,7 @@ def _pinned(cores: tuple[int, ...]) -> Generator[None, None, None]:
 
 @contextlib.contextmanager
 def _open_log(instance: Instance) -> Generator[int | None, None, None]:
-    """Open the file for the output of an instance; the instance keeps it open."""
+    """Open the log file of an instance. The instance inherits the descriptor, which is closed on exit."""
     if instance.log is None:
         yield None
         return
@@ -298,7 +308,7 @@ def _open_log(instance: Instance) -> Generator[int | None, None, None]:
         os.makedirs(os.path.dirname(instance.log) or ".", exist_ok=True)
         log = _new_file(instance.log)
     except OSError as error:
-        raise StartError(f"the log {instance.log} can't be written: {_reason(error)}", NOT_RUN) from error
+        raise StartError(f"cannot write the log {instance.log}: {_reason(error)}", NOT_RUN) from error
     try:
         yield log
     finally:
@@ -306,7 +316,7 @@ def _open_log(instance: Instance) -> Generator[int | None, None, None]:
 
 
 def _new_file(path: str) -> int:
-    """Create a file; where there is one, as another launcher made in the same second, with a number added."""
+    """Create a file. If it exists, for example of another launcher, append a number to its name."""
     stem, ending = os.path.splitext(path)
     name, number = path, 1
     while True:
@@ -319,21 +329,21 @@ def _new_file(path: str) -> int:
 
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return "it is no program"
+        return "not an executable program"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Signals:
-    """While this is entered, signals are kept, and a wait ends with any of them and with a child's end.
+    """Context manager that queues termination signals; `wait` returns on a signal or a child's exit.
 
-    It belongs on the main thread, as handlers do.
+    It must be used on the main thread, because only that can install signal handlers.
     """
 
     def __init__(self) -> None:
-        self._kept: list[int] = []
+        self._pending: list[int] = []
         self._undo = contextlib.ExitStack()
         self._reader, self._writer = socket.socketpair()
 
@@ -345,12 +355,12 @@ class Signals:
             self._writer.setblocking(False)
             before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
             undo.callback(signal.set_wakeup_fd, before)
-            # The byte that a signal writes is what ends a wait; without a handler there is none.
+            # `wait` returns when a signal writes a byte to the wakeup descriptor, which needs a handler.
             self._handle(undo, signal.SIGCHLD, lambda _number, _frame: None)
-            for number in _ENDING:
-                # What is ignored stays so: that is how nohup and shells keep signals from a program.
+            for number in _TERMINATION_SIGNALS:
+                # An ignored signal stays ignored: nohup and shells ignore signals on purpose.
                 if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._handle(undo, number, self._keep)
+                    self._handle(undo, number, self._on_signal)
             self._undo = undo.pop_all()
         return self
 
@@ -363,41 +373,41 @@ class Signals:
         self._undo.close()
 
     def take(self) -> list[int]:
-        """Return the signals that came since the last call."""
-        taken = self._kept[:]
-        del self._kept[: len(taken)]
+        """Return the signals that were received since the last call."""
+        taken = self._pending[:]
+        del self._pending[: len(taken)]
         return taken
 
     def wait(self, seconds: float | None) -> None:
-        """Wait for a signal or for a child that ends, at most so long."""
+        """Wait until a signal is received or a child exits, at most `seconds` if that is not None."""
         select.select([self._reader], [], [], seconds)
         with contextlib.suppress(BlockingIOError):
             while self._reader.recv(4096):
                 pass
 
-    def _keep(self, number: int, _frame: FrameType | None) -> None:
-        self._kept.append(number)
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self._pending.append(number)
 
     @staticmethod
     def _handle(
         undo: contextlib.ExitStack, number: int, handler: Callable[[int, FrameType | None], None]
     ) -> None:
         before = signal.signal(number, handler)
-        # None is a handler that Python did not set and can't set again.
+        # None means that the handler was not installed by Python, which then cannot restore it.
         undo.callback(signal.signal, number, signal.SIG_DFL if before is None else before)
 
 
-# Numbers of the kernel's prctl.
+# Options of `prctl`.
 _SET_CHILD_SUBREAPER = 36
 _GET_CHILD_SUBREAPER = 37
 
 
 @contextlib.contextmanager
-def adopting_orphans() -> Generator[None, None, None]:
-    """Let this process inherit children of instances that have gone, to reap them.
+def child_subreaper() -> Generator[None, None, None]:
+    """Make this process the child subreaper, so that it inherits and reaps orphans of the instances.
 
-    The first process of a container, which would inherit them else, often reaps nothing, and then their
-    group would seem to live.
+    Otherwise the init process inherits them. In a container that often reaps nothing, and the process groups
+    would never become empty.
     """
     try:
         prctl = ctypes.CDLL(None).prctl
@@ -413,16 +423,16 @@ def adopting_orphans() -> Generator[None, None, None]:
         prctl(_SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
 
 
-def ended_children() -> Iterator[int]:
-    """Yield each child that has ended, which must be reaped before the next is asked for."""
+def exited_children() -> Iterator[int]:
+    """Yield each child that has exited. The caller must reap it before it requests the next one."""
     with contextlib.suppress(ChildProcessError):
-        while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            yield ended.si_pid
+        while child := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            yield child.si_pid
 
 
 def descendants(groups: Collection[int]) -> set[int]:
-    """Return what these process groups have started, and what that has started, whatever group it is in."""
-    every = tuple(_every())
+    """Return the members of process groups and all their descendants, which may be in other groups."""
+    every = tuple(_all_processes())
     found = {process for process, _, group in every if group in groups}
     generation = found
     while generation:
@@ -431,10 +441,10 @@ def descendants(groups: Collection[int]) -> set[int]:
     return found
 
 
-def _every() -> Iterator[tuple[int, int, int]]:
-    """Yield each process of this machine with its parent and its group."""
+def _all_processes() -> Iterator[tuple[int, int, int]]:
+    """Yield the id, the parent and the process group of each process of this machine."""
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            # The name, which stands before, may hold anything, also a bracket.
+            # Split at the last bracket: the name of the program before it may contain brackets.
             _, parent, group, *_ = (folder / "stat").read_bytes().rpartition(b")")[2].split()
             yield int(folder.name), int(parent), int(group)

@@ -1,7 +1,7 @@
-"""The cores and memory nodes of this machine, and those that this process may use, as the kernel lists them.
+"""Reads the cores and NUMA nodes of this machine, and which of them this process may use.
 
-Everything is read from files below a root folder, so that tests can supply the files of other machines. The
-limits are those of the process's affinity and of its control groups.
+Everything is read from files in a root folder, so that tests can supply the files of other machines. Affinity
+and control groups limit what the process may use.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ __all__ = ["LogicalCore", "Topology", "TopologyError", "format_cpulist", "parse_
 
 
 class TopologyError(Exception):
-    """The machine does not tell what it has."""
+    """The topology of the machine cannot be read."""
 
 
 @dataclass(frozen=True)
 class LogicalCore:
-    """What the kernel runs one thread on: a core, or one of its hyper-threads."""
+    """A logical core: a core, or one of its hyper-threads."""
 
     number: int
-    # The lowest logical core that is online of the same physical core.
+    # The lowest online logical core of the same physical core.
     physical: int
     socket: int
     node: int
@@ -33,21 +33,22 @@ class LogicalCore:
 
 @dataclass(frozen=True)
 class Topology:
-    """What the machine has, and what of it this process may use."""
+    """The cores and NUMA nodes of the machine, and which of them this process may use."""
 
-    # Those that are online, by number.
+    # The online cores, in ascending order.
     cores: tuple[LogicalCore, ...]
     allowed: frozenset[int]
-    # Nodes with memory that this process may use.
+    # The nodes with memory that this process may use.
     memory_nodes: frozenset[int]
-    # To how many cores' worth of time control groups hold this process.
+    # The CPU quota of the control groups, in cores.
     quota: float | None = None
 
     def usable(self, *, logical: bool) -> tuple[LogicalCore, ...]:
-        """Return the cores that may be used, node by node.
+        """Return the cores that this process may use, ordered by node and physical core.
 
-        Logical cores of one physical core lie side by side, so that as few instances as possible share one.
-        Otherwise the first that may be used stands for a physical core.
+        Args:
+            logical: Whether to return all logical cores, or only the first one of each physical core.
+
         """
         order = [core for core in self.cores if core.number in self.allowed]
         order.sort(key=lambda core: (core.node, core.physical, core.number))
@@ -60,13 +61,19 @@ class Topology:
 
 
 def read(root: Path, affinity: Collection[int] | None = None) -> Topology:
-    """Read the topology; `affinity` is where this thread may run, and None asks the files for that, too.
+    """Read the topology from the files of the kernel.
 
-    Raises `TopologyError` where the kernel has no such files.
+    Args:
+        root: The folder that contains `proc` and `sys`.
+        affinity: The cores on which this thread may run; None reads them from `proc/self/status`.
+
+    Raises:
+        TopologyError: There is no `sys/devices/system/cpu`.
+
     """
     folder = root / "sys" / "devices" / "system" / "cpu"
     if not os.path.isdir(folder):
-        raise TopologyError("this launcher needs Linux: it reads /sys/devices/system/cpu, which is not there")
+        raise TopologyError("this launcher needs Linux: /sys/devices/system/cpu does not exist")
     nodes = _nodes(folder.parent / "node")
     node_of = {number: node for node, numbers in nodes.items() for number in numbers}
     online = _list(folder / "online") or _folders(folder, "cpu")
@@ -77,7 +84,7 @@ def read(root: Path, affinity: Collection[int] | None = None) -> Topology:
         frozenset(affinity) if affinity is not None else status.get("Cpus_allowed_list"),
         _cpuset_cores(root),
     ):
-        # A file that contradicts all others says nothing.
+        # Ignore a limit that excludes all cores.
         allowed = (allowed & limit or allowed) if limit else allowed
     with_memory = _with_memory(folder.parent / "node", nodes)
     for limit in (status.get("Mems_allowed_list"), _cpuset_memory_nodes(root)):
@@ -86,14 +93,14 @@ def read(root: Path, affinity: Collection[int] | None = None) -> Topology:
 
 
 def _core(folder: Path, number: int, node: int) -> LogicalCore:
-    about = folder / f"cpu{number}" / "topology"
-    siblings = _list(about / "thread_siblings_list") or _list(about / "core_cpus_list")
-    socket = _list(about / "physical_package_id")
+    details = folder / f"cpu{number}" / "topology"
+    siblings = _list(details / "thread_siblings_list") or _list(details / "core_cpus_list")
+    socket = _list(details / "physical_package_id")
     return LogicalCore(number, min((*siblings, number)), socket[0] if socket else 0, node)
 
 
 def _nodes(folder: Path) -> dict[int, tuple[int, ...]]:
-    """Return the logical cores of each node; a kernel without nodes has one with all of them."""
+    """Return the logical cores of each node. Without NUMA support there is one node, with all cores."""
     found = _list(folder / "online") or _folders(folder, "node") or (0,)
     return {node: _list(folder / f"node{node}" / "cpulist") for node in found}
 
@@ -111,7 +118,7 @@ def _with_memory(folder: Path, nodes: Collection[int]) -> frozenset[int]:
 
 
 def _status(root: Path) -> dict[str, frozenset[int]]:
-    """Return the lists in the status of this process, by their names."""
+    """Return the allowed cores and memory nodes in `proc/self/status`, by the name of the line."""
     lines = (line.partition(":") for line in _read_text(root / "proc" / "self" / "status").splitlines())
     return {name: frozenset(_parsed(text)) for name, _, text in lines if name.endswith("_allowed_list")}
 
@@ -145,21 +152,21 @@ def _read_text(path: Path) -> str:
 
 
 def _cpu_quota(root: Path) -> float | None:
-    """Return to how many cores' worth of time this process is held, or None where it is to none.
+    """Return the CPU quota of this process in cores, or None if there is none.
 
-    Groups around the process's own count as well: the tightest decides.
+    The quota is the smallest of the process's control group and its ancestors.
     """
     shares = [share for folder in _cgroup_folders(root, "cpu") for share in _cpu_shares(folder)]
     return min(shares, default=None)
 
 
 def _cpuset_cores(root: Path) -> frozenset[int] | None:
-    """Return the logical cores of the cpuset in force, or None where there is no cpuset."""
+    """Return the logical cores of the effective cpuset, or None if there is no cpuset."""
     return _cpuset(root, ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"))
 
 
 def _cpuset_memory_nodes(root: Path) -> frozenset[int] | None:
-    """Return the memory nodes of the cpuset in force, or None where there is no cpuset."""
+    """Return the memory nodes of the effective cpuset, or None if there is no cpuset."""
     return _cpuset(root, ("cpuset.mems.effective", "cpuset.effective_mems", "cpuset.mems"))
 
 
@@ -174,10 +181,10 @@ def _cpuset(root: Path, names: tuple[str, ...]) -> frozenset[int] | None:
 
 
 def _cpu_shares(folder: Path) -> Iterator[float]:
-    """Yield what a group of version 2 or 1 says; where there is no limit, the number is `max` or -1."""
-    together = _read_text(folder / "cpu.max").split()
-    apart = [_read_text(folder / name).strip() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
-    for words in (together, apart):
+    """Yield the quota of a control group of version 2 or 1. An unlimited quota is `max` or -1."""
+    version_2 = _read_text(folder / "cpu.max").split()
+    version_1 = [_read_text(folder / name).strip() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
+    for words in (version_2, version_1):
         if len(words) == 2:
             time, period = parse_int(words[0]), parse_int(words[1], minimum=1)
             if time is not None and period is not None:
@@ -185,10 +192,10 @@ def _cpu_shares(folder: Path) -> Iterator[float]:
 
 
 def _cgroup_folders(root: Path, controller: str) -> Iterator[Path]:
-    """Yield the folders of the process's group and of those around it, the innermost first.
+    """Yield the folders of the process's control group and its ancestors, the innermost first.
 
-    A container often shows a path of the host that is not there: then the groups around it, up to the root
-    of what is mounted, are what there is.
+    In a container the path often is that of the host and does not exist; some of its ancestors do, at least
+    the root of the mount.
     """
     mounted = root / "sys" / "fs" / "cgroup"
     for line in _read_text(root / "proc" / "self" / "cgroup").splitlines():
@@ -201,7 +208,7 @@ def _cgroup_folders(root: Path, controller: str) -> Iterator[Path]:
         else:
             continue
         inner = PurePosixPath(path.lstrip("/"))
-        # A group outside of the namespace of this process begins with "..", and is in no folder here.
+        # The path of a group outside of the cgroup namespace begins with ".."; it has no folder here.
         folders = [PurePosixPath()] if ".." in inner.parts else [inner, *inner.parents]
         for mount in mounts:
             yield from (mount / folder for folder in folders)
@@ -209,14 +216,16 @@ def _cgroup_folders(root: Path, controller: str) -> Iterator[Path]:
 
 _RANGE = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 
-# The kernel numbers at most 8192 logical cores; a range that is far longer is a slip.
-_END_OF_NUMBERS = 1 << 16
+# The kernel supports at most 8192 logical cores; a much larger number is an error.
+_NUMBER_LIMIT = 1 << 16
 
 
 def parse_cpulist(text: str) -> tuple[int, ...]:
-    """Return the numbers of a list in the order in which it names them.
+    """Return the numbers of a list such as `0,4-7`, in the order of the list.
 
-    Raises ValueError, with the part that is no number and no range.
+    Raises:
+        ValueError: A part is neither a number nor a range. The message contains it.
+
     """
     if not text.strip():
         return ()
@@ -226,8 +235,8 @@ def parse_cpulist(text: str) -> tuple[int, ...]:
         if match is None:
             raise ValueError(f"{part.strip()!r} is neither a number nor a range such as 0-3")
         first, last = parse_int(match[1]), parse_int(match[2] or match[1])
-        if first is None or last is None or max(first, last) >= _END_OF_NUMBERS:
-            raise ValueError(f"{match[2] or match[1]} is too large: numbers go up to {_END_OF_NUMBERS - 1}")
+        if first is None or last is None or max(first, last) >= _NUMBER_LIMIT:
+            raise ValueError(f"{match[2] or match[1]} is too large: numbers go up to {_NUMBER_LIMIT - 1}")
         if last < first:
             raise ValueError(f"the range {part.strip()!r} ends before it begins")
         numbers.extend(range(first, last + 1))
@@ -235,7 +244,7 @@ def parse_cpulist(text: str) -> tuple[int, ...]:
 
 
 def format_cpulist(numbers: Iterable[int]) -> str:
-    """Return the shortest list of these numbers, in ascending order."""
+    """Return numbers as a list such as `0,4-7`, in ascending order."""
     ranges: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):
         if ranges and number == ranges[-1][1] + 1:
@@ -249,7 +258,7 @@ _INT = re.compile(r"-?[0-9]+")
 
 
 def parse_int(text: str, *, minimum: int = 0, digits: int = 18) -> int | None:
-    """Return a decimal integer of at least `minimum` with at most so many digits, or None for other text."""
+    """Return a decimal integer of at least `minimum` and at most `digits` digits, or None for other text."""
     if not _INT.fullmatch(text) or len(text.lstrip("-")) > digits:
         return None
     number = int(text)

@@ -1,8 +1,8 @@
 """The accelerator of this process: its devices, streams, events, graphs and memory.
 
-Which driver a process uses is asked for with `use("host")` or in the environment
-(`INTERLOCK_ACCELERATOR=host:2`), registered by the program that embeds Python, or found; it is fixed when a
-device is used first.
+A process uses one driver. It is selected by `use("host")`, by the environment
+(`INTERLOCK_ACCELERATOR=host:2`) or by a Rust program that registers it; otherwise the first available driver
+is used. The selection is final once a device has been used.
 """
 
 from __future__ import annotations

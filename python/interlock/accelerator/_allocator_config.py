@@ -1,4 +1,4 @@
-"""How memory is kept: PyTorch's settings of its caching allocator, as a class and as PyTorch's text."""
+"""The configuration of the caching allocator: a dataclass with PyTorch's keys, and PyTorch's text format."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from interlock._core import accelerator as _native
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllocatorConfig:
-    """How memory is kept. Fields are PyTorch's keys; `str` gives its text, and `parse` reads that.
+    """A configuration of the caching allocator. The fields are the keys of `PYTORCH_ALLOC_CONF`.
 
-    All of it is checked when it is made, and nothing is in force before `memory.set_config`. Raises
-    `ArgumentError` for what a key does not take, TypeError for values of another type.
+    The values are validated on construction. `memory.set_config` makes the configuration active. `str`
+    returns it in PyTorch's text format, and `parse` reads that format.
 
-    >>> from interlock.accelerator.memory import AllocatorConfig
-    >>> config = AllocatorConfig(max_split_size_mb=64, roundup_power2_divisions={256: 1, ">": 8})
-    >>> str(config)
-    'max_split_size_mb:64,roundup_power2_divisions:[256:1,>:8]'
-    >>> AllocatorConfig.parse(str(config)) == config
-    True
+    Raises:
+        ArgumentError: A key does not accept its value.
+        TypeError: A value has the wrong type.
+
+    Example:
+        >>> from interlock.accelerator.memory import AllocatorConfig
+        >>> config = AllocatorConfig(max_split_size_mb=64, roundup_power2_divisions={256: 1, ">": 8})
+        >>> str(config)
+        'max_split_size_mb:64,roundup_power2_divisions:[256:1,>:8]'
+        >>> AllocatorConfig.parse(str(config)) == config
+        True
+
     """
 
     # <keys of the allocator>
@@ -65,25 +71,28 @@ class AllocatorConfig:
     # </keys of the allocator>
 
     def __post_init__(self) -> None:
-        """Check everything at once, and keep what the core makes of it: no object of the caller's."""
+        """Validate all fields, and store the converted values instead of the objects of the caller."""
         for name, value in _native.checked_config(_fields_of(self)).items():
             object.__setattr__(self, name, value)
 
     @classmethod
     def parse(cls, text: str) -> AllocatorConfig:
-        """Return the configuration that a text such as `max_split_size_mb:64` stands for.
+        """Parse a configuration in PyTorch's text format, such as `max_split_size_mb:64`.
 
-        Keys that it does not name have their defaults. Raises `ArgumentError` for a value that its key does
-        not take and for an unknown key, naming those that there are.
+        Keys that the text does not contain have their defaults.
+
+        Raises:
+            ArgumentError: A key is unknown, or does not accept its value.
+
         """
         return cls(**_native.parse_config(text))
 
     def __str__(self) -> str:
-        """Return PyTorch's text: what differs from the defaults. It has no key for `caching`."""
+        """Return the non-default fields in PyTorch's text format, which has no key for `caching`."""
         return _native.config_text(_fields_of(self))
 
     def __hash__(self) -> int:
-        """Go by what `==` compares; a dict of divisions has no hash of its own."""
+        """Return a hash that is consistent with `==`. The dict of divisions itself is not hashable."""
         return hash((str(self), self.caching))
 
 
@@ -92,25 +101,25 @@ def _fields_of(config: AllocatorConfig) -> dict[str, Any]:
 
 
 class ConfigEntry(NamedTuple):
-    """What holds for one key."""
+    """The value of one key of the allocator configuration, its source, and whether it takes effect."""
 
     value: Any
-    """The value in force."""
+    """The active value."""
     is_default: bool
-    """Whether that is the default."""
+    """Whether the value is the default."""
     source: str
-    """Who said so: `default`, the name of an environment variable, or `set by the program`."""
+    """Where the value comes from: `default`, an environment variable, or `set by the program`."""
     applies: Literal["now", "on new segments", "never"]
-    """When it applies to the devices of this process."""
+    """When the value takes effect on the devices of this process."""
     reason: str | None
-    """Why it never applies; None if it does."""
+    """Why the value never takes effect; None if it does."""
 
 
 class ConfigReport(dict[str, ConfigEntry]):
-    """What holds for each key, by its name; it shows itself as a table."""
+    """The entries of all keys by name. `repr` returns a table."""
 
     def __repr__(self) -> str:
-        """Return the table."""
+        """Return the entries as a table."""
         from interlock._console import Cell, Layout, Row, Table
 
         rows = []
@@ -122,49 +131,65 @@ class ConfigReport(dict[str, ConfigEntry]):
 
 
 def get_config() -> AllocatorConfig:
-    """Return the configuration in force.
+    """Return the active configuration of the caching allocator.
 
-    Unless the program has set one it comes from the environment, which is read once: from the first of
-    `INTERLOCK_ALLOC_CONF`, `PYTORCH_ALLOC_CONF` and `PYTORCH_CUDA_ALLOC_CONF` that is set and not empty.
-    Raises `ArgumentError`, naming the variable, where that can't be understood.
+    Unless `set_config` was called, it is read once from the environment, from the first non-empty variable of
+    `INTERLOCK_ALLOC_CONF`, `PYTORCH_ALLOC_CONF` and `PYTORCH_CUDA_ALLOC_CONF`.
+
+    Raises:
+        ArgumentError: The variable is invalid. The message names it.
+
     """
     return AllocatorConfig(**_native.get_config())
 
 
 def set_config(config: AllocatorConfig | str) -> None:
-    """Put a configuration, or the one that a text stands for, in force in place of the one before.
+    """Replace the active configuration of the caching allocator.
 
-    Nothing is left over from that: what a text does not name has its default. Only `caching` stays off where
-    `PYTORCH_NO_CUDA_MEMORY_CACHING` is set. Raises `ArgumentError` for a text that is not understood and
-    TypeError for other types; then all stays as it was.
+    Keys that are not given have their defaults. `caching` stays False if `PYTORCH_NO_CUDA_MEMORY_CACHING` is
+    set.
 
-    >>> from interlock.accelerator import memory
-    >>> memory.set_config("max_split_size_mb:64")
-    >>> memory.get_config().max_split_size_mb
-    64
-    >>> memory.set_config(memory.AllocatorConfig())
+    Args:
+        config: A configuration, or its text, such as `max_split_size_mb:64`.
+
+    Raises:
+        ArgumentError: The text is invalid. The active configuration is not changed.
+        TypeError: `config` is neither an AllocatorConfig nor a str.
+
+    Example:
+        >>> from interlock.accelerator import memory
+        >>> memory.set_config("max_split_size_mb:64")
+        >>> memory.get_config().max_split_size_mb
+        64
+        >>> memory.set_config(memory.AllocatorConfig())
+
     """
-    given: object = config
-    if not isinstance(given, AllocatorConfig | str):
-        message = f"set_config takes an AllocatorConfig or a str, got a value of type {type(given).__name__}"
-        raise TypeError(message)
-    if isinstance(given, str):
-        given = AllocatorConfig.parse(given)
-    _native.set_config(_fields_of(given))
+    value: object = config
+    if not isinstance(value, AllocatorConfig | str):
+        kind = type(value).__name__
+        raise TypeError(f"set_config: config must be an AllocatorConfig or a str, got a value of type {kind}")
+    if isinstance(value, str):
+        value = AllocatorConfig.parse(value)
+    _native.set_config(_fields_of(value))
 
 
 def config_report() -> ConfigReport:
-    """Return for each key its value, who said so, and when it applies to the devices of this process.
+    """Return the active value of each key, its source, and when it takes effect on this process's devices.
 
-    It fixes no driver. Raises `ArgumentError` as `get_config` does.
+    Does not initialize a driver.
 
-    >>> from interlock.accelerator import memory
-    >>> memory.config_report()["release_lock_on_cudamalloc"].reason
-    'it is always so: no lock is held while the driver is called'
+    Raises:
+        ArgumentError: The environment variable of the configuration is invalid.
+
+    Example:
+        >>> from interlock.accelerator import memory
+        >>> memory.config_report()["release_lock_on_cudamalloc"].reason
+        'it is always so: no lock is held while the driver is called'
+
     """
     return ConfigReport({name: ConfigEntry(*entry) for name, *entry in _native.config_report()})
 
 
-# The types are public there.
+# The public module of these types.
 for _type in (AllocatorConfig, ConfigEntry, ConfigReport):
     _type.__module__ = "interlock.accelerator.memory"

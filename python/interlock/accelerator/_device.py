@@ -1,4 +1,4 @@
-"""Devices: their properties, the functions that streams call, and old names."""
+"""Device properties, host functions on streams (`launch`), and deprecated names."""
 
 from __future__ import annotations
 
@@ -19,31 +19,42 @@ _DTYPES = frozenset({_bool, float32, float64, int64})
 
 
 class DeviceProperties(NamedTuple):
-    """What a device is."""
+    """The properties of a device."""
 
     name: str
-    """As its maker calls it."""
+    """The name that the driver reports."""
     total_memory: int
-    """Bytes of memory that it has."""
+    """The memory of the device in bytes."""
     multi_processor_count: int
-    """How many units run work at the same time."""
+    """The number of multiprocessors."""
     extra: dict[str, str]
-    """What its driver tells besides."""
+    """Further properties that the driver reports, by name."""
 
 
 def device_properties(device: _device | str | int | None = None, /) -> DeviceProperties:
-    """Return what a device is; None, or a device without an index, is the current one.
+    """Return the properties of a device.
 
-    Raises `NoAcceleratorError` without an accelerator, `DeviceError` for a device that it does not have.
+    Args:
+        device: The device; None, or a device without an index, means the current device.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
+
     """
     return DeviceProperties(**_native.properties(device))
 
 
 def get_device_capability(device: _device | str | int | None = None, /) -> dict[str, Any]:
-    """Return what a device can: `supported_dtypes`, the set of element types that its memory can hold.
+    """Return the capabilities of a device: a dict with `supported_dtypes`, the set of its dtypes.
 
-    None, or a device without an index, is the current one. Raises `NoAcceleratorError` without an
-    accelerator, `DeviceError` for a device that it does not have.
+    Args:
+        device: The device; None, or a device without an index, means the current device.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
+
     """
     _native.properties(device)
     return {"supported_dtypes": set(_DTYPES)}
@@ -53,66 +64,77 @@ P = ParamSpec("P")
 
 
 def launch(stream: _CudaStream, function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
-    """Queue a call of `function` with these arguments on a stream, and return at once.
+    """Queue a call of a Python function on a stream, like `cudaLaunchHostFunc`, and return immediately.
 
-    It is called on another thread, in the state of this thread as it is now, after everything that was queued
-    before; what is queued later waits for it. It can't wait for that stream or its device itself. What it
-    returns is dropped. What it raises is told late: whatever next waits for the stream raises
-    `AcceleratorError`, which names the function and what it raised. Where the stream records a graph, each
-    replay calls the function; the graph keeps it, so a function that refers to its graph keeps that for good.
+    The function is called on another thread, with a copy of the state of this thread, after all work that was
+    queued on the stream before; work that is queued later waits for it. The function must not wait for the
+    stream or its device. Its result is discarded. An exception is reported asynchronously: the next call that
+    waits for the stream raises `AcceleratorError` with the name of the function and the exception.
 
-    Raises TypeError for what is no stream or no function, RuntimeError while the interpreter is finalized:
-    then no thread can call the function any more, and what was queued before fails.
+    If the stream is capturing a graph, each replay calls the function. The graph holds a reference to the
+    function, so a function that refers to its graph is never released.
 
-    >>> import interlock
-    >>> from interlock import accelerator
-    >>> accelerator.use("host")
-    >>> stream, seen = interlock.Stream(), []
-    >>> accelerator.launch(stream, seen.append, 1)
-    >>> stream.synchronize()
-    >>> seen
-    [1]
+    Args:
+        stream: The stream.
+        function: The function to call.
+        args: Positional arguments of the function.
+        kwargs: Keyword arguments of the function.
+
+    Raises:
+        TypeError: `stream` is not a stream or `function` is not callable.
+        RuntimeError: The interpreter is being finalized, so no thread can call the function.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> stream, seen = interlock.Stream(), []
+        >>> accelerator.launch(stream, seen.append, 1)
+        >>> stream.synchronize()
+        >>> seen
+        [1]
+
     """
     launched = _native.Launch(stream, function, args, kwargs)
     try:
-        _start_a_server_if_needed()
+        _ensure_worker()
     except RuntimeError as error:
-        # CPython 3.12 and later start no threads once the main thread has ended. A daemon thread would only
-        # print a traceback, which can abort an interpreter that flushes the same stream.
+        # CPython 3.12 and later start no threads after the main thread has ended. In a daemon thread the
+        # traceback alone can abort the interpreter, which flushes the same stream.
         if "shutdown" in str(error):
             _native.stop_if_ending()
         raise
     launched.queue()
 
 
-def _start_a_server_if_needed() -> None:
-    """See to it that a thread waits for calls, so that no stream waits for one in vain."""
+def _ensure_worker() -> None:
+    """Start a worker thread unless enough of them wait for calls, so that queued calls make progress."""
     server = _native.server_if_needed()
     if server is not None:
-        # The interpreter does not wait for such a thread when it ends.
-        _thread.start_new_thread(_serve, (server,))
+        # Not `threading.Thread`: the interpreter does not wait for this thread at exit.
+        _thread.start_new_thread(_run_worker, (server,))
 
 
-def _serve(server: _native.Server) -> None:
-    """Make the calls that streams wait for, as long as there are not too many threads that do."""
+def _run_worker(server: _native.Server) -> None:
+    """Run queued calls until there are more worker threads than needed."""
     while (call := server.next()) is not None:
-        # Where the interpreter is about to end, or has no threads left, other streams wait for this call.
+        # If no thread can be started, calls of other streams wait until this one returns.
         with contextlib.suppress(RuntimeError):
-            _start_a_server_if_needed()
+            _ensure_worker()
         reason: str | None = "the thread that called it was stopped"
         try:
-            reason = _make(call)
+            reason = _run_call(call)
         finally:
             call.end(reason)
-        del call  # It keeps the state of the thread that launched it.
+        del call  # It holds the state of the thread that called `launch`.
 
 
-def _make(call: _native.Call) -> str | None:
-    """Make one call and return why it failed. No frame of Rust lies below it: see `functions.rs`."""
-    found = call.function()
-    if found is None:
+def _run_call(call: _native.Call) -> str | None:
+    """Run one call and return why it failed, or None. No Rust frame is below it: see `functions.rs`."""
+    task = call.function()
+    if task is None:
         return "the interpreter is about to end"
-    function, arguments, keywords = found
+    function, arguments, keywords = task
     try:
         with call.state().apply():
             call.begin()
@@ -127,7 +149,7 @@ def _make(call: _native.Call) -> str | None:
 
 
 def _describe(error: BaseException) -> str:
-    """Return the exception in one line, with the place where it was raised."""
+    """Return an exception in one line, with the file and line where it was raised."""
     try:
         message = str(error)
     except BaseException:
@@ -142,17 +164,17 @@ def _describe(error: BaseException) -> str:
 
 
 def current_device_idx() -> int:
-    """Return the index of the current device; deprecated (FutureWarning) for `current_device_index`."""
+    """Return the index of the current device. Deprecated (FutureWarning): use `current_device_index`."""
     _warn_deprecated("current_device_idx", "current_device_index")
     return current_device_index()
 
 
 def set_device_idx(device: _device | str | int, /) -> None:
-    """Make a device the current one; deprecated (FutureWarning) for `set_device_index`."""
+    """Set the current device. Deprecated (FutureWarning): use `set_device_index`."""
     _warn_deprecated("set_device_idx", "set_device_index")
     set_device_index(device)
 
 
 def _warn_deprecated(name: str, successor: str) -> None:
-    message = f"accelerator.{name} is deprecated; its successor is accelerator.{successor}"
+    message = f"accelerator.{name} is deprecated; use accelerator.{successor}"
     warnings.warn(message, FutureWarning, stacklevel=3)

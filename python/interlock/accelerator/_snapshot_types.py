@@ -1,4 +1,4 @@
-"""What a snapshot of memory is made of: PyTorch's format, which its viewer reads."""
+"""The types of a memory snapshot, in the format of PyTorch, which its viewer reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class Frame(TypedDict):
-    """A line of the program."""
+    """A frame of a Python stack."""
 
     filename: str
     line: int
@@ -14,20 +14,20 @@ class Frame(TypedDict):
 
 
 class Block(TypedDict):
-    """A piece of a segment."""
+    """A block of a segment."""
 
     address: int
     size: int
     requested_size: int
-    """Bytes that were asked for; 0 of an inactive one."""
+    """Bytes that were requested; 0 for an inactive block."""
     state: Literal["active_allocated", "active_awaiting_free", "inactive"]
-    """Somebody uses it; only work that is queued does; nobody does."""
+    """Allocated; freed but still used by queued work; free."""
     frames: list[Frame]
-    """What asked for it, the innermost first; empty where that was not recorded."""
+    """The stack of the allocation, the innermost frame first; empty if it was not recorded."""
 
 
 class Segment(TypedDict):
-    """Memory that the driver gave at once."""
+    """A segment: memory that the allocator reserved from the driver with one call."""
 
     device: int
     address: int
@@ -38,14 +38,14 @@ class Segment(TypedDict):
     stream: int
     segment_type: Literal["small", "large"]
     segment_pool_id: tuple[int, int]
-    """(0, 0) where it is of no graph."""
+    """The memory pool of a graph, or (0, 0)."""
     is_expandable: bool
     frames: list[Frame]
     blocks: list[Block]
 
 
 class TraceEntry(TypedDict):
-    """Something that happened."""
+    """An event of the allocator."""
 
     action: Literal[
         "alloc",
@@ -59,32 +59,32 @@ class TraceEntry(TypedDict):
         "oom",
     ]
     addr: NotRequired[int]
-    """Where; all but "oom" have it."""
+    """The address; absent for "oom"."""
     device_free: NotRequired[int]
-    """Bytes that the driver had left; only "oom" has it."""
+    """Free bytes of the device, as the driver reports them; only for "oom"."""
     size: int
-    """Bytes that were asked for; of a segment all, of a snapshot those that were active."""
+    """Requested bytes; the size of a segment; the active bytes for "snapshot"."""
     stream: int
     time_us: int
-    """Microseconds since 1970."""
+    """Microseconds since the Unix epoch."""
     pool_id: tuple[int, int]
     cause: NotRequired[Literal["shortage", "limit", "empty_cache", "stream", "pool"]]
-    """Why a segment went back to the driver: a request could not be served otherwise, more was kept than
-    may be, `empty_cache` was called, or its stream or its pool has gone. Memory that was waited for then
-    has it, too. PyTorch does not tell."""
+    """Why a segment was released: another request needed the memory, the limit on cached memory was exceeded,
+    `empty_cache` was called, its stream was destroyed, or its pool was released. Also set for blocks that the
+    release waited for. PyTorch does not have this key."""
     frames: list[Frame]
 
 
 class Snapshot(TypedDict):
-    """The memory of devices at one moment, and what happened to it before."""
+    """The segments and blocks of devices at one moment, and the recorded events."""
 
     segments: list[Segment]
     device_traces: list[list[TraceEntry]]
     """For each device, the oldest entry first."""
     allocator_settings: dict[str, Any]
     external_annotations: list[Any]
-    """Always empty here."""
+    """Always empty in interlock."""
 
 
-# The type is public there.
+# The public module of this type.
 Snapshot.__module__ = "interlock.accelerator.memory"

@@ -1,4 +1,4 @@
-"""Graphs: work that is recorded once and queued again and again."""
+"""Graphs: device work that is captured once and replayed any number of times."""
 
 from __future__ import annotations
 
@@ -16,35 +16,42 @@ __all__ = ["Graph"]
 
 
 class Graph(_Graph):
-    """Work that is recorded once and queued again and again.
+    """Device work that is captured once and replayed any number of times, like a `torch.cuda.CUDAGraph`.
 
-    `with stream, graph:` records what the block queues on the stream instead of running it, and on other
-    streams from where they wait for an event recorded there, as long as that comes back to the stream.
-    `replay` queues all of it on the current stream; it reads memory as it is then.
+    `with stream, graph:` captures the work that the block queues on the stream, instead of running it. Work
+    on other streams is captured too if they wait for an event of the capturing stream and the stream waits
+    for them before the capture ends. `replay` queues the captured work on the current stream. Methods raise
+    `GraphError` if they are called in the wrong state or the work cannot be replayed; a capture that fails is
+    discarded.
 
-    With `keep_graph` what was recorded stays for `instantiate` and `debug_dump` after it was made ready, and
-    is made ready only when it is first needed. `pool` names the memory that the graph allocates from: what
-    `pool()` of another graph returned, to share it. `capture_error_mode` says where waiting for a device is
-    refused while it records, as a replay can't repeat that: on every thread ("global", which is "default"),
-    on the recording thread ("thread_local") or nowhere ("relaxed"). `graph_pool` and `capture_error_mode` may
-    be assigned, for the next capture.
+    Args:
+        keep_graph: Whether to keep the captured graph after it was instantiated, for `instantiate` and
+            `debug_dump`. The graph is then instantiated on first use, not at the end of the capture.
+        pool: The memory pool that the graph allocates from, as `pool()` of another graph returns it, to share
+            that pool; None creates a pool. The attribute `graph_pool` sets it for the next capture.
+        capture_error_mode: Where waiting for a device raises during the capture, because a replay cannot
+            repeat it: on all threads ("global" or "default"), on the capturing thread ("thread_local") or
+            nowhere ("relaxed"). The attribute of the same name sets it for the next capture.
 
-    Raises `NoAcceleratorError` without an accelerator, `ArgumentError` for an unknown mode. Methods raise
-    `GraphError` where the order is wrong or something can't be repeated; then nothing stays recorded.
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        ArgumentError: `capture_error_mode` is not a known mode.
 
-    >>> import interlock
-    >>> from interlock import accelerator
-    >>> accelerator.use("host")
-    >>> source, destination = accelerator.memory.Buffer(4), bytearray(4)
-    >>> stream, graph = interlock.Stream(), accelerator.Graph()
-    >>> with stream, graph:
-    ...     accelerator.memory.copy_(destination, source, non_blocking=True)
-    >>> accelerator.memory.copy_(source, b"once")
-    >>> with stream:
-    ...     graph.replay()
-    >>> stream.synchronize()
-    >>> destination
-    bytearray(b'once')
+    Example:
+        >>> import interlock
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> source, destination = accelerator.memory.Buffer(4), bytearray(4)
+        >>> stream, graph = interlock.Stream(), accelerator.Graph()
+        >>> with stream, graph:
+        ...     accelerator.memory.copy_(destination, source, non_blocking=True)
+        >>> accelerator.memory.copy_(source, b"once")
+        >>> with stream:
+        ...     graph.replay()
+        >>> stream.synchronize()
+        >>> destination
+        bytearray(b'once')
+
     """
 
     graph_pool: tuple[int, int] | None
@@ -57,7 +64,7 @@ class Graph(_Graph):
         pool: tuple[int, int] | None = None,
         capture_error_mode: _CaptureErrorMode = "default",
     ) -> Self:
-        """Record nothing yet."""
+        """Create an empty graph."""
         return super().__new__(cls, keep_graph, pool, capture_error_mode)
 
     def __init__(
@@ -71,63 +78,67 @@ class Graph(_Graph):
         self.capture_error_mode = capture_error_mode
 
     def capture_begin(self) -> None:
-        """Start to record what the current stream queues, which must not be a default stream."""
+        """Start to capture the work of the current stream, which must not be a default stream."""
         super()._capture_begin(self.graph_pool, self.capture_error_mode)
 
     def capture_end(self) -> None:
-        """Stop recording, and make what was recorded ready unless the graph was made with `keep_graph`.
+        """End the capture and, unless `keep_graph` was set, instantiate the graph.
 
-        Warns (UserWarning) if nothing was recorded: the work was probably queued on another device or stream.
+        Issues a UserWarning if the graph is empty, which usually means that the work was queued on another
+        device or stream.
         """
         self._end(stacklevel=3)
 
     def _end(self, stacklevel: int) -> None:
         if super()._capture_end():
             message = (
-                "Graph.capture_end: the graph is empty; queue the work on the stream that captures, or on "
+                "Graph.capture_end: the graph is empty; queue the work on the capturing stream, or on "
                 "streams that wait for it"
             )
             warnings.warn(message, UserWarning, stacklevel=stacklevel)
 
     def instantiate(self) -> None:
-        """Make what was recorded ready for replays; only for a graph made with `keep_graph`."""
+        """Instantiate the captured graph for replays. Requires `keep_graph`."""
         super().instantiate()
 
     def replay(self) -> None:
-        """Queue what was recorded on the current stream, made ready first where it is not."""
+        """Queue the captured work on the current stream. Instantiates the graph first if necessary."""
         super().replay()
 
     def reset(self) -> None:
-        """Let go what was recorded, so that the graph can record again."""
+        """Release the captured work, so that the graph can capture again."""
         super().reset()
 
     def pool(self) -> tuple[int, int]:
-        """Return what names the memory that the graph allocates from, for other graphs to share it."""
+        """Return the id of the memory pool that the graph allocates from, to share it with other graphs."""
         return super()._pool(self.graph_pool)
 
     def enable_debug_mode(self) -> None:
-        """Keep what `debug_dump` needs of what is recorded from now on."""
+        """Keep the information that `debug_dump` needs from now on."""
         super().enable_debug_mode()
 
     def debug_dump(self, path: str | PathLike[str]) -> None:
-        """Write what was recorded to a file, in the DOT language of Graphviz: `dot -Tsvg path`.
+        """Write the captured graph to a file in the DOT language of Graphviz, for `dot -Tsvg path`.
 
-        Raises `GraphError` where it was let go: `enable_debug_mode` must be called before the capture, or the
-        graph be made with `keep_graph`. Raises OSError where the file can't be written.
+        Raises:
+            GraphError: The captured graph was not kept. Call `enable_debug_mode` before the capture, or
+                create the graph with `keep_graph`.
+            OSError: The file cannot be written.
+
         """
         text = super()._dot()
-        # A number would name a file that somebody else has open, and close it.
+        # Without `fspath`, an int would be used as the descriptor of an open file, and closed.
         with open(os.fspath(path), "w", encoding="utf-8") as file:
             file.write(text)
 
     def __enter__(self) -> Self:
-        """Wait for the device, then start to record."""
+        """Wait for the device, then start the capture."""
         synchronize()
         self.capture_begin()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Stop recording; after an exception nothing stays recorded."""
+        """End the capture; after an exception, discard it."""
         if exc_info and exc_info[0] is not None:
             self._discard()
         elif type(self).capture_end is Graph.capture_end:

@@ -1,6 +1,6 @@
-"""Memory of devices: bytes on them, copies and fills in the order of a stream, and how it is kept.
+"""Device memory: buffers, stream-ordered copies and fills, and the caching allocator with its statistics.
 
-What is freed is kept for the next request, as PyTorch's allocator does; docs/memory.md tells how.
+Like PyTorch's allocator, it caches freed memory for later requests; see docs/memory.md.
 """
 
 from __future__ import annotations
@@ -94,25 +94,40 @@ __all__ = [
 
 
 def memory_stats(device_index: _DeviceLike | None = None, /) -> OrderedDict[str, int]:
-    """Return all that is counted of a device's memory, by the names that PyTorch has for it, in their order.
+    """Return the statistics of the caching allocator of a device, with PyTorch's names in PyTorch's order.
 
-    Every name is there, also where no device has been used; then all is 0, and `max_split_size` -1, which is
-    no limit. No device, or one without an index, is the current one. Raises `DeviceError` for what is no
-    device of the accelerator.
+    The dict always has all names. Before a device is used all values are 0, except `max_split_size`, which is
+    -1 and means no limit.
 
-    >>> from interlock import accelerator
-    >>> accelerator.memory_stats()["allocation.all.current"]
-    0
+    Args:
+        device_index: The device; None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The argument is not a device of the accelerator.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.memory_stats()["allocation.all.current"]
+        0
+
     """
     return OrderedDict(_native.named_statistics(device_index))
 
 
 def memory_stats_as_nested_dict(device_index: _DeviceLike | None = None, /) -> dict[str, Any]:
-    """Return what `memory_stats` does with a dict for each part of a name.
+    """Return the statistics of `memory_stats` as nested dicts, one level for each part of a name.
 
-    >>> from interlock import accelerator
-    >>> sorted(accelerator.memory.memory_stats_as_nested_dict()["segment"]["all"])
-    ['allocated', 'current', 'freed', 'peak']
+    Args:
+        device_index: The device; None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The argument is not a device of the accelerator.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> sorted(accelerator.memory.memory_stats_as_nested_dict()["segment"]["all"])
+        ['allocated', 'current', 'freed', 'peak']
+
     """
     nested: dict[str, Any] = {}
     for name, number in _native.named_statistics(device_index):
@@ -130,32 +145,48 @@ def history(
     stacks: Literal["python", "all"] | None = "python",
     device: _device | str | int | None = None,
 ) -> Recording:
-    """Record what happens to the memory of a device, or of all devices, until the returned object is stopped.
+    """Record the events of the caching allocator until the returned object is stopped.
 
-    At most the last `max_entries` entries of each device are kept, all for None; for 0 only what asked
-    for the memory in use is known. `stacks` says whether the lines of the Python program are recorded;
-    "all" is the same, because lines of Rust are not. There is one history: another call forgets what
-    was recorded and begins anew. What was recorded stays when it is stopped, and what was in use then
-    still knows what asked for it.
+    A process has one history: each call discards the recorded events and starts again. After the recording is
+    stopped, the events and the stacks of live blocks are still available. Does not initialize a driver; the
+    recording starts when one is initialized.
 
-    Starts no driver: it records once there is one. Raises `ArgumentError` for a negative number or
-    another word, `DeviceError` for a device that is not there.
+    Args:
+        max_entries: The number of most recent events to keep for each device; None keeps all. With 0, only
+            the stacks of live blocks are recorded.
+        stacks: Whether to record Python stacks. "all" is the same as "python": Rust frames are not recorded.
+        device: The device; None means all devices.
 
-    >>> from interlock import accelerator
-    >>> accelerator.use("host")
-    >>> with accelerator.memory.history(max_entries=1000):
-    ...     buffer = accelerator.memory.Buffer(1000)
-    >>> [entry["action"] for entry in accelerator.memory.snapshot()["device_traces"][0]]
-    ['segment_alloc', 'alloc']
+    Returns:
+        A context manager with the method `stop`.
+
+    Raises:
+        ArgumentError: `max_entries` is negative, or `stacks` has another value.
+        DeviceError: The device does not exist.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> with accelerator.memory.history(max_entries=1000):
+        ...     buffer = accelerator.memory.Buffer(1000)
+        >>> [entry["action"] for entry in accelerator.memory.snapshot()["device_traces"][0]]
+        ['segment_alloc', 'alloc']
+
     """
     return _native.Recording(max_entries, stacks, device)
 
 
 def snapshot(device: _device | str | int | None = None) -> Snapshot:
-    """Return what is kept of the memory of a device, or of all, and what `history` recorded, as PyTorch does.
+    """Return the segments and blocks of devices and the events that `history` recorded, in PyTorch's format.
 
-    Nothing is there before memory is used. Starts no driver. Raises `DeviceError` for a device that is
-    not there.
+    It has no segments before memory is used. Does not initialize a driver.
+
+    Args:
+        device: The device; None means all devices.
+
+    Raises:
+        DeviceError: The device does not exist.
+
     """
     segments, device_traces = _native.snapshot(device)
     return {
@@ -167,46 +198,64 @@ def snapshot(device: _device | str | int | None = None) -> Snapshot:
 
 
 def _snapshot(device: _device | str | int | None = None, augment_with_fx_traces: bool = False) -> Snapshot:
-    """Return `snapshot(device)`; there are no graphs of FX whose lines could be added."""
+    """Return `snapshot(device)`. The second argument has no effect, because interlock has no FX graphs."""
     return snapshot(device)
 
 
 def dump_snapshot(path: str | os.PathLike[str], *, device: _device | str | int | None = None) -> None:
-    """Write a snapshot to a file for PyTorch's viewer: `python -m torch.cuda._memory_viz trace_plot path`.
+    """Write a snapshot to a file for PyTorch's viewer, `python -m torch.cuda._memory_viz trace_plot path`.
 
-    Raises OSError where the file can't be written, and as `snapshot` does.
+    Args:
+        path: The file.
+        device: The device; None means all devices.
+
+    Raises:
+        DeviceError: The device does not exist.
+        OSError: The file cannot be written.
+
     """
     import pickle
 
     taken = snapshot(device)
-    # A number would be taken for an open file, and closed.
+    # Without `fspath`, an int would be used as the descriptor of an open file, and closed.
     with open(os.fspath(path), "wb") as file:
-        # The viewer in the browser reads no later one.
+        # The viewer in the browser cannot read later protocols.
         pickle.dump(taken, file, protocol=4)
 
 
 def replay(
     snapshot: Snapshot | Mapping[str, Any], device: _device | str | int | None = None
 ) -> dict[str, int]:
-    """Allocate and free on a device what its trace in a snapshot says, and return its statistics at the end.
+    """Repeat the allocations and frees of a recorded trace, then free all memory, and return the statistics.
 
-    They are those of the program that was recorded, if its history began before it used the device, has
-    all its entries and this process has not used the device: pieces are laid out as they were. That
-    needs the same limits and settings, and threads that did not allocate at the same time. The default
-    stream stands for itself, and a stream of its own for each other one. Then all is freed. Other
-    programs' traces are taken, too: PyTorch's tell what this allocator would do with them.
+    The result and the layout of the blocks equal those of the recorded program if its history is complete and
+    began before it used the device, this process has not used the device, limits and configuration are equal,
+    and threads did not allocate concurrently. The default stream is replayed on the default stream, and each
+    other stream on a new one. Traces that PyTorch recorded can be replayed, too.
 
-    Raises `ArgumentError` for what is no snapshot, or has no trace of the device, `OutOfMemoryError`
-    where there is less room than there was, `NoAcceleratorError` without an accelerator.
+    Args:
+        snapshot: A snapshot with a trace, as `snapshot` returns it.
+        device: The device; None means the current device.
+
+    Returns:
+        The statistics of the device before the memory is freed.
+
+    Raises:
+        ArgumentError: `snapshot` is not a valid snapshot, or has no trace of the device.
+        NoAcceleratorError: No accelerator is available.
+        OutOfMemoryError: The device has less memory than the trace needs.
+
     """
     if not hasattr(snapshot, "keys"):
         kind = type(snapshot).__name__
-        raise TypeError(f"replay takes a dict, as snapshot() returns it, got a value of type {kind}")
+        raise TypeError(
+            f"replay: snapshot must be a dict, as snapshot() returns it, got a value of type {kind}"
+        )
     return _native.replay(snapshot, device)
 
 
 def __getattr__(name: str) -> Any:
-    """Import settings and the types of snapshots when they are asked for: making classes takes time."""
+    """Import the classes of configurations and snapshots on first use, which keeps the import fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     defined_in = "_snapshot_types" if name == "Snapshot" else "_allocator_config"

@@ -1,4 +1,4 @@
-"""Gradient modes of a thread: what operations record for a backward pass."""
+"""Gradient modes, which control what operations record for the backward pass, and `backward` itself."""
 
 from __future__ import annotations
 

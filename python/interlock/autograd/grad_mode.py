@@ -1,7 +1,7 @@
-"""The context managers that change gradient modes.
+"""Context managers and decorators that change gradient modes.
 
-They hold for the thread that enters them. Threads started later begin with the defaults: gradients on,
-inference mode off.
+A mode affects only the thread that enters it. New threads start with the defaults: gradients enabled,
+inference mode disabled.
 """
 
 from __future__ import annotations
@@ -32,51 +32,64 @@ __all__ = [
 
 
 def _enter_inference_mode(mode: bool) -> inference_mode:
-    """Enter `inference_mode(mode)` for code that can't use `with`; `_exit_inference_mode` ends it.
+    """Enter `inference_mode(mode)` without a `with` statement; exit it with `_exit_inference_mode`.
 
-    Raises TypeError for a mode that is no bool.
+    Raises:
+        TypeError: `mode` is not a bool.
+
     """
-    # Of a function it would make a decorated one.
+    # `inference_mode(function)` would return a decorated function.
     if not isinstance(mode, bool):
-        raise TypeError(f"_enter_inference_mode() takes mode, a bool, got a value of type {_type_of(mode)}")
+        raise TypeError(f"_enter_inference_mode: mode must be a bool, got a value of type {_type_of(mode)}")
     entered = inference_mode(mode)
     entered.__enter__()
     return entered
 
 
 def _exit_inference_mode(mode: inference_mode) -> None:
-    """End what `_enter_inference_mode` returned. Raises TypeError for anything else."""
+    """Exit the mode that `_enter_inference_mode` returned.
+
+    Raises:
+        TypeError: `mode` is not an `inference_mode`.
+
+    """
     if not isinstance(mode, inference_mode):
         raise TypeError(
-            "_exit_inference_mode() takes what _enter_inference_mode() returned, "
+            "_exit_inference_mode: mode must be the object that _enter_inference_mode returned, "
             f"got a value of type {_type_of(mode)}"
         )
     mode.__exit__(None, None, None)
 
 
 class _unsafe_preserve_version_counter:
-    """Put the versions of tensors back afterwards, so that changes in between go unnoticed.
+    """Context manager and decorator that restores the version counters of tensors on exit.
 
-    A backward pass then uses the changed values where it has saved such a tensor. Inference tensors have
-    no version and are left alone. A context manager and a decorator, for one tensor or several. Unlike a
-    mode it is for every thread, because a version belongs to its tensor. Raises TypeError for what is no
-    tensor.
+    In-place changes inside the block are then not detected: a backward pass that saved such a tensor uses the
+    changed values. Inference tensors have no version counter and are skipped. Unlike a mode, it affects all
+    threads, because the version counter belongs to the tensor.
+
+    Args:
+        tensors: One tensor or several.
+
+    Raises:
+        TypeError: An element of `tensors` is not a tensor.
+
     """
 
     tensors: tuple[Tensor, ...]
     prev_versions: tuple[int | None, ...]
-    """What the versions were when it was made or last entered; None for inference tensors."""
+    """The version counters when the object was created or last entered; None for inference tensors."""
 
     def __init__(self, tensors: Tensor | Iterable[Tensor]) -> None:
         self.tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
         for each in self.tensors:
             if not isinstance(each, Tensor):
                 raise TypeError(
-                    f"{type(self).__name__}() takes tensors, got a value of type {_type_of(each)}"
+                    f"{type(self).__name__}: tensors must be tensors, got a value of type {_type_of(each)}"
                 )
         self.prev_versions = self._versions()
-        # An object may be entered again while it is open.
-        self._at_each_enter: list[tuple[int | None, ...]] = []
+        # The object can be entered again while it is open.
+        self._entered_versions: list[tuple[int | None, ...]] = []
 
     def _versions(self) -> tuple[int | None, ...]:
         return tuple(None if tensor.is_inference() else tensor._version for tensor in self.tensors)
@@ -86,12 +99,12 @@ class _unsafe_preserve_version_counter:
 
     def __enter__(self) -> None:
         self.prev_versions = self._versions()
-        self._at_each_enter.append(self.prev_versions)
+        self._entered_versions.append(self.prev_versions)
 
     def __exit__(self, *args: object) -> None:
-        if not self._at_each_enter:
+        if not self._entered_versions:
             return
-        for tensor, version in zip(self.tensors, self._at_each_enter.pop(), strict=True):
+        for tensor, version in zip(self.tensors, self._entered_versions.pop(), strict=True):
             if version is not None:
                 tensor._set_version(version)
 

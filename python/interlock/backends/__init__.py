@@ -1,8 +1,9 @@
-"""Global flags: what backends may do and how precisely.
+"""Flags that control the algorithms and the precision of backends.
 
-Assigning a flag is for the process; a scope, `with cudnn.flags(...)` or `with override(...)`, is for the
-thread that opens it. Reading gives what the innermost scope of this thread says, else what was assigned,
-else the environment's value, else the default. `explain` tells which.
+Assigning a flag sets it for the process. A scope, `with cudnn.flags(...)` or `with override(...)`, sets flags
+for the current thread. Reading a flag returns the value of the innermost scope of this thread that sets it,
+else the assigned value, else the value of its environment variable, else the default. `explain` reports which
+of them it is.
 """
 
 from __future__ import annotations
@@ -107,18 +108,23 @@ _scope = _native.FlagArguments("fp32_precision").scope
 
 
 def flags(fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = "none") -> _native.FlagScope:
-    """Decide the precision of every backend for this thread: a context manager and a decorator.
+    """Context manager and decorator that sets the precision of all backends for this thread.
 
-    None leaves it undecided.
+    Args:
+        fp32_precision: The precision; None does not set it.
+
     """
     return _scope(fp32_precision)
 
 
 def set_flags(_fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = UNCHANGED) -> tuple[str]:
-    """Write the precision of every backend unless it is None, and return it as it was.
+    """Assign the precision of all backends unless it is None, and return the previous value in a tuple.
 
-    Raises `FlagTypeError` or `FlagValueError` for a value that does not fit, `FlagsFrozenError` while
-    flags are frozen.
+    Raises:
+        FlagTypeError: The value is not a str.
+        FlagValueError: The value is not a known precision.
+        FlagsFrozenError: Flags are frozen.
+
     """
     (before,) = _set_flags(("fp32_precision",), _fp32_precision)
     return (before,)
@@ -131,37 +137,48 @@ def override(flags: Mapping[Flag[Any], object], /, **named: object) -> _native.F
 def override(
     flags: Flags | Mapping[Flag[Any], object] | None = None, /, **named: object
 ) -> _native.FlagScope:
-    """Decide these flags for this thread and no others: a context manager and a decorator.
+    """Context manager and decorator that sets any flags for this thread.
 
-    Flags are given by dotted name, in a dict (of which type checkers know the names and types of interlock's
-    own flags) or as named arguments. A flag of another library is given as its `Flag`, which is a key of the
-    dict, or by name as a named argument. At run time the dict takes its name, too, but type checkers refuse
-    names that they do not know. Raises `UnknownFlagError`, `FlagTypeError` or `FlagValueError` for what does
-    not fit.
+    Other threads and the values of the process are not affected. Scopes can be nested, overlap, and be exited
+    in any order.
 
-    >>> from interlock import backends
-    >>> with backends.override({"cudnn.deterministic": True}):
-    ...     backends.cudnn.deterministic
-    True
-    >>> backends.cudnn.deterministic
-    False
+    Args:
+        flags: Values by dotted name or by `Flag`. Type checkers know the names and types of the flags of
+            interlock; a flag of another library is given as a `Flag` or as a keyword argument.
+        named: Values by dotted name.
+
+    Raises:
+        UnknownFlagError: There is no flag of this name. The message suggests a similar name.
+        FlagTypeError: `flags` is not a dict, or a value has the wrong type.
+        FlagValueError: A flag does not accept its value.
+
+    Example:
+        >>> from interlock import backends
+        >>> with backends.override({"cudnn.deterministic": True}):
+        ...     backends.cudnn.deterministic
+        True
+        >>> backends.cudnn.deterministic
+        False
+
     """
     if flags is not None and not isinstance(flags, dict):
-        raise FlagTypeError(f"override() takes a dict of flags, got a value of type {type(flags).__name__}")
+        raise FlagTypeError(f"override: flags must be a dict, got a value of type {type(flags).__name__}")
     by_name = {key.name if isinstance(key, Flag) else key: value for key, value in (flags or {}).items()}
     return _native.FlagScope(by_name | named)
 
 
 def frozen() -> _native.FreezeScope:
-    """Stop every write of a flag, by any thread, until the scope is left.
+    """Context manager and decorator that freezes all flags, on all threads.
 
-    Writes raise `FlagsFrozenError`, which says where flags were frozen. Scopes still open and close. A
-    context manager and a decorator; freezes of several threads may overlap.
+    While flags are frozen, assigning a flag raises `FlagsFrozenError`, whose message contains the line that
+    froze them. Scopes can still be entered and exited. Freezes of several threads can overlap.
 
-    >>> from interlock import backends
-    >>> with backends.frozen():
-    ...     backends.flags_frozen()
-    True
+    Example:
+        >>> from interlock import backends
+        >>> with backends.frozen():
+        ...     backends.flags_frozen()
+        True
+
     """
     return _native.FreezeScope()
 

@@ -1,4 +1,4 @@
-"""Whether operations are held to what gives the same bits every time."""
+"""Functions that restrict operations to deterministic algorithms."""
 
 from __future__ import annotations
 
@@ -11,29 +11,38 @@ _MODE, _WARN_ONLY = "deterministic_algorithms", "deterministic_algorithms_warn_o
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Hold every operation to deterministic algorithms, or no longer.
+    """Restrict all operations to deterministic algorithms, or remove the restriction.
 
-    With `warn_only` an operation that has none warns instead of being refused. It writes the flags
-    `deterministic_algorithms` and `deterministic_algorithms_warn_only`, both or none. `deterministic` and
-    `benchmark` of the libraries keep their own values; `backends.explain` shows what they come to. Raises
-    `FlagTypeError` for what is no bool, `FlagsFrozenError` while flags are frozen.
+    Assigns the flags `deterministic_algorithms` and `deterministic_algorithms_warn_only` together. The flags
+    `deterministic` and `benchmark` of the libraries keep their values; `backends.explain` reports their
+    effective values.
 
-    >>> import interlock
-    >>> from interlock import backends
-    >>> with backends.override({"deterministic_algorithms": True}):
-    ...     backends.cudnn.deterministic, backends.explain("cudnn.deterministic").effective
-    (False, True)
+    Args:
+        mode: Whether operations are restricted.
+        warn_only: Whether an operation without a deterministic algorithm warns instead of raising.
+
+    Raises:
+        FlagTypeError: An argument is not a bool.
+        FlagsFrozenError: Flags are frozen.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import backends
+        >>> with backends.override({"deterministic_algorithms": True}):
+        ...     backends.cudnn.deterministic, backends.explain("cudnn.deterministic").effective
+        (False, True)
+
     """
     _native.assign({_MODE: mode, _WARN_ONLY: warn_only})
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Return whether operations are held to deterministic algorithms on this thread."""
+    """Return whether operations of this thread are restricted to deterministic algorithms."""
     return bool(_native.read(_MODE))
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Return whether an operation that has no deterministic algorithm would only warn."""
+    """Return whether operations of this thread without a deterministic algorithm warn instead of raising."""
     return bool(_native.read(_WARN_ONLY))
 
 
@@ -42,13 +51,13 @@ _DEBUG_MODES = ("default", "warn", "error")
 
 
 def set_deterministic_debug_mode(debug_mode: Literal[0, 1, 2, "default", "warn", "error"]) -> None:
-    """Set how operations without a deterministic algorithm are treated, as one number or name.
+    """Set how operations without a deterministic algorithm are treated, by number or name.
 
-    This is another spelling of `use_deterministic_algorithms`: it writes the same two flags, both or none.
+    Like `use_deterministic_algorithms`, it assigns two flags together.
 
     Args:
         debug_mode: 0 or "default": operations are not restricted. 1 or "warn": operations without a
-            deterministic algorithm warn. 2 or "error": they are refused.
+            deterministic algorithm warn. 2 or "error": they raise.
 
     Raises:
         FlagTypeError: `debug_mode` is neither an int nor a str.
@@ -67,21 +76,21 @@ def set_deterministic_debug_mode(debug_mode: Literal[0, 1, 2, "default", "warn",
     use_deterministic_algorithms(number != 0, warn_only=number == 1)
 
 
-def _number_of_debug_mode(given: Any) -> int:
+def _number_of_debug_mode(mode: Any) -> int:
     expected = "set_deterministic_debug_mode: debug_mode must be 0, 1, 2, 'default', 'warn' or 'error'"
-    if not isinstance(given, int | str):
-        raise FlagTypeError(f"{expected}, got a value of type {type(given).__name__}")
-    allowed = _DEBUG_MODES if isinstance(given, str) else range(len(_DEBUG_MODES))
-    if given not in allowed:
-        raise FlagValueError(f"{expected}, got {repr(given)[:100]}")
-    return _DEBUG_MODES.index(given) if isinstance(given, str) else int(given)
+    if not isinstance(mode, int | str):
+        raise FlagTypeError(f"{expected}, got a value of type {type(mode).__name__}")
+    modes = _DEBUG_MODES if isinstance(mode, str) else range(len(_DEBUG_MODES))
+    if mode not in modes:
+        raise FlagValueError(f"{expected}, got {repr(mode)[:100]}")
+    return _DEBUG_MODES.index(mode) if isinstance(mode, str) else int(mode)
 
 
 def get_deterministic_debug_mode() -> Literal[0, 1, 2]:
     """Return how operations without a deterministic algorithm are treated on this thread.
 
     Returns:
-        0: they run; 1: they warn; 2: they are refused. See `set_deterministic_debug_mode`.
+        0: they run; 1: they warn; 2: they raise. See `set_deterministic_debug_mode`.
 
     """
     if not are_deterministic_algorithms_enabled():

@@ -1,4 +1,4 @@
-"""What is known of flags at run time: explanations, snapshots of the process and the log of writes."""
+"""Introspection of flags: explanations, snapshots of the process and the write log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from interlock.errors import FlagTypeError, FlagValueError
 
 
 class Level(enum.StrEnum):
-    """What decides the value of a flag, the strongest first."""
+    """The levels that determine the value of a flag, in order of precedence."""
 
     SCOPE = "scope"
     PROCESS = "process"
@@ -21,124 +21,151 @@ class Level(enum.StrEnum):
 
 
 class Explanation(NamedTuple):
-    """The value of a flag on this thread and where it comes from."""
+    """The value of a flag on this thread, the level that determines it, and its effective value."""
 
     name: str
     """The dotted name below `backends`."""
     value: Any
-    """The value in force."""
+    """The value that reading the flag returns on this thread."""
     level: Level
-    """What decides it."""
+    """The level that determines the value."""
     set_by: str | None
-    """The environment variable, or under `INTERLOCK_DEBUG=1` the `file:line` of the code, that set it."""
+    """The environment variable that set the flag, or with `INTERLOCK_DEBUG=1` the `file:line` that did."""
     effective: Any
-    """What operations obey: the value, unless something else overrules it."""
-    overruled_by: str | None
-    """The flag or environment variable that overrules the value."""
-    acts_on: str
-    """What obeys the flag, and whether that is in this process."""
+    """The value that operations use: `value`, unless another flag or a variable overrides it."""
+    overridden_by: str | None
+    """The flag or environment variable that overrides `value`; None if nothing does."""
+    affects: str
+    """What the flag affects, and whether the library that runs it is loaded in this process."""
 
 
 def explain(name: str | Flag[Any]) -> Explanation:
-    """Explain the value of a flag, given by its dotted name, such as `cudnn.enabled`, or as a `Flag`.
+    """Explain the value of a flag: which level determines it, and what overrides it.
 
-    Raises `UnknownFlagError` for other names. Warns with `FlagEnvironmentWarning` of environment variables
-    that are nearly those of the library's flags.
+    Issues a `FlagEnvironmentWarning` for environment variables whose names resemble those of the library's
+    flags.
 
-    >>> from interlock import backends
-    >>> backends.explain("cudnn.benchmark_limit")[:3]
-    ('cudnn.benchmark_limit', 10, <Level.DEFAULT: 'default'>)
+    Args:
+        name: The dotted name of a flag, such as `cudnn.enabled`, or a `Flag`.
+
+    Raises:
+        UnknownFlagError: There is no flag of this name.
+
+    Example:
+        >>> from interlock import backends
+        >>> backends.explain("cudnn.benchmark_limit")[:3]
+        ('cudnn.benchmark_limit', 10, <Level.DEFAULT: 'default'>)
+
     """
     name = name.name if isinstance(name, Flag) else name
-    value, level, set_by, effective, overruled_by, acts_on = _native.explain(name)
+    value, level, set_by, effective, overridden_by, affects = _native.explain(name)
     warn_of_variables(name.partition(".")[0], stacklevel=3)
-    return Explanation(name, value, Level(level), set_by, effective, overruled_by, acts_on)
+    return Explanation(name, value, Level(level), set_by, effective, overridden_by, affects)
 
 
 class SnapshotEntry(NamedTuple):
-    """What the process holds for one flag."""
+    """The value of one flag for the process. Scopes are ignored."""
 
     name: str
     """The dotted name below `backends`."""
     value: Any
-    """The value; None for a node of the precision tree that holds nothing."""
+    """The value; None for an empty node of the precision tree."""
     level: str
-    """Where the process has it from: `process`, `environment` or `default`."""
+    """The level that determines the value: `process`, `environment` or `default`."""
 
 
 class Snapshot(tuple[SnapshotEntry, ...]):
-    """What the process holds for every flag: immutable, comparable, picklable; `json.dumps` takes it."""
+    """The values of all flags for the process: an immutable tuple that can be pickled and dumped as JSON."""
 
     __slots__ = ()
 
     def install(self) -> None:
-        """Make this process hold what the snapshot holds: an initializer for worker processes.
+        """Restore the snapshot in this process. For use as the initializer of worker processes.
 
-        `ProcessPoolExecutor(initializer=backends.snapshot().install)` gives its workers the flags of this
-        process. Where exactly these are assigned already it does nothing, so that a freeze which a forked
-        worker has from its parent is no obstacle. Otherwise it is `restore`, and raises what that raises.
+        `ProcessPoolExecutor(initializer=backends.snapshot().install)` copies the flags of this process to its
+        workers. Unlike `restore`, it does nothing if exactly these values are already assigned, so it works
+        in a forked worker whose flags are frozen.
+
+        Raises:
+            FlagTypeError: An entry or a value has the wrong type.
+            FlagValueError: A flag does not accept its value.
+            FlagsFrozenError: Flags are frozen and have other values.
+
         """
-        _native.install(_assigned(map(_checked, self)))
+        _native.install(_assigned(map(_validated, self)))
 
 
 def snapshot() -> Snapshot:
-    """Take every flag of the process as it is at one moment. Scopes are not part of it."""
+    """Return the values of all flags for the process, read atomically. Scopes are ignored."""
     return Snapshot(SnapshotEntry(*entry) for entry in _native.snapshot())
 
 
 def restore(snapshot: Iterable[Sequence[Any]]) -> None:
-    """Assign for the process what was assigned when `snapshot` was taken, and drop all else.
+    """Assign the flags that were assigned when a snapshot was taken, and unset all others.
 
-    It takes a `Snapshot`, also one that went through JSON. A flag of a library that is not imported yet gets
-    its value when the library registers it. All or nothing: raises `FlagTypeError`,
-    `FlagValueError` or `UnknownFlagError` for entries that don't fit, `FlagsFrozenError` while flags are
-    frozen. Scopes that are open stay in force.
+    Open scopes are not affected. A flag of a library that is not imported yet is assigned when the library
+    registers it. If an error is raised, no flag is changed.
+
+    Args:
+        snapshot: A `Snapshot`, or the list of its entries, for example after a round trip through JSON.
+
+    Raises:
+        FlagTypeError: `snapshot`, an entry or a value has the wrong type.
+        FlagValueError: A flag does not accept its value.
+        UnknownFlagError: There is no flag of this name.
+        FlagsFrozenError: Flags are frozen.
+
     """
     if not isinstance(snapshot, list | tuple):
-        raise FlagTypeError(f"restore() takes a snapshot, got a value of type {type(snapshot).__name__}")
-    _native.restore(_assigned([_checked(entry) for entry in snapshot]))
+        kind = type(snapshot).__name__
+        raise FlagTypeError(f"restore: snapshot must be a Snapshot or a list, got a value of type {kind}")
+    _native.restore(_assigned([_validated(entry) for entry in snapshot]))
 
 
 def _assigned(entries: Iterable[SnapshotEntry]) -> dict[str, Any]:
-    """Return the flags that somebody assigned; the others follow the environment and the defaults."""
+    """Return the flags that were assigned; all other flags have the environment's value or the default."""
     return {name: value for name, value, level in entries if level == Level.PROCESS}
 
 
-def _checked(entry: Sequence[Any]) -> SnapshotEntry:
-    """Return the entry if it names a flag and says where its value came from."""
+def _validated(entry: Sequence[Any]) -> SnapshotEntry:
+    """Return the entry if it is well-formed, else raise."""
     if not (isinstance(entry, list | tuple) and len(entry) == 3 and isinstance(entry[0], str)):
-        raise FlagTypeError(f"an entry of a snapshot is (name, value, level), got {entry!r}")
+        raise FlagTypeError(f"restore: an entry of a snapshot must be (name, value, level), got {entry!r}")
     name, value, level = entry
     if level not in (Level.PROCESS, Level.ENVIRONMENT, Level.DEFAULT):
         raise FlagValueError(
-            f"the level of {name} in a snapshot is process, environment or default, got {level!r}"
+            f"restore: the level of {name} must be process, environment or default, got {level!r}"
         )
     return SnapshotEntry(name, value, level)
 
 
 def reset() -> None:
-    """Drop whatever is assigned for the process. Raises `FlagsFrozenError` while flags are frozen."""
+    """Unset all flags of the process, so that they have the environment's values or the defaults.
+
+    Raises:
+        FlagsFrozenError: Flags are frozen.
+
+    """
     _native.reset()
 
 
 class Write(NamedTuple):
-    """One write of one flag."""
+    """An entry of the write log: an assignment of a flag, or its removal."""
 
     name: str
-    """The dotted name; of a view, the names of the nodes that it shows are written."""
+    """The dotted name. A write of an alias is recorded as writes of the precision nodes that it shows."""
     value: Any
-    """What was written; None where `dropped`."""
-    dropped: bool
-    """Whether what was assigned was dropped (`del`, `reset`, `restore`)."""
+    """The assigned value; None if `unset`."""
+    unset: bool
+    """Whether the write unset the flag (`del`, `reset`, `restore`)."""
     set_by: str
-    """`file:line`."""
+    """The `file:line` of the code that wrote the flag."""
 
 
 def writes() -> list[Write]:
-    """Return the last writes of flags, of all threads, the oldest first.
+    """Return the last 1,000 writes of flags by all threads, the oldest first.
 
-    To open a scope is no write; to assign a flag inside of one that decides it is. At most a thousand are
-    kept, and none unless the process was started with `INTERLOCK_DEBUG=1`. So it shows which library changes
-    flags when it is imported.
+    Use it to find the library that changes a flag. Writes are recorded only if the process was started with
+    `INTERLOCK_DEBUG=1`. Assigning a flag inside a scope that sets it is a write; entering a scope is not.
     """
     return [Write(*write) for write in _native.written()]

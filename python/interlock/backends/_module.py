@@ -1,4 +1,4 @@
-"""What the modules of flags share: writing several flags, objects of precision, scopes of verbosity."""
+"""Shared parts of the modules of flags: `set_flags`, precision namespaces and verbosity scopes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from typing import Any, Final, Literal, Self, TypeAlias, cast
 from interlock._core import backends as _native
 from interlock.errors import FlagValueError
 
-#: The default of every `_fp32_precision` argument of `set_flags`: leave it as it is. It equals "none", as
-#: in PyTorch's signature, and is an object of its own, told from a "none" that somebody gave by identity.
+#: The default of the `_fp32_precision` arguments of `set_flags`, which means: do not change the flag. It
+#: equals "none", as in PyTorch's signature, but is a distinct object, so that identity distinguishes it from
+#: a "none" of the caller.
 UNCHANGED: Final[Literal["none"]] = cast(Literal["none"], str(b"none", "ascii"))
 
 
 def set_flags(names: tuple[str, ...], *values: Any) -> tuple[Any, ...]:
-    """Write the flags of one module that are given, all or none; return all as they were.
+    """Assign flags of one module together, and return the previous values of all of them.
 
-    There is one value for each dotted name; None and `UNCHANGED` leave a flag as it is.
+    Args:
+        names: Dotted names of flags.
+        values: One value for each name; None and `UNCHANGED` do not change a flag.
+
     """
     before = tuple(map(_native.read, names))
     _native.assign(
@@ -49,17 +53,23 @@ _CLASSES: dict[tuple[str, str], type[_Owner]] = {
 
 
 class _FP32Precision:
-    """Makes the object whose `fp32_precision` is that of `op` on `backend`.
+    """Constructs the namespace with the precision of an operation on a backend.
 
-    `_FP32Precision("cuda", "conv")` shows what `cudnn.conv` shows. Raises `FlagValueError` for other pairs.
+    `_FP32Precision("cuda", "conv")` has the flags of `cudnn.conv`.
+
+    Raises:
+        FlagValueError: There is no such pair of backend and operation.
+
     """
 
-    def __new__(cls, backend: str, op: str) -> _Owner:  # type: ignore[misc]  # it makes others
-        made = next((made for pair, made in _CLASSES.items() if pair == (backend, op)), None)
-        if made is None:
+    def __new__(cls, backend: str, op: str) -> _Owner:  # type: ignore[misc]  # returns other classes
+        namespace = next((each for pair, each in _CLASSES.items() if pair == (backend, op)), None)
+        if namespace is None:
             known = ", ".join(f"({one!r}, {other!r})" for one, other in _CLASSES)
-            raise FlagValueError(f"backend and op are one of {known}, got ({backend!r}, {op!r})")
-        return made()
+            raise FlagValueError(
+                f"_FP32Precision: (backend, op) must be one of {known}, got ({backend!r}, {op!r})"
+            )
+        return namespace()
 
 
 VERBOSE_OFF: Final = 0
@@ -68,7 +78,7 @@ VERBOSE_ON_CREATION: Final = 2
 
 
 class VerboseScope:
-    """A context manager within which a vendor library reports its calls."""
+    """Context manager in which a vendor library prints its calls."""
 
     def __init__(self, library: Literal["mkl", "onednn"], level: int) -> None:
         self._scope = _native.VerboseScope(library, level)

@@ -1,4 +1,4 @@
-"""Flags of other libraries, on the registry of interlock's own."""
+"""Registration of flags of other libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Plain = TypeVar("_Plain", bool, int, float, str)
 
 
 class Flag(_native.FlagHandle, Generic[_T]):
-    """A flag that a library has registered."""
+    """A flag of another library, which `register` returns."""
 
     __slots__ = ()
 
@@ -26,20 +26,20 @@ class Flag(_native.FlagHandle, Generic[_T]):
 
         @property
         def value(self) -> _T:
-            """The value in force on this thread."""
+            """The value of the flag on this thread. Assigning sets it for the process; deleting unsets it."""
 
         @value.setter
         def value(self, value: _T) -> None: ...
         @value.deleter
         def value(self) -> None: ...
         def override(self, value: _T) -> _native.FlagScope:
-            """Decide the flag for this thread: a context manager and a decorator."""
+            """Context manager and decorator that sets the flag for this thread."""
 
     def __repr__(self) -> str:
         return f"Flag({self.name!r})"
 
     def __bool__(self) -> bool:
-        raise TypeError(f"{self!r} is no truth value: read its value, {self.name}.value")
+        raise TypeError(f"{self!r} has no truth value: use {self.name}.value")
 
     def __eq__(self, other: object) -> bool:
         return self.name == other.name if isinstance(other, Flag) else NotImplemented
@@ -63,7 +63,7 @@ def register(
     maximum: None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[bool]: ...
 @overload
 def register(
@@ -77,7 +77,7 @@ def register(
     maximum: int | None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[int]: ...
 @overload
 def register(
@@ -91,7 +91,7 @@ def register(
     maximum: float | None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[float]: ...
 @overload
 def register(
@@ -105,7 +105,7 @@ def register(
     maximum: None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[str]: ...
 @overload
 def register(
@@ -119,7 +119,7 @@ def register(
     maximum: None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[bool | None]: ...
 @overload
 def register(
@@ -133,7 +133,7 @@ def register(
     maximum: int | None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[int | None]: ...
 @overload
 def register(
@@ -147,7 +147,7 @@ def register(
     maximum: float | None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[float | None]: ...
 @overload
 def register(
@@ -161,7 +161,7 @@ def register(
     maximum: None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[str | None]: ...
 @overload
 def register(
@@ -175,7 +175,7 @@ def register(
     maximum: float | None = None,
     optional: bool = True,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Plain | None]: ...
 @overload
 def register(
@@ -189,7 +189,7 @@ def register(
     maximum: None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text]: ...
 @overload
 def register(
@@ -203,7 +203,7 @@ def register(
     maximum: None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text | None]: ...
 @overload
 def register(
@@ -217,7 +217,7 @@ def register(
     maximum: None = None,
     optional: bool = True,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text | None]: ...
 @overload
 def register(
@@ -231,7 +231,7 @@ def register(
     maximum: None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text]: ...
 @overload
 def register(
@@ -245,7 +245,7 @@ def register(
     maximum: None = None,
     optional: Literal[True],
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text | None]: ...
 @overload
 def register(
@@ -259,7 +259,7 @@ def register(
     maximum: None = None,
     optional: bool = True,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[_Text | None]: ...
 def register(
     name: str,
@@ -272,42 +272,40 @@ def register(
     maximum: float | None = None,
     optional: bool = False,
     variable: str | None = None,
-    acts_on: str | None = None,
+    affects: str | None = None,
 ) -> Flag[Any]:
-    """Add a flag of a library to the registry, with the levels, scopes and freeze of interlock's own.
+    """Register a flag of another library, with the levels, scopes and freezing of interlock's flags.
 
-    `override`, `explain`, `snapshot`, `restore` and `reset` know the flag from then on. What `restore`
-    brought before the flag was registered is assigned now. Registering a flag again with the same name,
-    type, values, default and variable returns an equal `Flag`; `doc` and `acts_on` of the first
-    registration stay.
+    `override`, `explain`, `snapshot`, `restore` and `reset` support the flag from then on. A value that
+    `restore` received before the registration is assigned now. Registering a flag again with the same name,
+    type, values, default and variable returns an equal `Flag` and ignores `doc` and `affects`.
 
-    A library registers its flags while it is imported. `check_variables` warns of environment variables that
-    are nearly those of its flags.
+    A library should register its flags while it is imported. `check_variables` warns of misspelt environment
+    variables.
 
     Args:
-        name: The dotted name, which begins with the library's: `mylib.verbose`.
-        default: The value where nothing else decides. It also gives the flag its type.
+        name: The dotted name, which begins with the name of the library: `mylib.verbose`.
+        default: The default value, which also determines the type of the flag.
         doc: What the flag does, in a sentence.
-        type: The type, where the default is not of it: `bool`, `int`, `float` or `str` where the default is
-            None, `float` where it is an int. `Literal["a", "b"]` stands for choices, and type checkers
-            infer it.
-        choices: The texts that a str flag takes; without them it takes any text of at most 65,536 bytes,
-            and each text that it is given stays in memory until the process ends.
-        minimum: The smallest number that the flag takes: 0 for an int flag and none for a float flag by
-            default, and at least -2**60 for an int.
-        maximum: The largest number that the flag takes: 2**60 for an int and none for a float by default.
-        optional: Whether the flag takes None, too. It does where the default is None.
-        variable: The environment variable that sets the flag: by default the name in capitals,
-            `MYLIB_VERBOSE`.
-        acts_on: What obeys the flag, for `explain`.
+        type: The type, if it differs from that of the default: `bool`, `int`, `float` or `str` for the
+            default None, `float` for an int. `Literal["a", "b"]` gives the choices of a str flag, and type
+            checkers infer it.
+        choices: The values that a str flag accepts. Without choices it accepts any str of at most 65,536
+            bytes, and each assigned value stays in memory until the process ends.
+        minimum: The smallest accepted number. Default: 0 for an int flag, no limit for a float flag. An int
+            flag accepts at least -2**60.
+        maximum: The largest accepted number. Default: 2**60 for an int flag, no limit for a float flag.
+        optional: Whether the flag also accepts None. Always True if the default is None.
+        variable: The environment variable that sets the flag. Default: the name in capitals, `MYLIB_VERBOSE`.
+        affects: A description of what the flag affects, which `explain` returns.
 
     Returns:
         The flag, typed by its values.
 
     Raises:
-        FlagRegistrationError: The name or the variable is taken, interlock's own or not of the right form;
-            the default is not one of the values; or the flag is registered already, and differently.
-        FlagTypeError: An argument is of the wrong type.
+        FlagRegistrationError: The name or the variable is invalid or taken, the default is not an accepted
+            value, or the flag is already registered with other properties.
+        FlagTypeError: An argument has the wrong type.
 
     Example:
         >>> from interlock import backends
@@ -317,28 +315,30 @@ def register(
         (True, <Level.SCOPE: 'scope'>)
         >>> verbose.value
         False
-        >>> timeout = backends.register("mylib.timeout", None, type=float, doc="Seconds to wait at most.")
+        >>> timeout = backends.register("mylib.timeout", None, type=float, doc="The timeout in seconds.")
         >>> with timeout.override(0.5):
         ...     timeout.value
         0.5
 
     """
-    for argument, given in (("name", name), ("doc", doc), ("variable", variable), ("acts_on", acts_on)):
-        if not isinstance(given, str) and (given is not None or argument in ("name", "doc")):
+    for argument, value in (("name", name), ("doc", doc), ("variable", variable), ("affects", affects)):
+        if not isinstance(value, str) and (value is not None or argument in ("name", "doc")):
             raise FlagTypeError(
-                f"register: {argument} must be a str, got a value of type {given.__class__.__name__}"
+                f"register: {argument} must be a str, got a value of type {value.__class__.__name__}"
             )
     if not isinstance(optional, bool):
         raise FlagTypeError(
             f"register: optional must be a bool, got a value of type {optional.__class__.__name__}"
         )
-    takes, values = _takes(default, type, choices)
-    if takes in ("int", "float"):
+    flag_type, values = _flag_type(default, type, choices)
+    if flag_type in ("int", "float"):
         values = [minimum, maximum]
     elif minimum is not None or maximum is not None:
-        raise FlagTypeError(f"register: minimum and maximum are for numbers, but {name} is a {takes}")
+        raise FlagTypeError(
+            f"register: minimum and maximum require an int or float flag, but {name} is a {flag_type}"
+        )
     is_optional = optional or default is None
-    problems = _native.register_flag(name, default, doc, takes, values, is_optional, variable, acts_on)
+    problems = _native.register_flag(name, default, doc, flag_type, values, is_optional, variable, affects)
     for source, problem in problems:
         warnings.warn(f"{source} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
     return Flag(name)
@@ -347,16 +347,16 @@ def register(
 _KINDS: dict[Any, str] = {bool: "bool", int: "int", float: "float", str: "str"}
 
 
-def _takes(default: Any, type: Any, choices: Any) -> tuple[str, list[Any]]:
-    """Return what a flag takes, as the extension module names it, and the choices."""
+def _flag_type(default: Any, type: Any, choices: Any) -> tuple[str, list[Any]]:
+    """Return the type of a flag, as the extension module names it, and its choices."""
     if isinstance(choices, str):
-        raise FlagTypeError("register: choices must be a sequence of str, got one str")
+        raise FlagTypeError("register: choices must be a sequence of str, got a single str")
     if get_origin(type) is Literal:
         if choices is not None:
-            raise FlagTypeError("register: choices must be left out where type is a Literal")
+            raise FlagTypeError("register: choices must not be given if type is a Literal")
         choices = get_args(type)
     elif choices is not None and type not in (None, str):
-        raise FlagTypeError("register: type must be str or left out where there are choices")
+        raise FlagTypeError("register: type must be str or None if choices are given")
     if choices is not None:
         names = list(choices)
         wrong = next((name for name in names if not isinstance(name, str)), None)
@@ -368,11 +368,11 @@ def _takes(default: Any, type: Any, choices: Any) -> tuple[str, list[Any]]:
     if type is not None:
         kind = next((kind for known, kind in _KINDS.items() if known is type), None)
         if kind is None:
-            raise FlagTypeError("register: type must be bool, int, float, str or a Literal of texts")
+            raise FlagTypeError("register: type must be bool, int, float, str or a Literal of str")
         return kind, []
     kind = next((kind for known, kind in _KINDS.items() if isinstance(default, known)), None)
     if kind is None:
-        cure = ": a flag that starts as None needs a type" if default is None else ""
+        cure = "; give the type of a flag whose default is None" if default is None else ""
         raise FlagTypeError(
             "register: default must be a bool, an int, a float or a str, "
             f"got a value of type {default.__class__.__name__}{cure}"
@@ -381,13 +381,12 @@ def _takes(default: Any, type: Any, choices: Any) -> tuple[str, list[Any]]:
 
 
 def check_variables(library: str) -> None:
-    """Warn of environment variables that are nearly those of a library's flags.
+    """Warn of environment variables whose names resemble those of a library's flags.
 
-    A variable is warned of once in a process, with `FlagEnvironmentWarning`, if it begins with the library's
-    prefix, no registered flag reads it and it is nearly the variable of one that does. A flag that is
-    registered later may read it, so a library calls this after its last registration, and not at all if
-    modules that are imported on demand register more flags. `explain` and the report of
-    `python -m interlock` check the variables, too.
+    A `FlagEnvironmentWarning` is issued once per process for each variable that begins with the library's
+    prefix, is not read by a registered flag, and has a name similar to that of a flag's variable. Call it
+    after the last registration, and not at all if modules that are imported on demand register more flags.
+    `explain` and the report of `python -m interlock` check the variables, too.
 
     Args:
         library: The first part of the names of the flags, such as `mylib`.
@@ -409,7 +408,7 @@ def check_variables(library: str) -> None:
 
 
 def warn_of_variables(library: str, stacklevel: int) -> None:
-    """Warn of the variables that resemble those of a library's flags, each once in a process."""
+    """Warn of variables whose names resemble those of a library's flags, once per process for each."""
     for variable, problem in _native.misspelt_variables(library):
         if variable not in _warned:
             _warned.add(variable)

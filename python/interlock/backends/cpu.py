@@ -1,4 +1,4 @@
-"""What kernels may use of this CPU."""
+"""The instruction set that kernels may use on this CPU."""
 
 from __future__ import annotations
 

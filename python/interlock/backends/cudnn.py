@@ -1,4 +1,4 @@
-"""Flags of cuDNN: NVIDIA's convolutions, recurrent layers and normalisations."""
+"""Flags of cuDNN, NVIDIA's library of convolutions, recurrent layers and normalizations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ allow_tf32: bool
 conv = _native.CudnnConvFlags()
 rnn = _native.CudnnRnnFlags()
 
-#: The types of elements that cuDNN computes with and tensors have.
+#: The dtypes that both cuDNN and the tensors of interlock support.
 CUDNN_TENSOR_DTYPES: set[dtype] = {_float64, _float32}
 
 # In the order of the arguments of `flags` and `set_flags`.
@@ -67,10 +67,15 @@ def flags(
     fp32_precision: Literal["none", "ieee", "tf32"] | None = "none",
     depthwise_kernel: Literal["auto", "cudnn", "native"] | None = "auto",
 ) -> _native.FlagScope:
-    """Decide every flag of this module for this thread: a context manager and a decorator.
+    """Context manager and decorator that sets all flags of this module for this thread.
 
-    An argument that is not given gets the default of this function, which for `enabled` is False. None
-    leaves a flag undecided. `backends.override` decides only what is given.
+    A flag whose argument is not given is set to the default of this function, which for `enabled` is False,
+    as in PyTorch. A flag whose argument is None is not set. `backends.override` sets only the given flags.
+
+    Raises:
+        FlagTypeError: A value has the wrong type.
+        FlagValueError: A flag does not accept its value.
+
     """
     return _scope(
         enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel
@@ -86,10 +91,15 @@ def set_flags(
     _fp32_precision: Literal["none", "ieee", "tf32"] | None = UNCHANGED,
     _depthwise_kernel: Literal["auto", "cudnn", "native"] | None = None,
 ) -> tuple[Any, ...]:
-    """Write the flags that are given and not None, all or none, and return all seven as they were.
+    """Assign the flags whose arguments are not None together, and return the previous values of all seven.
 
-    Raises `FlagTypeError` or `FlagValueError` for a value that does not fit, `FlagsFrozenError` while
-    flags are frozen; then nothing has changed.
+    If an error is raised, no flag is changed.
+
+    Raises:
+        FlagTypeError: A value has the wrong type.
+        FlagValueError: A flag does not accept its value.
+        FlagsFrozenError: Flags are frozen.
+
     """
     return _set_flags(
         _ARGUMENTS,
@@ -104,31 +114,33 @@ def set_flags(
 
 
 def is_available() -> bool:
-    """Return whether cuDNN is loaded or would be found. Looking does not load it.
+    """Return whether cuDNN is loaded or can be found. Does not load it.
 
-    Raises `LibraryPathError` where `INTERLOCK_CUDNN_PATH` gives a path at which it is not.
+    Raises:
+        LibraryPathError: `INTERLOCK_CUDNN_PATH` is set and is not the path of the library.
+
     """
     return _native.library_is_available("cudnn")
 
 
 def version() -> int | None:
-    """Return the version in cuDNN's own counting, or None without the library. The first call loads it."""
+    """Return the version number of cuDNN, such as 92800, or None if cuDNN cannot be loaded. Loads cuDNN."""
     return _native.library_version("cudnn")
 
 
 def is_acceptable(tensor: Tensor) -> bool:
-    """Return whether operations on this tensor may run on cuDNN.
+    """Return whether operations on a tensor can run on cuDNN.
 
-    They may where cuDNN is enabled on this thread and can be loaded, and the tensor is on cuda and has one
-    of `CUDNN_TENSOR_DTYPES`. Where nothing but cuDNN is missing, a UserWarning says so.
+    This requires that cuDNN is enabled on this thread and can be loaded, and that the tensor is on cuda and
+    has one of `CUDNN_TENSOR_DTYPES`. If only the library is missing, a UserWarning is issued.
     """
     if not _native.read("cudnn.enabled"):
         return False
     if tensor.device.type != "cuda" or tensor.dtype not in CUDNN_TENSOR_DTYPES:
         return False
     if version() is None:
-        found = "was found and can't be loaded" if is_available() else "was not found"
-        warnings.warn(f"the tensor would suit cuDNN, but cuDNN {found}", stacklevel=2)
+        reason = "was found but cannot be loaded" if is_available() else "was not found"
+        warnings.warn(f"is_acceptable: cuDNN supports the tensor, but {reason}", stacklevel=2)
         return False
     return True
 

@@ -1,4 +1,4 @@
-"""KleidiAI: Arm's kernels for matrix products."""
+"""KleidiAI, Arm's library of matrix product kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """Return False: KleidiAI is linked into what uses it, and interlock links no vendor's kernels."""
+    """Return False: KleidiAI can only be linked statically, and interlock links no vendor libraries."""
     return False
 
 

@@ -1,13 +1,13 @@
-"""Vendor libraries: which of them are here, where, and in which version.
+"""Finds and loads vendor libraries, such as cuDNN, and reports their paths and versions.
 
-Nothing is linked to them and importing interlock loads none. A library is looked for in this order: the path
-that the user gives, what is loaded already, next to Python's packages (NVIDIA's wheels, the `lib` of the
-installation for Intel's), where the environment points to (`LD_LIBRARY_PATH`, `CUDA_HOME`, `CUDA_PATH`,
-`CONDA_PREFIX`), the system's folders.
+interlock is not linked to vendor libraries, and importing it loads none. A library is searched in this order:
+the path that the user gives, the libraries that are already loaded, the installed Python packages (NVIDIA's
+wheels, and the `lib` folder of the installation for Intel's), the folders of the environment
+(`LD_LIBRARY_PATH`, `CUDA_HOME`, `CUDA_PATH`, `CONDA_PREFIX`), and the folders of the system.
 
-A user gives a path with `INTERLOCK_<NAME>_PATH`, such as `INTERLOCK_CUDNN_PATH`, or to `load`. It names the
-library's file or a folder with it. If it can't be used that is a `LibraryPathError`; no other library is
-taken in its place.
+The user gives a path in `INTERLOCK_<NAME>_PATH`, such as `INTERLOCK_CUDNN_PATH`, or as an argument of `load`.
+It is the library's file or the folder that contains it. Such a path is authoritative: if it cannot be used,
+`LibraryPathError` is raised and the search does not continue.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from interlock._core import backends as _native
 
 __all__ = ["NAMES", "Library", "Source", "find", "load"]
 
-#: What `find` and `load` take.
+#: The names that `find` and `load` accept.
 NAMES: tuple[str, ...] = tuple(_native.library_names())
 
 
 class Source(enum.StrEnum):
-    """What led to a library, in the order of the search."""
+    """How a library was found, in the order of the search."""
 
     GIVEN = "given"
     LOADED = "loaded"
@@ -36,53 +36,65 @@ class Source(enum.StrEnum):
 
 
 class Library(NamedTuple):
-    """What is known of a vendor library in this process."""
+    """A vendor library: its path, how it was found, whether it is loaded, and its version."""
 
     name: str
-    """The word for it in programs and variables: `cudnn`."""
+    """The name in programs and environment variables: `cudnn`."""
     title: str
-    """Its name as its makers write it: `cuDNN`."""
+    """The vendor's spelling of the name: `cuDNN`."""
     path: str | None
-    """The file that is loaded, or that would be tried first; None where none is found."""
+    """The file that is loaded, or that `load` would try first; None if none was found."""
     source: Source | None
-    """What led to that file."""
+    """How the file was found; None if none was found."""
     is_loaded: bool
-    """Whether it is in this process, whoever loaded it."""
+    """Whether the library is loaded in this process, by interlock or by other code."""
     version: str | None
-    """What it answers, such as `9.28.0`; None unless it is loaded and can be asked without changing it."""
+    """The version, such as `9.28.0`; None unless it is loaded and can be queried without side effects."""
 
 
 def find(name: str) -> Library:
-    """Tell what is known of a library without loading it.
+    """Search for a library without loading it.
 
-    Raises `UnknownLibraryError` for other names than those of `NAMES`, `LibraryPathError` where the user gave
-    a path at which the library is not.
+    Args:
+        name: One of `NAMES`.
 
-    >>> from interlock.backends import libraries
-    >>> libraries.find("cudnn").title
-    'cuDNN'
+    Raises:
+        UnknownLibraryError: `name` is not one of `NAMES`.
+        LibraryPathError: The path that the user gave is not that of the library.
+
+    Example:
+        >>> from interlock.backends import libraries
+        >>> libraries.find("cudnn").title
+        'cuDNN'
+
     """
     return _to_library(_native.find_library(name))
 
 
 def load(name: str, path: str | PathLike[str] | None = None) -> Library:
-    """Load a library, unless that is done, and tell what is known of it then.
+    """Load a library if it is not loaded yet, and return it with its version.
 
-    `path` is stronger than the variable. A loaded library stays. As the first function of MKL that is called,
-    the question for its version decides which OpenMP runtime MKL uses in this process.
+    A loaded library is never unloaded. Loading MKL queries its version; as the first call of an MKL function,
+    the query determines which OpenMP runtime MKL uses in this process.
 
-    Raises `LibraryNotFoundError` where there is none that can be loaded, `LibraryPathError` where the one
-    that was given can't be, or another one was loaded before, `UnknownLibraryError` for other names than
-    those of `NAMES`.
+    Args:
+        name: One of `NAMES`.
+        path: The library's file or the folder that contains it. It has precedence over the environment
+            variable. Loading a file runs its constructors, and its functions are called with the vendor's
+            signatures, so another library than the named one can crash the process.
 
-    Loading a file runs its constructors, and its functions are called as the vendor declares them. So `path`
-    must name a release of this library; another file can crash the process.
+    Raises:
+        UnknownLibraryError: `name` is not one of `NAMES`.
+        LibraryNotFoundError: The library was not found or cannot be loaded.
+        LibraryPathError: The path that the user gave cannot be loaded, or another file of the library is
+            already loaded.
+
     """
     return _to_library(_native.load_library(name, path))
 
 
-def _to_library(told: tuple[str, str, str | None, str | None, bool, str | None]) -> Library:
-    name, title, path, source, is_loaded, version = told
+def _to_library(found: tuple[str, str, str | None, str | None, bool, str | None]) -> Library:
+    name, title, path, source, is_loaded, version = found
     return Library(name, title, path, None if source is None else Source(source), is_loaded, version)
 
 

@@ -1,4 +1,4 @@
-"""The flag of the layers of multi-head attention."""
+"""The flag of multi-head attention layers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,20 @@ fastpath: bool
 
 
 def get_fastpath_enabled() -> bool:
-    """Return whether layers of multi-head attention may take their fast path while they only infer."""
+    """Return whether multi-head attention layers may use their fast path for inference."""
     return bool(_native.read("mha.fastpath"))
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Say whether they may: the flag `mha.fastpath`. Raises as its assignment does."""
+    """Set whether multi-head attention layers may use their fast path for inference.
+
+    Assigns the flag `mha.fastpath`.
+
+    Raises:
+        FlagTypeError: `value` is not a bool.
+        FlagsFrozenError: Flags are frozen.
+
+    """
     _native.assign({"mha.fastpath": value})
 
 

@@ -1,4 +1,4 @@
-"""Flags of MIOpen: AMD's convolutions."""
+"""Flags of MIOpen, AMD's library of convolutions."""
 
 from __future__ import annotations
 
@@ -19,17 +19,22 @@ _scope = _native.FlagArguments("miopen.immediate").scope
 
 
 def flags(immediate: bool | None = False) -> _native.FlagScope:
-    """Decide the flag of this module for this thread: a context manager and a decorator.
+    """Context manager and decorator that sets the flag of this module for this thread.
 
-    None leaves it undecided.
+    Args:
+        immediate: The value; None does not set the flag.
+
     """
     return _scope(immediate)
 
 
 def set_flags(_immediate: bool | None = None) -> tuple[bool]:
-    """Write the flag if it is given, and return it as it was.
+    """Assign the flag unless the argument is None, and return the previous value in a tuple.
 
-    Raises `FlagTypeError` for a value that does not fit, `FlagsFrozenError` while flags are frozen.
+    Raises:
+        FlagTypeError: The value is not a bool.
+        FlagsFrozenError: Flags are frozen.
+
     """
     (before,) = _set_flags(("miopen.immediate",), _immediate)
     return (before,)

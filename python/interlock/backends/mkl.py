@@ -1,4 +1,4 @@
-"""MKL: Intel's linear algebra."""
+"""MKL, Intel's library of linear algebra."""
 
 from __future__ import annotations
 
@@ -11,23 +11,30 @@ __all__ = ["VERBOSE_OFF", "VERBOSE_ON", "is_available", "verbose"]
 
 
 def is_available() -> bool:
-    """Return whether MKL is loaded or would be found. Looking does not load it.
+    """Return whether MKL is loaded or can be found. Does not load it.
 
-    Raises `LibraryPathError` where `INTERLOCK_MKL_PATH` gives a path at which it is not.
+    Raises:
+        LibraryPathError: `INTERLOCK_MKL_PATH` is set and is not the path of the library.
+
     """
     return _native.library_is_available("mkl")
 
 
 class verbose(VerboseScope):
-    """Have MKL print a line for each of its calls while the scope is open.
+    """Context manager in which MKL prints a line for each of its calls.
 
-    The level belongs to the process, so calls of other threads are printed, too. Leaving brings back what
-    was before: what another open scope asks for, else what `MKL_VERBOSE` says. What a program tells MKL
-    behind interlock's back is not known and not brought back.
+    The level is global to the process, so calls of other threads are printed, too. On exit the previous level
+    is restored: that of another open scope, else that of `MKL_VERBOSE`. A level that the program has set with
+    MKL's own functions is not restored.
 
-    `VERBOSE_OFF` does nothing. `VERBOSE_ON` loads MKL when the scope is entered, and raises
-    `LibraryNotFoundError` (a RuntimeError and AssertionError) where there is none. Making a scope raises
-    `FlagTypeError` or `FlagValueError` for any other level.
+    Args:
+        enable: `VERBOSE_ON`, which loads MKL when the scope is entered, or `VERBOSE_OFF`, which does nothing.
+
+    Raises:
+        FlagTypeError: `enable` is not an int.
+        FlagValueError: `enable` is not a level.
+        LibraryNotFoundError: On entry, if MKL cannot be loaded.
+
     """
 
     def __init__(self, enable: int) -> None:

@@ -1,4 +1,4 @@
-"""Flags of oneDNN: Intel's matrix products, convolutions and recurrent layers."""
+"""Flags of oneDNN, Intel's library of matrix products, convolutions and recurrent layers."""
 
 from __future__ import annotations
 
@@ -58,10 +58,15 @@ def flags(
     allow_tf32: bool | None = True,
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = "none",
 ) -> _native.FlagScope:
-    """Decide every flag of this module for this thread: a context manager and a decorator.
+    """Context manager and decorator that sets all flags of this module for this thread.
 
-    An argument that is not given gets the default of this function, which for `enabled` is False. None
-    leaves a flag undecided. `backends.override` decides only what is given.
+    A flag whose argument is not given is set to the default of this function, which for `enabled` is False,
+    as in PyTorch. A flag whose argument is None is not set. `backends.override` sets only the given flags.
+
+    Raises:
+        FlagTypeError: A value has the wrong type.
+        FlagValueError: A flag does not accept its value.
+
     """
     return _scope(enabled, deterministic, allow_tf32, fp32_precision)
 
@@ -72,38 +77,50 @@ def set_flags(
     _allow_tf32: bool | None = None,
     _fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = UNCHANGED,
 ) -> tuple[Any, ...]:
-    """Write the flags that are given and not None, all or none, and return all four as they were.
+    """Assign the flags whose arguments are not None together, and return the previous values of all four.
 
-    Raises `FlagTypeError` or `FlagValueError` for a value that does not fit, `FlagsFrozenError` while
-    flags are frozen; then nothing has changed.
+    If an error is raised, no flag is changed.
+
+    Raises:
+        FlagTypeError: A value has the wrong type.
+        FlagValueError: A flag does not accept its value.
+        FlagsFrozenError: Flags are frozen.
+
     """
     return _set_flags(_ARGUMENTS, _enabled, _deterministic, _allow_tf32, _fp32_precision)
 
 
 def is_available() -> bool:
-    """Return whether oneDNN is loaded or would be found. Looking does not load it.
+    """Return whether oneDNN is loaded or can be found. Does not load it.
 
-    Raises `LibraryPathError` where `INTERLOCK_ONEDNN_PATH` gives a path at which it is not.
+    Raises:
+        LibraryPathError: `INTERLOCK_ONEDNN_PATH` is set and is not the path of the library.
+
     """
     return _native.library_is_available("onednn")
 
 
 def is_acl_available() -> bool:
-    """Return False: whether a oneDNN was built with Arm's Compute Library it does not tell."""
+    """Return False: oneDNN does not report whether it was built with the Arm Compute Library."""
     return False
 
 
 class verbose(VerboseScope):
-    """Have oneDNN print a line for each of its calls while the scope is open.
+    """Context manager in which oneDNN prints a line for each of its calls.
 
-    The level belongs to the process, so calls of other threads are printed, too. Leaving brings back what
-    was before: what another open scope asks for, else what `ONEDNN_VERBOSE` or `DNNL_VERBOSE` says. What a
-    program tells oneDNN behind interlock's back is not known and not brought back.
+    The level is global to the process, so calls of other threads are printed, too. On exit the previous level
+    is restored: that of another open scope, else that of `ONEDNN_VERBOSE` or `DNNL_VERBOSE`. A level that the
+    program has set with oneDNN's own functions is not restored.
 
-    `VERBOSE_OFF` does nothing. `VERBOSE_ON` and `VERBOSE_ON_CREATION`, which also reports what oneDNN
-    prepares, load oneDNN when the scope is entered, and raise `LibraryNotFoundError` (a RuntimeError and
-    AssertionError) where there is none. Making a scope raises `FlagTypeError` or `FlagValueError` for any
-    other level.
+    Args:
+        level: `VERBOSE_ON`, or `VERBOSE_ON_CREATION` to also print the creation of primitives; both load
+            oneDNN when the scope is entered. `VERBOSE_OFF` does nothing.
+
+    Raises:
+        FlagTypeError: `level` is not an int.
+        FlagValueError: `level` is not a level.
+        LibraryNotFoundError: On entry, if oneDNN cannot be loaded.
+
     """
 
     def __init__(self, level: int) -> None:

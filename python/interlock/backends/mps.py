@@ -1,4 +1,4 @@
-"""MPS: Apple's GPUs. interlock has no driver for them, so there is nothing that could be used."""
+"""MPS, the backend for Apple's GPUs, for which interlock has no driver."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def is_available() -> bool:
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """Raise `NoAcceleratorError`: without MPS there is no system that it runs on."""
-    _refuse("is_macos_or_newer")
+    """Raise `NoAcceleratorError`: interlock has no driver for MPS."""
+    _raise_unavailable("is_macos_or_newer")
 
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
-    """Raise `NoAcceleratorError`: without MPS there is no system that it runs on."""
-    _refuse("is_macos13_or_newer")
+    """Raise `NoAcceleratorError`: interlock has no driver for MPS."""
+    _raise_unavailable("is_macos13_or_newer")
 
 
 def get_name() -> str:
-    """Raise `NoAcceleratorError`: without MPS there is no device to name."""
-    _refuse("get_name")
+    """Raise `NoAcceleratorError`: interlock has no driver for MPS."""
+    _raise_unavailable("get_name")
 
 
 def get_core_count() -> int:
-    """Raise `NoAcceleratorError`: without MPS there is no device with cores."""
-    _refuse("get_core_count")
+    """Raise `NoAcceleratorError`: interlock has no driver for MPS."""
+    _raise_unavailable("get_core_count")
 
 
-def _refuse(function: str) -> NoReturn:
-    raise NoAcceleratorError(f"backends.mps.{function}() needs MPS, and interlock has no driver for it")
+def _raise_unavailable(function: str) -> NoReturn:
+    raise NoAcceleratorError(f"backends.mps.{function}: interlock has no driver for MPS")
 
 
 sys.modules[__name__].__class__ = _native.MpsModule

@@ -1,4 +1,4 @@
-"""The flag of NNPACK: convolutions on CPUs."""
+"""The flag of NNPACK, a library of convolutions on CPUs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ enabled: bool
 
 
 def is_available() -> bool:
-    """Return False: nothing here runs on NNPACK."""
+    """Return False: no operation of interlock uses NNPACK."""
     return False
 
 
 def flags(enabled: bool = False) -> _native.FlagScope:
-    """Decide the flag of this module for this thread: a context manager and a decorator."""
-    # As in PyTorch, None is refused here: unlike the other modules, this one has no value for "leave it".
+    """Context manager and decorator that sets the flag of this module for this thread."""
+    # As in PyTorch, None is rejected here, unlike in the other modules.
     return _native.FlagScope({"nnpack.enabled": enabled})
 
 
 def set_flags(_enabled: bool) -> tuple[bool]:
-    """Write the flag, and return it as it was.
+    """Assign the flag, and return the previous value in a tuple.
 
-    Raises `FlagTypeError` for a value that does not fit, `FlagsFrozenError` while flags are frozen.
+    Raises:
+        FlagTypeError: The value is not a bool.
+        FlagsFrozenError: Flags are frozen.
+
     """
     before = bool(_native.read("nnpack.enabled"))
     _native.assign({"nnpack.enabled": _enabled})

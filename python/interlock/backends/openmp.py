@@ -1,4 +1,4 @@
-"""OpenMP: the runtime of a compiler's parallel loops."""
+"""OpenMP runtimes, which run the parallel loops of compiled code."""
 
 from __future__ import annotations
 
@@ -13,43 +13,46 @@ __all__ = ["Runtime", "is_available", "runtimes"]
 
 
 class Runtime(NamedTuple):
-    """An OpenMP runtime of this process."""
+    """An OpenMP runtime that is loaded in this process."""
 
     name: str
     """`libgomp` (GNU), `libiomp` (Intel) or `libomp` (LLVM)."""
     path: str
-    """Its file."""
+    """The file of the runtime."""
     version: str | None
-    """None where it does not tell."""
+    """The version; None if the runtime does not report it."""
     threads: int | None
-    """How many threads a parallel loop of this thread may have; None where it does not tell."""
+    """The maximum number of threads of a parallel loop of this thread; None if it is not reported."""
 
 
 def is_available() -> bool:
-    """Return whether an OpenMP runtime (GNU's, Intel's or LLVM's) is loaded or would be found.
+    """Return whether an OpenMP runtime (GNU's, Intel's or LLVM's) is loaded or can be found.
 
-    Looking does not load it. interlock itself uses threads of its own. Raises `LibraryPathError` where
-    `INTERLOCK_OPENMP_PATH` gives a path at which there is none.
+    Does not load it. interlock itself does not use OpenMP.
+
+    Raises:
+        LibraryPathError: `INTERLOCK_OPENMP_PATH` is set and is not the path of a runtime.
+
     """
     return _native.library_is_available("openmp")
 
 
 def runtimes() -> list[Runtime]:
-    """Return the OpenMP runtimes that are loaded, and their limits of threads. Asking loads none.
+    """Return the OpenMP runtimes that are loaded in this process, with their thread limits. Loads none.
 
-    More than one in a process is a common cause of slow loops. Where the package threadpoolctl is installed
-    (`interlock[openmp]` installs it) it is asked, which also knows runtimes that a package brings along under
-    names of its own; not while MKL is loaded, whose functions it would call.
+    Several runtimes in one process are a common cause of slow parallel loops. If the package threadpoolctl is
+    installed (`interlock[openmp]` installs it), it is used, because it also finds runtimes that a package
+    bundles under another name. It is not used while MKL is loaded, because it calls functions of MKL.
     """
-    # The first function of MKL that anybody calls decides which runtime it uses, and loads that.
-    found = None if _native.library_is_loaded("mkl") else _by_threadpoolctl()
-    if found is not None:
-        return found
+    # The first call of an MKL function determines which OpenMP runtime MKL uses, and loads that runtime.
+    reported = None if _native.library_is_loaded("mkl") else _query_threadpoolctl()
+    if reported is not None:
+        return reported
     return [Runtime(name, path, None, threads) for name, path, threads in _native.openmp_runtimes()]
 
 
-def _by_threadpoolctl() -> list[Runtime] | None:
-    """Return what threadpoolctl knows, or None where it is not installed."""
+def _query_threadpoolctl() -> list[Runtime] | None:
+    """Return the OpenMP runtimes that threadpoolctl reports, or None if it is not installed."""
     try:
         threadpoolctl = importlib.import_module("threadpoolctl")
     except ImportError:

@@ -1,6 +1,6 @@
-"""Flags of the order in which an einsum multiplies its operands, and the package that finds it.
+"""Flags of the contraction order of einsum, which the package opt_einsum optimizes.
 
-The flags keep what they are given whether the package opt_einsum is installed or not; `is_available` tells.
+The flags can be set whether or not opt_einsum is installed; `is_available` reports whether it is.
 """
 
 from __future__ import annotations
@@ -30,31 +30,36 @@ _ARGUMENTS = ("opt_einsum.enabled", "opt_einsum.strategy")
 def is_available() -> bool:
     """Return whether the package opt_einsum is installed."""
     if _PACKAGE in sys.modules:
-        # None stands for a package that must not be imported.
+        # An entry of None in `sys.modules` prevents the import of a package.
         return sys.modules[_PACKAGE] is not None
     return importlib.util.find_spec(_PACKAGE) is not None
 
 
 def get_opt_einsum() -> Any:
-    """Return the package opt_einsum, which is then imported, or None where it is not installed."""
+    """Import and return the package opt_einsum, or return None if it is not installed."""
     return importlib.import_module(_PACKAGE) if is_available() else None
 
 
 def flags(
     enabled: bool | None = None, strategy: Literal["auto", "greedy", "optimal"] | None = None
 ) -> _native.FlagScope:
-    """Decide the flags that are given for this thread: a context manager and a decorator."""
-    given = dict(zip(_ARGUMENTS, (enabled, strategy), strict=True))
-    return _native.FlagScope({name: value for name, value in given.items() if value is not None})
+    """Context manager and decorator that sets the flags whose arguments are not None for this thread."""
+    values = dict(zip(_ARGUMENTS, (enabled, strategy), strict=True))
+    return _native.FlagScope({name: value for name, value in values.items() if value is not None})
 
 
 def set_flags(
     _enabled: bool | None = None, _strategy: Literal["auto", "greedy", "optimal"] | None = None
 ) -> tuple[bool, str]:
-    """Write the flags that are given, all or none, and return both as they were.
+    """Assign the flags whose arguments are not None together, and return the previous values of both.
 
-    Raises `FlagTypeError` or `FlagValueError` for a value that does not fit, `FlagsFrozenError` while
-    flags are frozen; then nothing has changed.
+    If an error is raised, no flag is changed.
+
+    Raises:
+        FlagTypeError: A value has the wrong type.
+        FlagValueError: A flag does not accept its value.
+        FlagsFrozenError: Flags are frozen.
+
     """
     enabled, strategy = _set_flags(_ARGUMENTS, _enabled, _strategy)
     return enabled, strategy

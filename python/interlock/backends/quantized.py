@@ -1,4 +1,4 @@
-"""Which engine runs quantized operations."""
+"""The flag that selects the engine of quantized operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether operations run on XNNPACK."""
+"""The read-only flag of XNNPACK, a library of kernels for CPUs."""
 
 from __future__ import annotations
 

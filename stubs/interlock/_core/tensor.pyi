@@ -61,7 +61,7 @@ class _NumPyScalar(Protocol):
     def item(self) -> object: ...
     def __float__(self) -> builtins.float: ...
 
-# An array that `from_numpy` takes.
+# An array that `from_numpy` accepts.
 _Array: TypeAlias = npt.NDArray[Any]
 _Number: TypeAlias = builtins.bool | int | builtins.float | _NumPyScalar
 _Device: TypeAlias = _DeviceObject | str | int

@@ -68,7 +68,7 @@ def test_a_script_uses_the_devices_of_the_example_driver_that_the_host_chose() -
     assert from_script.splitlines() == [
         "accelerator: example with 2 devices",
         "properties: example device, 256 MiB",
-        "received: [7, 7, 7, 7] behind an event that has completed: True",
+        "received: [7, 7, 7, 7] after an event that has completed: True",
         "tensor: example:0 [0.0, 2.0, 4.0, 6.0]",
         "unsupported: Event.elapsed_time is not supported on example:1",
     ]

@@ -17,4 +17,4 @@ backends.cudnn.benchmark = True
 backends.restore(taken)
 backends.reset()
 for write in backends.writes():
-    print(write.name, "dropped" if write.dropped else write.value, pathlib.Path(write.set_by).name)
+    print(write.name, "unset" if write.unset else write.value, pathlib.Path(write.set_by).name)

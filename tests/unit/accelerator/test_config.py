@@ -172,7 +172,7 @@ def test_a_wrong_text_is_an_error_that_says_what_is_right_and_changes_nothing(
 
 @pytest.mark.parametrize("wrong", [None, 3, b"expandable_segments:True", {"expandable_segments": True}])
 def test_what_is_neither_a_configuration_nor_a_text_is_not_set(wrong: Any, before: AllocatorConfig) -> None:
-    with pytest.raises(TypeError, match="set_config takes an AllocatorConfig or a str"):
+    with pytest.raises(TypeError, match="set_config: config must be an AllocatorConfig or a str"):
         memory.set_config(wrong)
     assert memory.get_config() == before
 

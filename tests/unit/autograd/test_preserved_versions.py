@@ -147,5 +147,5 @@ def test_a_clone_keeps_the_tensors(mixed: tuple[Tensor, ...]) -> None:
 
 @pytest.mark.parametrize("wrong", [[None], (interlock.ones(1), 3), "text"], ids=stable_repr)
 def test_what_is_no_tensor_is_refused(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="takes tensors, got a value of type"):
+    with pytest.raises(TypeError, match="tensors must be tensors, got a value of type"):
         preserve(wrong)

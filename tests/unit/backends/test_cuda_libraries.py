@@ -186,11 +186,11 @@ def test_the_workspace_is_that_of_the_library_that_is_meant() -> None:
 
 def test_composable_kernel_has_no_workspace() -> None:
     for given in ("ck", _BlasBackend.Ck):
-        with pytest.raises(RuntimeError, match="the library given is ck"):
+        with pytest.raises(RuntimeError, match="the given library ck"):
             cuda.blas_workspace_size(1, given)  # type: ignore[arg-type]
     with (
         backends.override(**{"cuda.blas_library": "ck"}),
-        pytest.raises(RuntimeError, match="the library preferred is ck"),
+        pytest.raises(RuntimeError, match="the preferred library ck"),
     ):
         cuda.blas_workspace_size(1)
 

@@ -150,13 +150,13 @@ def test_explain_has_its_value_and_the_level_that_decides_it(flag: Flag) -> None
     def seen() -> tuple[Any, ...]:
         explanation = backends.explain(flag.name)
         assert explanation._fields == (
-            *("name", "value", "level", "set_by", "effective", "overruled_by", "acts_on"),
+            *("name", "value", "level", "set_by", "effective", "overridden_by", "affects"),
         )
         assert explanation.name == flag.name
         assert explanation.set_by is None, "it is remembered only under INTERLOCK_DEBUG=1"
-        assert (explanation.effective, explanation.overruled_by) == (explanation.value, None)
-        assert isinstance(explanation.acts_on, str)
-        assert explanation.acts_on
+        assert (explanation.effective, explanation.overridden_by) == (explanation.value, None)
+        assert isinstance(explanation.affects, str)
+        assert explanation.affects
         return explanation.value, explanation.level
 
     last = flag.legal[-1]

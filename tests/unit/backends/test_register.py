@@ -139,7 +139,7 @@ def test_a_flag_is_pickled_as_its_name() -> None:
         (lambda: register("a.b", 1, doc="x", maximum=2**61), REFUSED, "is above"),
         (lambda: register("a.b", "x", doc="x", choices=["x", "x"]), REFUSED, "twice"),
         (lambda: register("a.b", "x", doc="x", choices="xy"), errors.FlagTypeError, "sequence of str"),
-        (lambda: register("a.b", True, doc="x", maximum=1), errors.FlagTypeError, "are for numbers"),
+        (lambda: register("a.b", True, doc="x", maximum=1), errors.FlagTypeError, "require an int or float"),
         (lambda: register(3, True, doc="x"), errors.FlagTypeError, "name must be a str"),  # type: ignore[call-overload]
     ],
 )

@@ -226,7 +226,7 @@ def test_threads_that_write_many_texts_read_only_whole_ones() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: untyped("a.b", None, doc="x"), errors.FlagTypeError, "needs a type"),
+        (lambda: untyped("a.b", None, doc="x"), errors.FlagTypeError, "give the type"),
         (lambda: untyped("a.b", None, doc="x", type=bytes), errors.FlagTypeError, "type must be"),
         (lambda: untyped("a.b", 1.5, doc="x", type=int), errors.FlagTypeError, "takes an int, got 1.5"),
         (lambda: untyped("a.b", math.nan, doc="x"), errors.FlagRegistrationError, "got nan"),
@@ -242,12 +242,12 @@ def test_threads_that_write_many_texts_read_only_whole_ones() -> None:
             errors.FlagRegistrationError,
             "minimum must be an int",
         ),
-        (lambda: untyped("a.b", "x", doc="x", minimum=1), errors.FlagTypeError, "are for numbers"),
+        (lambda: untyped("a.b", "x", doc="x", minimum=1), errors.FlagTypeError, "require an int or float"),
         (lambda: untyped("a.b", "x" * 70_000, doc="x"), errors.FlagRegistrationError, "longer than 65536"),
         (
             lambda: untyped("a.b", "a", doc="x", type=Literal["a"], choices=["a"]),
             errors.FlagTypeError,
-            "left out",
+            "must not be given",
         ),
         (
             lambda: untyped("a.b", 1, doc="x", type=Literal[1, 2]),
@@ -266,7 +266,7 @@ def test_threads_that_write_many_texts_read_only_whole_ones() -> None:
             "reads itself",
         ),
         (lambda: untyped("a.b", 1, doc="x", variable=3), errors.FlagTypeError, "variable must be a str"),
-        (lambda: untyped("a.b", 1, doc="x", acts_on=3), errors.FlagTypeError, "acts_on must be a str"),
+        (lambda: untyped("a.b", 1, doc="x", affects=3), errors.FlagTypeError, "affects must be a str"),
     ],
 )
 def test_register_refuses_what_is_no_type_or_range(
@@ -304,14 +304,14 @@ def test_register_says_what_differs_from_the_flag_that_is_there(
 
 
 def test_register_again_with_another_doc_gives_the_same_flag() -> None:
-    first = register("register_types.doc", 1, doc="One text.", acts_on="retries")
+    first = register("register_types.doc", 1, doc="One text.", affects="retries")
     assert register("register_types.doc", 1, doc="Another text.") == first
-    assert backends.explain(first.name).acts_on == "retries in register_types"
+    assert backends.explain(first.name).affects == "retries in register_types"
 
 
 def test_explain_of_a_registered_flag_says_what_obeys_it() -> None:
     flag = register("register_types.obeyed", False, doc="x")
-    assert backends.explain(flag.name).acts_on == "register_types, which registered it"
+    assert backends.explain(flag.name).affects == "register_types, which registered it"
 
 
 def test_a_flag_reads_the_variable_that_it_was_registered_with() -> None:

@@ -24,7 +24,7 @@ def test_a_whole_number_of_numpy_is_one(restored: None) -> None:
 
 @pytest.mark.parametrize("wrong", [[], "", False, "cudnn.enabled"])
 def test_override_takes_a_dict(wrong: Any) -> None:
-    with pytest.raises(errors.FlagTypeError, match=r"override\(\) takes a dict"):
+    with pytest.raises(errors.FlagTypeError, match=r"override: flags must be a dict"):
         backends.override(wrong)
 
 
@@ -79,9 +79,9 @@ def test_what_is_false_already_is_not_overruled() -> None:
     done = run_python(
         """
         from interlock import backends
-        assert backends.explain("cudnn.allow_tf32").overruled_by == "NVIDIA_TF32_OVERRIDE"
+        assert backends.explain("cudnn.allow_tf32").overridden_by == "NVIDIA_TF32_OVERRIDE"
         backends.cudnn.conv.fp32_precision = "ieee"
-        assert backends.explain("cudnn.allow_tf32").overruled_by is None
+        assert backends.explain("cudnn.allow_tf32").overridden_by is None
         """,
         env={"NVIDIA_TF32_OVERRIDE": "0"},
     )

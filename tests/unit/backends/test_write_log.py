@@ -14,12 +14,12 @@ def test_writes_are_told_with_the_module_that_made_them() -> None:
     assert names == [
         "cudnn.deterministic True",
         "cuda.matmul.fp32_precision tf32",
-        "cudnn.deterministic dropped",
+        "cudnn.deterministic unset",
         "cudnn.enabled True",
         "cudnn.benchmark True",
-        "cudnn.benchmark dropped",
+        "cudnn.benchmark unset",
         "cuda.matmul.fp32_precision tf32",
-        "cuda.matmul.fp32_precision dropped",
+        "cuda.matmul.fp32_precision unset",
     ]
     assert done.stdout.splitlines()[0].endswith(" careless.py:2")
 

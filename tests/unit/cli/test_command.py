@@ -41,15 +41,15 @@ from tests.unit.cli.command import COMMAND, document, interlock, sections, text,
         (("explain", "CUDNN.enabled"), 'did you mean "explain cudnn.enabled"?'),
         (("explain", "CUDNN"), 'did you mean "flags cudnn"?'),
         (("explain", "backends.cudnn.enabeld", "--json"), 'did you mean "explain cudnn.enabled"?'),
-        (("explain", "cudnn"), "`flags cudnn` lists"),
-        (("zzz",), 'no command is called "zzz"'),
-        (("explain", "zzz"), 'no flag is called "zzz"'),
-        (("",), 'no command is called ""'),
-        (("flags", ""), 'called ""'),
-        (("explain", ""), 'called ""'),
+        (("explain", "cudnn"), "list its flags with `flags cudnn`"),
+        (("zzz",), 'unknown command "zzz"'),
+        (("explain", "zzz"), 'unknown flag "zzz"'),
+        (("",), 'unknown command ""'),
+        (("flags", ""), 'unknown flag or module ""'),
+        (("explain", ""), 'unknown flag ""'),
         (("flags", "--load"), 'flags has no option "--load"'),
-        (("explain", "cudnn.enabled", "cudnn.benchmark"), 'no use for "cudnn.benchmark"'),
-        (("accelerators", "host"), 'no use for "host"'),
+        (("explain", "cudnn.enabled", "cudnn.benchmark"), 'unexpected argument "cudnn.benchmark"'),
+        (("accelerators", "host"), 'unexpected argument "host"'),
         (("explain",), "explain --help"),
         (("--color", "sometimes"), "sometimes"),
         (("--color",), "--color"),
@@ -94,7 +94,7 @@ def test_the_documents_of_the_commands() -> None:
     assert flag["value"] == flag["default"]
     assert flag["value"][0] == "flash_attention"
     explained = document("explain", "cudnn.enabled")["flag"]
-    assert explained["allowed"] == "a bool"
+    assert explained["accepts"] == "a bool"
     assert explained["type"] == "bool"
     assert explained["variables"] == ["INTERLOCK_CUDNN_ENABLED"]
     devices = document("accelerators", INTERLOCK_ACCELERATOR="host:2")["accelerators"]["devices"]
@@ -148,7 +148,7 @@ def test_a_driver_that_there_is_not_is_told_and_no_failure_of_the_report() -> No
     for arguments in ((), ("accelerators",)):
         told = dict(sections(text(*arguments, INTERLOCK_ACCELERATOR="foo"))["Accelerators"])
         assert told["devices"] == "0"
-        assert '"foo"' in told["why none"]
+        assert '"foo"' in told["reason"]
 
 
 def test_a_pipe_that_nobody_reads_ends_it_as_other_commands() -> None:

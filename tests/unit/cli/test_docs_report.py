@@ -70,8 +70,8 @@ def test_a_capture_has_the_structure_of_a_fresh_one(command: str) -> None:
 
 
 def keys(told: Any, path: str = "") -> Iterator[str]:
-    """Where the values of a document stand; the keys below `more` are the drivers' own."""
-    if isinstance(told, dict) and not path.endswith(".more"):
+    """Where the values of a document stand; the keys below `extra` are the drivers' own."""
+    if isinstance(told, dict) and not path.endswith(".extra"):
         for key, value in told.items():
             yield from keys(value, f"{path}.{key}".removeprefix("."))
     elif isinstance(told, list) and told and isinstance(told[0], dict):

@@ -15,7 +15,7 @@ from interlock import backends
 
 print("importing")
 verbose = backends.register("mylib.verbose", False, doc="Whether mylib prints what it does.")
-ratio = backends.register("mylib.ratio", 0.5, doc="How much.", minimum=0, maximum=1, acts_on="the sampler")
+ratio = backends.register("mylib.ratio", 0.5, doc="How much.", minimum=0, maximum=1, affects="the sampler")
 """
 OTHER = 'from interlock import backends; backends.register("other.name", None, type=str, doc="A name.")\n'
 
@@ -40,9 +40,9 @@ def test_explain_knows_a_flag_of_an_imported_library(folder: str) -> None:
     done = run(folder, "--import", "mylib", "explain", "mylib.ratio", MYLIB_RATIO="0.25")
     assert (done.code, done.stderr) == (0, "importing\n")
     assert done.stdout.startswith("mylib.ratio\n  How much.\n")
-    for line in ("value         0.25", "set by        MYLIB_RATIO", "acts on       the sampler in mylib"):
+    for line in ("value          0.25", "set by         MYLIB_RATIO", "affects        the sampler in mylib"):
         assert line in done.stdout
-    assert "takes         a float from 0.0 to 1.0" in done.stdout
+    assert "accepts        a float from 0.0 to 1.0" in done.stdout
 
 
 def test_explain_in_json_has_the_flag_of_an_imported_library(folder: str) -> None:

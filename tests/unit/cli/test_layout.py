@@ -77,5 +77,5 @@ def test_a_field_that_must_stay_whole_gets_a_line_of_its_own() -> None:
 
 @pytest.mark.parametrize("row", _native.table(), ids=lambda row: row["name"])
 def test_the_explanation_of_each_flag_fits(row: _native.Flag) -> None:
-    lines = Layout(60, False).text(render.explained(collect.explained(row["name"]))).splitlines()
+    lines = Layout(60, False).text(render.explain(collect.explain(row["name"]))).splitlines()
     assert all(len(line) <= 60 or " " not in line.strip() for line in lines)

@@ -28,7 +28,7 @@ EVERYTHING = {
 def test_the_report_has_every_section() -> None:
     assert list(sections(text())) == [
         "Versions",
-        "Processor",
+        "CPU",
         "Accelerators",
         "Vendor libraries",
         "OpenMP runtimes",
@@ -41,7 +41,7 @@ def test_a_machine_without_a_device_says_why() -> None:
     told = dict(sections(text())["Accelerators"])
     assert told["driver"] == "none"
     assert told["devices"] == "0"
-    assert "INTERLOCK_ACCELERATOR" in told["why none"]
+    assert "INTERLOCK_ACCELERATOR" in told["reason"]
     assert dict(sections(text("accelerators"))["Accelerators"]) == told
 
 
@@ -77,7 +77,7 @@ def test_a_flag_that_is_set_to_its_default_does_not_differ() -> None:
 def test_what_overrules_a_flag_stands_below_it() -> None:
     rows = sections(text(INTERLOCK_DETERMINISTIC_ALGORITHMS="1"))["Flags that differ from their default"]
     (row,) = [row for row in rows if row[0] == "cudnn.deterministic"]
-    assert row[1:] == ["False", "default", "in effect True, because of deterministic_algorithms"]
+    assert row[1:] == ["False", "default", "effective value True, overridden by deterministic_algorithms"]
 
 
 def test_under_debug_the_line_that_set_a_flag_is_shown() -> None:
@@ -126,7 +126,7 @@ def test_one_flag_is_explained_with_all_that_is_known() -> None:
     assert told["level"] == "environment"
     assert told["set by"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
     assert told["default"] == "'auto'"
-    assert "'auto', 'cudnn'" in told["takes"]
+    assert "'auto', 'cudnn'" in told["accepts"]
     assert told["variables"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
 
 
@@ -232,7 +232,7 @@ def test_text_and_json_tell_the_same() -> None:
     given = {"INTERLOCK_ACCELERATOR": "host:2", "INTERLOCK_CUDNN_BENCHMARK": "1"}
     shown, told = sections(text(**given)), document(**given)
     assert dict(shown["Versions"])["Python"] == told["versions"]["python"]
-    assert dict(shown["Processor"])["capability"] == told["processor"]["capability"]
+    assert dict(shown["CPU"])["capability"] == told["cpu"]["capability"]
     assert [row[0] for row in shown["Accelerators"][3:]] == [
         device["device"] for device in told["accelerators"]["devices"]
     ]

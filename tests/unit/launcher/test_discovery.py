@@ -90,7 +90,7 @@ def test_numactl_is_used_where_it_can_bind(tmp_path: Path) -> None:
     ("script", "said"),
     [
         ("#!/bin/sh\necho 'may not' >&2\nexit 1\n", "may not"),
-        ("#!/bin/sh\nexit 3\n", "it ended with 3"),
+        ("#!/bin/sh\nexit 3\n", "exit status 3"),
         ("#!/nowhere\n", "No such file"),
     ],
 )
@@ -98,4 +98,4 @@ def test_a_numactl_that_fails_says_why(script: str, said: str, tmp_path: Path) -
     put(tmp_path / "bin" / "numactl", script)
     found = look(tmp_path, {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}, (0, 1))
     assert found.numactl is None
-    assert said in (found.numactl_refuses or "")
+    assert said in (found.numactl_error or "")

@@ -103,7 +103,7 @@ def test_a_plan_keeps_to_what_is_allowed_and_asked_for_or_there_is_none(
         assert instance.environment["OMP_NUM_THREADS"] == str(len(instance.cores))
         if wanted.node_id is not None:
             assert instance.nodes == (wanted.node_id,)
-        if wanted.an_instance_per_node or wanted.skip_cross_node_cores:
+        if wanted.one_instance_per_node or wanted.skip_cross_node_cores:
             assert len(instance.nodes) == 1
         each = LATENCY_CORES if wanted.latency_mode else wanted.ncores_per_instance
         if each is None and wanted.core_list is not None:
@@ -159,11 +159,11 @@ def test_a_quota_is_the_most_that_a_plan_without_numbers_takes(topology: Topolog
     [
         (
             {"LOCAL_RANK": "x", "LOCAL_WORLD_SIZE": "2"},
-            "LOCAL_RANK is 'x'; it must be a whole number of at least 0",
+            "LOCAL_RANK is 'x'; it must be an integer of at least 0",
         ),
         (
             {"LOCAL_RANK": "1" * 5000, "LOCAL_WORLD_SIZE": "2"},
-            "LOCAL_RANK is '111111111111...1111111111111'; it must be a whole number",
+            "LOCAL_RANK is '111111111111...1111111111111'; it must be an integer",
         ),
         ({"LOCAL_RANK": "-1", "LOCAL_WORLD_SIZE": "2"}, "LOCAL_RANK is '-1'"),
         ({"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "0"}, "LOCAL_WORLD_SIZE is '0'"),
@@ -229,9 +229,9 @@ def test_what_is_not_installed_is_said_and_left_out() -> None:
     assert plan.instances[0].command == ("python", "-u", "train.py")
     assert set(plan.instances[0].environment) == {"OMP_NUM_THREADS"}
     notes = "\n".join(plan.warnings)
-    for name in ("numactl is not installed", "libjemalloc.so is not found"):
+    for name in ("numactl is not installed", "libjemalloc.so was not found"):
         assert name in notes
-    assert [aside.partition(":")[0] for aside in plan.verbose_notes] == ["libiomp5.so is not found"]
+    assert [aside.partition(":")[0] for aside in plan.verbose_notes] == ["libiomp5.so was not found"]
 
 
 def test_what_is_where_ld_preload_can_not_name_it_is_not_called_missing() -> None:
@@ -240,7 +240,7 @@ def test_what_is_where_ld_preload_can_not_name_it_is_not_called_missing() -> Non
     wanted = Options("train.py", enable_tcmalloc=True)
     plan = _plan.make(topology, wanted, {}, found, python="python", stamp="now")
     for (text,), name in ((plan.verbose_notes, "iomp5"), (plan.warnings, "tcmalloc")):
-        assert f"'/a folder/lib{name}.so' can't be preloaded" in text
+        assert f"'/a folder/lib{name}.so' cannot be preloaded" in text
         assert "not found" not in text
 
 
@@ -256,7 +256,7 @@ def test_threads_are_bound_to_cores_only_where_instances_are() -> None:
 
 
 def test_a_numactl_that_fails_is_not_used_and_says_why() -> None:
-    found = Discovered(numactl_refuses="set_mempolicy: Operation not permitted")
+    found = Discovered(numactl_error="set_mempolicy: Operation not permitted")
     topology = machines.topology("two_sockets")
     plan = _plan.make(topology, Options("train.py"), {}, found, python="python", stamp="now")
     assert plan.instances[0].memory_nodes == ()

@@ -130,12 +130,10 @@ def test_a_dry_run_notes_what_would_keep_the_plan_from_running(tmp_path: Path) -
     logs = str(tmp_path / "file" / "logs")
     done = run_cpu_with("--dry-run", "--log-path", logs, "nowhere.py")
     assert done.code == 0
-    assert "- there is no program 'nowhere.py'" in done.stdout
-    assert (
-        f"- the log folder {logs!r} can't be used: {str(tmp_path / 'file')!r} is not a folder" in done.stdout
-    )
+    assert "- program 'nowhere.py' does not exist" in done.stdout
+    assert f"- cannot use the log folder {logs!r}: {str(tmp_path / 'file')!r} is not a folder" in done.stdout
     done = run_cpu_with("--dry-run", "--json", "--no-python", "no-such-program")
-    assert "there is no program 'no-such-program'" in json.loads(done.stdout)["notes"]
+    assert "program 'no-such-program' does not exist" in json.loads(done.stdout)["notes"]
 
 
 @pytest.mark.parametrize("arguments", [["--dry-run", "a.py"], ["--dry-run", "--json", "a.py"], ["--help"]])
@@ -159,7 +157,7 @@ def test_output_that_can_not_be_written_is_one_line_and_code_1(output: str, argu
     line = f"{shlex.join([*COMMAND, *arguments])} >{output}"
     done = run_command(["/bin/sh", "-c", line], env=NEUTRAL)
     assert done.code == 1
-    reason = "there is no standard output" if output == "&-" else "the output can't be written: No space"
+    reason = "there is no standard output" if output == "&-" else "cannot write the output: No space"
     assert done.stderr.startswith(f"run_cpu: {reason}")
     assert len(done.stderr.splitlines()) == 1
 

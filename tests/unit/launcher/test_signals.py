@@ -63,9 +63,9 @@ def test_people_are_told_of_what_does_not_end_and_when_it_is_killed(tmp_path: Pa
     # The second signal is sent when the launcher has told that it waits.
     both = [(int(signal.SIGINT), 1, 0), (int(signal.SIGINT), 1, 1)]
     waiting, passed_on = drive_and_listen(tmp_path, "end_at_the_second", both)[2]
-    left = r"what is left is killed in \d+ s: instance 0"
-    assert re.fullmatch(f"run_cpu: waiting for the end; {left}", waiting)
-    assert re.fullmatch(f"run_cpu: SIGINT is passed on; {left}", passed_on)
+    left = r"still running, killed in \d+ s: instance 0"
+    assert re.fullmatch(f"run_cpu: waiting for instances to exit; {left}", waiting)
+    assert re.fullmatch(f"run_cpu: SIGINT was forwarded; {left}", passed_on)
 
 
 def test_people_are_told_of_what_is_killed(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_an_instance_that_is_stopped_takes_note_of_a_signal(tmp_path: Path) -> N
 
 def test_people_are_told_whose_child_is_killed(tmp_path: Path) -> None:
     told = [
-        "run_cpu: instance 0 ended with 5",
-        f"run_cpu: killed after {SOON} s: what instance 0 started",
+        "run_cpu: instance 0 exited with 5",
+        f"run_cpu: killed after {SOON} s: children of instance 0",
     ]
     assert drive_and_listen(tmp_path, "leave_a_process", [], grace=SOON) == [5, [], told]

@@ -31,7 +31,7 @@ def test_a_program_that_can_not_be_run_is_named(tmp_path: Path) -> None:
     assert (done.code, "is not executable" in done.stderr) == (126, True)
     path.chmod(0o755)
     done = launch("--no-python", str(path))
-    assert (done.code, "it is no program" in done.stderr) == (126, True)
+    assert (done.code, "not an executable program" in done.stderr) == (126, True)
 
 
 @pytest.mark.parametrize("inside", ["", "logs", "more/logs"])
@@ -43,7 +43,7 @@ def test_a_log_folder_that_is_or_lies_in_a_file_is_named_before_anything_starts(
     done = launch("--log-path", str(file / inside), script(tmp_path, TELL), str(tmp_path))
     assert done.code == 126
     named = repr(str(file)) if inside else "it"
-    why = f"the log folder {str(file / inside)!r} can't be used: {named} is not a folder"
+    why = f"cannot use the log folder {str(file / inside)!r}: {named} is not a folder"
     assert done.stderr == f"run_cpu: {why}\n"
     assert told(tmp_path) == []
 
@@ -53,7 +53,7 @@ def test_a_log_folder_without_permission_is_named_before_anything_starts(tmp_pat
     tmp_path.joinpath("closed").mkdir(mode=0o500)
     done = launch("--log-path", str(tmp_path / "closed"), script(tmp_path, TELL), str(tmp_path))
     assert done.code == 126
-    assert "can't be used: it may not be written to" in done.stderr
+    assert "it is not writable" in done.stderr
     assert told(tmp_path) == []
 
 

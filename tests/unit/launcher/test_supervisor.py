@@ -64,7 +64,7 @@ def test_a_program_may_lie_in_a_folder_with_spaces_and_be_a_module(tmp_path: Pat
 def test_variables_that_are_set_stay_and_are_spoken_of(tmp_path: Path) -> None:
     done = launch(TELL, str(tmp_path), env={"OMP_NUM_THREADS": "77"})
     assert [about["threads"] for about in told(tmp_path)] == ["77"]
-    assert "OMP_NUM_THREADS is set already and stays '77'" in done.stderr
+    assert "OMP_NUM_THREADS is already set to '77' and is not changed" in done.stderr
 
 
 def test_output_goes_to_a_file_for_each_instance(tmp_path: Path) -> None:
@@ -90,9 +90,9 @@ def test_output_goes_where_that_of_the_launcher_goes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ending", "code", "told"),
     [
-        ("sys.exit(7)", 7, "instance 0 ended with 7"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", 137, "instance 0 was ended by SIGKILL"),
-        ("os.kill(os.getpid(), signal.SIGTERM)", 143, "instance 0 was ended by SIGTERM"),
+        ("sys.exit(7)", 7, "instance 0 exited with 7"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 137, "instance 0 was terminated by SIGKILL"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", 143, "instance 0 was terminated by SIGTERM"),
     ],
 )
 def test_how_an_instance_ends_is_how_the_launcher_ends(
@@ -110,7 +110,7 @@ def test_where_one_instance_fails_the_others_are_ended(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     done = launch("--use-logical-core", "--ninstances", "2", program, str(tmp_path))
     assert done.code == 9, done.stderr
-    assert "ended with 9, so the others are ended" in done.stderr
+    assert "exited with 9; terminating the others" in done.stderr
     assert (tmp_path / "ended").exists()
 
 
@@ -165,9 +165,9 @@ def test_nothing_is_said_of_what_nobody_asked_for(tmp_path: Path) -> None:
     nowhere = NEUTRAL | {"CONDA_PREFIX": "", "VIRTUAL_ENV": "", "HOME": ""}
     assert run_program(program, *folders, arguments, env=nowhere).stderr == ""
     done = run_program(program, *folders, ["--dry-run", *arguments], env=nowhere)
-    assert "libiomp5.so is not found" in done.stdout
+    assert "libiomp5.so was not found" in done.stdout
     done = run_program(program, *folders, ["--enable-jemalloc", *arguments], env=nowhere)
-    assert done.stderr.startswith("run_cpu: --enable-jemalloc: libjemalloc.so is not found")
+    assert done.stderr.startswith("run_cpu: --enable-jemalloc: libjemalloc.so was not found")
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -1,8 +1,7 @@
-"""Flags of operations on NVIDIA devices, and PyTorch's functions that write and read them.
+"""Flags of operations on NVIDIA devices, and PyTorch's functions that assign and read them.
 
-Each function that takes a value writes a flag of this module, as its assignment does: what is refused,
-where the value lands and how long it lasts are the same, and `backends.override` is the scoped form of each
-of them.
+A function with a value as argument assigns a flag of this module: it accepts the same values, raises the same
+errors and affects the same level as the assignment. `backends.override` sets such a flag for one thread.
 """
 
 from __future__ import annotations
@@ -119,9 +118,9 @@ cufft_plan_cache = cuFFTPlanCacheManager()
 
 
 def is_built() -> bool:
-    """Return whether interlock knows NVIDIA's driver: always.
+    """Return True: interlock always includes the driver for NVIDIA devices.
 
-    Whether the driver and a device are there is what `accelerator.is_available` tells.
+    `accelerator.is_available` returns whether a device is available.
     """
     return True
 

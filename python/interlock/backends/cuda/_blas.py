@@ -1,4 +1,4 @@
-"""The libraries of linear algebra, matrix products and attention, and their workspaces."""
+"""Preferred libraries of linear algebra, matrix products and attention, and cuBLAS workspace sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from interlock.errors import FlagValueError
 
 
 class NumberedEnum(enum.Enum):
-    """An enum whose members have PyTorch's numbers: `int(member)` gives it, and no member equals a number."""
+    """An enum with PyTorch's numbers. `int(member)` returns the number; a member does not equal it."""
 
     def __int__(self) -> int:
         number: int = self.value
@@ -20,16 +20,16 @@ class NumberedEnum(enum.Enum):
 
 
 class _LinalgBackend(NumberedEnum):
-    """A library of linear algebra on cuda, with PyTorch's numbers."""
+    """The libraries of linear algebra on cuda, with PyTorch's numbers."""
 
     Default = 0
-    """Whichever is thought faster."""
+    """The library that is expected to be faster."""
     Cusolver = 1
     Magma = 2
 
 
 class _BlasBackend(NumberedEnum):
-    """A library of matrix products on cuda, with PyTorch's numbers."""
+    """The libraries of matrix products on cuda, with PyTorch's numbers."""
 
     Default = 0
     """cuBLAS."""
@@ -42,17 +42,17 @@ class _BlasBackend(NumberedEnum):
 
 
 class _ROCmFABackend(NumberedEnum):
-    """A library of flash attention on ROCm, with PyTorch's numbers."""
+    """The libraries of flash attention on ROCm, with PyTorch's numbers."""
 
     Default = 0
-    """Whichever is thought faster."""
+    """The library that is expected to be faster."""
     AOTriton = 1
     Ck = 2
     """Composable Kernel."""
 
 
 def name_of(kind: type[NumberedEnum], backend: object) -> object:
-    """Return the name that a flag has for a member of `kind`; what else is given is the flag's to judge."""
+    """Return the flag value of a member of `kind`; other objects are returned unchanged."""
     return backend.name.lower() if isinstance(backend, kind) else backend
 
 
@@ -64,10 +64,18 @@ _ROCM_FA = {member.name.lower(): member for member in _ROCmFABackend}
 def preferred_linalg_library(
     backend: Literal["default", "cusolver", "magma"] | _LinalgBackend | None = None,
 ) -> _LinalgBackend:
-    """Say which library serves linear algebra on cuda, if one is given, and return the one in force.
+    """Return the preferred library of linear algebra on cuda, after setting it if one is given.
 
-    It is the flag `cuda.linalg_library`. Raises `FlagValueError` for another name or a number,
-    `FlagTypeError` for another type, `FlagsFrozenError` while flags are frozen.
+    Reads and assigns the flag `cuda.linalg_library`.
+
+    Args:
+        backend: The library; None does not change it.
+
+    Raises:
+        FlagTypeError: The argument has the wrong type.
+        FlagValueError: The argument is not a known library.
+        FlagsFrozenError: Flags are frozen.
+
     """
     if backend is not None:
         _native.assign({"cuda.linalg_library": name_of(_LinalgBackend, backend)})
@@ -79,11 +87,18 @@ def preferred_blas_library(
     | _BlasBackend
     | None = None,
 ) -> _BlasBackend:
-    """Say which library serves matrix products on cuda, if one is given, and return the one in force.
+    """Return the preferred library of matrix products on cuda, after setting it if one is given.
 
-    It is the flag `cuda.blas_library`, whose default is cuBLAS: `_BlasBackend.Default` is never returned.
-    Raises `FlagValueError` for another name or a number, `FlagTypeError` for another type,
-    `FlagsFrozenError` while flags are frozen.
+    Reads and assigns the flag `cuda.blas_library`. `_BlasBackend.Default` means cuBLAS and is never returned.
+
+    Args:
+        backend: The library; None does not change it.
+
+    Raises:
+        FlagTypeError: The argument has the wrong type.
+        FlagValueError: The argument is not a known library.
+        FlagsFrozenError: Flags are frozen.
+
     """
     if backend is not None:
         _native.assign({"cuda.blas_library": name_of(_BlasBackend, backend)})
@@ -93,10 +108,18 @@ def preferred_blas_library(
 def preferred_rocm_fa_library(
     backend: Literal["default", "aotriton", "ck"] | _ROCmFABackend | None = None,
 ) -> _ROCmFABackend:
-    """Say which library serves flash attention on ROCm, if one is given, and return the one in force.
+    """Return the preferred library of flash attention on ROCm, after setting it if one is given.
 
-    It is the flag `cuda.rocm_fa_library`. Raises `FlagValueError` for another name or a number,
-    `FlagTypeError` for another type, `FlagsFrozenError` while flags are frozen.
+    Reads and assigns the flag `cuda.rocm_fa_library`.
+
+    Args:
+        backend: The library; None does not change it.
+
+    Raises:
+        FlagTypeError: The argument has the wrong type.
+        FlagValueError: The argument is not a known library.
+        FlagsFrozenError: Flags are frozen.
+
     """
     if backend is not None:
         _native.assign({"cuda.rocm_fa_library": name_of(_ROCmFABackend, backend)})
@@ -104,19 +127,35 @@ def preferred_rocm_fa_library(
 
 
 def cublas_workspace_size(size: int | None = None) -> int:
-    """Say how many bytes cuBLAS gets for each stream, if a size is given, and return the number in force.
+    """Return the size of the cuBLAS workspace of each stream in bytes, after setting it if one is given.
 
-    It is the flag `cuda.cublas_workspace`. Raises `FlagValueError` for a negative number, `FlagTypeError`
-    for what is no int, `FlagsFrozenError` while flags are frozen.
+    Reads and assigns the flag `cuda.cublas_workspace`.
+
+    Args:
+        size: The size in bytes; None does not change it.
+
+    Raises:
+        FlagTypeError: `size` is not an int.
+        FlagValueError: `size` is negative.
+        FlagsFrozenError: Flags are frozen.
+
     """
     return _workspace("cuda.cublas_workspace", size)
 
 
 def cublaslt_workspace_size(size: int | None = None) -> int:
-    """Say how many bytes cuBLASLt gets for each stream, if a size is given, and return the number in force.
+    """Return the size of the cuBLASLt workspace of each stream in bytes, after setting it if one is given.
 
-    It is the flag `cuda.cublaslt_workspace`. Raises `FlagValueError` for a negative number, `FlagTypeError`
-    for what is no int, `FlagsFrozenError` while flags are frozen.
+    Reads and assigns the flag `cuda.cublaslt_workspace`.
+
+    Args:
+        size: The size in bytes; None does not change it.
+
+    Raises:
+        FlagTypeError: `size` is not an int.
+        FlagValueError: `size` is negative.
+        FlagsFrozenError: Flags are frozen.
+
     """
     return _workspace("cuda.cublaslt_workspace", size)
 
@@ -127,17 +166,24 @@ def blas_workspace_size(
     | _BlasBackend
     | None = None,
 ) -> int:
-    """Do what `cublas_workspace_size` or `cublaslt_workspace_size` does, whichever library is meant.
+    """Call `cublas_workspace_size` or `cublaslt_workspace_size`, depending on the library.
 
-    That is `backend`, or the one that `preferred_blas_library` returns where it is not given; `"default"`
-    is cuBLAS. Raises `FlagValueError` where that library is Composable Kernel, which gets no such memory.
+    Args:
+        size: The size in bytes; None does not change it.
+        backend: The library; None means the one that `preferred_blas_library` returns.
+
+    Raises:
+        FlagTypeError: An argument has the wrong type.
+        FlagValueError: `size` is negative, or the library is Composable Kernel, which has no workspace.
+        FlagsFrozenError: Flags are frozen.
+
     """
     library = _resolve_backend(backend)
     if library is _BlasBackend.Ck:
-        allowed = "takes 'cublas' or 'cublaslt'"
-        how = "preferred" if backend is None else "given"
+        origin = "preferred" if backend is None else "given"
         raise FlagValueError(
-            f"blas_workspace_size {allowed}; the library {how} is ck, which has no workspace"
+            "blas_workspace_size: backend must be 'cublas' or 'cublaslt'; "
+            f"the {origin} library ck has no workspace"
         )
     return (cublaslt_workspace_size if library is _BlasBackend.Cublaslt else cublas_workspace_size)(size)
 
@@ -151,6 +197,6 @@ def _workspace(flag: str, size: int | None) -> int:
 def _resolve_backend(backend: object) -> _BlasBackend:
     if backend is None:
         return preferred_blas_library()
-    # The scope refuses what the flag would refuse, knows the other names, and writes nothing.
+    # A scope validates the value and resolves aliases without assigning the flag.
     with _native.FlagScope({"cuda.blas_library": name_of(_BlasBackend, backend)}):
         return preferred_blas_library()

@@ -1,4 +1,4 @@
-"""The caches in which cuFFT keeps its plans, one for each device."""
+"""The cuFFT plan caches, one for each device."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ class _OfDevice(Protocol):
 
 
 class cuFFTPlanCacheAttrContextProp(Generic[_Value]):
-    """An attribute that a function reads and one writes, both of which get `device_index` of the object.
+    """Descriptor of an attribute of a plan cache, implemented by functions of a device index.
 
-    A `setter` that is text says why the attribute can only be read: assigning raises `ReadOnlyFlagError`
-    with it.
+    Args:
+        getter: Returns the value for a device index.
+        setter: Sets the value for a device index. A str makes the attribute read-only and is the message of
+            the `ReadOnlyFlagError` that assigning raises.
+
     """
 
     def __init__(
@@ -46,32 +49,32 @@ class cuFFTPlanCacheAttrContextProp(Generic[_Value]):
 
 
 def _unknown(kind: type, name: str) -> UnknownFlagError:
-    # Imported for a message only: it takes long.
+    # Imported here, because the import is slow and needed only for an error.
     from interlock._suggest import closest_match
 
     suggestion = closest_match(name, (known for known in dir(kind) if not known.startswith("_")))
     hint = f"; did you mean {suggestion}?" if suggestion else ""
-    return UnknownFlagError(f"a {kind.__name__} has no attribute {name}{hint}")
+    return UnknownFlagError(f"{kind.__name__} has no attribute {name}{hint}")
 
 
 class _PlanCache:
-    """What has the attributes of the cache of the device with its `device_index`, and no others."""
+    """Base class with the attributes of the plan cache of the device `device_index`."""
 
     __slots__ = ()
 
     size = cuFFTPlanCacheAttrContextProp[int](
         _native.plan_cache_size,
-        "size of a cuFFT plan cache can only be read; max_size says how many plans it keeps",
+        "cuFFT plan cache: size is read-only; assign max_size to limit the number of plans",
     )
     max_size = cuFFTPlanCacheAttrContextProp[int](
         _native.plan_cache_max_size, _native.set_plan_cache_max_size
     )
 
     def clear(self: _OfDevice) -> None:
-        """Drop the plans that it holds."""
+        """Remove all plans from the cache."""
         _native.clear_plan_cache(self.device_index)
 
-    # Type checkers would take these two as a sign that every name is there.
+    # Hidden from type checkers, which would otherwise accept any attribute name.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
@@ -84,14 +87,17 @@ class _PlanCache:
 
 
 class cuFFTPlanCache(_PlanCache):
-    """The cache of the plans of the cuda device with this index.
+    """The cuFFT plan cache of a cuda device.
 
-    `size` is how many plans it holds, and can only be read: none, as long as interlock has no Fourier
-    transform on cuda. `max_size` is how many it keeps at most, from 0 to 9223372036854775807, for the
-    process; at first 4096. Where there is no such device, all of it raises `DeviceError`, or
-    `NoAcceleratorError` where there is none at all; both are RuntimeErrors. Writing `max_size` raises
-    `FlagValueError` or `FlagTypeError` for what is no such number, and `FlagsFrozenError` while flags are
-    frozen.
+    The read-only attribute `size` is the number of cached plans; it is 0, because interlock has no Fourier
+    transform on cuda yet. The attribute `max_size` is the maximum number of plans, from 0 to
+    9223372036854775807 and initially 4096. Assigning it raises `FlagTypeError`, `FlagValueError` or, while
+    flags are frozen, `FlagsFrozenError`.
+
+    Raises:
+        DeviceError: On use, if there is no such device. It is a RuntimeError.
+        NoAcceleratorError: On use, if there is no accelerator. It is a RuntimeError.
+
     """
 
     __slots__ = ("device_index",)
@@ -106,10 +112,15 @@ class cuFFTPlanCache(_PlanCache):
 
 
 class cuFFTPlanCacheManager(_PlanCache):
-    """The caches of all cuda devices, by index or device in brackets; its attributes are the current one's.
+    """The cuFFT plan caches of all cuda devices: `cufft_plan_cache[1]`, or `cufft_plan_cache["cuda:1"]`.
 
-    Raises `DeviceError` (a ValueError and RuntimeError) for what is no cuda device with an index, or none
-    that is there, and `NoAcceleratorError` (a RuntimeError) where there is none at all.
+    The attributes are those of the plan cache of the current device.
+
+    Raises:
+        DeviceError: The subscript is not the index of an existing cuda device. It is a ValueError and a
+            RuntimeError.
+        NoAcceleratorError: There is no accelerator. It is a RuntimeError.
+
     """
 
     __slots__ = ()

@@ -1,6 +1,6 @@
-"""The launcher `run_cpu`, which gives instances of a program cores and memory of their own.
+"""The launcher `run_cpu`, which runs instances of a program on separate cores and memory nodes.
 
-`python -m interlock.backends.xeon.run_cpu` runs it. It has no flags, and no other module imports it.
+Run it with `python -m interlock.backends.xeon.run_cpu`. It has no flags, and no other module imports it.
 """
 
 __all__: list[str] = []

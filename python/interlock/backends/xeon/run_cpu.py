@@ -1,4 +1,4 @@
-"""Run instances of a program, each on cores of its own: `python -m interlock.backends.xeon.run_cpu`."""
+"""Run instances of a program, each on its own cores: `python -m interlock.backends.xeon.run_cpu`."""
 
 from __future__ import annotations
 

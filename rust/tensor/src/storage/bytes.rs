@@ -20,7 +20,7 @@ impl Bytes {
     /// Allocates `nbytes` uninitialized bytes. Device memory belongs to the current stream of the device.
     pub fn new(placement: Placement, nbytes: usize) -> Result<Self> {
         Ok(match placement {
-            Placement::Cpu => Bytes::Cpu(RawBuffer::new(CpuAllocator::handle(), nbytes)?),
+            Placement::Cpu => Bytes::Cpu(RawBuffer::new(nbytes)?),
             Placement::Pinned => Bytes::Pinned(PinnedMemory::new(nbytes)?),
             Placement::Device(device) => {
                 Bytes::Device(DeviceBuffer::on(&current_stream_of(device)?, nbytes)?)

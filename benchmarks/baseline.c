@@ -1,4 +1,4 @@
-/* What the same things cost when written by hand in C for one version of CPython: the floors. */
+/* The baselines: the measured operations, implemented in C for one version of CPython. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -7,7 +7,7 @@
 static atomic_uchar flag = 1;
 static _Thread_local unsigned char mode = 1;
 
-/* A flag on a module: a getter of a type that derives from the type of modules. */
+/* A flag of a module: a getter of a subtype of the module type. */
 
 static PyObject *get_flag(PyObject *self, void *closure) {
     return PyBool_FromLong(atomic_load_explicit(&flag, memory_order_relaxed));
@@ -16,9 +16,9 @@ static PyObject *get_flag(PyObject *self, void *closure) {
 static PyGetSetDef flag_members[] = {{"enabled", get_flag, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot flag_slots[] = {{Py_tp_getset, flag_members}, {0, NULL}};
 static PyType_Spec flag_spec = {
-    .name = "interlock_floor.Flags", .flags = Py_TPFLAGS_DEFAULT, .slots = flag_slots};
+    .name = "interlock_baseline.Flags", .flags = Py_TPFLAGS_DEFAULT, .slots = flag_slots};
 
-/* A mode for a block: one saved value, put back at the end. */
+/* A mode as a context manager: it saves one value and restores it. */
 
 typedef struct {
     PyObject_HEAD
@@ -49,7 +49,7 @@ static void mode_free(PyObject *self) {
 
 static PyType_Slot mode_slots[] = {
     {Py_tp_methods, mode_methods}, {Py_tp_new, PyType_GenericNew}, {Py_tp_dealloc, mode_free}, {0, NULL}};
-static PyType_Spec mode_spec = {.name = "interlock_floor.Mode",
+static PyType_Spec mode_spec = {.name = "interlock_baseline.Mode",
                                 .basicsize = sizeof(Mode),
                                 .flags = Py_TPFLAGS_DEFAULT,
                                 .slots = mode_slots};
@@ -67,6 +67,6 @@ static int add_types(PyObject *module) {
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, add_types}, {0, NULL}};
 static PyModuleDef module = {
-    .m_base = PyModuleDef_HEAD_INIT, .m_name = "interlock_floor", .m_slots = module_slots};
+    .m_base = PyModuleDef_HEAD_INIT, .m_name = "interlock_baseline", .m_slots = module_slots};
 
-PyMODINIT_FUNC PyInit_interlock_floor(void) { return PyModuleDef_Init(&module); }
+PyMODINIT_FUNC PyInit_interlock_baseline(void) { return PyModuleDef_Init(&module); }
