@@ -14,7 +14,7 @@ use crate::accelerator::{Device, parse};
 use crate::errors::IntoPyResult;
 
 /// The pickled state of a tensor: a function and its arguments.
-type Parts<'py> =
+type PickledState<'py> =
     (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, Vec<usize>, bool, Option<String>));
 
 const NEVER_FILLED: &CStr =
@@ -234,7 +234,7 @@ impl Tensor {
         super::fallible_alloc::try_str(py, &maybe_detach(py, work_size(&self.0), || self.0.text())?)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledState<'py>> {
         let rebuild = py.import("interlock._core.tensor")?.getattr("_rebuild")?;
         let bytes = super::from_data::bytes(py, &self.0)?;
         let device = self.0.is_on_device().then(|| self.0.device().to_string());

@@ -17,7 +17,7 @@ use super::dtype::DType;
 use super::{Tensor, from_data, numpy};
 use crate::errors::IntoPyResult;
 
-type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tensor, module)?)?;
@@ -67,8 +67,8 @@ fn build(
 #[pyo3(signature = (data, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn tensor(
     data: &Bound<'_, PyAny>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
@@ -93,8 +93,8 @@ fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
 #[pyo3(signature = (data, dtype = None, device = None))]
 fn as_tensor<'py>(
     data: &Bound<'py, PyAny>,
-    dtype: Any<'_, 'py>,
-    device: Any<'_, 'py>,
+    dtype: OptionalArg<'_, 'py>,
+    device: OptionalArg<'_, 'py>,
 ) -> PyResult<Bound<'py, Tensor>> {
     let py = data.py();
     let placement = placement(device, false, default_placement(data))?;
@@ -138,8 +138,8 @@ fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros(
     size: &Bound<'_, PyTuple>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
@@ -160,8 +160,8 @@ fn zeros(
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones(
     size: &Bound<'_, PyTuple>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
@@ -182,8 +182,8 @@ fn ones(
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn empty(
     size: &Bound<'_, PyTuple>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
@@ -209,8 +209,8 @@ fn empty(
 fn full(
     size: &Bound<'_, PyAny>,
     fill_value: &Bound<'_, PyAny>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
@@ -232,10 +232,10 @@ fn full(
 #[pyo3(signature = (start, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn arange(
     start: &Bound<'_, PyAny>,
-    end: Any<'_, '_>,
-    step: Any<'_, '_>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    end: OptionalArg<'_, '_>,
+    step: OptionalArg<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
@@ -254,8 +254,8 @@ fn arange(
 /// Extracts the tensor of a `*_like` function and the options of the new tensor.
 fn like_options(
     input: &Bound<'_, PyAny>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     pin_memory: bool,
 ) -> PyResult<(CoreTensor, TensorOptions)> {
     let Ok(tensor) = input.cast::<Tensor>() else { return Err(new_type_error("input", "a Tensor", input)) };
@@ -267,9 +267,9 @@ fn like_options(
 
 /// Extracts the options of a new tensor. Without arguments they are `default_dtype` and the default device.
 fn tensor_options(
-    dtype: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
     default_dtype: CoreDType,
-    device: Any<'_, '_>,
+    device: OptionalArg<'_, '_>,
     pin_memory: bool,
 ) -> PyResult<TensorOptions> {
     let dtype = extract_dtype(dtype)?.unwrap_or(default_dtype);
@@ -281,8 +281,8 @@ fn tensor_options(
 #[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros_like(
     input: &Bound<'_, PyAny>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
@@ -295,8 +295,8 @@ fn zeros_like(
 #[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones_like(
     input: &Bound<'_, PyAny>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
@@ -309,8 +309,8 @@ fn ones_like(
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn rand(
     size: &Bound<'_, PyTuple>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
@@ -324,8 +324,8 @@ fn rand(
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn randn(
     size: &Bound<'_, PyTuple>,
-    dtype: Any<'_, '_>,
-    device: Any<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Tensor> {
@@ -357,7 +357,7 @@ fn _rebuild(
     dtype: &DType,
     shape: &Bound<'_, PyAny>,
     requires_grad: bool,
-    device: Any<'_, '_>,
+    device: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
     let shape = checked_sizes(&extract_int_or_ints("shape", shape)?)?;
     let placement = placement(device, false, Placement::Cpu)?;

@@ -15,7 +15,7 @@ use super::args::new_type_error;
 use super::{Tensor, fallible_alloc};
 use crate::errors::IntoPyResult;
 
-type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 const REFERENCE_CYCLE: &CStr =
     c"backward(): with create_graph=True a leaf and its .grad form a reference cycle, and \
@@ -130,7 +130,7 @@ fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
 fn gradients(
     py: Python<'_>,
     what: &str,
-    given: Any<'_, '_>,
+    given: OptionalArg<'_, '_>,
     count: usize,
 ) -> PyResult<Vec<Option<CoreTensor>>> {
     let Some(given) = given else {
@@ -160,10 +160,10 @@ impl Tensor {
     #[pyo3(signature = (gradient = None, retain_graph = None, create_graph = false, inputs = None))]
     fn backward(
         slf: &Bound<'_, Self>,
-        gradient: Any<'_, '_>,
+        gradient: OptionalArg<'_, '_>,
         retain_graph: Option<bool>,
         create_graph: bool,
-        inputs: Any<'_, '_>,
+        inputs: OptionalArg<'_, '_>,
     ) -> PyResult<()> {
         self::backward(slf.as_any(), gradient, retain_graph, create_graph, inputs)
     }
@@ -183,10 +183,10 @@ impl Tensor {
 #[pyo3(signature = (tensors, grad_tensors = None, retain_graph = None, create_graph = false, inputs = None))]
 fn backward(
     tensors: &Bound<'_, PyAny>,
-    grad_tensors: Any<'_, '_>,
+    grad_tensors: OptionalArg<'_, '_>,
     retain_graph: Option<bool>,
     create_graph: bool,
-    inputs: Any<'_, '_>,
+    inputs: OptionalArg<'_, '_>,
 ) -> PyResult<()> {
     let py = tensors.py();
     let outputs = self::tensors("tensors", tensors)?;
@@ -226,7 +226,7 @@ fn grad<'py>(
     py: Python<'py>,
     outputs: &Bound<'py, PyAny>,
     inputs: &Bound<'py, PyAny>,
-    grad_outputs: Any<'_, 'py>,
+    grad_outputs: OptionalArg<'_, 'py>,
     retain_graph: Option<bool>,
     create_graph: bool,
     allow_unused: Option<bool>,

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::args::{extract_int, new_type_error};
 use super::{Tensor, fallible_alloc, reduce, run_op, work_size};
 
-type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(is_tensor, module)?)?;
@@ -89,21 +89,31 @@ fn relu(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// Return the sum of all elements, or over `dim`, an int or several. Integers and bools are summed as int64.
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false, *, dtype = None))]
-fn sum(input: &Bound<'_, PyAny>, dim: Any<'_, '_>, keepdim: bool, dtype: Any<'_, '_>) -> PyResult<Tensor> {
+fn sum(
+    input: &Bound<'_, PyAny>,
+    dim: OptionalArg<'_, '_>,
+    keepdim: bool,
+    dtype: OptionalArg<'_, '_>,
+) -> PyResult<Tensor> {
     reduce::sum(input.py(), &extract_tensor("input", input)?, dim, keepdim, dtype)
 }
 
 /// Return the mean of all elements, or over `dim`, an int or several. Only for floating-point tensors.
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false, *, dtype = None))]
-fn mean(input: &Bound<'_, PyAny>, dim: Any<'_, '_>, keepdim: bool, dtype: Any<'_, '_>) -> PyResult<Tensor> {
+fn mean(
+    input: &Bound<'_, PyAny>,
+    dim: OptionalArg<'_, '_>,
+    keepdim: bool,
+    dtype: OptionalArg<'_, '_>,
+) -> PyResult<Tensor> {
     reduce::mean(input.py(), &extract_tensor("input", input)?, dim, keepdim, dtype)
 }
 
 /// Return the index of the maximum, among all elements in row-major order or along `dim`.
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false))]
-fn argmax(input: &Bound<'_, PyAny>, dim: Any<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
+fn argmax(input: &Bound<'_, PyAny>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
     let dim = reduce::dim(dim)?;
     unary(input, |input| input.argmax(dim, keepdim))
 }
@@ -139,14 +149,18 @@ fn stack(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
 /// Return the logarithm of the softmax along `dim`, which is also accurate where the softmax underflows.
 #[pyfunction]
 #[pyo3(signature = (input, dim, *, dtype = None))]
-fn log_softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: Any<'_, '_>) -> PyResult<Tensor> {
+fn log_softmax(
+    input: &Bound<'_, PyAny>,
+    dim: &Bound<'_, PyAny>,
+    dtype: OptionalArg<'_, '_>,
+) -> PyResult<Tensor> {
     reduce::log_softmax(input.py(), &extract_tensor("input", input)?, extract_int("dim", dim)?, dtype)
 }
 
 /// Return the exponentials of the elements, normalized to a sum of 1 along `dim`.
 #[pyfunction]
 #[pyo3(signature = (input, dim, *, dtype = None))]
-fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: Any<'_, '_>) -> PyResult<Tensor> {
+fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
     reduce::softmax(input.py(), &extract_tensor("input", input)?, extract_int("dim", dim)?, dtype)
 }
 

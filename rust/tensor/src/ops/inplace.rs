@@ -78,12 +78,12 @@ impl Tensor {
         })
     }
 
-    /// `self += other`
+    /// Adds `other` in place.
     pub fn add_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
         self.add_scaled_(other, Scalar::Int(1))
     }
 
-    /// `self += alpha * other`
+    /// Adds `alpha * other` in place.
     pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
         match scale_by_alpha("add_", self, other.into(), alpha)? {
             ScaledOperand::Operand(other) => self.add_inplace(other),
@@ -101,12 +101,12 @@ impl Tensor {
         })
     }
 
-    /// `self -= other`
+    /// Subtracts `other` in place.
     pub fn sub_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
         self.sub_scaled_(other, Scalar::Int(1))
     }
 
-    /// `self -= alpha * other`
+    /// Subtracts `alpha * other` in place.
     pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
         let (op, other) = ("sub_", other.into());
         sub_check(op, [self.into(), other])?;
@@ -127,7 +127,7 @@ impl Tensor {
         })
     }
 
-    /// `self *= other`
+    /// Multiplies by `other` in place.
     pub fn mul_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let op = "mul_";
         let other = other.into();
@@ -148,7 +148,7 @@ impl Tensor {
         })
     }
 
-    /// `self /= other`, for floating-point tensors.
+    /// Divides by `other` in place. Only for floating-point tensors.
     pub fn div_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let op = "div_";
         let other = other.into();
