@@ -13,6 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 PAGES = TARGET / "doc" / "interlock"
 KINDS = ("struct.", "enum.", "trait.", "union.")
+# The tests that a driver of another crate runs. They are behind the feature `testing` of interlock-driver,
+# which only the tests of this workspace enable.
+TEST_SUITE = "accelerator/driver/testing/"
 
 
 class Index(HTMLParser):
@@ -50,10 +53,10 @@ class TypePage(HTMLParser):
 
 
 def public_types() -> list[str]:
-    """Return the pages of the public types of the facade, as paths below its folder."""
+    """Return the pages of the public types of the facade, as paths relative to its folder."""
     index = Index()
     index.feed((PAGES / "all.html").read_text(encoding="utf-8"))
-    return sorted(set(index.types))
+    return sorted({page for page in index.types if not page.startswith(TEST_SUITE)})
 
 
 def has_example(page: str) -> bool:

@@ -153,7 +153,7 @@ keys! {
 ///
 /// let config = AllocatorConfig::default();
 /// for key in KEYS {
-///     println!("{}: {} ({})", key.name(), key.value(&config), key.expected());
+///     println!("{}: {} ({})", key.name, key.value(&config), key.expected);
 /// }
 /// ```
 #[derive(Debug)]
@@ -235,8 +235,8 @@ impl Applies {
 /// use interlock_accelerator::memory::config::KEYS;
 ///
 /// for key in KEYS {
-///     let conditions: Vec<_> = key.requires().iter().map(|requirement| requirement.condition()).collect();
-///     println!("{}: {}", key.name(), conditions.join(", "));
+///     let conditions: Vec<_> = key.requires.iter().map(|requirement| requirement.condition()).collect();
+///     println!("{}: {}", key.name, conditions.join(", "));
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::RoundupDivisions;
 /// use interlock_accelerator::memory::config::{KEYS, Value};
 ///
 /// let config = AllocatorConfig::default();
-/// let key = KEYS.iter().find(|key| key.name() == "expandable_segments");
+/// let key = KEYS.iter().find(|key| key.name == "expandable_segments");
 /// assert_eq!(key.map(|key| key.value(&config)), Some(Value::Switch(false)));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
