@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use once_cell::race::OnceBox;
 
 use interlock_core::base::fork;
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRange};
 
 use super::graph_pools::{CapturedPool, Captures};
@@ -266,7 +267,7 @@ impl Accelerator {
     }
 
     fn live_streams(&self) -> MutexGuard<'_, LiveStreams> {
-        self.live_streams.lock().unwrap_or_else(PoisonError::into_inner)
+        self.live_streams.lock()
     }
 
     fn new_id(&self) -> i64 {

@@ -1,9 +1,10 @@
 //! Work that is recorded once and queued again and again.
 
 use std::fmt::Write as _;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::{
     CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, PoolId, StreamHandle,
 };
@@ -82,7 +83,7 @@ impl Graph {
     /// The driver and the state. In a child of the process that made the graph there is no driver, and no lock is taken.
     fn lock(&self) -> Result<(&dyn DriverRuntime, MutexGuard<'_, State>)> {
         let driver = self.home.driver_for("a Graph")?;
-        Ok((driver, self.state.lock().unwrap_or_else(PoisonError::into_inner)))
+        Ok((driver, self.state.lock()))
     }
 
     /// Starts to record what the current stream of this thread queues, which must not be a default stream. The

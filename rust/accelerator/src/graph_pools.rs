@@ -1,10 +1,11 @@
 //! Captures that are underway, and the pools that graphs allocate from.
 
 use std::collections::HashMap;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::stream::Stream;
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::PoolId;
 
 /// The captures and pools of an accelerator.
@@ -45,7 +46,7 @@ pub(super) struct CapturedPool {
 impl Captures {
     /// Not taken in a forked child: whoever asks has asked for the driver first.
     fn pools(&self) -> MutexGuard<'_, Pools> {
-        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pools.lock()
     }
 
     /// Whether any is underway.

@@ -187,7 +187,7 @@ impl Attribute {
         }
     }
 
-    /// What it reads while nobody has said anything.
+    /// The value that it reads without a variable, an assignment or a scope.
     pub fn default(&self) -> Value {
         match &self.target {
             Target::Word(word, part) => part.of(word.kind.decode(word.kind.default())),

@@ -25,7 +25,7 @@ named_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u8)]
     pub enum Level {
-        /// Nobody has said anything.
+        /// The flag's default: no variable, assignment or scope decides it.
         Default = 1 => "default",
         /// An environment variable, read once.
         Environment = 2 => "environment",

@@ -8,7 +8,7 @@ use super::scope::FlagScope;
 use super::{Attribute, SourceLocation, registry};
 use crate::{Error, Result};
 
-/// Typed access to a registered flag; a [`Flag`](super::Flag) is the same for interlock's own flags.
+/// Typed access to a registered flag, as [`Flag`](super::Flag) gives to interlock's own flags.
 ///
 /// A handle is a reference, so it is cheap to copy. A read costs the same two loads as a read of a [`Flag`](super::Flag);
 /// [`find`](super::find) and [`Attribute::read`] look the flag up by name and decode the value by its kind at run time.

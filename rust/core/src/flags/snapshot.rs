@@ -131,7 +131,7 @@ fn is_done(batch: &Batch) -> bool {
     })
 }
 
-/// Writes past every scope; what was restored before for flags that nobody has registered is replaced.
+/// Writes to the process, not to scopes; replaces the values kept for flags that are not registered yet.
 fn commit_to_process(
     batch: Batch,
     operation: &'static str,

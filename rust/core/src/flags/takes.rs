@@ -21,12 +21,12 @@ use super::value::Given;
 pub enum Takes {
     /// On or off.
     Switch {
-        /// While nobody has said anything.
+        /// The value that no variable, assignment or scope has changed.
         default: bool,
     },
     /// A whole number from 0 on.
     Count {
-        /// While nobody has said anything.
+        /// The value that no variable, assignment or scope has changed.
         default: u64,
         /// The largest one.
         maximum: u64,
@@ -51,7 +51,7 @@ pub enum Takes {
     },
     /// One of some names.
     Choice {
-        /// While nobody has said anything.
+        /// The value that no variable, assignment or scope has changed.
         default: String,
         /// All of them.
         names: Vec<String>,

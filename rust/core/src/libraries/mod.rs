@@ -80,7 +80,7 @@ named_enum! {
     pub enum Source {
         /// A path that the user gave, by argument or variable.
         Given => "given",
-        /// Somebody else has loaded it into this process.
+        /// Another library or the program has loaded it into this process.
         Loaded => "loaded",
         /// It lies among the packages of Python.
         Packages => "packages",

@@ -86,7 +86,7 @@ struct CheckedValues {
 }
 
 impl CheckedValues {
-    fn are(&self, values: &Bound<'_, PyTuple>) -> bool {
+    fn consist_of(&self, values: &Bound<'_, PyTuple>) -> bool {
         let checked = self.values.bind(values.py());
         checked.len() == values.len()
             && checked.iter_borrowed().zip(values.iter_borrowed()).all(|(known, value)| known.is(value))
@@ -130,7 +130,7 @@ impl FlagArguments {
     /// A scope of the values of the last call, if these are the same objects.
     fn last_of(&self, values: &Bound<'_, PyTuple>) -> Option<backends::FlagScope> {
         let last = self.last.try_lock().ok()?;
-        last.as_ref().filter(|checked| checked.are(values)).map(|checked| checked.scope.twin())
+        last.as_ref().filter(|checked| checked.consist_of(values)).map(|checked| checked.scope.twin())
     }
 
     fn remember(&self, checked: CheckedValues) {

@@ -28,7 +28,7 @@ mod tests;
 mod trackers;
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 pub(crate) use block::BlockId;
 use inner::{Inner, Miss};
@@ -36,6 +36,7 @@ use release::Releasable;
 use slow_path::SlowPath;
 pub use trackers::TrackerStats;
 
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::{Address, DeviceIndex, StreamHandle};
 
 use super::DynDriver;
@@ -98,7 +99,7 @@ impl CachingAllocator {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         #[cfg(test)]
         self.locks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Calls `function` with the state, under the lock.

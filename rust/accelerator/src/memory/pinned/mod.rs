@@ -6,12 +6,13 @@ mod stats;
 mod tests;
 
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
 use pool::{BlockPool, PinnedOptions, Segment, ToFree};
 pub use stats::{DurationStats, PinnedStats};
 
+use interlock_core::base::mutex::Mutex;
 use interlock_driver::{Address, KeepAlive};
 
 use super::config::{AllocatorConfig, ConfigWatch};
@@ -118,7 +119,7 @@ impl PinnedMemory {
 impl Pinned {
     fn record(&self, stream: &Stream, graph: bool) -> Result<()> {
         self.accelerator.driver_for("pinned memory")?;
-        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uses = self.uses.lock();
         uses.graph |= graph;
         if !graph && !uses.streams.contains(stream) {
             uses.streams.push(stream.clone());
@@ -129,7 +130,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        let uses = std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let uses = std::mem::take(self.uses.get_mut());
         // A forked child can't use the memory of its parent, and does not free it.
         if self.bytes != 0
             && !uses.graph
@@ -161,7 +162,7 @@ struct Inner {
 
 impl PinnedCache {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Allocates a block for `bytes` bytes, which are not 0.

@@ -105,7 +105,7 @@ impl Layer {
     }
 }
 
-/// A layer that has gone. Whoever removed it drops this without the thread's state borrowed: the last clone
+/// A removed layer. The caller drops it without the thread's state borrowed: dropping the last clone
 /// of a stream calls its driver.
 #[derive(Debug)]
 pub(super) struct RemovedLayer {
