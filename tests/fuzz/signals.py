@@ -256,6 +256,9 @@ def run(actions: Actions) -> None:
         # Another thread may receive a signal so late that the interpreter has removed the handlers.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    # CPython 3.12 remembers a KeyboardInterrupt that leaves `exec` of a string, which `dataclass` uses, even
+    # if it is caught later, and `python -m` then ends with SIGINT. The next `exec` of a string clears that.
+    exec("pass")
     actions.add("signals", interrupts.received + interrupts.used)
     del work
     _all_is_back(actions)
