@@ -2,7 +2,7 @@
 
 use super::effect::Effect;
 use super::flag::FlagWord;
-use super::kind::Refusal;
+use super::kind::{Kind, Refusal};
 use super::precision::{Node, Precision};
 use super::scope::Purpose;
 use super::variable::{Reading, Said, Variable};
@@ -176,9 +176,19 @@ impl Attribute {
         }
     }
 
-    /// The value in force on this thread.
+    /// Returns the value that is active on this thread.
     #[inline]
     pub fn read(&self) -> Value {
+        // Most flags are switches: reading one needs no jump table and no copy of a larger `Value`.
+        match &self.target {
+            Target::Word(word @ FlagWord { kind: Kind::Switch { .. }, .. }, Part::Whole) => {
+                Value::Bool(word.payload() != 0)
+            }
+            _ => self.read_by_target(),
+        }
+    }
+
+    fn read_by_target(&self) -> Value {
         match &self.target {
             Target::Word(word, part) => part.of(word.kind.decode(word.payload())),
             Target::Node(node) => Value::Name(node.get().name()),

@@ -163,8 +163,8 @@ impl Kind {
     }
 
     /// The value that a payload stands for.
-    pub(super) fn decode(self, payload: u64) -> Value {
-        match self {
+    pub(super) fn decode(&self, payload: u64) -> Value {
+        match *self {
             Kind::Switch { .. } => Value::Bool(payload != 0),
             Kind::OptionalSwitch if payload == UNSAID => Value::None,
             Kind::OptionalSwitch => Value::Bool(payload != 0),

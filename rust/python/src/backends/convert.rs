@@ -134,14 +134,22 @@ fn name_of_flag(name: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// A new reference to the value as Python has it, or null with an error set.
+/// Returns a new reference to the Python object of a value, or null with an error set.
 #[inline]
 pub(super) fn new_reference(value: Value) -> *mut ffi::PyObject {
+    match value {
+        // SAFETY: called while attached, and a bool lives as long as the interpreter.
+        Value::Bool(value) => unsafe { ffi::Py_NewRef(switch(value)) },
+        value => new_object(value),
+    }
+}
+
+/// Like [`new_reference`], for a value of any type.
+fn new_object(value: Value) -> *mut ffi::PyObject {
     // SAFETY: called while attached; every branch gives a new reference, or null with an error set.
     unsafe {
         match value {
-            Value::Bool(true) => ffi::Py_NewRef(ffi::Py_True()),
-            Value::Bool(false) => ffi::Py_NewRef(ffi::Py_False()),
+            Value::Bool(value) => ffi::Py_NewRef(switch(value)),
             Value::None => ffi::Py_NewRef(ffi::Py_None()),
             Value::Integer(number) => ffi::PyLong_FromLongLong(number),
             Value::Float(number) => ffi::PyFloat_FromDouble(number.get()),
