@@ -1,10 +1,9 @@
-# Every need has one target, and a bare `make` lists them. The same targets run on a machine that
-# integrates and on a desk.
+# One target for each task; `make` without arguments lists them. CI and developers run the same targets.
 PYTHON ?= python3
 VENV_PYTHON := .venv/bin/python
-# A Python on a machine with a GPU, with interlock's wheel and pytest; without it, the one that is made here.
+# A Python with interlock's wheel and pytest, on a machine with a GPU. The default is the Python of `make install`.
 GPU_PYTHON ?=
-# Folders with more interpreters for test-pythons, separated by colons.
+# Further folders with interpreters for test-pythons, separated by colons.
 PYTHONS ?=
 export PYTHONS
 
@@ -20,7 +19,7 @@ demo: environment ## build interlock from source, install it into .venv and run 
 	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check .
 	@$(VENV_PYTHON) examples/quickstart.py
 
-test: test-environment ## build the wheel, install it and run the checks of every change
+test: test-environment ## build the wheel, install it and run the checks for every change
 	@$(VENV_PYTHON) tools/check.py
 
 test-all: test-environment ## run the remaining checks: loom, the release wheel with all of pytest, the fake CUDA driver
@@ -30,31 +29,31 @@ test-long: test-environment ## run both with many more random examples
 	@LONG_TESTS=1 $(VENV_PYTHON) tools/check.py
 	@LONG_TESTS=1 $(VENV_PYTHON) tools/check.py --all
 
-test-gpu: $(if $(GPU_PYTHON),,install) ## run what needs a GPU; GPU_PYTHON=/path/to/python with the wheel and pytest needs no Rust
+test-gpu: $(if $(GPU_PYTHON),,install) ## run the tests that need a GPU; GPU_PYTHON=/path/to/python with the wheel and pytest needs no Rust
 	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m pytest tests/unit/accelerator tests/hardware/gpu --driver=cuda
 
 test-sanitized: test-environment ## run the Rust tests, Python tests and fuzzers under AddressSanitizer (Linux)
 	@$(VENV_PYTHON) tools/sanitized.py
 
-# 4 GB in an environment of its own, and so no part of `make test`.
-test-vendor: test-environment ## install the real vendor libraries (4 GB) beside interlock and prove what it says of them
+# Not part of `make test`, because it installs 4 GB, in a separate environment.
+test-vendor: test-environment ## install the vendors' libraries (4 GB) and test how interlock finds and queries them
 	@$(PYTHON) tools/environment.py vendor
 	@$(VENV_PYTHON) tools/package.py install release .venv-vendor/bin/python
 	@.venv-vendor/bin/python -m pytest tests/hardware/vendor --vendor
 
-# Several times as long as `make test`, with interpreters that a machine may lack, and so no part of it.
+# Not part of `make test`: it takes several times as long, and needs interpreters that a machine may lack.
 test-pythons: test-environment ## run every test on each CPython from 3.11 to 3.15 found on PATH, in pyenv or in PYTHONS=folder:folder
 	@$(VENV_PYTHON) tools/pythons.py
 
-fuzz: test-environment ## run the fuzzers for minutes with random seeds; BENCH_PYTHON=/path/to/python with PyTorch compares with it
+fuzz: test-environment ## run the fuzzers for minutes with random seeds; BENCH_PYTHON=/path/to/python with PyTorch compares results
 	@$(VENV_PYTHON) tools/package.py install release
 	@$(VENV_PYTHON) -m tests.fuzz
 
-bench: test-environment ## measure every row of the table of speeds; BENCH_PYTHON=/path/to/python with PyTorch adds its column
+bench: test-environment ## run the benchmarks; BENCH_PYTHON=/path/to/python with PyTorch adds a column
 	@$(VENV_PYTHON) tools/package.py install release
 	@$(VENV_PYTHON) -m benchmarks.run
 
-bench-gpu: $(if $(GPU_PYTHON),,install) ## measure a GPU's driver beside PyTorch; GPU_PYTHON=/path/to/python with the wheel and PyTorch
+bench-gpu: $(if $(GPU_PYTHON),,install) ## compare the driver of a GPU with PyTorch; GPU_PYTHON=/path/to/python with the wheel and PyTorch
 	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m benchmarks.gpu
 
 install: test-environment ## build the wheel and install it into .venv, for .venv/bin/python -m pytest
@@ -63,7 +62,7 @@ install: test-environment ## build the wheel and install it into .venv, for .ven
 wheel: test-environment ## build the wheel into dist/
 	@$(VENV_PYTHON) -m maturin build --release --interpreter $(VENV_PYTHON) --out dist
 
-generate: test-environment ## write the files that are made from declarations
+generate: test-environment ## write the generated files
 	@$(VENV_PYTHON) tools/package.py install
 	@$(VENV_PYTHON) tools/generate.py
 
@@ -72,7 +71,7 @@ format: test-environment ## format Rust and Python
 	@$(VENV_PYTHON) -m ruff check --fix --quiet . || true
 	@$(VENV_PYTHON) -m ruff format .
 
-clean: ## remove everything that was built
+clean: ## remove all build outputs
 	@cargo clean
 	@rm -rf .venv .venv-* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
