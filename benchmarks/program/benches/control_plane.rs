@@ -11,7 +11,7 @@ use std::thread;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use interlock::autograd;
-use interlock::backends::{Declaration, FlagHandle, FlagScope, Given, Takes, find, flags, register};
+use interlock::backends::{FlagDecl, FlagHandle, FlagScope, InputValue, FlagType, find, flags, register};
 
 // Both floors are written once at run time: what is never written may be read at compile time.
 static BARE_WORD: AtomicU64 = AtomicU64::new(1);
@@ -22,12 +22,12 @@ thread_local! {
 
 fn scope_of(name: &str, value: bool) -> FlagScope {
     let attribute = find(name).expect("a flag of the table");
-    FlagScope::new([(attribute, Given::Bool(value))], None).expect("a value of its type")
+    FlagScope::new([(attribute, InputValue::Bool(value))], None).expect("a value of its type")
 }
 
 fn registered() -> FlagHandle<bool> {
-    let takes = Takes::Switch { default: true };
-    let declaration = Declaration::new("benchmarks.flag", takes, "A flag to measure.");
+    let flag_type = FlagType::Switch { default: true };
+    let declaration = FlagDecl::new("benchmarks.flag", flag_type, "A flag to measure.");
     let (attribute, _) = register(declaration).expect("a name that is free");
     attribute.handle().expect("a switch")
 }

@@ -60,7 +60,7 @@ pub enum Error {
         /// The name given.
         name: String,
         /// The flag that was probably meant.
-        near: Option<String>,
+        suggestion: Option<String>,
     },
     /// A flag can't be registered.
     FlagRegistration {
@@ -74,14 +74,14 @@ pub enum Error {
         /// The name.
         name: String,
         /// The variable that was probably meant, and what it takes.
-        meant: Option<(String, String)>,
+        suggestion: Option<(String, String)>,
     },
     /// An environment variable resembles the variable of a registered flag, and no registered flag reads it.
     UnreadVariable {
         /// The name.
         name: String,
         /// The variable that was probably meant, and what it takes.
-        meant: (String, String),
+        suggestion: (String, String),
     },
     /// The name can only be read.
     ReadOnlyFlag {
@@ -127,7 +127,7 @@ pub enum Error {
         /// The name given.
         name: String,
         /// The one that was probably meant.
-        near: Option<&'static str>,
+        suggestion: Option<&'static str>,
         /// All names.
         allowed: String,
     },
@@ -149,15 +149,15 @@ crate::messages! { Error {
     Error::FlagValue { name, given, allowed } => "{name} takes {allowed}, got {given}";
     Error::FlagTableFull { name, given, table } => "{name} cannot hold {given}: {table}";
     Error::FlagsFrozen { name, by } => "{name} is refused: flags were frozen at {by}";
-    Error::UnknownFlag { name, near: Some(near) } => "there is no flag {name}; did you mean {near}?";
-    Error::UnknownFlag { name, near: None } => "there is no flag {name}";
+    Error::UnknownFlag { name, suggestion: Some(suggestion) } => "there is no flag {name}; did you mean {suggestion}?";
+    Error::UnknownFlag { name, suggestion: None } => "there is no flag {name}";
     Error::FlagRegistration { name, reason } => "the flag {name:?} can't be registered: {reason}";
-    Error::UnknownVariable { name, meant: Some((near, allowed)) } =>
-        "there is no variable {name}; did you mean {near}, which takes {allowed}?";
-    Error::UnknownVariable { name, meant: None } =>
+    Error::UnknownVariable { name, suggestion: Some((suggestion, allowed)) } =>
+        "there is no variable {name}; did you mean {suggestion}, which takes {allowed}?";
+    Error::UnknownVariable { name, suggestion: None } =>
         "there is no variable {name}, and the prefix is interlock's own";
-    Error::UnreadVariable { name, meant: (near, allowed) } =>
-        "no flag registered so far reads {name}; did you mean {near}, which takes {allowed}?";
+    Error::UnreadVariable { name, suggestion: (suggestion, allowed) } =>
+        "no flag registered so far reads {name}; did you mean {suggestion}, which takes {allowed}?";
     Error::ReadOnlyFlag { name } => "{name} can only be read";
     Error::UnknownDeviceType { given, known } => "unknown device type {given:?}; known types: {known}";
     Error::DeviceIndex { given, max } =>
@@ -165,9 +165,9 @@ crate::messages! { Error {
     Error::LibraryNotFound { library, operation, reason } => "{operation} needs {library}: {reason}";
     Error::LibraryPath { library, by, path, reason } =>
         "{by} gives {path:?} for {library}, which can't be used: {reason}";
-    Error::UnknownLibrary { name, near: Some(near), .. } =>
-        "there is no vendor library {name:?}; did you mean {near:?}?";
-    Error::UnknownLibrary { name, near: None, allowed } =>
+    Error::UnknownLibrary { name, suggestion: Some(suggestion), .. } =>
+        "there is no vendor library {name:?}; did you mean {suggestion:?}?";
+    Error::UnknownLibrary { name, suggestion: None, allowed } =>
         "there is no vendor library {name:?}; there are {allowed}";
     Error::LibraryRefused { library, operation, status } => "{operation} failed: {library} returned {status}";
     Error::TaskIsRunning => "the state of this task is in force already";

@@ -15,5 +15,5 @@ mod loom_tests;
 pub mod modes;
 pub mod thread;
 
-pub use base::env::Environment;
+pub use base::env::EnvSnapshot;
 pub use error::{Error, Result};

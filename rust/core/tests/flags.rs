@@ -11,7 +11,7 @@ use interlock_core::flags::flags::{
     CUDNN_ENABLED,
 };
 use interlock_core::flags::{
-    self as backends, FlagScope, FreezeScope, Given, Level, Node, Precision, Reduction, SourceLocation, Value,
+    self as backends, FlagScope, FreezeScope, InputValue, Level, Node, Precision, Reduction, SourceLocation, Value,
 };
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -29,13 +29,13 @@ impl Drop for Turn<'_> {
     }
 }
 
-fn scope(values: &[(&str, Given)]) -> FlagScope {
+fn scope(values: &[(&str, InputValue)]) -> FlagScope {
     let values: Vec<_> =
         values.iter().map(|(name, given)| (backends::find(name).unwrap(), given.clone())).collect();
     FlagScope::new(values, None).unwrap()
 }
 
-fn assign(name: &str, given: Option<Given>) -> interlock_core::Result<()> {
+fn assign(name: &str, given: Option<InputValue>) -> interlock_core::Result<()> {
     backends::assign(&[(backends::find(name).unwrap(), given)], None)
 }
 
@@ -75,7 +75,7 @@ fn a_scope_is_for_its_thread_and_leaves_nothing() {
     let _turn = turn();
     let before = backends::snapshot();
     {
-        let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+        let _guard = scope(&[("cudnn.enabled", InputValue::Bool(false))]).guard();
         assert!(!CUDNN_ENABLED.get());
         assert_eq!(level("cudnn.enabled"), Level::Scope);
         assert!(std::thread::spawn(|| CUDNN_ENABLED.get()).join().unwrap());
@@ -88,7 +88,7 @@ fn a_scope_is_for_its_thread_and_leaves_nothing() {
 fn a_write_inside_a_scope_that_names_the_flag_ends_with_it() {
     let _turn = turn();
     {
-        let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+        let _guard = scope(&[("cudnn.enabled", InputValue::Bool(false))]).guard();
         CUDNN_ENABLED.set(true).unwrap();
         CUDNN_DETERMINISTIC.set(true).unwrap();
         assert!(CUDNN_ENABLED.get());
@@ -100,26 +100,26 @@ fn a_write_inside_a_scope_that_names_the_flag_ends_with_it() {
 #[test]
 fn overlapping_scopes_of_two_threads_leave_the_process_alone() {
     let _turn = turn();
-    let first = scope(&[("cudnn.enabled", Given::Bool(false))]);
+    let first = scope(&[("cudnn.enabled", InputValue::Bool(false))]);
     first.enter();
     let second = std::thread::spawn(|| {
-        let other = scope(&[("cudnn.enabled", Given::Bool(false))]);
+        let other = scope(&[("cudnn.enabled", InputValue::Bool(false))]);
         other.enter();
         other
     })
     .join()
     .unwrap();
-    first.leave();
-    second.leave();
+    first.exit();
+    second.exit();
     assert!(CUDNN_ENABLED.get());
 }
 
 #[test]
 fn a_scope_left_on_another_thread_ends_on_the_one_that_entered() {
     let _turn = turn();
-    let shared = scope(&[("cudnn.enabled", Given::Bool(false))]);
+    let shared = scope(&[("cudnn.enabled", InputValue::Bool(false))]);
     shared.enter();
-    std::thread::scope(|threads| threads.spawn(|| shared.leave()).join().unwrap());
+    std::thread::scope(|threads| threads.spawn(|| shared.exit()).join().unwrap());
     // A read does not look into the inbox, a write does.
     CUDNN_DETERMINISTIC.set(false).unwrap();
     assert!(CUDNN_ENABLED.get());
@@ -129,8 +129,8 @@ fn a_scope_left_on_another_thread_ends_on_the_one_that_entered() {
 fn several_writes_are_all_or_none() {
     let _turn = turn();
     let writes = [
-        (backends::find("cudnn.enabled").unwrap(), Some(Given::Bool(false))),
-        (backends::find("cudnn.benchmark_limit").unwrap(), Some(Given::Integer(-1))),
+        (backends::find("cudnn.enabled").unwrap(), Some(InputValue::Bool(false))),
+        (backends::find("cudnn.benchmark_limit").unwrap(), Some(InputValue::Integer(-1))),
     ];
     assert!(matches!(backends::assign(&writes, None), Err(Error::FlagValue { .. })));
     assert!(CUDNN_ENABLED.get());
@@ -147,12 +147,12 @@ fn a_freeze_stops_every_write_and_no_scope() {
     assert!(Node::Generic.set(Precision::Ieee).is_err());
     assert!(backends::reset(None).is_err());
     {
-        let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+        let _guard = scope(&[("cudnn.enabled", InputValue::Bool(false))]).guard();
         assert!(!CUDNN_ENABLED.get());
         assert!(CUDNN_ENABLED.set(true).is_err());
     }
-    freeze.leave();
-    freeze.leave();
+    freeze.exit();
+    freeze.exit();
     assert!(!backends::flags_frozen());
     CUDNN_ENABLED.set(false).unwrap();
 }
@@ -162,7 +162,7 @@ fn dropping_what_is_assigned_brings_the_default_back() {
     let _turn = turn();
     for name in ["cudnn.enabled", "cudnn.conv.fp32_precision"] {
         let before = backends::find(name).unwrap().read();
-        let given = if name.ends_with("enabled") { Given::Bool(false) } else { Given::Text("ieee".into()) };
+        let given = if name.ends_with("enabled") { InputValue::Bool(false) } else { InputValue::Text("ieee".into()) };
         assign(name, Some(given)).unwrap();
         assert_ne!(backends::find(name).unwrap().read(), before);
         assign(name, None).unwrap();
@@ -187,18 +187,18 @@ fn a_snapshot_brings_back_what_was_assigned_and_only_that() {
     assert_eq!(backends::snapshot(), taken);
 }
 
-fn given(value: Value) -> Given<'static> {
+fn given(value: Value) -> InputValue<'static> {
     match value {
-        Value::Bool(value) => Given::Bool(value),
-        Value::Integer(number) => Given::Integer(number),
-        Value::Float(number) => Given::Float(number.get()),
-        Value::Name(name) | Value::Text(name) => Given::Text(name.into()),
-        Value::Pair(one, other) => Given::List(vec![Given::Bool(one), Given::Bool(other)]),
-        Value::Ranking(names, ranking) => {
-            Given::List(ranking.names(names).map(|name| Given::Text(name.into())).collect())
+        Value::Bool(value) => InputValue::Bool(value),
+        Value::Integer(number) => InputValue::Integer(number),
+        Value::Float(number) => InputValue::Float(number.get()),
+        Value::Name(name) | Value::Text(name) => InputValue::Text(name.into()),
+        Value::Pair(one, other) => InputValue::List(vec![InputValue::Bool(one), InputValue::Bool(other)]),
+        Value::PriorityOrder(names, ranking) => {
+            InputValue::List(ranking.names(names).map(|name| InputValue::Text(name.into())).collect())
         }
-        Value::Names(names) => Given::Other(format!("{names:?}, which can only be read")),
-        Value::None => Given::None,
+        Value::Names(names) => InputValue::Other(format!("{names:?}, which can only be read")),
+        Value::None => InputValue::None,
     }
 }
 
@@ -216,12 +216,12 @@ fn a_flag_refuses_what_it_does_not_take_from_rust_too() {
 #[test]
 fn views_write_their_nodes_and_read_them() {
     let _turn = turn();
-    assign("cudnn.allow_tf32", Some(Given::Bool(false))).unwrap();
+    assign("cudnn.allow_tf32", Some(InputValue::Bool(false))).unwrap();
     assert_eq!((Node::CudaConv.get(), Node::CudaRnn.get()), (Precision::Ieee, Precision::Ieee));
     Node::CudaConv.set(Precision::Tf32).unwrap();
     assert_eq!(backends::find("cudnn.allow_tf32").unwrap().read(), Value::Bool(false));
     assert!(matches!(
-        assign("cuda.matmul.allow_bf16_reduced_precision_reduction_split_k", Some(Given::Bool(true))),
+        assign("cuda.matmul.allow_bf16_reduced_precision_reduction_split_k", Some(InputValue::Bool(true))),
         Err(Error::ReadOnlyFlag { .. })
     ));
 }
@@ -233,7 +233,7 @@ fn every_change_moves_an_epoch() {
     CUDNN_ENABLED.set(false).unwrap();
     assert_ne!(backends::epoch(), process);
     let process = backends::epoch();
-    let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+    let _guard = scope(&[("cudnn.enabled", InputValue::Bool(false))]).guard();
     assert_eq!(backends::epoch(), process);
     assert_ne!(backends::layer_epoch(), thread);
 }

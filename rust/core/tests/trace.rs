@@ -7,7 +7,7 @@ use std::thread;
 
 use interlock_core::flags::SourceLocation;
 use interlock_core::modes::{ModeContext, ModeKind};
-use interlock_core::thread::scope_trace::{NeverLeft, never_left, note_enter, open_scopes};
+use interlock_core::thread::scope_trace::{UnclosedScopes, unclosed_scopes, note_enter, open_scopes};
 use interlock_core::thread::{TaskState, ThreadState};
 
 fn site(line: u32) -> SourceLocation {
@@ -15,9 +15,9 @@ fn site(line: u32) -> SourceLocation {
 }
 
 fn enter(line: u32) {
-    let manager = ModeContext::new(ModeKind::NoGrad);
-    manager.enter();
-    note_enter(manager.scope(), site(line), None);
+    let context = ModeContext::new(ModeKind::NoGrad);
+    context.enter();
+    note_enter(context.scope(), site(line), None);
 }
 
 #[test]
@@ -35,11 +35,11 @@ fn scopes_of_threads_and_tasks_that_have_ended_are_not_open_but_remembered() {
     // A task that entered nothing.
     drop(TaskState::new(&ThreadState::capture()));
     let still_open = vec![site(1)];
-    assert_eq!(never_left(), NeverLeft { ended: vec![site(2), site(3)], still_open: still_open.clone() });
+    assert_eq!(unclosed_scopes(), UnclosedScopes { ended: vec![site(2), site(3)], still_open: still_open.clone() });
 
     for line in 4..1000 {
         thread::spawn(move || enter(line)).join().unwrap();
     }
-    let kept = never_left();
+    let kept = unclosed_scopes();
     assert_eq!((kept.ended.len(), kept.still_open), (100, still_open));
 }

@@ -40,7 +40,7 @@
 pub use interlock_accelerator as accelerator;
 #[doc(hidden)]
 pub use interlock_core::base;
-pub use interlock_core::{Environment, Error, Result, libraries};
+pub use interlock_core::{EnvSnapshot, Error, Result, libraries};
 
 pub mod backends {
     //! Global flags: declared once each, and read with one load.

@@ -17,12 +17,12 @@ mod kept;
 mod object;
 mod py_buffer;
 mod released;
-mod site;
-mod stack;
+mod call_site;
+mod py_stack;
 mod state;
 mod submodule;
 mod tensor;
-mod trace;
+mod scope_debug;
 mod whole;
 
 /// The Rust side of interlock.
@@ -33,7 +33,7 @@ pub mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         interpreter::refuse_a_second_copy(module.py())?;
-        site::tell_the_core();
+        call_site::install_hook();
         detached::watch_the_end(module.py(), module)?;
         interrupt::end_waits_on_signals();
         autograd::register(module)?;

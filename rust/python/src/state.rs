@@ -10,7 +10,7 @@ use pyo3::types::PyTuple;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
 use crate::submodule::submodule;
-use crate::trace;
+use crate::scope_debug;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "state")?;
@@ -18,8 +18,8 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StateScope>()?;
     module.add_class::<TaskState>()?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
-    module.add_function(wrap_pyfunction!(never_left, &module)?)?;
-    module.add("TRACED", trace::is_on())
+    module.add_function(wrap_pyfunction!(unclosed_scopes, &module)?)?;
+    module.add("TRACED", scope_debug::is_on())
 }
 
 /// Where each scope was entered that is open on any thread or task, the first first: `file:line`. Empty
@@ -33,10 +33,10 @@ fn open_scopes() -> Vec<String> {
 /// place once, the first hundred), and those that are open. Empty unless the process was started with
 /// `INTERLOCK_DEBUG=1`.
 #[pyfunction]
-fn never_left() -> (Vec<String>, Vec<String>) {
+fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
     let texts = |sites: Vec<SourceLocation>| sites.iter().map(ToString::to_string).collect();
-    let never_left = state::scope_trace::never_left();
-    (texts(never_left.ended), texts(never_left.still_open))
+    let unclosed_scopes = state::scope_trace::unclosed_scopes();
+    (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
 }
 
 /// Everything that a thread decides for itself, as it was when it was captured.
@@ -49,7 +49,7 @@ impl ThreadState {
     #[new]
     #[pyo3(signature = (*, pin=false))]
     fn new(py: Python<'_>, pin: bool) -> PyResult<Self> {
-        trace::look(py)?;
+        scope_debug::warn_suspended_scopes(py)?;
         let captured = if pin { state::ThreadState::capture_pinned() } else { state::ThreadState::capture() };
         Ok(ThreadState(captured))
     }
@@ -113,7 +113,7 @@ struct StateScope(state::StateScope);
 #[pymethods]
 impl StateScope {
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        trace::enter(py, self.0.scope(), || self.0.enter())
+        scope_debug::enter(py, self.0.scope(), || self.0.enter())
     }
 
     fn __exit__(
@@ -122,14 +122,14 @@ impl StateScope {
         _error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        trace::leave(kind.py(), self.0.scope())
+        scope_debug::exit(kind.py(), self.0.scope())
     }
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         // Calls have a scope of their own: a leave of this one must find the thread that entered it.
-        let twin = Bound::new(slf.py(), StateScope(slf.get().0.twin()))?;
-        decorated(twin.as_any(), function)
+        let calls = Bound::new(slf.py(), StateScope(slf.get().0.clone_unentered()))?;
+        decorated(calls.as_any(), function)
     }
 }
 

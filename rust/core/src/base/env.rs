@@ -17,7 +17,7 @@ const DEBUG: &str = "INTERLOCK_DEBUG";
 pub const ACCELERATOR: &str = "INTERLOCK_ACCELERATOR";
 
 /// Our own variables besides those of flags and libraries, and what they take.
-pub const OURS: [(&str, &str); 3] = [
+pub const OWN_VARS: [(&str, &str); 3] = [
     (DEBUG, SWITCH_WORDS),
     (ACCELERATOR, "host, host:N, cuda, the type of a registered driver, or none"),
     (ALLOC_CONF[0], "keys and values as PYTORCH_ALLOC_CONF does"),
@@ -56,7 +56,7 @@ pub const MKL_VERBOSE: &str = "MKL_VERBOSE";
 pub const ONEDNN_VERBOSE: [&str; 2] = ["ONEDNN_VERBOSE", "DNNL_VERBOSE"];
 
 /// The variables of others that this crate reads, besides those that set flags.
-pub const OF_OTHERS: [&str; 13] = [
+pub const FOREIGN_VARS: [&str; 13] = [
     ALLOC_CONF[1],
     ALLOC_CONF[2],
     NO_MEMORY_CACHING,
@@ -80,20 +80,20 @@ pub fn debug() -> bool {
 }
 
 /// The variable that sets a flag: `cudnn.allow_tf32` is `INTERLOCK_CUDNN_ALLOW_TF32`.
-pub fn variable_of_flag(name: &str) -> String {
-    format!("{PREFIX}{}", in_capitals(name))
+pub fn flag_variable(name: &str) -> String {
+    format!("{PREFIX}{}", to_env_name(name))
 }
 
 /// The variable with which the user gives the path of a vendor library: `INTERLOCK_CUDNN_PATH`.
-pub fn variable_of_library(name: &str) -> String {
-    format!("{PREFIX}{}_PATH", in_capitals(name))
+pub fn library_variable(name: &str) -> String {
+    format!("{PREFIX}{}_PATH", to_env_name(name))
 }
 
 /// What the variable of a library takes.
 pub const LIBRARY_PATHS: &str = "the path of a library, or of a folder with it";
 
 /// A dotted name as variables are written.
-pub fn in_capitals(name: &str) -> String {
+pub fn to_env_name(name: &str) -> String {
     name.replace('.', "_").to_uppercase()
 }
 
@@ -115,22 +115,22 @@ pub fn parse_switch(text: &str) -> Option<bool> {
 /// in a program of Python being attached to the interpreter, need be held only while the copy is made.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct Environment(HashMap<OsString, OsString>);
+pub struct EnvSnapshot(HashMap<OsString, OsString>);
 
 thread_local! {
-    static COPY: RefCell<Option<Environment>> = const { RefCell::new(None) };
+    static COPY: RefCell<Option<EnvSnapshot>> = const { RefCell::new(None) };
 }
 
-impl Environment {
+impl EnvSnapshot {
     /// The environment as it is now.
     pub fn copy() -> Self {
-        Environment(std::env::vars_os().collect())
+        EnvSnapshot(std::env::vars_os().collect())
     }
 
     /// Has this thread read the copy in whatever it does in `work`.
-    pub fn during<R>(self, work: impl FnOnce() -> R) -> R {
+    pub fn scope<R>(self, work: impl FnOnce() -> R) -> R {
         /// Puts back what was read before, however `work` ends.
-        struct Before(Option<Environment>);
+        struct Before(Option<EnvSnapshot>);
         impl Drop for Before {
             fn drop(&mut self) {
                 COPY.set(self.0.take());
@@ -143,8 +143,8 @@ impl Environment {
 
 /// The value of a variable, if it is set.
 pub fn value(variable: &str) -> Option<OsString> {
-    let in_copy = |copy: &RefCell<Option<Environment>>| {
-        copy.borrow().as_ref().map(|Environment(variables)| variables.get(OsStr::new(variable)).cloned())
+    let in_copy = |copy: &RefCell<Option<EnvSnapshot>>| {
+        copy.borrow().as_ref().map(|EnvSnapshot(variables)| variables.get(OsStr::new(variable)).cloned())
     };
     // A thread that ends has no copy any more.
     COPY.try_with(in_copy).ok().flatten().unwrap_or_else(|| std::env::var_os(variable))
@@ -190,23 +190,23 @@ mod tests {
         const NAME: &str = "INTERLOCK_OF_A_TEST";
         // SAFETY: no other thread of this test reads or changes the environment.
         unsafe { std::env::set_var(NAME, "before") };
-        let copy = Environment::copy();
+        let copy = EnvSnapshot::copy();
         // SAFETY: as above.
         unsafe { std::env::set_var(NAME, "after") };
-        copy.clone().during(|| {
+        copy.clone().scope(|| {
             assert_eq!(read(NAME).as_deref(), Some("before"));
             let thread = std::thread::spawn(|| read(NAME));
             assert_eq!(thread.join().unwrap().as_deref(), Some("after"), "the copy is for one thread");
         });
-        let unwound = std::panic::catch_unwind(|| copy.during(|| panic!("in the middle")));
+        let unwound = std::panic::catch_unwind(|| copy.scope(|| panic!("in the middle")));
         assert!(unwound.is_err());
         assert_eq!(read(NAME).as_deref(), Some("after"));
     }
 
     #[test]
     fn every_variable_that_is_named_here_is_in_a_list() {
-        let mut listed: Vec<&str> = OURS.map(|(name, _)| name).to_vec();
-        listed.extend(OF_OTHERS);
+        let mut listed: Vec<&str> = OWN_VARS.map(|(name, _)| name).to_vec();
+        listed.extend(FOREIGN_VARS);
         let (named, _) = include_str!("env.rs").split_once("#[cfg(test)]").unwrap();
         let is_name = |text: &str| text.len() > 1 && text.chars().all(|c| c.is_ascii_uppercase() || c == '_');
         let names: Vec<&str> = named.split('"').filter(|text| is_name(text) && *text != PREFIX).collect();

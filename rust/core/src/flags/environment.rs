@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use once_cell::race::OnceBox;
 
-use super::attribute::Attribute;
-use super::{Given, suggest, table};
+use super::flag_spec::FlagSpec;
+use super::{InputValue, suggest, table};
 use crate::base::env::{self, SWITCH_WORDS, Variables, parse_switch};
 use crate::thread::{FlagId, FlagSlots, Slot};
 use crate::{Error, libraries};
@@ -53,8 +53,8 @@ pub fn problems() -> &'static [(String, Error)] {
 
 /// The names of the variables that this crate reads: ours and those of others, without those of registered flags.
 pub fn variables() -> Vec<String> {
-    let of_flags = table::own_attributes().flat_map(Attribute::variables);
-    let others = env::OURS.map(|(name, _)| name).into_iter().chain(env::OF_OTHERS);
+    let of_flags = table::own_flag_specs().flat_map(FlagSpec::variables);
+    let others = env::OWN_VARS.map(|(name, _)| name).into_iter().chain(env::FOREIGN_VARS);
     let named = others.map(str::to_owned).chain(libraries::variables());
     let all: BTreeSet<String> = of_flags.chain(named).collect();
     all.into_iter().collect()
@@ -65,8 +65,8 @@ fn read_from(variables: &Variables) -> Environment {
     let mut read =
         Environment { flags: FlagSlots::default(), sources: Vec::new(), problems: Vec::new(), forbids_tf32 };
     // Views come first, so that a variable that names a node itself is stronger.
-    for attribute in table::views_first() {
-        read.take_strongest(attribute, variables);
+    for spec in table::aliases_first() {
+        read.read_first_set(spec, variables);
     }
     read.problems.extend(unclear_switches(variables));
     read.problems.extend(unknown(variables));
@@ -75,13 +75,13 @@ fn read_from(variables: &Variables) -> Environment {
 
 impl Environment {
     /// Takes in the first variable of an attribute that is set, understood and says something.
-    fn take_strongest(&mut self, attribute: &Attribute, variables: &Variables) {
-        for (name, reading) in attribute.readings() {
+    fn read_first_set(&mut self, spec: &FlagSpec, variables: &Variables) {
+        for (name, format) in spec.env_formats() {
             let Some(value) = variables.get(&name) else { continue };
-            match attribute.add_variable(reading, value, &mut self.flags) {
+            match spec.add_variable(format, value, &mut self.flags) {
                 Ok(false) => {}
                 Ok(true) => {
-                    self.sources.extend(attribute.slots().map(|slot| (slot, name.clone())));
+                    self.sources.extend(spec.slots().map(|slot| (slot, name.clone())));
                     return;
                 }
                 Err(error) => self.problems.push((name, error)),
@@ -92,10 +92,10 @@ impl Environment {
 
 /// Our switches that are no flags, where they are set to something else than on or off.
 fn unclear_switches(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
-    let switches = env::OURS.into_iter().filter(|(_, takes)| *takes == SWITCH_WORDS);
+    let switches = env::OWN_VARS.into_iter().filter(|(_, accepted)| *accepted == SWITCH_WORDS);
     switches.filter_map(|(name, _)| {
         let text = variables.get(name)?.as_deref().unwrap_or("no text");
-        let given = Given::Text(text.into()).to_string();
+        let given = InputValue::Text(text.into()).to_string();
         let error = Error::FlagValue { name: name.to_owned(), given, allowed: SWITCH_WORDS.to_owned() };
         parse_switch(text).is_none().then(|| (name.to_owned(), error))
     })
@@ -103,19 +103,19 @@ fn unclear_switches(variables: &Variables) -> impl Iterator<Item = (String, Erro
 
 /// The variables that begin like ours and are none of them.
 fn unknown(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
-    let of_flags = table::own_attributes().filter(|attribute| !attribute.is_read_only());
+    let of_flags = table::own_flag_specs().filter(|spec| !spec.is_read_only());
     let mut known: Vec<(String, String)> = of_flags
-        .map(|attribute| (env::variable_of_flag(attribute.name()), attribute.allowed_text()))
+        .map(|spec| (env::flag_variable(spec.name()), spec.accepted_text()))
         .collect();
-    known.extend(env::OURS.map(|(name, takes)| (name.to_owned(), takes.to_owned())));
+    known.extend(env::OWN_VARS.map(|(name, accepted)| (name.to_owned(), accepted.to_owned())));
     known.extend(libraries::variables().map(|name| (name, env::LIBRARY_PATHS.to_owned())));
     variables.keys().filter(|name| name.starts_with(env::PREFIX)).filter_map(move |name| {
         let is_known = known.iter().any(|(known, _)| known == name);
         (!is_known).then(|| {
             // What they all begin with would make any two alike.
-            let near = suggest(own_part(name), known.iter().map(|(known, _)| own_part(known)));
-            let meant = known.iter().find(|(known, _)| Some(own_part(known)) == near).cloned();
-            (name.clone(), Error::UnknownVariable { name: name.clone(), meant })
+            let suggestion = suggest(own_part(name), known.iter().map(|(known, _)| own_part(known)));
+            let suggestion = known.iter().find(|(known, _)| Some(own_part(known)) == suggestion).cloned();
+            (name.clone(), Error::UnknownVariable { name: name.clone(), suggestion })
         })
     })
 }
@@ -140,7 +140,7 @@ mod tests {
 
     fn held(node: Node, precision: Precision) -> Masked<u64> {
         let Slot::Node(mask) = node.slot() else { return Masked::default() };
-        Masked::new(mask.0, node.holding(precision as u64))
+        Masked::new(mask.0, node.word_bits(precision as u64))
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use crate::base::named_enum;
 use std::fmt;
 
-use super::attribute::{Attribute, Target};
+use super::flag_spec::{FlagSpec, Backing};
 use super::precision::{Node, Precision};
-use super::process::PROCESS;
+use super::store::STORE;
 use super::{SourceLocation, Value, environment, table};
 use crate::thread::{self, Slot};
 
@@ -16,10 +16,10 @@ named_enum! {
     /// use interlock_core::flags::flags::CUDNN_BENCHMARK;
     /// use interlock_core::flags::{Level, find};
     ///
-    /// let attribute = find("cudnn.benchmark")?;
-    /// assert_eq!(attribute.explain().level, Level::Default);
+    /// let spec = find("cudnn.benchmark")?;
+    /// assert_eq!(spec.explain().level, Level::Default);
     /// let _guard = CUDNN_BENCHMARK.scope(true)?.guard();
-    /// assert_eq!(attribute.explain().level, Level::Scope);
+    /// assert_eq!(spec.explain().level, Level::Scope);
     /// # Ok::<(), interlock_core::Error>(())
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,37 +97,37 @@ pub struct Explanation {
     /// What operations obey: another value where something else overrules the flag.
     pub effective: Value,
     /// What overrules it.
-    pub overruled_by: Option<&'static str>,
+    pub overridden_by: Option<&'static str>,
     /// What obeys it, and whether that is in this process.
-    pub acts_on: String,
+    pub affects: String,
 }
 
-impl Attribute {
+impl FlagSpec {
     /// Explains the value in force on this thread.
     pub fn explain(&self) -> Explanation {
         // What other threads have left is taken away before anything is looked at, not in between.
         thread::apply_remote_exits();
         let (level, set_by) = self.deciding_slot().map_or((Level::Default, None), source);
         let value = self.read();
-        let overruled = self.overruled();
+        let overridden = self.overridden();
         Explanation {
             value,
             level,
             set_by,
-            effective: overruled.map_or(value, |overruled| overruled.value),
-            overruled_by: overruled.map(|overruled| overruled.by),
-            acts_on: self.effect.in_this_process(),
+            effective: overridden.map_or(value, |overridden| overridden.value),
+            overridden_by: overridden.map(|overridden| overridden.by),
+            affects: self.effect.in_this_process(),
         }
     }
 
     /// The slot that makes the value what it is; `None` where nothing is held anywhere.
     fn deciding_slot(&self) -> Option<Slot> {
-        match &self.target {
-            Target::Word(word, _) => Some(Slot::Flag(word.id)),
-            Target::Node(node) => Some(deciding_node(*node)),
-            Target::Constant(_) => None,
+        match &self.backing {
+            Backing::Word(word, _) => Some(Slot::Flag(word.id)),
+            Backing::Node(node) => Some(deciding_node(*node)),
+            Backing::Constant(_) => None,
             // One node that does not read tf32 makes a view false; else the first is as good as any.
-            Target::Tf32(nodes) => {
+            Backing::Tf32(nodes) => {
                 let refusing = nodes.iter().find(|node| node.get() != Precision::Tf32);
                 refusing.or(nodes.first()).copied().map(deciding_node)
             }
@@ -144,9 +144,9 @@ fn source(slot: Slot) -> (Level, Option<SetBy>) {
     if let Some(site) = thread::scoped_site(slot) {
         return (Level::Scope, site.map(SetBy::Line));
     }
-    let (_, level) = held_in_process(slot);
+    let (_, level) = process_value(slot);
     let set_by = match level {
-        Level::Process => PROCESS.lock().site(slot).map(SetBy::Line),
+        Level::Process => STORE.lock().site(slot).map(SetBy::Line),
         Level::Environment => variable(slot).map(SetBy::Variable),
         Level::Default | Level::Scope => None,
     };
@@ -154,7 +154,7 @@ fn source(slot: Slot) -> (Level, Option<SetBy>) {
 }
 
 /// What the process holds, and from where.
-pub(super) fn held_in_process(slot: Slot) -> (u64, Level) {
+pub(super) fn process_value(slot: Slot) -> (u64, Level) {
     match slot {
         Slot::Flag(id) => table::word(id).map_or((0, Level::Default), |word| word.in_process()),
         Slot::Node(mask) => {
@@ -165,9 +165,9 @@ pub(super) fn held_in_process(slot: Slot) -> (u64, Level) {
 }
 
 fn variable(slot: Slot) -> Option<&'static str> {
-    let said = match slot {
-        Slot::Flag(id) => table::word(id).and_then(|word| word.said),
+    let env_value = match slot {
+        Slot::Flag(id) => table::word(id).and_then(|word| word.env_value),
         Slot::Node(_) => None,
     };
-    said.map(|said| said.variable).or_else(|| environment::source(slot))
+    env_value.map(|env_value| env_value.variable).or_else(|| environment::source(slot))
 }

@@ -2,11 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::attribute::qualified;
+use super::flag_spec::qualified;
 use super::environment;
 use super::kind::{FlagValue, Kind, Refusal, Table};
 use super::scope::{FlagScope, FlagScopeBuilder, Purpose};
-use super::write::{Held, commit};
+use super::write::{SlotWrite, commit};
 use super::{Level, SourceLocation, Value};
 use crate::Result;
 use crate::base::sync::RelaxedU64;
@@ -20,13 +20,13 @@ pub(crate) struct FlagWord {
     pub(super) id: FlagId,
     pub(super) kind: Kind,
     /// Of a registered flag; what it says of our own is read once for all of them.
-    pub(super) said: Option<FromEnvironment>,
+    pub(super) env_value: Option<EnvValue>,
     bits: RelaxedU64,
 }
 
 /// What the environment says of one flag.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FromEnvironment {
+pub(super) struct EnvValue {
     pub(super) payload: u64,
     pub(super) variable: &'static str,
 }
@@ -47,9 +47,9 @@ impl FlagWord {
         name: &'static str,
         id: u16,
         kind: Kind,
-        said: Option<FromEnvironment>,
+        env_value: Option<EnvValue>,
     ) -> Self {
-        FlagWord { name, id: FlagId(id), kind, said, bits: RelaxedU64::new(0) }
+        FlagWord { name, id: FlagId(id), kind, env_value, bits: RelaxedU64::new(0) }
     }
 
     /// What is in force on this thread.
@@ -78,7 +78,7 @@ impl FlagWord {
 
     /// The environment's value, else the default, each with its level.
     fn fallback(&self) -> u64 {
-        match self.said.map(|said| said.payload).or_else(|| environment::of_flag(self.id)) {
+        match self.env_value.map(|env_value| env_value.payload).or_else(|| environment::of_flag(self.id)) {
             Some(payload) => levelled(Level::Environment, payload),
             None => levelled(Level::Default, self.kind.default()),
         }
@@ -90,7 +90,7 @@ impl FlagWord {
     }
 
     /// What the innermost layer of this thread that names the flag holds, else what is assigned.
-    pub(super) fn held(&self) -> Option<Value> {
+    pub(super) fn set_value(&self) -> Option<Value> {
         let assigned = || {
             let (payload, level) = self.in_process();
             (level == Level::Process).then_some(payload)
@@ -111,33 +111,33 @@ impl FlagWord {
     /// process.
     #[track_caller]
     pub(super) fn write<T: FlagValue>(&self, value: T) -> Result<()> {
-        let held = Held::Value(self.checked(value)?);
+        let held = SlotWrite::Set(self.checked(value)?);
         commit(&[(self.name, Slot::Flag(self.id), held)], Some(SourceLocation::caller()))
     }
 
     /// The payload of a value, or the error that refuses it.
     pub(super) fn checked<T: FlagValue>(&self, value: T) -> Result<u64> {
         let payload = value.payload();
-        if self.kind.admits(payload) {
+        if self.kind.is_valid_payload(payload) {
             return Ok(payload);
         }
         // Of the values that Rust gives by type, only floats are stored in a table.
-        let refusal = if value.is_without_room() { Refusal::Full(Table::Floats) } else { Refusal::Value };
-        Err(refusal.error(qualified(self.name), value.shown(), self.kind.allowed()))
+        let refusal = if value.is_table_full() { Refusal::Full(Table::Floats) } else { Refusal::Value };
+        Err(refusal.error(qualified(self.name), value.display(), self.kind.accepted()))
     }
 
     /// A scope that decides this flag alone.
     pub(super) fn scope(&self, value: impl FlagValue, location: SourceLocation) -> Result<FlagScope> {
         let mut builder = FlagScopeBuilder::new(Purpose::Named, 1);
-        builder.hold(self, self.checked(value)?);
+        builder.set_word(self, self.checked(value)?);
         Ok(builder.build(Some(location)))
     }
 
     /// Writes for the process; only under the process's lock.
-    pub(super) fn set_in_process(&self, held: Held) {
+    pub(super) fn set_in_process(&self, held: SlotWrite) {
         self.bits.set(match held {
-            Held::Value(payload) => levelled(Level::Process, payload),
-            Held::Unset | Held::Nothing => self.fallback(),
+            SlotWrite::Set(payload) => levelled(Level::Process, payload),
+            SlotWrite::Clear | SlotWrite::Mask => self.fallback(),
         });
     }
 }

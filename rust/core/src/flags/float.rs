@@ -10,7 +10,7 @@ use super::kind::{Refusal, Table};
 const SIGNIFICAND_BITS: u32 = 52;
 const SIGNIFICAND: u64 = (1 << SIGNIFICAND_BITS) - 1;
 const EXPONENT_BITS: u32 = 9;
-/// The largest exponent that stands for a number, so that no number has the payload of `NOTHING`.
+/// The largest exponent that stands for a number, so that no number has the payload of `NONE_PAYLOAD`.
 const LARGEST_EXPONENT: u64 = (1 << EXPONENT_BITS) - 2;
 /// What is added to an exponent of a payload for that of an `f64`: both halves of the range have the same size.
 const EXPONENT_SHIFT: u64 = 1023 - 255;
@@ -22,9 +22,9 @@ const INFINITY: u64 = 1;
 const FIRST_INDEX: u64 = 2;
 
 /// The number of different magnitudes out of range that a process stores.
-pub(super) const MOST_OTHERS: usize = 4096;
+pub(super) const MAX_OTHERS: usize = 4096;
 
-static OTHERS: Interned<u64, MOST_OTHERS> = Interned::new();
+static OTHERS: Interned<u64, MAX_OTHERS> = Interned::new();
 
 /// Returns the payload of a number. Refuses NaN, and a number out of range where the table is full.
 pub(super) fn encode(number: f64) -> Result<u64, Refusal> {
@@ -59,7 +59,7 @@ pub(super) fn decode(payload: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::NOTHING;
+    use super::super::kind::NONE_PAYLOAD;
     use super::*;
 
     #[test]
@@ -95,7 +95,7 @@ mod tests {
             let Ok(payload) = encode(number) else { continue };
             stored += 1;
             assert_eq!(decode(payload).to_bits(), number.to_bits(), "{number:e}");
-            assert!(payload < NOTHING, "{number:e}");
+            assert!(payload < NONE_PAYLOAD, "{number:e}");
         }
         assert!(stored > 190_000, "{stored}");
     }

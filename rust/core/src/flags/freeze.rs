@@ -2,14 +2,14 @@
 //! land. Scopes still open and close.
 
 use super::SourceLocation;
-use super::attribute::qualified;
-use super::process::PROCESS;
+use super::flag_spec::qualified;
+use super::store::STORE;
 use crate::base::sync::RelaxedU64;
-use crate::thread::{self, ThreadNumber};
+use crate::thread::{self, ThreadId};
 use crate::{Error, Result};
 
 /// How many freezes hold, for [`flags_frozen`] to read without the lock.
-static HOLDING: RelaxedU64 = RelaxedU64::new(0);
+static ACTIVE: RelaxedU64 = RelaxedU64::new(0);
 static SERIALS: RelaxedU64 = RelaxedU64::new(0);
 
 pub(super) struct Freeze {
@@ -20,7 +20,7 @@ pub(super) struct Freeze {
 
 struct OpenScope {
     serial: u64,
-    entered_on: ThreadNumber,
+    entered_on: ThreadId,
     site: SourceLocation,
 }
 
@@ -30,7 +30,7 @@ impl Freeze {
     }
 
     /// Refuses a write while flags are frozen, and says where that was asked for.
-    pub(super) fn admit(&self, name: &str) -> Result<()> {
+    pub(super) fn check_writable(&self, name: &str) -> Result<()> {
         match self.called_at() {
             Some(by) => Err(Error::FlagsFrozen { name: qualified(name), by: by.clone() }),
             None => Ok(()),
@@ -42,28 +42,28 @@ impl Freeze {
     }
 
     fn publish(&self) {
-        HOLDING.set(self.scopes.len() as u64 + u64::from(self.permanent.is_some()));
+        ACTIVE.set(self.scopes.len() as u64 + u64::from(self.permanent.is_some()));
     }
 }
 
 /// Discards the freezes of threads that a forked child lacks.
-pub(super) fn forget_other_threads() {
+pub(super) fn after_fork_in_child() {
     let thread = crate::thread::this_thread();
-    let mut process = PROCESS.lock();
+    let mut process = STORE.lock();
     process.freeze.scopes.retain(|scope| scope.entered_on == thread);
     process.freeze.publish();
 }
 
 /// Stops every write of a flag for the rest of the process.
 pub fn disable_global_flags(site: SourceLocation) {
-    let mut process = PROCESS.lock();
+    let mut process = STORE.lock();
     process.freeze.permanent.get_or_insert(site);
     process.freeze.publish();
 }
 
 /// Whether writes of flags are stopped.
 pub fn flags_frozen() -> bool {
-    HOLDING.get() != 0
+    ACTIVE.get() != 0
 }
 
 /// Refuses every write of a flag, by any thread, while it is open. It may be entered several times and exited by any
@@ -76,7 +76,7 @@ pub fn flags_frozen() -> bool {
 /// let freeze = FreezeScope::default();
 /// freeze.enter(SourceLocation::caller());
 /// assert!(CUDNN_BENCHMARK.set(true).is_err());
-/// freeze.leave();
+/// freeze.exit();
 /// assert!(CUDNN_BENCHMARK.set(true).is_ok());
 /// ```
 #[derive(Debug)]
@@ -94,14 +94,14 @@ impl FreezeScope {
     /// Freezes.
     pub fn enter(&self, site: SourceLocation) {
         let entered_on = thread::this_thread();
-        let mut process = PROCESS.lock();
+        let mut process = STORE.lock();
         process.freeze.scopes.push(OpenScope { serial: self.serial, entered_on, site });
         process.freeze.publish();
     }
 
     /// Ends the freeze that this scope began last; nothing happens if it began none.
-    pub fn leave(&self) {
-        let mut process = PROCESS.lock();
+    pub fn exit(&self) {
+        let mut process = STORE.lock();
         let scopes = &mut process.freeze.scopes;
         if let Some(index) = scopes.iter().rposition(|scope| scope.serial == self.serial) {
             scopes.remove(index);

@@ -2,8 +2,8 @@
 
 use super::kind::one_of;
 use super::precision::{self, Node, Precision};
-use super::write::{Held, commit};
-use super::{Given, SourceLocation};
+use super::write::{SlotWrite, commit};
+use super::{InputValue, SourceLocation};
 use crate::base::named_enum;
 use crate::{Error, Result};
 
@@ -31,11 +31,11 @@ named_enum! {
 
 impl MatmulPrecision {
     /// The precision that was asked for.
-    pub fn of(given: &Given) -> Result<Self> {
+    pub fn of(given: &InputValue) -> Result<Self> {
         let (name, allowed) =
             ("set_float32_matmul_precision()".to_owned(), one_of(&Self::ALL.map(Self::name)));
         match given {
-            Given::Text(text) => {
+            InputValue::Text(text) => {
                 Self::named(text).ok_or_else(|| Error::FlagValue { name, given: given.to_string(), allowed })
             }
             _ => Err(Error::FlagType { name, given: given.to_string(), allowed }),
@@ -62,7 +62,7 @@ impl MatmulPrecision {
             MatmulPrecision::High => (Precision::Tf32, Precision::Tf32),
             MatmulPrecision::Medium => (Precision::Tf32, Precision::Bf16),
         };
-        let write = |node: Node, precision| (node.name(), node.slot(), Held::Value(precision as u64));
+        let write = |node: Node, precision| (node.name(), node.slot(), SlotWrite::Set(precision as u64));
         commit(&[write(Node::CudaMatmul, cuda), write(Node::MkldnnMatmul, mkldnn)], site)
     }
 }

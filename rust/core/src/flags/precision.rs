@@ -1,11 +1,11 @@
 //! The precision tree: which float32 precision each backend's operations may use. Nine nodes in one
 //! 64-bit word, so that a read is one load and sees all nine as they were at one moment.
 
-use super::attribute::qualified;
+use super::flag_spec::qualified;
 use super::environment;
 use super::kind::{literal, one_of};
 use super::scope::FlagScope;
-use super::write::{Held, Writes, commit};
+use super::write::{SlotWrite, Writes, commit};
 use super::{Level, SourceLocation};
 use crate::base::named_enum;
 use crate::base::sync::RelaxedU64;
@@ -83,7 +83,7 @@ named_enum! {
 
 /// A node takes four bits: three for what it holds, one that says the process assigned it.
 const NODE_BITS: u64 = 4;
-const HELD: u64 = 0b0111;
+const PAYLOAD_BITS: u64 = 0b0111;
 const ASSIGNED: u64 = 0b1000;
 /// Set as soon as the environment has been read into the word.
 const RESOLVED: u64 = 1 << 63;
@@ -113,7 +113,7 @@ impl Node {
 
     /// The bits of the word that belong to this node.
     const fn mask(self) -> u64 {
-        (HELD | ASSIGNED) << self.shift()
+        (PAYLOAD_BITS | ASSIGNED) << self.shift()
     }
 
     /// The slot of the thread's state in which layers store this node.
@@ -128,13 +128,13 @@ impl Node {
     }
 
     /// The bits of the word in which this node holds a payload.
-    pub(super) const fn holding(self, payload: u64) -> u64 {
-        (payload & HELD) << self.shift()
+    pub(super) const fn word_bits(self, payload: u64) -> u64 {
+        (payload & PAYLOAD_BITS) << self.shift()
     }
 
     /// The payload that this node holds in a word.
-    const fn held_in(self, word: u64) -> u64 {
-        (word >> self.shift()) & HELD
+    const fn payload_in(self, word: u64) -> u64 {
+        (word >> self.shift()) & PAYLOAD_BITS
     }
 
     /// The precision in force on this thread: what the node itself, its backend or the generic node
@@ -154,7 +154,7 @@ impl Node {
     /// Holds `precision` on this node only.
     #[track_caller]
     pub fn set(self, precision: Precision) -> Result<()> {
-        let held = Held::Value(self.checked(precision)? as u64);
+        let held = SlotWrite::Set(self.checked(precision)? as u64);
         commit(&[(self.name(), self.slot(), held)], Some(SourceLocation::caller()))
     }
 
@@ -163,7 +163,7 @@ impl Node {
     #[track_caller]
     pub fn scope(self, precision: Precision) -> Result<FlagScope> {
         let mut flags = FlagSlots::default();
-        flags.add(self.name(), self.slot(), Held::Value(self.checked(precision)? as u64));
+        flags.add(self.name(), self.slot(), SlotWrite::Set(self.checked(precision)? as u64));
         Ok(FlagScope::of_slots(flags, Some(SourceLocation::caller())))
     }
 
@@ -172,19 +172,19 @@ impl Node {
             return Ok(precision);
         }
         let given = format!("'{}'", precision.name());
-        Err(Error::FlagValue { name: qualified(self.name()), given, allowed: self.allowed() })
+        Err(Error::FlagValue { name: qualified(self.name()), given, allowed: self.accepted() })
     }
 
     /// The precision in a word, and the node at which it was found.
     pub(super) fn resolved_in(self, word: u64) -> (Precision, Option<Node>) {
         for node in [self, self.backend(), Node::Generic] {
-            match Precision::of_payload(node.held_in(word)) {
+            match Precision::of_payload(node.payload_in(word)) {
                 None | Some(Precision::None) => {}
                 Some(found) if self.supports(found) => return (found, Some(node)),
                 Some(_) => return (Precision::None, Some(node)),
             }
         }
-        match self.held_in(word) {
+        match self.payload_in(word) {
             0 => (self.default(), None),
             _ => (Precision::None, Some(self)),
         }
@@ -208,22 +208,22 @@ impl Node {
         Precision::named(name).filter(|precision| self.supports(*precision))
     }
 
-    fn allowed_names(self) -> Vec<&'static str> {
+    fn accepted_names(self) -> Vec<&'static str> {
         Precision::ALL.iter().filter(|precision| self.supports(**precision)).map(|one| one.name()).collect()
     }
 
     /// What a message says is allowed.
-    pub(super) fn allowed(self) -> String {
-        one_of(&self.allowed_names())
+    pub(super) fn accepted(self) -> String {
+        one_of(&self.accepted_names())
     }
 
     /// The type as a stub writes it.
     pub(super) fn annotation(self) -> String {
-        literal(&self.allowed_names())
+        literal(&self.accepted_names())
     }
 
     /// What the innermost layer of this thread that names the node holds, else what is assigned.
-    pub(super) fn held(self) -> Option<Precision> {
+    pub(super) fn set_value(self) -> Option<Precision> {
         if let Some(held) = self.named_in(thread::scoped_tree()) {
             return held;
         }
@@ -233,13 +233,13 @@ impl Node {
 
     /// What layers hold for the node; the outer `None` where they don't name it, the inner for unset.
     pub(super) fn named_in(self, tree: Masked<u64>) -> Option<Option<Precision>> {
-        (tree.mask & self.mask() != 0).then(|| Precision::of_payload(self.held_in(tree.value)))
+        (tree.mask & self.mask() != 0).then(|| Precision::of_payload(self.payload_in(tree.value)))
     }
 
     /// What the process holds, and whether it was assigned or comes from the environment.
     pub(super) fn in_process(self) -> (Option<Precision>, Level) {
         let word = process_word();
-        let held = Precision::of_payload(self.held_in(word));
+        let held = Precision::of_payload(self.payload_in(word));
         let assigned = word & (ASSIGNED << self.shift()) != 0;
         let level = match held {
             _ if assigned => Level::Process,
@@ -250,17 +250,17 @@ impl Node {
     }
 
     /// Writes for the process; only under the process's lock.
-    pub(super) fn set_in_process(self, held: Held) {
+    pub(super) fn set_in_process(self, held: SlotWrite) {
         let bits = match held {
-            Held::Value(payload) => self.holding(payload) | ASSIGNED << self.shift(),
-            Held::Unset | Held::Nothing => environment::tree() & self.mask(),
+            SlotWrite::Set(payload) => self.word_bits(payload) | ASSIGNED << self.shift(),
+            SlotWrite::Clear | SlotWrite::Mask => environment::tree() & self.mask(),
         };
         TREE.set((process_word() & !self.mask()) | bits);
     }
 
     /// The bits that a layer holds where nothing shall be held: the environment's.
     pub(super) fn fallback_payload(self) -> u64 {
-        self.held_in(environment::tree())
+        self.payload_in(environment::tree())
     }
 }
 
@@ -275,7 +275,7 @@ pub(super) fn word() -> u64 {
 pub(super) fn process_tree() -> Masked<u64> {
     let word = process_word();
     Node::ALL.into_iter().fold(Masked::default(), |tree, node| {
-        Masked::new(node.mask(), node.holding(node.held_in(word))).over(tree)
+        Masked::new(node.mask(), node.word_bits(node.payload_in(word))).over(tree)
     })
 }
 
@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     fn tree(held: &[(Node, Precision)]) -> u64 {
-        held.iter().fold(RESOLVED, |word, (node, precision)| word | node.holding(*precision as u64))
+        held.iter().fold(RESOLVED, |word, (node, precision)| word | node.word_bits(*precision as u64))
     }
 
     #[test]

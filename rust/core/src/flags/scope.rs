@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::attribute::Attribute;
+use super::flag_spec::FlagSpec;
 use super::flag::FlagWord;
-use super::write::{Held, Writes};
-use super::{Given, Node, SourceLocation, Value, table};
+use super::write::{SlotWrite, Writes};
+use super::{InputValue, Node, SourceLocation, Value, table};
 use crate::Result;
 use crate::base::env;
 use crate::thread::{FlagSlots, Scope, ScopeGuard, Slot, Slots, ThreadState};
@@ -26,9 +26,9 @@ pub enum Purpose {
 ///
 /// ```
 /// use interlock_core::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
-/// use interlock_core::flags::{FlagScope, Given, find};
+/// use interlock_core::flags::{FlagScope, InputValue, find};
 ///
-/// let values = ["cudnn.benchmark", "cudnn.enabled"].map(|name| Ok((find(name)?, Given::Bool(true))));
+/// let values = ["cudnn.benchmark", "cudnn.enabled"].map(|name| Ok((find(name)?, InputValue::Bool(true))));
 /// let values = values.into_iter().collect::<interlock_core::Result<Vec<_>>>()?;
 /// let scope = FlagScope::new(values, None)?;
 /// let guard = scope.guard();
@@ -60,13 +60,13 @@ impl FlagScopeBuilder {
 
     /// Decides a flag; a later value for the same flag wins.
     #[inline]
-    pub fn add(&mut self, attribute: &'static Attribute, given: &Given) -> Result<()> {
-        attribute.add_write(given, self.purpose, &mut self.flags)
+    pub fn add(&mut self, spec: &'static FlagSpec, given: &InputValue) -> Result<()> {
+        spec.add_write(given, self.purpose, &mut self.flags)
     }
 
     /// Decides a flag by its word, with a payload that its kind admits.
-    pub(super) fn hold(&mut self, word: &FlagWord, payload: u64) {
-        self.flags.add(word.name, Slot::Flag(word.id), Held::Value(payload));
+    pub(super) fn set_word(&mut self, word: &FlagWord, payload: u64) {
+        self.flags.add(word.name, Slot::Flag(word.id), SlotWrite::Set(payload));
     }
 
     /// The scope; nothing is in force until it is entered.
@@ -108,13 +108,13 @@ impl FlagScope {
 
     /// Decides these flags and no others.
     pub fn new<'a>(
-        values: impl IntoIterator<Item = (&'static Attribute, Given<'a>)>,
+        values: impl IntoIterator<Item = (&'static FlagSpec, InputValue<'a>)>,
         site: Option<SourceLocation>,
     ) -> Result<Self> {
         let values = values.into_iter();
         let mut builder = FlagScopeBuilder::new(Purpose::Named, values.size_hint().0);
-        for (attribute, given) in values {
-            builder.add(attribute, &given)?;
+        for (spec, given) in values {
+            builder.add(spec, &given)?;
         }
         Ok(builder.build(site))
     }
@@ -125,7 +125,7 @@ impl FlagScope {
     }
 
     /// A scope of the same values that has been entered nowhere.
-    pub fn twin(&self) -> Self {
+    pub fn clone_unentered(&self) -> Self {
         FlagScope { scope: Scope::default(), slots: self.slots.clone() }
     }
 
@@ -134,9 +134,9 @@ impl FlagScope {
         self.scope.enter_slots(&self.slots);
     }
 
-    /// They no longer do; see [`Scope::leave`].
-    pub fn leave(&self) {
-        self.scope.leave();
+    /// They no longer do; see [`Scope::exit`].
+    pub fn exit(&self) {
+        self.scope.exit();
     }
 
     /// Who enters and leaves.

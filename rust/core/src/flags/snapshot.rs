@@ -1,10 +1,10 @@
 //! Every flag of the process as one value, and back.
 
-use super::attribute::{Part, Target};
-use super::explain::held_in_process;
-use super::process::PROCESS;
-use super::write::{Batch, Held, put_in_process};
-use super::{Attribute, Given, Level, Purpose, SourceLocation, Value, precision, registry, table};
+use super::flag_spec::{Projection, Backing};
+use super::explain::process_value;
+use super::store::STORE;
+use super::write::{Batch, SlotWrite, put_in_process};
+use super::{FlagSpec, InputValue, Level, Purpose, SourceLocation, Value, precision, registry, table};
 use crate::Result;
 use crate::base::env;
 use crate::thread::{FlagSlots, ThreadState};
@@ -36,30 +36,30 @@ pub type Snapshot = Vec<SnapshotEntry>;
 
 /// Takes all flags of the process as they are at one moment. Scopes are not part of it.
 pub fn snapshot() -> Snapshot {
-    let _no_writes = PROCESS.lock();
-    table::attributes().filter_map(entry).collect()
+    let _no_writes = STORE.lock();
+    table::flag_specs().filter_map(entry).collect()
 }
 
-fn entry(attribute: &'static Attribute) -> Option<SnapshotEntry> {
-    let (value, level) = match &attribute.target {
-        Target::Word(word, Part::Whole | Part::First) => {
+fn entry(spec: &'static FlagSpec) -> Option<SnapshotEntry> {
+    let (value, level) = match &spec.backing {
+        Backing::Word(word, Projection::Whole | Projection::First) => {
             let (payload, level) = word.in_process();
             (word.kind.decode(payload), level)
         }
-        Target::Node(node) => {
+        Backing::Node(node) => {
             let (held, level) = node.in_process();
             (held.map_or(Value::None, |precision| Value::Name(precision.name())), level)
         }
-        Target::Tf32(_) | Target::Constant(_) | Target::Word(_, Part::Second) => return None,
+        Backing::Tf32(_) | Backing::Constant(_) | Backing::Word(_, Projection::Second) => return None,
     };
-    Some(SnapshotEntry { name: attribute.name, value, level })
+    Some(SnapshotEntry { name: spec.name, value, level })
 }
 
 /// What the process holds for every flag at one moment, as a layer would hold it.
 fn process_flags() -> FlagSlots {
-    let process = PROCESS.lock();
-    let words = table::attributes().filter_map(|attribute| match &attribute.target {
-        Target::Word(word, Part::Whole | Part::First) => Some((word.id, word.in_process().0)),
+    let process = STORE.lock();
+    let words = table::flag_specs().filter_map(|spec| match &spec.backing {
+        Backing::Word(word, Projection::Whole | Projection::First) => Some((word.id, word.in_process().0)),
         _ => None,
     });
     FlagSlots { words: words.collect(), tree: precision::process_tree(), sites: process.sites.clone() }
@@ -77,36 +77,36 @@ impl ThreadState {
 /// nothing where a name or value is refused or flags are frozen.
 ///
 /// A flag of another library that is not registered yet gets its value when it is.
-pub fn restore(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<SourceLocation>) -> Result<()> {
-    let (batch, held_back) = restoration(assigned)?;
-    commit_to_process(batch, "restore", held_back, site)
+pub fn restore(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<SourceLocation>) -> Result<()> {
+    let (batch, deferred_restores) = restoration(assigned)?;
+    commit_to_process(batch, "restore", deferred_restores, site)
 }
 
 /// Does the same, and nothing where exactly these are assigned already: then no freeze is in the way.
-pub fn install(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<SourceLocation>) -> Result<()> {
-    let (batch, held_back) = restoration(assigned)?;
-    if held_back.is_empty() && is_done(&batch) {
+pub fn install(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<SourceLocation>) -> Result<()> {
+    let (batch, deferred_restores) = restoration(assigned)?;
+    if deferred_restores.is_empty() && is_done(&batch) {
         return Ok(());
     }
-    commit_to_process(batch, "restore", held_back, site)
+    commit_to_process(batch, "restore", deferred_restores, site)
 }
 
-type HeldBack = Vec<(String, Given<'static>)>;
+type DeferredRestores = Vec<(String, InputValue<'static>)>;
 
-fn restoration(assigned: &[(impl AsRef<str>, Given<'_>)]) -> Result<(Batch, HeldBack)> {
+fn restoration(assigned: &[(impl AsRef<str>, InputValue<'_>)]) -> Result<(Batch, DeferredRestores)> {
     let mut batch = removal_of_all()?;
-    let mut held_back = Vec::new();
+    let mut deferred_restores = Vec::new();
     for (name, given) in assigned {
         let name = name.as_ref();
         match table::find(name) {
-            Ok(attribute) => attribute.add_write(given, Purpose::Named, &mut batch)?,
+            Ok(spec) => spec.add_write(given, Purpose::Named, &mut batch)?,
             Err(_) if registry::may_be_registered(name) => {
-                held_back.push((name.to_owned(), given.clone().into_owned()));
+                deferred_restores.push((name.to_owned(), given.clone().into_owned()));
             }
             Err(error) => return Err(error),
         }
     }
-    Ok((batch, held_back))
+    Ok((batch, deferred_restores))
 }
 
 /// Drops whatever is assigned for the process.
@@ -116,18 +116,18 @@ pub fn reset(site: Option<SourceLocation>) -> Result<()> {
 
 fn removal_of_all() -> Result<Batch> {
     let mut batch = Batch::default();
-    for attribute in table::attributes().filter(|attribute| !attribute.is_read_only()) {
-        attribute.add(None, Purpose::Named, &mut batch)?;
+    for spec in table::flag_specs().filter(|spec| !spec.is_read_only()) {
+        spec.add(None, Purpose::Named, &mut batch)?;
     }
     Ok(batch)
 }
 
 /// Whether the process holds all of it.
 fn is_done(batch: &Batch) -> bool {
-    let _no_writes = PROCESS.lock();
+    let _no_writes = STORE.lock();
     batch.iter().all(|(_, slot, held)| match held {
-        Held::Value(payload) => held_in_process(*slot) == (*payload, Level::Process),
-        Held::Unset | Held::Nothing => held_in_process(*slot).1 != Level::Process,
+        SlotWrite::Set(payload) => process_value(*slot) == (*payload, Level::Process),
+        SlotWrite::Clear | SlotWrite::Mask => process_value(*slot).1 != Level::Process,
     })
 }
 
@@ -135,22 +135,22 @@ fn is_done(batch: &Batch) -> bool {
 fn commit_to_process(
     batch: Batch,
     operation: &'static str,
-    held_back: HeldBack,
+    deferred_restores: DeferredRestores,
     site: Option<SourceLocation>,
 ) -> Result<()> {
     let site = site.filter(|_| env::debug());
-    let mut process = PROCESS.lock();
-    process.freeze.admit(operation)?;
+    let mut process = STORE.lock();
+    process.freeze.check_writable(operation)?;
     process.sites.clear();
-    process.held_back = held_back;
+    process.deferred_restores = deferred_restores;
     for (_, slot, held) in batch {
-        let was_assigned = held_in_process(slot).1 == Level::Process;
+        let was_assigned = process_value(slot).1 == Level::Process;
         put_in_process(slot, held);
         let Some(site) = &site else { continue };
-        if held != Held::Unset {
+        if held != SlotWrite::Clear {
             process.sites.push((slot, site.clone()));
         }
-        if held != Held::Unset || was_assigned {
+        if held != SlotWrite::Clear || was_assigned {
             process.log.note(slot, held, site);
         }
     }

@@ -1,29 +1,29 @@
 //! Every flag, declared once. Getters, setters, module attributes, stubs, environment variables and
 //! documentation all come from here; to add a flag, add it here and let something obey it.
 
-use super::attribute::{Attribute, Part, Target};
-use super::choice::{
+use super::flag_spec::{FlagSpec, Projection, Backing};
+use super::enums::{
     BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, QuantizedEngine, RocmFaLibrary,
 };
 use super::effect::consumers::*;
 use super::flag::{Flag, FlagWord};
 use super::kind::{Kind, Reduction};
-use super::ranking::Ranking;
+use super::priority_order::PriorityOrder;
 use super::registry;
 use super::value::shortened;
-use super::variable::{Reading, Variable};
-use super::views::VIEWS;
+use super::env_parse::{EnvFormat, EnvVar};
+use super::aliases::ALIASES;
 use crate::thread::FlagId;
 
 macro_rules! flags {
     ($(
         $(#[doc = $doc:literal])+
         $word:ident: $type:ty = $kind:expr, $name:literal, $part:ident, $effect:ident
-            $(, $reading:ident $(($asked:literal))? of $variable:literal)?;
+            $(, $format:ident $(($asked:literal))? of $variable:literal)?;
     )+) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the words")]
         #[repr(u16)]
-        enum Number { $($word,)+ HowMany }
+        enum Number { $($word,)+ Count }
 
         /// The words of the flags, at addresses that never change.
         pub mod words {
@@ -36,20 +36,20 @@ macro_rules! flags {
         }
 
         /// In the order of their numbers.
-        static FLAGS: [Attribute; Number::HowMany as usize] = [$(
-            Attribute {
+        static FLAGS: [FlagSpec; Number::Count as usize] = [$(
+            FlagSpec {
                 name: $name,
-                target: Target::Word(&words::$word.word, Part::$part),
+                backing: Backing::Word(&words::$word.word, Projection::$part),
                 effect: &$effect,
                 own_variable: None,
                 variables: &[$(
-                    Variable { name: $variable, reading: Reading::$reading $(($asked))? }
+                    EnvVar { name: $variable, format: EnvFormat::$format $(($asked))? }
                 )?],
                 doc: concat!($($doc, "\n"),+),
             },
         )+];
 
-        static WORDS: [&FlagWord; Number::HowMany as usize] = [$(&words::$word.word,)+];
+        static WORDS: [&FlagWord; Number::Count as usize] = [$(&words::$word.word,)+];
     };
 }
 
@@ -117,19 +117,19 @@ flags! {
     CUDA_FP16_BF16_REDUCTION_MATH_SDP: bool = on_or_off(false),
         "cuda.fp16_bf16_reduction_math_sdp", Whole, CUDA_ATTENTION;
     /// In which order the kernels of scaled-dot-product attention are tried.
-    CUDA_SDP_PRIORITY: Ranking =
-        Kind::Ranking { names: ATTENTION_KERNELS, default: Ranking::new(&[1, 2, 0, 3, 4]) },
+    CUDA_SDP_PRIORITY: PriorityOrder =
+        Kind::PriorityOrder { names: ATTENTION_KERNELS, default: PriorityOrder::new(&[1, 2, 0, 3, 4]) },
         "cuda.sdp_priority", Whole, CUDA_ATTENTION;
     /// Which library serves linear algebra on cuda.
     CUDA_LINALG_LIBRARY: LinalgLibrary = one_of(LinalgLibrary::NAMES),
-        "cuda.linalg_library", Whole, CUDA_LINEAR_ALGEBRA, AsksFor("cusolver") of "TORCH_LINALG_PREFER_CUSOLVER";
+        "cuda.linalg_library", Whole, CUDA_LINEAR_ALGEBRA, SwitchTo("cusolver") of "TORCH_LINALG_PREFER_CUSOLVER";
     /// Which library serves matrix products on cuda. The default is cuBLAS.
     CUDA_BLAS_LIBRARY: BlasLibrary =
         Kind::Choice { names: BlasLibrary::NAMES, aliases: HIP_NAMES, default: 0 },
-        "cuda.blas_library", Whole, CUBLAS_PRODUCTS, AsksFor("cublaslt") of "TORCH_BLAS_PREFER_CUBLASLT";
+        "cuda.blas_library", Whole, CUBLAS_PRODUCTS, SwitchTo("cublaslt") of "TORCH_BLAS_PREFER_CUBLASLT";
     /// Which library serves flash attention on ROCm.
     CUDA_ROCM_FA_LIBRARY: RocmFaLibrary = one_of(RocmFaLibrary::NAMES),
-        "cuda.rocm_fa_library", Whole, ROCM_ATTENTION, AsksFor("ck") of "TORCH_ROCM_FA_PREFER_CK";
+        "cuda.rocm_fa_library", Whole, ROCM_ATTENTION, SwitchTo("ck") of "TORCH_ROCM_FA_PREFER_CK";
     /// How many bytes of working memory cuBLAS gets for each stream. The default is two pieces of 4 MiB and
     /// eight of 16 KiB.
     CUDA_CUBLAS_WORKSPACE: u64 = bytes(8_519_680), "cuda.cublas_workspace", Whole, CUBLAS_PRODUCTS,
@@ -183,27 +183,27 @@ pub static MODULES: [&str; 17] = [
 ];
 
 /// Every name below `backends` that is a flag, a node or a view, and every registered flag.
-pub fn attributes() -> impl Iterator<Item = &'static Attribute> {
-    own_attributes().chain(registry::attributes())
+pub fn flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
+    own_flag_specs().chain(registry::flag_specs())
 }
 
 /// The same without what others have registered.
-pub fn own_attributes() -> impl Iterator<Item = &'static Attribute> {
-    FLAGS.iter().chain(&VIEWS)
+pub fn own_flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
+    FLAGS.iter().chain(&ALIASES)
 }
 
 /// The number of the first registered flag.
-pub(super) const fn first_free() -> u16 {
-    Number::HowMany as u16
+pub(super) const fn first_registered_id() -> u16 {
+    Number::Count as u16
 }
 
 /// The attribute with this dotted name.
-pub fn find(name: &str) -> crate::Result<&'static Attribute> {
-    let found = attributes().find(|attribute| attribute.name() == name);
+pub fn find(name: &str) -> crate::Result<&'static FlagSpec> {
+    let found = flag_specs().find(|spec| spec.name() == name);
     let name = &*shortened(name);
     found.ok_or_else(|| crate::Error::UnknownFlag {
         name: as_written(name),
-        near: super::suggest(name, attributes().map(Attribute::name)).map(as_written),
+        suggestion: super::suggest(name, flag_specs().map(FlagSpec::name)).map(as_written),
     })
 }
 
@@ -213,9 +213,9 @@ fn as_written(name: &str) -> String {
 }
 
 /// Views before the slots that they are views of.
-pub(super) fn views_first() -> impl Iterator<Item = &'static Attribute> {
-    let is_view = |attribute: &&Attribute| matches!(attribute.target, Target::Tf32(_));
-    own_attributes().filter(is_view).chain(own_attributes().filter(move |attribute| !is_view(attribute)))
+pub(super) fn aliases_first() -> impl Iterator<Item = &'static FlagSpec> {
+    let is_view = |spec: &&FlagSpec| matches!(spec.backing, Backing::Tf32(_));
+    own_flag_specs().filter(is_view).chain(own_flag_specs().filter(move |spec| !is_view(spec)))
 }
 
 /// The word of a flag.
@@ -238,29 +238,29 @@ mod tests {
 
     #[test]
     fn every_owner_is_a_module_or_an_object_of_one() {
-        for attribute in own_attributes() {
-            let owner = attribute.owner_and_leaf().0;
-            assert!(MODULES.contains(&owner.split('.').next().unwrap()), "{}", attribute.name());
+        for spec in own_flag_specs() {
+            let owner = spec.owner_and_leaf().0;
+            assert!(MODULES.contains(&owner.split('.').next().unwrap()), "{}", spec.name());
         }
     }
 
     #[test]
     fn names_are_unique_and_documented_in_sentences() {
-        let mut names: Vec<_> = attributes().map(Attribute::name).collect();
+        let mut names: Vec<_> = flag_specs().map(FlagSpec::name).collect();
         names.sort_unstable();
         let count = names.len();
         names.dedup();
         assert_eq!(names.len(), count);
-        for attribute in attributes() {
-            assert!(attribute.doc().trim_end().ends_with('.'), "{}", attribute.name());
+        for spec in flag_specs() {
+            assert!(spec.doc().trim_end().ends_with('.'), "{}", spec.name());
         }
     }
 
     #[test]
     fn every_default_is_a_value_of_its_kind() {
-        for attribute in attributes() {
-            let none_is_right = attribute.annotation().contains("None");
-            assert!(attribute.read() != Value::None || none_is_right, "{}", attribute.name());
+        for spec in flag_specs() {
+            let none_is_right = spec.annotation().contains("None");
+            assert!(spec.read() != Value::None || none_is_right, "{}", spec.name());
         }
     }
 

@@ -1,37 +1,37 @@
 //! The one way in which flags are written: what a write stands for is worked out and checked first,
 //! then everything is written under one lock, or nothing.
 
-use super::attribute::{Attribute, qualified};
+use super::flag_spec::{FlagSpec, qualified};
 use super::kind::Kind;
-use super::process::PROCESS;
+use super::store::STORE;
 use super::scope::Purpose;
 use super::table;
-use super::{Given, Node, SourceLocation};
+use super::{InputValue, Node, SourceLocation};
 use crate::Result;
 use crate::base::env;
 use crate::thread::{self, FlagSlots, Masked, Slot};
 
 /// What a slot shall hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
-    Value(u64),
+pub(crate) enum SlotWrite {
+    Set(u64),
     /// Nothing is assigned: the environment's value counts, else the default.
-    Unset,
+    Clear,
     /// In a scope: a node of the precision tree holds nothing, whatever the environment says.
-    Nothing,
+    Mask,
 }
 
-impl Held {
+impl SlotWrite {
     pub(super) fn payload(self) -> Option<u64> {
         match self {
-            Held::Value(payload) => Some(payload),
-            Held::Unset | Held::Nothing => None,
+            SlotWrite::Set(payload) => Some(payload),
+            SlotWrite::Clear | SlotWrite::Mask => None,
         }
     }
 }
 
 /// A checked write: the name that the program used, for messages, and what the slot shall hold.
-pub(super) type Write = (&'static str, Slot, Held);
+pub(super) type Write = (&'static str, Slot, SlotWrite);
 
 /// Checked writes that belong together, at most one to each slot.
 pub(super) type Batch = Vec<Write>;
@@ -39,11 +39,11 @@ pub(super) type Batch = Vec<Write>;
 /// Where checked writes are put.
 pub(super) trait Writes {
     /// Adds a write; a later one to the same slot wins. `name` is the one the program used.
-    fn add(&mut self, name: &'static str, slot: Slot, held: Held);
+    fn add(&mut self, name: &'static str, slot: Slot, held: SlotWrite);
 }
 
 impl Writes for Batch {
-    fn add(&mut self, name: &'static str, slot: Slot, held: Held) {
+    fn add(&mut self, name: &'static str, slot: Slot, held: SlotWrite) {
         self.retain(|(_, taken, _)| *taken != slot);
         self.push((name, slot, held));
     }
@@ -52,17 +52,17 @@ impl Writes for Batch {
 /// For a layer to be.
 impl Writes for FlagSlots {
     #[inline]
-    fn add(&mut self, _name: &'static str, slot: Slot, held: Held) {
+    fn add(&mut self, _name: &'static str, slot: Slot, held: SlotWrite) {
         put_in_layer(self, slot, held);
     }
 }
 
-fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: Held) {
+fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: SlotWrite) {
     match slot {
         Slot::Flag(id) => {
             let payload = match held {
-                Held::Value(payload) => payload,
-                Held::Unset | Held::Nothing => table::word(id).map_or(0, |word| word.fallback_payload()),
+                SlotWrite::Set(payload) => payload,
+                SlotWrite::Clear | SlotWrite::Mask => table::word(id).map_or(0, |word| word.fallback_payload()),
             };
             match flags.words.iter_mut().find(|(named, _)| *named == id) {
                 Some(word) => word.1 = payload,
@@ -72,17 +72,17 @@ fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: Held) {
         Slot::Node(mask) => {
             let node = Node::of_slot(mask);
             let payload = match held {
-                Held::Value(payload) => payload,
-                Held::Unset => node.fallback_payload(),
-                Held::Nothing => 0,
+                SlotWrite::Set(payload) => payload,
+                SlotWrite::Clear => node.fallback_payload(),
+                SlotWrite::Mask => 0,
             };
-            flags.tree = Masked::new(mask.0, node.holding(payload)).over(flags.tree);
+            flags.tree = Masked::new(mask.0, node.word_bits(payload)).over(flags.tree);
         }
     }
 }
 
 /// Only under the process's lock.
-pub(super) fn put_in_process(slot: Slot, held: Held) {
+pub(super) fn put_in_process(slot: Slot, held: SlotWrite) {
     match slot {
         Slot::Flag(id) => {
             if let Some(word) = table::word(id) {
@@ -97,8 +97,8 @@ pub(super) fn put_in_process(slot: Slot, held: Held) {
 pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<()> {
     let Some((name, ..)) = writes.first() else { return Ok(()) };
     let site = site.filter(|_| env::debug());
-    let mut process = PROCESS.lock();
-    process.freeze.admit(name)?;
+    let mut process = STORE.lock();
+    process.freeze.check_writable(name)?;
     let mut is_changed = false;
     let write = |&(_, slot, held): &Write, layer: Option<&mut FlagSlots>| {
         if let Some(site) = &site {
@@ -125,16 +125,16 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
 }
 
 /// Writes several flags without a scope, all or none. `None` drops what is assigned.
-pub fn assign(writes: &[(&'static Attribute, Option<Given>)], site: Option<SourceLocation>) -> Result<()> {
-    if let [(attribute, given)] = writes
-        && let Some(slot) = attribute.single_slot()
+pub fn assign(writes: &[(&'static FlagSpec, Option<InputValue>)], site: Option<SourceLocation>) -> Result<()> {
+    if let [(spec, given)] = writes
+        && let Some(slot) = spec.single_slot()
     {
-        let held = attribute.checked_write(given.as_ref(), Purpose::Named)?;
-        return commit(&[(attribute.name, slot, held)], site);
+        let held = spec.checked_write(given.as_ref(), Purpose::Named)?;
+        return commit(&[(spec.name, slot, held)], site);
     }
     let mut batch = Batch::default();
-    for (attribute, given) in writes {
-        attribute.add(given.as_ref(), Purpose::Named, &mut batch)?;
+    for (spec, given) in writes {
+        spec.add(given.as_ref(), Purpose::Named, &mut batch)?;
     }
     commit(&batch, site)
 }
@@ -142,16 +142,16 @@ pub fn assign(writes: &[(&'static Attribute, Option<Given>)], site: Option<Sourc
 /// Runs `write` unless flags are frozen, and while no flag is written: for a setting that is no flag but belongs to
 /// `backends`. `name` is its name below `backends`.
 #[doc(hidden)]
-pub fn check_writable(name: &str, write: impl FnOnce()) -> Result<()> {
-    let process = PROCESS.lock();
-    process.freeze.admit(name)?;
+pub fn write_unless_frozen(name: &str, write: impl FnOnce()) -> Result<()> {
+    let process = STORE.lock();
+    process.freeze.check_writable(name)?;
     write();
     Ok(())
 }
 
 /// Reads a count as a flag would: an integer from 0 to `max`. `name` is the name of the setting below `backends`.
 #[doc(hidden)]
-pub fn parse_count(name: &str, given: &Given, max: u64) -> Result<u64> {
+pub fn parse_count(name: &str, given: &InputValue, max: u64) -> Result<u64> {
     let kind = Kind::Count { default: 0, max };
-    kind.encode(given).map_err(|refusal| refusal.error(qualified(name), given.to_string(), kind.allowed()))
+    kind.encode(given).map_err(|refusal| refusal.error(qualified(name), given.to_string(), kind.accepted()))
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use libloading::os::unix::{Library as Shared, RTLD_LAZY, RTLD_LOCAL};
 use once_cell::race::OnceBox;
 
-use super::given::Given;
+use super::user_path::UserPath;
 use super::{Found, Library, Source, search};
 use crate::{Error, Result};
 
@@ -36,7 +36,7 @@ pub(super) struct Loaded {
     library: ManuallyDrop<Shared>,
     found: Found,
     /// What gave its path, where a user did.
-    given_by: Option<Given>,
+    user_path: Option<UserPath>,
 }
 
 impl Drop for Loaded {
@@ -52,7 +52,7 @@ impl Drop for Loaded {
 
 impl Loaded {
     fn new(shared: Shared, path: PathBuf, source: Source) -> Self {
-        Loaded { library: ManuallyDrop::new(shared), found: Found { path, source }, given_by: None }
+        Loaded { library: ManuallyDrop::new(shared), found: Found { path, source }, user_path: None }
     }
 
     /// Opens a file, if it is that of `library`.
@@ -92,16 +92,16 @@ impl Loaded {
 
 impl Library {
     /// The library if somebody else has loaded it into this process; looking does not load it.
-    pub(super) fn loaded_by_others(&self) -> Option<Loaded> {
-        self.sonames.iter().find_map(|soname| loaded_already(self, soname))
+    pub(super) fn loaded_elsewhere(&self) -> Option<Loaded> {
+        self.sonames.iter().find_map(|soname| open_if_loaded(self, soname))
     }
 
     /// Loads the library if it is not loaded yet. An absence is not remembered: it may be there the
     /// next time. The error says what `operation` needs it for.
     pub(super) fn loaded(&self, operation: &str) -> Result<&Loaded> {
-        self.handle.0.get_or_try_init(|| match self.given()? {
+        self.handle.0.get_or_try_init(|| match self.user_path()? {
             Some(given) => self.opened(given),
-            None => self.first_that_loads().map(Box::new).map_err(|reason| self.not_found(operation, reason)),
+            None => self.load_first().map(Box::new).map_err(|reason| self.not_found(operation, reason)),
         })
     }
 
@@ -117,18 +117,18 @@ impl Library {
         Err(given.error(self, reason))
     }
 
-    fn opened(&self, given: Given) -> Result<Box<Loaded>> {
-        match Loaded::open(self, &given.file, Source::Given) {
+    fn opened(&self, given: UserPath) -> Result<Box<Loaded>> {
+        match Loaded::open(self, &given.file, Source::Explicit) {
             Ok(mut loaded) => {
-                loaded.given_by = Some(given);
+                loaded.user_path = Some(given);
                 Ok(Box::new(loaded))
             }
             Err(reason) => Err(given.error(self, reason)),
         }
     }
 
-    fn first_that_loads(&self) -> Result<Loaded, String> {
-        if let Some(loaded) = self.loaded_by_others() {
+    fn load_first(&self) -> Result<Loaded, String> {
+        if let Some(loaded) = self.loaded_elsewhere() {
             return Ok(loaded);
         }
         if self.sonames.is_empty() {
@@ -147,7 +147,7 @@ impl Library {
         let mut by_name = self.sonames.iter().map(Path::new);
         let loaded = by_name.find_map(|soname| Loaded::open(self, soname, Source::System).ok());
         loaded.ok_or_else(|| {
-            failure.unwrap_or_else(|| format!("none was found, looked for {}", search::in_words(self)))
+            failure.unwrap_or_else(|| format!("none was found, looked for {}", search::describe_search(self)))
         })
     }
 
@@ -161,7 +161,7 @@ impl Library {
         // SAFETY: the caller's promise.
         unsafe { loaded.function(name) }.map_err(|reason| {
             let lack = format!("{:?} lacks {}: {reason}", loaded.found.path, name.to_string_lossy());
-            match &loaded.given_by {
+            match &loaded.user_path {
                 Some(given) => given.error(self, lack),
                 None => self.not_found(operation, lack),
             }
@@ -174,7 +174,7 @@ impl Library {
 }
 
 /// What is in this process under a name.
-pub(super) fn loaded_already(library: &Library, soname: &str) -> Option<Loaded> {
+pub(super) fn open_if_loaded(library: &Library, soname: &str) -> Option<Loaded> {
     // SAFETY: RTLD_NOLOAD never runs a library's initialisers; it only counts one more reference to
     // a library that is there, and dropping the handle takes that back.
     let shared = unsafe { Shared::open(Some(soname), RTLD_LAZY | libc::RTLD_NOLOAD) }.ok()?;
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_reason_is_the_loaders_own_and_names_the_file() {
-        let reason = Loaded::open(&CUDNN, Path::new("/nowhere/libnothing.so"), Source::Given).unwrap_err();
+        let reason = Loaded::open(&CUDNN, Path::new("/nowhere/libnothing.so"), Source::Explicit).unwrap_err();
         assert!(reason.contains("/nowhere/libnothing.so"), "{reason}");
     }
 
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_library_that_lacks_the_function_is_another_library() {
         let name = if cfg!(target_os = "macos") { "libSystem.B.dylib" } else { "libc.so.6" };
-        let reason = Loaded::open(&CUDNN, Path::new(name), Source::Given).unwrap_err();
+        let reason = Loaded::open(&CUDNN, Path::new(name), Source::Explicit).unwrap_err();
         assert!(reason.contains("cudnnGetVersion"), "{reason}");
     }
 }

@@ -4,13 +4,13 @@
 //! Nothing is linked and nothing is loaded before somebody asks for what only the library can answer.
 //! That a library is absent is a value; that a path which the user gave is of no use is an error.
 
-mod given;
+mod user_path;
 mod loader;
 mod openmp;
-mod packages;
+mod python_paths;
 mod presence;
 mod search;
-mod system;
+mod ld_paths;
 mod table;
 mod verbose;
 mod version;
@@ -19,22 +19,22 @@ use crate::base::named_enum;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
-use given::Given;
+use user_path::UserPath;
 use loader::{Handle, Loaded};
 #[doc(hidden)]
 pub use loader::{file_of, reason_of};
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
-pub use packages::{Packages, packages_are, set_packages};
-use presence::Look;
+pub use python_paths::{PythonPaths, python_paths_are, set_python_paths};
+use presence::SearchResult;
 #[doc(hidden)]
 pub use presence::Presence;
-use search::Places;
+use search::SearchPaths;
 pub use table::{
     ALL, CUBLAS, CUBLASLT, CUDNN, CUFFT, CURAND, CUSOLVER, CUSPARSE, CUSPARSELT, MKL, NCCL, NVML, NVRTC,
     ONEDNN, OPENMP, find, variables,
 };
 pub use verbose::{VerboseLibrary, VerboseScope};
-use version::Question;
+use version::VersionQuery;
 pub use version::Version;
 
 use crate::base::sync::TryLock;
@@ -58,11 +58,11 @@ pub struct Library {
     sonames: &'static [&'static str],
     /// A function that every release has and no other library: what lacks it is not this library.
     function: &'static CStr,
-    places: Places,
-    version: Question,
+    search_paths: SearchPaths,
+    version: VersionQuery,
     handle: Handle,
     /// What [`presence`](Library::presence) found last.
-    looked: TryLock<Option<Look>>,
+    last_search: TryLock<Option<SearchResult>>,
 }
 
 named_enum! {
@@ -79,11 +79,11 @@ named_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Source {
         /// A path that the user gave, by argument or variable.
-        Given => "given",
+        Explicit => "explicit",
         /// Another library or the program has loaded it into this process.
         Loaded => "loaded",
         /// It lies among the packages of Python.
-        Packages => "packages",
+        PythonPaths => "packages",
         /// An environment variable that names folders or an installation.
         Environment => "environment",
         /// It is installed for the whole system.
@@ -134,9 +134,9 @@ pub struct Status {
 /// A library in this process.
 enum InProcess<'a> {
     /// Loaded by this crate, or taken over.
-    Ours(&'a Loaded),
+    Owned(&'a Loaded),
     /// Loaded by somebody else, and not used yet.
-    Others(Loaded),
+    External(Loaded),
 }
 
 impl Library {
@@ -152,7 +152,7 @@ impl Library {
 
     /// Whether it is in this process already, whoever loaded it; looking does not load it.
     pub fn is_loaded(&self) -> bool {
-        self.handle.get().is_some() || self.loaded_by_others().is_some()
+        self.handle.get().is_some() || self.loaded_elsewhere().is_some()
     }
 
     /// Whether it is loaded or the search finds a file of its name; looking does not load it.
@@ -173,9 +173,9 @@ impl Library {
     pub fn status(&self) -> Result<Status> {
         let (found, loaded) = self.look()?;
         let version = match &loaded {
-            Some(InProcess::Ours(loaded)) => self.version.ask(self, loaded),
-            Some(InProcess::Others(loaded)) if self.version.changes_nothing() => {
-                self.version.ask(self, loaded)
+            Some(InProcess::Owned(loaded)) => self.version.query(self, loaded),
+            Some(InProcess::External(loaded)) if self.version.is_pure() => {
+                self.version.query(self, loaded)
             }
             _ => None,
         };
@@ -184,17 +184,17 @@ impl Library {
 
     fn look(&self) -> Result<(Option<Found>, Option<InProcess<'_>>)> {
         if let Some(loaded) = self.handle.get() {
-            return Ok((Some(loaded.found().clone()), Some(InProcess::Ours(loaded))));
+            return Ok((Some(loaded.found().clone()), Some(InProcess::Owned(loaded))));
         }
-        let mut others = self.loaded_by_others();
-        let found = if let Some(Given { file: path, .. }) = self.given()? {
+        let mut others = self.loaded_elsewhere();
+        let found = if let Some(UserPath { file: path, .. }) = self.user_path()? {
             others = others.filter(|loaded| loader::is_same_file(&loaded.found().path, &path));
-            Some(Found { path, source: Source::Given })
+            Some(Found { path, source: Source::Explicit })
         } else {
             let loaded = others.as_ref().map(|loaded| loaded.found().clone());
             loaded.or_else(|| search::files(self).next())
         };
-        Ok((found, others.map(InProcess::Others)))
+        Ok((found, others.map(InProcess::External)))
     }
 
     /// Loads it unless that is done: the file that [`find`](Library::find) names.
@@ -222,7 +222,7 @@ impl Library {
     /// used.
     pub fn version(&self) -> Result<Option<Version>> {
         match self.loaded("version()") {
-            Ok(loaded) => Ok(self.version.ask(self, loaded)),
+            Ok(loaded) => Ok(self.version.query(self, loaded)),
             Err(Error::LibraryNotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::path::PathBuf;
 
 use super::OPENMP;
-use super::loader::loaded_already;
+use super::loader::open_if_loaded;
 
 /// An OpenMP runtime that is loaded.
 ///
@@ -30,7 +30,7 @@ pub struct OpenMpRuntime {
 pub fn openmp_runtimes() -> Vec<OpenMpRuntime> {
     let mut runtimes: Vec<OpenMpRuntime> = Vec::new();
     for soname in OPENMP.sonames {
-        let Some(loaded) = loaded_already(&OPENMP, soname) else { continue };
+        let Some(loaded) = open_if_loaded(&OPENMP, soname) else { continue };
         let found = &loaded.found().path;
         // As threadpoolctl tells it: the file itself, without links.
         let path = found.canonicalize().unwrap_or_else(|_| found.clone());

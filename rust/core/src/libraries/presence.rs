@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::packages::{self, Packages};
+use super::python_paths::{self, PythonPaths};
 use super::{Library, search};
 use crate::base::env;
 
@@ -27,7 +27,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 
 /// What a look found, and what that depends on.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(super) struct SearchResult {
     presence: Presence,
     at: Instant,
     depends_on: Dependencies,
@@ -38,7 +38,7 @@ pub(super) struct Look {
 struct Dependencies {
     /// How many libraries the loader has added to this process and removed from it.
     loader: (u64, u64),
-    packages: Option<Arc<Packages>>,
+    packages: Option<Arc<PythonPaths>>,
     variables: Vec<Option<OsString>>,
     folder: Option<PathBuf>,
 }
@@ -47,13 +47,13 @@ impl Dependencies {
     /// `None` where the loader does not tell whether it has loaded something meanwhile.
     fn now(library: &Library) -> Option<Self> {
         let loader = loader_counts()?;
-        let own = env::variable_of_library(library.name);
+        let own = env::library_variable(library.name);
         let mut variables = vec![env::value(&own), env::value(env::LIBRARY_PATH)];
-        variables.extend(library.places.variables().map(env::value));
+        variables.extend(library.search_paths.variables().map(env::value));
         // Paths that are relative depend on the working directory.
         let is_set = variables.iter().flatten().any(|value| !value.is_empty());
         let folder = if is_set { std::env::current_dir().ok() } else { None };
-        Some(Dependencies { loader, packages: packages::told(), variables, folder })
+        Some(Dependencies { loader, packages: python_paths::current(), variables, folder })
     }
 }
 
@@ -71,17 +71,17 @@ impl Library {
         let (Some(depends_on), at) = (Dependencies::now(self), Instant::now()) else {
             return self.look_for();
         };
-        let is_recent = |look: &&Look| look.depends_on == depends_on && at.duration_since(look.at) < MOMENT;
-        let remembered = self.looked.try_lock();
-        if let Some(look) = remembered.as_ref().and_then(|looked| looked.as_ref().filter(is_recent)) {
+        let is_recent = |look: &&SearchResult| look.depends_on == depends_on && at.duration_since(look.at) < MOMENT;
+        let remembered = self.last_search.try_lock();
+        if let Some(look) = remembered.as_ref().and_then(|last_search| last_search.as_ref().filter(is_recent)) {
             return look.presence;
         }
         // The look may take its time.
         drop(remembered);
         let presence = self.look_for();
-        let look = Some(Look { presence, at, depends_on });
-        let replaced = match self.looked.try_lock() {
-            Some(mut looked) => std::mem::replace(&mut *looked, look),
+        let look = Some(SearchResult { presence, at, depends_on });
+        let replaced = match self.last_search.try_lock() {
+            Some(mut last_search) => std::mem::replace(&mut *last_search, look),
             // Another thread remembers what it found; in a forked child, perhaps one that the child lacks.
             None => look,
         };
@@ -90,10 +90,10 @@ impl Library {
     }
 
     fn look_for(&self) -> Presence {
-        if self.loaded_by_others().is_some() {
+        if self.loaded_elsewhere().is_some() {
             return Presence::Loaded;
         }
-        let is_found = match self.given() {
+        let is_found = match self.user_path() {
             Ok(given) => given.is_some() || search::files(self).next().is_some(),
             Err(_) => false,
         };

@@ -7,36 +7,36 @@ use crate::base::env;
 
 /// Where one library may be, besides the folders in which the system's loader looks.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct SearchPaths {
     /// Folders below each in which Python looks for packages.
-    pub(super) in_packages: &'static [&'static str],
+    pub(super) package_folders: &'static [&'static str],
     /// Whether its package puts it beside the libraries of Python's installation.
-    pub(super) is_in_prefix: bool,
+    pub(super) in_python_prefix: bool,
     /// Installations that environment variables point to.
-    pub(super) homes: &'static [Home],
+    pub(super) prefixes: &'static [InstallPrefix],
     /// Where it is installed for the whole system.
     pub(super) folders: &'static [&'static str],
 }
 
-impl Places {
+impl SearchPaths {
     /// The environment variables that name installations.
     pub(super) fn variables(&self) -> impl Iterator<Item = &'static str> {
-        self.homes.iter().map(|home| home.variable)
+        self.prefixes.iter().map(|home| home.variable)
     }
 }
 
 /// An installation that an environment variable points to.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct InstallPrefix {
     variable: &'static str,
     /// Where libraries lie in it.
     below: &'static [&'static str],
 }
 
-impl Home {
-    pub(super) const CUDA_HOME: Home = Home { variable: env::CUDA_HOME, below: TOOLKIT };
-    pub(super) const CUDA_PATH: Home = Home { variable: env::CUDA_PATH, below: TOOLKIT };
-    pub(super) const CONDA: Home = Home { variable: env::CONDA_PREFIX, below: &["lib"] };
+impl InstallPrefix {
+    pub(super) const CUDA_HOME: InstallPrefix = InstallPrefix { variable: env::CUDA_HOME, below: TOOLKIT };
+    pub(super) const CUDA_PATH: InstallPrefix = InstallPrefix { variable: env::CUDA_PATH, below: TOOLKIT };
+    pub(super) const CONDA: InstallPrefix = InstallPrefix { variable: env::CONDA_PREFIX, below: &["lib"] };
 
     fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let root = env::path(self.variable);
@@ -61,28 +61,28 @@ pub(super) fn files_in(library: &Library, folder: &Path) -> impl Iterator<Item =
 }
 
 fn folders(library: &Library) -> impl Iterator<Item = (PathBuf, Source)> {
-    let places = &library.places;
-    let packages = packages::folders(places.in_packages, places.is_in_prefix).into_iter();
+    let search_paths = &library.search_paths;
+    let packages = python_paths::folders(search_paths.package_folders, search_paths.in_python_prefix).into_iter();
     let named_by_loader = env::paths(env::LIBRARY_PATH).into_iter();
-    let homes = places.homes.iter().flat_map(Home::folders);
-    let installed = places.folders.iter().map(PathBuf::from);
+    let prefixes = search_paths.prefixes.iter().flat_map(InstallPrefix::folders);
+    let installed = search_paths.folders.iter().map(PathBuf::from);
     // Reads files, so only where nothing was found before.
-    let of_system = std::iter::once_with(system::folders).flatten();
+    let of_system = std::iter::once_with(ld_paths::folders).flatten();
     let with = |source| move |folder| (folder, source);
     packages
-        .map(with(Source::Packages))
-        .chain(named_by_loader.chain(homes).map(with(Source::Environment)))
+        .map(with(Source::PythonPaths))
+        .chain(named_by_loader.chain(prefixes).map(with(Source::Environment)))
         .chain(installed.chain(of_system).map(with(Source::System)))
 }
 
 /// What was looked for and where, for the message about a library that is nowhere.
-pub(super) fn in_words(library: &Library) -> String {
-    let homes = library.places.homes.iter().map(|home| home.variable);
-    let variables: Vec<_> = std::iter::once(env::LIBRARY_PATH).chain(homes).collect();
+pub(super) fn describe_search(library: &Library) -> String {
+    let prefixes = library.search_paths.prefixes.iter().map(|home| home.variable);
+    let variables: Vec<_> = std::iter::once(env::LIBRARY_PATH).chain(prefixes).collect();
     format!(
         "{} among what is loaded, Python's packages, in the folders of {} and in the system's; {} gives its path",
         library.sonames.join(", "),
         variables.join(", "),
-        env::variable_of_library(library.name),
+        env::library_variable(library.name),
     )
 }

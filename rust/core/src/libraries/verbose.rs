@@ -10,7 +10,7 @@ use super::{Library, MKL, ONEDNN};
 use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedU64};
-use crate::thread::{self, ThreadNumber};
+use crate::thread::{self, ThreadId};
 use crate::{Error, Result};
 
 /// A library that can report its calls.
@@ -59,7 +59,7 @@ impl VerboseLibrary {
     }
 
     /// What a level may be, in words.
-    pub fn allowed(self) -> String {
+    pub fn accepted(self) -> String {
         let named = self.levels().iter().enumerate().map(|(level, name)| format!("{name} ({level})"));
         named.collect::<Vec<_>>().join(", ")
     }
@@ -89,7 +89,7 @@ impl VerboseLibrary {
     }
 
     /// The level that the environment gave the library when it started.
-    fn in_environment(self) -> c_int {
+    fn level_from_env(self) -> c_int {
         let text = match self {
             Mkl => env::read(env::MKL_VERBOSE),
             OneDnn => env::ONEDNN_VERBOSE.iter().find_map(|variable| env::read(variable)),
@@ -97,7 +97,7 @@ impl VerboseLibrary {
         text.map_or(0, |text| level_of(&text))
     }
 
-    fn levels_of_process(self, all: &mut [Levels; 2]) -> &mut Levels {
+    fn scopes(self, all: &mut [VerboseScopes; 2]) -> &mut VerboseScopes {
         let [mkl, onednn] = all;
         match self {
             Mkl => mkl,
@@ -117,15 +117,15 @@ fn level_of(text: &str) -> c_int {
 }
 
 /// What the process knows of both libraries, MKL first.
-static LEVELS: ForkLock<[Levels; 2]> =
-    ForkLock::with_child_hook(rank::VERBOSITY, [Levels::new(), Levels::new()], forget_other_threads);
+static LEVELS: ForkLock<[VerboseScopes; 2]> =
+    ForkLock::with_child_hook(rank::VERBOSITY, [VerboseScopes::new(), VerboseScopes::new()], after_fork_in_child);
 
 static SERIALS: RelaxedU64 = RelaxedU64::new(0);
 
 /// The scopes that decide the level of one library.
-pub(crate) struct Levels {
+pub(crate) struct VerboseScopes {
     /// Before the first scope; read when that is entered.
-    before: Option<c_int>,
+    initial: Option<c_int>,
     /// In the order in which they were entered.
     open: Vec<OpenScope>,
     /// Counts the changes of all this.
@@ -134,21 +134,21 @@ pub(crate) struct Levels {
 
 struct OpenScope {
     serial: u64,
-    entered_on: ThreadNumber,
+    entered_on: ThreadId,
     level: c_int,
 }
 
-impl Levels {
+impl VerboseScopes {
     const fn new() -> Self {
-        Levels { before: None, open: Vec::new(), changes: 0 }
+        VerboseScopes { initial: None, open: Vec::new(), changes: 0 }
     }
 
     fn current(&self) -> c_int {
-        self.open.last().map_or(self.before.unwrap_or(0), |scope| scope.level)
+        self.open.last().map_or(self.initial.unwrap_or(0), |scope| scope.level)
     }
 
     fn push(&mut self, scope: OpenScope, environment: c_int) {
-        self.before.get_or_insert(environment);
+        self.initial.get_or_insert(environment);
         self.open.push(scope);
         self.changes += 1;
     }
@@ -164,7 +164,7 @@ impl Levels {
 
 /// In a forked child: scopes of other threads will not be left any more. The library hears of it with the
 /// next scope that is entered or left, as it may not be called while a process forks.
-pub(crate) fn forget_other_threads() {
+pub(crate) fn after_fork_in_child() {
     let thread = thread::this_thread();
     for levels in LEVELS.lock().iter_mut() {
         levels.open.retain(|scope| scope.entered_on == thread);
@@ -180,7 +180,7 @@ pub(crate) fn forget_other_threads() {
 /// // Level 0 changes nothing and loads nothing; level 1 needs oneDNN.
 /// let scope = VerboseScope::new(VerboseLibrary::OneDnn, 0)?;
 /// scope.enter()?;
-/// scope.leave();
+/// scope.exit();
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Debug)]
@@ -200,7 +200,7 @@ impl VerboseScope {
             _ => Err(Error::FlagValue {
                 name: library.operation().to_owned(),
                 given: level.to_string(),
-                allowed: library.allowed(),
+                allowed: library.accepted(),
             }),
         }
     }
@@ -223,18 +223,18 @@ impl VerboseScope {
         }
         let set_level = self.library.set_level()?;
         let scope = OpenScope { serial: self.serial, entered_on: thread::this_thread(), level: self.level };
-        let environment = self.library.in_environment();
-        self.library.levels_of_process(&mut LEVELS.lock()).push(scope, environment);
-        self.library.settle(set_level).inspect_err(|_| self.leave())
+        let environment = self.library.level_from_env();
+        self.library.scopes(&mut LEVELS.lock()).push(scope, environment);
+        self.library.apply_level(set_level).inspect_err(|_| self.exit())
     }
 
     /// Ends what this scope began last: the level is that of the innermost scope left, or what it was
     /// before all of them. Nothing happens if it began nothing.
-    pub fn leave(&self) {
-        let removed = self.library.levels_of_process(&mut LEVELS.lock()).remove(self.serial);
+    pub fn exit(&self) {
+        let removed = self.library.scopes(&mut LEVELS.lock()).remove(self.serial);
         if removed && let Ok(set_level) = self.library.set_level() {
             // What it refuses here it has accepted before, or its own variable has asked for.
-            let _ = self.library.settle(set_level);
+            let _ = self.library.apply_level(set_level);
         }
     }
 }
@@ -252,10 +252,10 @@ impl VerboseLibrary {
     ///
     /// The lock is not held over the call, which may take long. Who finds the list changed after the call
     /// calls again, so the last call that anybody makes has the level of the last change.
-    fn settle(self, set_level: SetLevel) -> Result<()> {
+    fn apply_level(self, set_level: SetLevel) -> Result<()> {
         let wanted = || {
             let mut all = LEVELS.lock();
-            let levels = self.levels_of_process(&mut all);
+            let levels = self.scopes(&mut all);
             (levels.changes, levels.current())
         };
         let (mut changes, mut level) = wanted();
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn the_innermost_scope_that_is_left_decides() {
-        let mut levels = Levels::new();
+        let mut levels = VerboseScopes::new();
         levels.push(scope(1, 1), 0);
         levels.push(scope(2, 2), 0);
         assert_eq!(levels.current(), 2);
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_scope_entered_twice_is_left_twice() {
-        let mut levels = Levels::new();
+        let mut levels = VerboseScopes::new();
         levels.push(scope(1, 1), 2);
         levels.push(scope(1, 1), 2);
         assert!(levels.remove(1));

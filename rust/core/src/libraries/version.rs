@@ -27,7 +27,7 @@ pub struct Version {
 
 /// How a library is asked for its version. `function` is the library's own [function](Library).
 #[derive(Debug)]
-pub(super) enum Question {
+pub(super) enum VersionQuery {
     /// Nothing that anybody asks.
     None,
     /// `size_t function(void)`.
@@ -56,38 +56,38 @@ struct OneDnnVersion {
     patch: c_int,
 }
 
-impl Question {
+impl VersionQuery {
     /// Whether asking a library that somebody else has loaded leaves it as it is.
-    pub(super) const fn changes_nothing(&self) -> bool {
+    pub(super) const fn is_pure(&self) -> bool {
         // The function of cuDNN loads more of it.
-        !matches!(self, Question::Mkl | Question::Nvml | Question::Size)
+        !matches!(self, VersionQuery::Mkl | VersionQuery::Nvml | VersionQuery::Size)
     }
 
     /// Asks a library that is there. `None` where it does not answer.
-    pub(super) fn ask(&self, library: &Library, loaded: &Loaded) -> Option<Version> {
+    pub(super) fn query(&self, library: &Library, loaded: &Loaded) -> Option<Version> {
         let name = library.function;
         // SAFETY: every release of the libraries declares the functions so, and they need no call before them.
         unsafe {
             match self {
-                Question::None => None,
-                Question::Size => {
+                VersionQuery::None => None,
+                VersionQuery::Size => {
                     let function: unsafe extern "C" fn() -> usize = loaded.function(name).ok()?;
                     Version::of_number(u64::try_from(function()).ok()?)
                 }
-                Question::Number => {
+                VersionQuery::Number => {
                     let function: unsafe extern "C" fn(*mut c_int) -> c_int = loaded.function(name).ok()?;
                     let mut number = 0;
                     succeeded(function(&raw mut number))?;
                     Version::of_number(u64::try_from(number).ok()?)
                 }
-                Question::Pair => {
+                VersionQuery::Pair => {
                     type Function = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
                     let function: Function = loaded.function(name).ok()?;
                     let (mut major, mut minor) = (0, 0);
                     succeeded(function(&raw mut major, &raw mut minor))?;
                     Some(Version { number: None, text: joined([major, minor]) })
                 }
-                Question::Properties(weights) => {
+                VersionQuery::Properties(weights) => {
                     let function: unsafe extern "C" fn(c_int, *mut c_int) -> c_int =
                         loaded.function(name).ok()?;
                     let mut parts = [0; 3];
@@ -96,7 +96,7 @@ impl Question {
                     }
                     Version::of_properties(parts, *weights)
                 }
-                Question::Nvml => {
+                VersionQuery::Nvml => {
                     type Function = unsafe extern "C" fn(*mut c_char, c_uint) -> c_int;
                     let initialise: unsafe extern "C" fn() -> c_int = loaded.function(name).ok()?;
                     let function: Function = loaded.function(c"nvmlSystemGetNVMLVersion").ok()?;
@@ -107,17 +107,17 @@ impl Question {
                     succeeded(status)?;
                     Some(Version { number: None, text })
                 }
-                Question::Mkl => {
+                VersionQuery::Mkl => {
                     type Function = unsafe extern "C" fn(*mut c_char, c_int);
                     let function: Function = loaded.function(c"MKL_Get_Version_String").ok()?;
                     let text = written(|text, length| function(text, length as c_int))?;
                     Version::in_sentence(&text)
                 }
-                Question::OneDnn => {
+                VersionQuery::OneDnn => {
                     let function: unsafe extern "C" fn() -> *const OneDnnVersion =
                         loaded.function(c"dnnl_version").ok()?;
-                    let told = function().as_ref()?;
-                    Some(Version { number: None, text: joined([told.major, told.minor, told.patch]) })
+                    let current = function().as_ref()?;
+                    Some(Version { number: None, text: joined([current.major, current.minor, current.patch]) })
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::{explore, explore_up_to, spawn};
 use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
 use crate::flags::{
-    FreezeScope, Given, Level, Node, Precision, SourceLocation, assign, epoch, find, snapshot,
+    FreezeScope, InputValue, Level, Node, Precision, SourceLocation, assign, epoch, find, snapshot,
 };
 
 #[test]
@@ -67,7 +67,7 @@ fn a_snapshot_sees_flags_that_were_assigned_together_both_or_neither() {
     let seen = explore(|| {
         let writer = spawn(|| {
             let both = ["cudnn.benchmark", "cudnn.deterministic"];
-            assign(&both.map(|name| (find(name).unwrap(), Some(Given::Bool(true)))), None).unwrap();
+            assign(&both.map(|name| (find(name).unwrap(), Some(InputValue::Bool(true)))), None).unwrap();
         });
         let seen = snapshot().iter().filter(|entry| entry.level == Level::Process).count();
         writer.join().unwrap();
@@ -83,7 +83,7 @@ fn no_write_is_made_in_a_freeze_that_it_began_before() {
         let freeze = FreezeScope::default();
         freeze.enter(SourceLocation::caller());
         let (first, second) = (CUDNN_ENABLED.get(), CUDNN_ENABLED.get());
-        freeze.leave();
+        freeze.exit();
         assert_eq!(first, second);
         let written = writer.join().unwrap();
         assert_eq!(CUDNN_ENABLED.get(), !written);

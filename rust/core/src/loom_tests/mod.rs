@@ -18,7 +18,7 @@ use loom::model::Builder;
 use loom::thread::JoinHandle;
 
 use crate::base::sync::platform::{begin_execution, end_thread};
-use crate::flags::{FlagScope, Given, find};
+use crate::flags::{FlagScope, InputValue, find};
 use crate::thread::{MAILBOXES, any_flag_layer};
 
 /// Runs a model in every way and returns what it came to. Nothing may be left of its threads when it ends.
@@ -46,7 +46,7 @@ fn explore_up_to<R: Ord + Send + 'static>(
         let result = model();
         end_thread();
         assert!(!any_flag_layer(), "a layer that ended is still counted");
-        assert!(MAILBOXES.lock().is_empty(), "an inbox without an owner");
+        assert!(MAILBOXES.lock().is_empty(), "a mailbox without an owner");
         let mut collected = collected.lock().unwrap();
         collected.0 += 1;
         collected.1.insert(result);
@@ -67,5 +67,5 @@ fn spawn<R: 'static>(action: impl FnOnce() -> R + 'static) -> JoinHandle<R> {
 
 /// A scope that decides `cudnn.enabled`.
 fn flag_scope(value: bool) -> FlagScope {
-    FlagScope::new([(find("cudnn.enabled").unwrap(), Given::Bool(value))], None).unwrap()
+    FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(value))], None).unwrap()
 }

@@ -14,7 +14,7 @@ fn no_grad_object() -> Arc<ModeContext> {
 /// Exits on a thread of its own.
 fn exit_elsewhere(object: &Arc<ModeContext>) -> loom::thread::JoinHandle<()> {
     let object = object.clone();
-    spawn(move || object.leave())
+    spawn(move || object.exit())
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn two_threads_that_leave_at_once_have_two_layers_dropped_and_no_more() {
         }
         thread::apply_remote_exits();
         assert!(!is_grad_enabled());
-        object.leave();
+        object.exit();
         assert!(is_grad_enabled());
     });
 }
@@ -68,9 +68,9 @@ fn the_end_of_a_thread_races_with_a_leave_of_what_it_had_open() {
                 CUDNN_ENABLED.get()
             })
         };
-        scope.leave();
+        scope.exit();
         let dropped = asked.join().unwrap();
-        scope.leave();
+        scope.exit();
         assert!(CUDNN_ENABLED.get());
         dropped
     });
@@ -87,20 +87,20 @@ fn one_leave_too_many_drops_one_layer_of_another_thread_at_most() {
             spawn(move || {
                 object.enter();
                 assert!(!is_grad_enabled());
-                object.leave();
+                object.exit();
                 assert!(is_grad_enabled());
-                object.leave();
+                object.exit();
             })
         };
         object.enter();
         other.join().unwrap();
-        object.leave();
+        object.exit();
         let dropped = is_grad_enabled();
-        object.leave();
+        object.exit();
         assert!(is_grad_enabled());
         object.enter();
         assert!(!is_grad_enabled());
-        object.leave();
+        object.exit();
         dropped
     });
     assert_eq!(dropped, [false, true].into());
@@ -114,7 +114,7 @@ fn flags_left_elsewhere_hold_until_their_thread_looks_into_its_inbox() {
         let leaver = {
             let scope = scope.clone();
             spawn(move || {
-                scope.leave();
+                scope.exit();
                 assert!(CUDNN_ENABLED.get());
             })
         };

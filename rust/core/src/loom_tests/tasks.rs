@@ -41,15 +41,15 @@ fn a_write_is_never_taken_back_on_another_thread() {
         let writer = {
             let object = object.clone();
             spawn(move || {
-                object.tell(false);
+                object.set(false);
                 assert!(!is_grad_enabled());
-                object.decorate();
+                object.revoke_write();
                 is_grad_enabled()
             })
         };
         // To the base, as the other's.
         thread::write_mode(Masked::new(mode_bits::GRAD, 0));
-        object.decorate();
+        object.revoke_write();
         assert!(!is_grad_enabled());
         writer.join().unwrap()
     });
@@ -64,13 +64,13 @@ fn of_two_writes_with_one_object_none_takes_back_the_other() {
             let object = object.clone();
             spawn(move || {
                 thread::write_mode(Masked::new(mode_bits::GRAD, 0));
-                object.tell(false);
-                object.decorate();
+                object.set(false);
+                object.revoke_write();
                 assert!(!is_grad_enabled());
             })
         };
-        object.tell(true);
-        object.decorate();
+        object.set(true);
+        object.revoke_write();
         assert!(is_grad_enabled());
         other.join().unwrap();
     });

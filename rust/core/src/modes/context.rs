@@ -13,7 +13,7 @@ use crate::thread::{self, Masked, Scope};
 /// let context = ModeContext::new(ModeKind::InferenceMode);
 /// context.enter();
 /// assert!(is_inference_mode_enabled());
-/// context.leave();
+/// context.exit();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeKind {
@@ -35,7 +35,7 @@ pub enum ModeKind {
 
 impl ModeKind {
     /// The mode whose old value such an object remembers.
-    fn remembered(self) -> Mode {
+    fn mode(self) -> Mode {
         match self {
             ModeKind::NoGrad | ModeKind::EnableGrad | ModeKind::SetGradEnabled => Mode::Grad,
             ModeKind::InferenceMode => Mode::Inference,
@@ -46,12 +46,12 @@ impl ModeKind {
     }
 
     /// Whether making the object is a write without a scope.
-    pub const fn writes_when_made(self) -> bool {
+    pub const fn writes_eagerly(self) -> bool {
         !matches!(self, ModeKind::NoGrad | ModeKind::EnableGrad | ModeKind::InferenceMode)
     }
 
     /// Whether the object is told what to do.
-    pub const fn takes_mode(self) -> bool {
+    pub const fn accepts_mode(self) -> bool {
         !matches!(self, ModeKind::NoGrad | ModeKind::EnableGrad)
     }
 
@@ -61,7 +61,7 @@ impl ModeKind {
             ModeKind::NoGrad => mode::single(Mode::Grad, false),
             ModeKind::EnableGrad => mode::single(Mode::Grad, true),
             ModeKind::InferenceMode => mode::inference(on),
-            _ => mode::single(self.remembered(), on),
+            _ => mode::single(self.mode(), on),
         }
     }
 }
@@ -75,12 +75,12 @@ impl ModeKind {
 /// let context = ModeContext::new(ModeKind::NoGrad);
 /// context.enter();
 /// assert!(!is_grad_enabled());
-/// context.leave();
+/// context.exit();
 /// assert!(is_grad_enabled());
 /// ```
 #[derive(Debug)]
 pub struct ModeContext {
-    manager: ModeKind,
+    kind: ModeKind,
     /// What it was told.
     mode: RelaxedBool,
     /// What the mode was when the object was last told or entered.
@@ -91,9 +91,9 @@ pub struct ModeContext {
 
 impl ModeContext {
     /// An object that has not been told anything; its mode is on.
-    pub fn new(manager: ModeKind) -> Self {
+    pub fn new(kind: ModeKind) -> Self {
         ModeContext {
-            manager,
+            kind,
             mode: RelaxedBool::new(true),
             previous: RelaxedBool::new(false),
             write: EagerWrite::default(),
@@ -102,57 +102,57 @@ impl ModeContext {
     }
 
     /// An object that was told the same and has been entered nowhere. Nothing is written.
-    pub fn twin(&self) -> Self {
-        let twin = ModeContext::new(self.manager);
-        twin.recall(self.mode());
-        twin
+    pub fn clone_unentered(&self) -> Self {
+        let clone_unentered = ModeContext::new(self.kind);
+        clone_unentered.restore(self.mode());
+        clone_unentered
     }
 
     /// Gives a copy the mode that its original was told. Nothing is written.
     #[inline]
-    pub fn recall(&self, mode: bool) {
+    pub fn restore(&self, mode: bool) {
         self.mode.set(mode);
     }
 
     /// Tells it its mode. Where making the object is a write, the mode is written without a scope,
     /// until the object is entered, left or used as a decorator.
-    pub fn tell(&self, mode: bool) {
+    pub fn set(&self, mode: bool) {
         self.mode.set(mode);
-        if self.manager.writes_when_made() {
-            self.remember();
-            self.write.write(self.manager.remembered(), mode);
+        if self.kind.writes_eagerly() {
+            self.save_previous();
+            self.write.write(self.kind.mode(), mode);
         }
     }
 
-    fn remember(&self) {
+    fn save_previous(&self) {
         // What counts is the mode without the scopes that were left elsewhere.
         thread::apply_remote_exits();
-        self.previous.set(self.manager.remembered().is_on());
+        self.previous.set(self.kind.mode().is_on());
     }
 
     /// The mode holds on this thread from now on.
     #[inline]
     pub fn enter(&self) {
         self.write.revoke();
-        self.remember();
-        self.scope.enter_modes(self.manager.decision(self.mode()));
+        self.save_previous();
+        self.scope.enter_modes(self.kind.decision(self.mode()));
     }
 
-    /// It no longer does; see [`Scope::leave`].
+    /// It no longer does; see [`Scope::exit`].
     #[inline]
-    pub fn leave(&self) {
-        self.leave_with(Scope::leave);
+    pub fn exit(&self) {
+        self.exit_with(Scope::exit);
     }
 
     /// The same for who has more to do when a scope is left: `leave` leaves it.
     #[inline]
-    pub fn leave_with<R>(&self, leave: impl FnOnce(&Scope) -> R) -> R {
+    pub fn exit_with<R>(&self, exit: impl FnOnce(&Scope) -> R) -> R {
         self.write.revoke();
-        leave(&self.scope)
+        exit(&self.scope)
     }
 
     /// The object turns out to be a decorator: a write made with it was not meant.
-    pub fn decorate(&self) {
+    pub fn revoke_write(&self) {
         self.write.revoke();
     }
 
@@ -162,8 +162,8 @@ impl ModeContext {
     }
 
     /// Which mode it is for.
-    pub fn manager(&self) -> ModeKind {
-        self.manager
+    pub fn kind(&self) -> ModeKind {
+        self.kind
     }
 
     /// What it was told.
@@ -185,23 +185,23 @@ mod tests {
 
     #[test]
     fn one_object_may_be_entered_twice() {
-        let manager = ModeContext::new(ModeKind::NoGrad);
-        manager.enter();
-        manager.enter();
-        manager.leave();
+        let context = ModeContext::new(ModeKind::NoGrad);
+        context.enter();
+        context.enter();
+        context.exit();
         assert!(!is_grad_enabled());
-        manager.leave();
-        manager.leave();
+        context.exit();
+        context.exit();
         assert!(is_grad_enabled());
     }
 
     #[test]
     fn telling_writes_until_the_object_is_used_as_a_scope() {
-        let manager = ModeContext::new(ModeKind::SetGradEnabled);
-        manager.tell(false);
-        assert!(!is_grad_enabled() && manager.previous());
-        manager.enter();
-        manager.leave();
+        let context = ModeContext::new(ModeKind::SetGradEnabled);
+        context.set(false);
+        assert!(!is_grad_enabled() && context.previous());
+        context.enter();
+        context.exit();
         assert!(is_grad_enabled());
     }
 
@@ -209,29 +209,29 @@ mod tests {
     fn inference_mode_off_inside_inference_mode_is_ordinary() {
         let (on, off) =
             (ModeContext::new(ModeKind::InferenceMode), ModeContext::new(ModeKind::InferenceMode));
-        off.tell(false);
+        off.set(false);
         on.enter();
         off.enter();
         assert_eq!((is_grad_enabled(), is_inference_mode_enabled()), (true, false));
-        off.leave();
-        on.leave();
+        off.exit();
+        on.exit();
         assert_eq!((is_grad_enabled(), is_inference_mode_enabled()), (true, false));
     }
 
     #[test]
     fn an_object_shared_by_threads_is_left_by_each_for_itself() {
-        let manager = ModeContext::new(ModeKind::NoGrad);
-        manager.enter();
+        let context = ModeContext::new(ModeKind::NoGrad);
+        context.enter();
         std::thread::scope(|threads| {
             threads.spawn(|| {
-                manager.enter();
+                context.enter();
                 assert!(!is_grad_enabled());
-                manager.leave();
+                context.exit();
                 assert!(is_grad_enabled());
             });
         });
         assert!(!is_grad_enabled());
-        manager.leave();
+        context.exit();
         assert!(is_grad_enabled());
     }
 }

@@ -33,9 +33,9 @@ mod tests {
 
     use super::super::{ModeContext, ModeKind, is_grad_enabled, is_inference_mode_enabled};
     use super::*;
-    use crate::flags::{FlagScope, Given, Node, find, flags};
+    use crate::flags::{FlagScope, InputValue, Node, find, flags};
     use crate::thread::ThreadState;
-    use crate::thread::testing::as_a_thread_ends;
+    use crate::thread::testing::run_at_thread_end;
 
     #[test]
     fn guards_nest_and_bring_the_base_back() {
@@ -79,7 +79,7 @@ mod tests {
 
     fn two_flags() -> FlagScope {
         let (enabled, precision) = ("cudnn.enabled", "cudnn.conv.fp32_precision");
-        let given = [(enabled, Given::Bool(false)), (precision, Given::Text("ieee".into()))];
+        let given = [(enabled, InputValue::Bool(false)), (precision, InputValue::Text("ieee".into()))];
         FlagScope::new(given.map(|(name, value)| (find(name).unwrap(), value)), None).unwrap()
     }
 
@@ -103,12 +103,12 @@ mod tests {
                 let at_first = seen();
                 drop(guard);
                 let after_a_leave = seen();
-                ModeContext::new(ModeKind::SetGradEnabled).tell(true);
+                ModeContext::new(ModeKind::SetGradEnabled).set(true);
                 let after_a_write = seen();
                 let _entered = (enable_grad(), two_flags().guard());
                 [at_first, after_a_leave, after_a_write, seen()]
             };
-            assert_eq!(as_a_thread_ends(live, end), [(false, true, "tf32"); 4]);
+            assert_eq!(run_at_thread_end(live, end), [(false, true, "tf32"); 4]);
         }
     }
 
@@ -117,8 +117,8 @@ mod tests {
         let object = Arc::new(ModeContext::new(ModeKind::NoGrad));
         object.enter();
         let entered_again = object.clone();
-        as_a_thread_ends(|| drop(no_grad()), move |()| entered_again.enter());
-        std::thread::scope(|threads| threads.spawn(|| object.leave()).join().unwrap());
+        run_at_thread_end(|| drop(no_grad()), move |()| entered_again.enter());
+        std::thread::scope(|threads| threads.spawn(|| object.exit()).join().unwrap());
         drop(no_grad());
         assert!(is_grad_enabled());
     }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use super::layer_stack::{ExitTarget, LayerId, RemovedLayer};
 use super::remote_exit::{self, Exits, Mailbox, MailboxId, Request};
-use super::scope::ScopeNumber;
+use super::scope::ScopeId;
 use super::thread_state::ThreadState;
-use super::tls::{Step, TaskNumber, ThreadScopes, Tls, TlsOwned, with_tls};
+use super::tls::{Step, TaskId, ThreadScopes, Tls, TlsOwned, with_tls};
 use super::{FlagId, FlagSlots, Masked, Slot, Slots, scope_trace};
 use crate::base::env;
 use crate::base::location::SourceLocation;
@@ -39,14 +39,14 @@ fn with_borrowed<R>(
     borrowed: Borrowed,
     action: impl FnOnce(&Tls, &mut TlsOwned) -> R,
 ) -> Option<R> {
-    let mut gone = DeferredDrops::default();
-    // Made after `gone`, and so dropped before it.
+    let mut deferred = DeferredDrops::default();
+    // Made after `deferred`, and so dropped before it.
     let mut owned = borrowed;
     if owned.ended {
         return None;
     }
     if owned.state.has_remote_exits() {
-        drain_remote_exits(current, &mut owned, &mut gone);
+        drain_remote_exits(current, &mut owned, &mut deferred);
     }
     Some(action(current, &mut owned))
 }
@@ -61,34 +61,34 @@ struct DeferredDrops {
 impl Drop for DeferredDrops {
     fn drop(&mut self) {
         if !self.states.is_empty() && env::debug() {
-            self.states.iter().for_each(|state| scope_trace::forget(state.mailbox_id()));
+            self.states.iter().for_each(|state| scope_trace::on_owner_ended(state.mailbox_id()));
         }
     }
 }
 
 #[cold]
-fn drain_remote_exits(current: &Tls, owned: &mut TlsOwned, gone: &mut DeferredDrops) {
+fn drain_remote_exits(current: &Tls, owned: &mut TlsOwned, deferred: &mut DeferredDrops) {
     // The state that an ended step had displaced has an inbox of its own.
     while owned.state.has_remote_exits() {
-        match owned.state.inbox.as_ref().map(Mailbox::take) {
-            Some(Request::DropLayers(leaves)) => drop_layers(current, owned, leaves, gone),
+        match owned.state.mailbox.as_ref().map(Mailbox::take) {
+            Some(Request::DropLayers(exits)) => drop_layers(current, owned, exits, deferred),
             Some(Request::EndStep) => {
                 // The active state belongs to the last step.
                 let Some(step) = owned.steps.pop() else { return };
-                gone.states.push(replace_active(current, owned, step.displaced));
+                deferred.states.push(replace_active(current, owned, step.displaced));
             }
             None => return,
         }
     }
 }
 
-fn drop_layers(current: &Tls, owned: &mut TlsOwned, leaves: Exits, gone: &mut DeferredDrops) {
-    for (left, times) in leaves {
+fn drop_layers(current: &Tls, owned: &mut TlsOwned, exits: Exits, deferred: &mut DeferredDrops) {
+    for (target, times) in exits {
         for _ in 0..times {
             // There may have been more leaves than enters.
-            let Some(removed) = owned.state.layers.remove(left) else { break };
+            let Some(removed) = owned.state.layers.remove(target) else { break };
             publish_removal(current, owned, &removed);
-            gone.layers.push(removed);
+            deferred.layers.push(removed);
         }
     }
 }
@@ -124,21 +124,21 @@ pub(super) fn publish_devices(current: &Tls, owned: &TlsOwned) {
 
 /// Pushes a layer that decides mode bits; none where the thread has begun to end.
 #[inline]
-pub(super) fn push_modes(scope: ScopeNumber, decided: Masked<u8>) -> Option<LayerId> {
+pub(super) fn push_modes(scope: ScopeId, decided: Masked<u8>) -> Option<LayerId> {
     with_tls(move |current| {
         let mut owned = current.owned.try_borrow_mut().ok()?;
         if owned.state.layers.is_full() || owned.state.has_remote_exits() {
-            return push_modes_after_care(current, owned, scope, decided);
+            return push_modes_slow(current, owned, scope, decided);
         }
-        push_modes_at_once(current, &mut owned, scope, decided)
+        push_modes_now(current, &mut owned, scope, decided)
     })
 }
 
 #[inline]
-fn push_modes_at_once(
+fn push_modes_now(
     current: &Tls,
     owned: &mut TlsOwned,
-    scope: ScopeNumber,
+    scope: ScopeId,
     decided: Masked<u8>,
 ) -> Option<LayerId> {
     let below = current.modes.get();
@@ -149,23 +149,23 @@ fn push_modes_at_once(
 
 #[cold]
 #[inline(never)]
-fn push_modes_after_care(
+fn push_modes_slow(
     current: &Tls,
     owned: Borrowed,
-    scope: ScopeNumber,
+    scope: ScopeId,
     decided: Masked<u8>,
 ) -> Option<LayerId> {
     with_borrowed(current, owned, |current, owned| {
-        owned.make_room();
-        push_modes_at_once(current, owned, scope, decided)
+        owned.reserve_layer();
+        push_modes_now(current, owned, scope, decided)
     })
     .flatten()
 }
 
 /// Pushes a layer that decides mode bits and other slots; none where the thread has begun to end.
-pub(super) fn push_slots(scope: ScopeNumber, decided: Masked<u8>, slots: &Arc<Slots>) -> Option<LayerId> {
+pub(super) fn push_slots(scope: ScopeId, decided: Masked<u8>, slots: &Arc<Slots>) -> Option<LayerId> {
     with_layers(|current, owned| {
-        owned.make_room();
+        owned.reserve_layer();
         let (below, shared) = (current.modes.get(), Some(slots.clone()));
         let id = owned.state.layers.push(&mut owned.ids, scope, decided, below, shared)?;
         publish(current, owned, slots);
@@ -176,32 +176,32 @@ pub(super) fn push_slots(scope: ScopeNumber, decided: Masked<u8>, slots: &Arc<Sl
 
 /// Removes a layer; false where this thread has none such.
 #[inline]
-pub(super) fn remove(left: ExitTarget) -> bool {
+pub(super) fn remove(target: ExitTarget) -> bool {
     with_tls(|current| {
         let Ok(mut owned) = current.owned.try_borrow_mut() else { return false };
         if !owned.state.has_remote_exits()
-            && let Some(below) = owned.state.layers.pop_plain(left)
+            && let Some(below) = owned.state.layers.pop_plain(target)
         {
             current.modes.set(below);
             return true;
         }
-        remove_wherever(current, owned, left)
+        remove_slow(current, owned, target)
     })
 }
 
 /// Asks who entered to drop a layer that this thread did not find among its own.
 #[cold]
-pub(super) fn exit_elsewhere(entered_on: MailboxId, left: ExitTarget) {
+pub(super) fn exit_elsewhere(entered_on: MailboxId, target: ExitTarget) {
     if entered_on != MailboxId::NONE && entered_on != this_mailbox() {
-        remote_exit::post(entered_on, left);
+        remote_exit::post(entered_on, target);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn remove_wherever(current: &Tls, owned: Borrowed, left: ExitTarget) -> bool {
+fn remove_slow(current: &Tls, owned: Borrowed, target: ExitTarget) -> bool {
     let removed = with_borrowed(current, owned, |current, owned| {
-        let removed = owned.state.layers.remove(left)?;
+        let removed = owned.state.layers.remove(target)?;
         publish_removal(current, owned, &removed);
         Some(removed)
     });
@@ -221,7 +221,7 @@ pub(crate) fn apply_remote_exits() {
 /// The number of the inbox of the state in force; none where the thread has begun to end.
 #[inline]
 pub(super) fn this_mailbox() -> MailboxId {
-    match with_tls(|current| current.inbox.get()) {
+    match with_tls(|current| current.mailbox.get()) {
         MailboxId::NONE => open_mailbox(),
         number => number,
     }
@@ -230,8 +230,8 @@ pub(super) fn this_mailbox() -> MailboxId {
 #[cold]
 fn open_mailbox() -> MailboxId {
     with_layers(|current, owned| {
-        current.inbox.set(owned.open_mailbox());
-        current.inbox.get()
+        current.mailbox.set(owned.open_mailbox());
+        current.mailbox.get()
     })
     .unwrap_or(MailboxId::NONE)
 }
@@ -243,16 +243,16 @@ pub(super) fn capture() -> ThreadState {
             .ensure_cleanup_registered()
             .then(|| ThreadState { modes: current.modes.get(), slots: owned.state.layers.flatten() })
     });
-    captured.flatten().unwrap_or_else(|| ThreadState { modes: super::mode_word(), slots: Slots::hiding() })
+    captured.flatten().unwrap_or_else(|| ThreadState { modes: super::mode_word(), slots: Slots::opaque() })
 }
 
 /// Puts what was captured below all layers of this thread.
-pub(super) fn start_from(captured: &ThreadState) {
+pub(super) fn set_base(captured: &ThreadState) {
     with_layers(|current, owned| {
         if !owned.ensure_cleanup_registered() {
             return None;
         }
-        let replaced = owned.state.layers.start_from(captured.modes, captured.slots.clone());
+        let replaced = owned.state.layers.set_base(captured.modes, captured.slots.clone());
         current.modes.set(owned.state.layers.modes());
         publish_flags(current, owned);
         publish_devices(current, owned);
@@ -262,13 +262,13 @@ pub(super) fn start_from(captured: &ThreadState) {
 
 /// Puts a task's state in force, which is moved out of `own`. Returns false where the thread has begun to end,
 /// and then does nothing.
-pub(super) fn enter_step(task: TaskNumber, own: &mut ThreadScopes) -> bool {
-    let mut gone = DeferredDrops::default();
+pub(super) fn enter_step(task: TaskId, own: &mut ThreadScopes) -> bool {
+    let mut deferred = DeferredDrops::default();
     let begun = with_layers(|current, owned| {
         if !owned.ensure_cleanup_registered() {
             return false;
         }
-        let displaced = activate(current, owned, std::mem::replace(own, ThreadScopes::new()), &mut gone);
+        let displaced = activate(current, owned, std::mem::replace(own, ThreadScopes::new()), &mut deferred);
         owned.steps.push(Step { task, displaced });
         true
     });
@@ -277,15 +277,15 @@ pub(super) fn enter_step(task: TaskNumber, own: &mut ThreadScopes) -> bool {
 
 /// Ends the innermost step of a task on this thread, wherever it is among the steps, and returns the task's state.
 /// Returns None where this thread runs no step of the task.
-pub(super) fn exit_step(task: TaskNumber) -> Option<ThreadScopes> {
-    let mut gone = DeferredDrops::default();
+pub(super) fn exit_step(task: TaskId) -> Option<ThreadScopes> {
+    let mut deferred = DeferredDrops::default();
     with_layers(|current, owned| {
         let index = owned.steps.iter().rposition(|step| step.task == task)?;
         let ended = owned.steps.remove(index);
         match owned.steps.get_mut(index) {
             // The step that began next has displaced the state of this one, and now displaces what this one did.
             Some(next) => Some(std::mem::replace(&mut next.displaced, ended.displaced)),
-            None => Some(activate(current, owned, ended.displaced, &mut gone)),
+            None => Some(activate(current, owned, ended.displaced, &mut deferred)),
         }
     })
     .flatten()
@@ -296,11 +296,11 @@ fn activate(
     current: &Tls,
     owned: &mut TlsOwned,
     state: ThreadScopes,
-    gone: &mut DeferredDrops,
+    deferred: &mut DeferredDrops,
 ) -> ThreadScopes {
     let displaced = replace_active(current, owned, state);
     if owned.state.has_remote_exits() {
-        drain_remote_exits(current, owned, gone);
+        drain_remote_exits(current, owned, deferred);
     }
     displaced
 }
@@ -310,7 +310,7 @@ fn replace_active(current: &Tls, owned: &mut TlsOwned, state: ThreadScopes) -> T
     let name_flags = owned.state.layers.name_flags() || state.layers.name_flags();
     let name_devices = owned.state.layers.name_devices() || state.layers.name_devices();
     let displaced = std::mem::replace(&mut owned.state, state);
-    current.inbox.set(owned.state.mailbox_id());
+    current.mailbox.set(owned.state.mailbox_id());
     current.modes.set(owned.state.layers.modes());
     if name_flags {
         publish_flags(current, owned);

@@ -57,7 +57,7 @@ impl DeviceSlots {
     }
 
     /// Stores the stream for its device and returns the one that it replaces.
-    pub(super) fn put_stream(&mut self, stream: Arc<dyn StreamSlot>) -> Option<Arc<dyn StreamSlot>> {
+    pub(super) fn replace_stream(&mut self, stream: Arc<dyn StreamSlot>) -> Option<Arc<dyn StreamSlot>> {
         match self.streams.iter_mut().find(|old| old.device_index() == stream.device_index()) {
             Some(old) => Some(std::mem::replace(old, stream)),
             None => {

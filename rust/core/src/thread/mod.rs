@@ -46,6 +46,6 @@ pub(crate) use remote_exit::MAILBOXES;
 pub use scope::{Scope, ScopeGuard};
 #[doc(hidden)]
 pub use slots::Slots;
-pub use task::{InState, TaskState};
+pub use task::{WithState, TaskState};
 pub use thread_state::{StateScope, ThreadState};
-pub(crate) use tls::{ThreadNumber, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread};
+pub(crate) use tls::{ThreadId, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread};

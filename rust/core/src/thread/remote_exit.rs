@@ -41,7 +41,7 @@ pub(super) enum Request {
 
 /// What waits for one thread or task.
 pub(crate) struct PendingExits {
-    left: Exits,
+    exits: Exits,
     /// Set once the task has been dropped on another thread during its step.
     abandoned: bool,
     /// Written under the lock; who finds it set takes the lock before looking into the letters.
@@ -57,10 +57,10 @@ pub(super) struct Mailbox {
 
 impl Mailbox {
     pub(super) fn open() -> Self {
-        let inbox = Mailbox { number: MailboxId(OPENED.add(1)), waiting: Arc::default() };
-        let letters = PendingExits { left: Exits::new(), abandoned: false, waiting: inbox.waiting.clone() };
-        MAILBOXES.lock().insert(inbox.number.0, letters);
-        inbox
+        let mailbox = Mailbox { number: MailboxId(OPENED.add(1)), waiting: Arc::default() };
+        let pending = PendingExits { exits: Exits::new(), abandoned: false, waiting: mailbox.waiting.clone() };
+        MAILBOXES.lock().insert(mailbox.number.0, pending);
+        mailbox
     }
 
     pub(super) fn number(&self) -> MailboxId {
@@ -73,11 +73,11 @@ impl Mailbox {
     }
 
     pub(super) fn take(&self) -> Request {
-        let mut inboxes = MAILBOXES.lock();
+        let mut mailboxes = MAILBOXES.lock();
         self.waiting.set(false);
-        match inboxes.get_mut(&self.number.0) {
-            Some(letters) if letters.abandoned => Request::EndStep,
-            Some(letters) => Request::DropLayers(std::mem::take(&mut letters.left)),
+        match mailboxes.get_mut(&self.number.0) {
+            Some(pending) if pending.abandoned => Request::EndStep,
+            Some(pending) => Request::DropLayers(std::mem::take(&mut pending.exits)),
             None => Request::DropLayers(Exits::new()),
         }
     }
@@ -91,20 +91,20 @@ impl Drop for Mailbox {
 }
 
 /// Asks for a layer to be dropped; nothing happens if who is asked has ended.
-pub(super) fn post(asked: MailboxId, left: ExitTarget) {
-    if let Some(letters) = MAILBOXES.lock().get_mut(&asked.0) {
-        let times = letters.left.entry(left).or_default();
+pub(super) fn post(asked: MailboxId, target: ExitTarget) {
+    if let Some(pending) = MAILBOXES.lock().get_mut(&asked.0) {
+        let times = pending.exits.entry(target).or_default();
         *times = times.saturating_add(1);
-        letters.waiting.set(true);
+        pending.waiting.set(true);
     }
 }
 
 /// Asks the thread that runs a step of a task to end the step, because the task was dropped on another thread. Nothing
 /// happens if the thread has ended.
 pub(super) fn abandon(task: MailboxId) {
-    if let Some(letters) = MAILBOXES.lock().get_mut(&task.0) {
-        letters.abandoned = true;
-        letters.waiting.set(true);
+    if let Some(pending) = MAILBOXES.lock().get_mut(&task.0) {
+        pending.abandoned = true;
+        pending.waiting.set(true);
     }
 }
 
@@ -119,16 +119,16 @@ mod tests {
         let object = ModeContext::new(ModeKind::NoGrad);
         (0..3).for_each(|_| object.enter());
         std::thread::scope(|threads| {
-            threads.spawn(|| (0..1000).for_each(|_| object.leave()));
+            threads.spawn(|| (0..1000).for_each(|_| object.exit()));
         });
-        let distinct = |letters: &PendingExits| letters.left.len();
+        let distinct = |pending: &PendingExits| pending.exits.len();
         assert_eq!(MAILBOXES.lock().values().map(distinct).max(), Some(1));
         apply_remote_exits();
         assert!(is_grad_enabled());
         object.enter();
         drop(no_grad());
         assert!(!is_grad_enabled());
-        object.leave();
+        object.exit();
     }
 
     #[test]
@@ -136,11 +136,11 @@ mod tests {
         let (twice, once) = (ModeContext::new(ModeKind::NoGrad), ModeContext::new(ModeKind::NoGrad));
         [&twice, &once, &twice, &twice].into_iter().for_each(ModeContext::enter);
         std::thread::scope(|threads| {
-            threads.spawn(|| [&twice, &once, &twice].map(ModeContext::leave));
+            threads.spawn(|| [&twice, &once, &twice].map(ModeContext::exit));
         });
         apply_remote_exits();
         assert!(!is_grad_enabled());
-        twice.leave();
+        twice.exit();
         assert!(is_grad_enabled());
     }
 }

@@ -12,11 +12,11 @@ use crate::base::sync::RelaxedU64;
 /// Tells scopes apart; 0 is none. Never used twice in a process: an address can be, while a layer of the old
 /// scope is still open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ScopeNumber(pub(super) u64);
+pub(super) struct ScopeId(pub(super) u64);
 
-impl ScopeNumber {
+impl ScopeId {
     /// Of a guard, which removes its layer by the layer's own id.
-    pub(super) const NONE: ScopeNumber = ScopeNumber(0);
+    pub(super) const NONE: ScopeId = ScopeId(0);
 }
 
 static MADE: RelaxedU64 = RelaxedU64::new(0);
@@ -31,19 +31,19 @@ static MADE: RelaxedU64 = RelaxedU64::new(0);
 /// let context = ModeContext::new(ModeKind::NoGrad);
 /// context.enter();
 /// let scope: &Scope = context.scope();
-/// scope.leave();
+/// scope.exit();
 /// assert!(is_grad_enabled());
 /// ```
 #[derive(Debug)]
 pub struct Scope {
-    number: ScopeNumber,
+    number: ScopeId,
     /// The inbox of the thread or task that entered last.
     entered_on: RelaxedU64,
 }
 
 impl Default for Scope {
     fn default() -> Self {
-        Scope { number: ScopeNumber(MADE.add(1)), entered_on: RelaxedU64::new(0) }
+        Scope { number: ScopeId(MADE.add(1)), entered_on: RelaxedU64::new(0) }
     }
 }
 
@@ -73,7 +73,7 @@ impl Scope {
         }
     }
 
-    pub(super) fn number(&self) -> ScopeNumber {
+    pub(super) fn number(&self) -> ScopeId {
         self.number
     }
 
@@ -84,10 +84,10 @@ impl Scope {
     /// Removes the innermost layer that this scope pushed on this thread. Where there is none, the
     /// thread or task that entered last is asked to drop one; if it has none either, nothing happens.
     #[inline]
-    pub fn leave(&self) {
-        let left = ExitTarget::Scope(self.number);
-        if !active::remove(left) {
-            active::exit_elsewhere(self.entered_on(), left);
+    pub fn exit(&self) {
+        let target = ExitTarget::Scope(self.number);
+        if !active::remove(target) {
+            active::exit_elsewhere(self.entered_on(), target);
         }
     }
 }
@@ -116,12 +116,12 @@ impl ScopeGuard {
     /// Pushes a layer on this thread that decides mode bits.
     #[inline]
     pub(crate) fn of_modes(decided: Masked<u8>) -> Self {
-        ScopeGuard::of_layer(active::push_modes(ScopeNumber::NONE, decided))
+        ScopeGuard::of_layer(active::push_modes(ScopeId::NONE, decided))
     }
 
     /// Pushes a layer on this thread that decides no mode bits.
     pub(crate) fn of_slots(slots: &Arc<Slots>) -> Self {
-        ScopeGuard::of_layer(active::push_slots(ScopeNumber::NONE, Masked::default(), slots))
+        ScopeGuard::of_layer(active::push_slots(ScopeId::NONE, Masked::default(), slots))
     }
 
     /// Pushes a layer on this thread that decides what is current.
@@ -133,7 +133,7 @@ impl ScopeGuard {
     /// Pushes a layer on this thread that decides everything as it was captured.
     pub(super) fn of_state(captured: &ThreadState) -> Self {
         let (modes, slots) = (captured.decided_modes(), &captured.slots);
-        ScopeGuard::of_layer(active::push_slots(ScopeNumber::NONE, modes, slots))
+        ScopeGuard::of_layer(active::push_slots(ScopeId::NONE, modes, slots))
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 
 use super::active;
 use super::remote_exit::MailboxId;
-use super::scope::{Scope, ScopeNumber};
+use super::scope::{Scope, ScopeId};
 use crate::base::fork::rank;
 use crate::base::location::SourceLocation;
 use crate::base::sync::ForkLock;
@@ -14,23 +14,23 @@ static TRACED: ForkLock<Traced> =
 pub(crate) struct Traced {
     /// Every traced layer of all threads and tasks that is open, in order of entry.
     open: Vec<OpenLayer>,
-    /// See [`NeverLeft::ended`].
+    /// See [`UnclosedScopes::ended`].
     ended: Vec<SourceLocation>,
 }
 
 struct OpenLayer {
     entered_on: MailboxId,
-    scope: ScopeNumber,
+    scope: ScopeId,
     site: SourceLocation,
     /// The address of the generator's or coroutine's frame that entered; none for a plain function's.
     frame: Option<usize>,
     /// Whether it was said that the frame is suspended.
-    told: bool,
+    reported: bool,
 }
 
 /// How a scope was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Leave {
+pub enum ExitOrder {
     /// The innermost traced layer ended; or the scope is not traced, or was not open.
     InOrder,
     /// A layer that was entered later stays open.
@@ -52,13 +52,13 @@ pub fn note_enter(scope: &Scope, site: SourceLocation, frame: Option<usize>) {
     let entered_on = active::this_mailbox();
     // Nothing was entered on a thread that ends.
     if entered_on != MailboxId::NONE {
-        let layer = OpenLayer { entered_on, scope: scope.number(), site, frame, told: false };
+        let layer = OpenLayer { entered_on, scope: scope.number(), site, frame, reported: false };
         TRACED.lock().open.push(layer);
     }
 }
 
 /// Notes that this thread has left a scope.
-pub fn note_leave(scope: &Scope) -> Leave {
+pub fn note_exit(scope: &Scope) -> ExitOrder {
     let here = active::this_mailbox();
     let open = &mut TRACED.lock().open;
     let innermost = |on: MailboxId| {
@@ -68,11 +68,11 @@ pub fn note_leave(scope: &Scope) -> Leave {
         let later = open.iter().skip(index + 1).rfind(|layer| layer.entered_on == here);
         let later = later.map(|layer| layer.site.clone());
         let entered = open.remove(index).site;
-        return later.map_or(Leave::InOrder, |later| Leave::OutOfOrder { entered, later });
+        return later.map_or(ExitOrder::InOrder, |later| ExitOrder::OutOfOrder { entered, later });
     }
     match innermost(scope.entered_on()) {
-        Some(index) => Leave::Elsewhere { entered: open.remove(index).site },
-        None => Leave::InOrder,
+        Some(index) => ExitOrder::Elsewhere { entered: open.remove(index).site },
+        None => ExitOrder::InOrder,
     }
 }
 
@@ -83,11 +83,11 @@ pub fn newly_suspended(running: &[usize]) -> Vec<SourceLocation> {
     let open = &mut TRACED.lock().open;
     let suspended = open.iter_mut().filter(|layer| {
         let waits = layer.frame.is_some_and(|frame| !running.contains(&frame));
-        layer.entered_on == here && !layer.told && waits
+        layer.entered_on == here && !layer.reported && waits
     });
     suspended
         .map(|layer| {
-            layer.told = true;
+            layer.reported = true;
             layer.site.clone()
         })
         .collect()
@@ -100,7 +100,7 @@ pub fn open_scopes() -> Vec<SourceLocation> {
 
 /// Where scopes were entered that nobody has left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NeverLeft {
+pub struct UnclosedScopes {
     /// Those of threads and tasks that have ended: each place once, the first hundred.
     pub ended: Vec<SourceLocation>,
     /// Those that are open: what [`open_scopes`] returns.
@@ -108,15 +108,15 @@ pub struct NeverLeft {
 }
 
 /// What a process has to tell when it ends. Each scope is in one of the lists: a thread may end meanwhile.
-pub fn never_left() -> NeverLeft {
+pub fn unclosed_scopes() -> UnclosedScopes {
     let traced = TRACED.lock();
-    NeverLeft { ended: traced.ended.clone(), still_open: traced.sites() }
+    UnclosedScopes { ended: traced.ended.clone(), still_open: traced.sites() }
 }
 
 /// Who had this inbox has ended, and what it has open with it.
-pub(super) fn forget(inbox: MailboxId) {
-    if inbox != MailboxId::NONE {
-        TRACED.lock().end_layers_of(inbox);
+pub(super) fn on_owner_ended(mailbox: MailboxId) {
+    if mailbox != MailboxId::NONE {
+        TRACED.lock().end_layers_of(mailbox);
     }
 }
 
@@ -142,37 +142,37 @@ mod tests {
     use crate::modes::{ModeContext, ModeKind};
 
     fn entered(line: u32, frame: Option<usize>) -> ModeContext {
-        let manager = ModeContext::new(ModeKind::NoGrad);
-        manager.enter();
-        note_enter(manager.scope(), site(line), frame);
-        manager
+        let context = ModeContext::new(ModeKind::NoGrad);
+        context.enter();
+        note_enter(context.scope(), site(line), frame);
+        context
     }
 
     fn site(line: u32) -> SourceLocation {
         SourceLocation::Foreign { file: "program".into(), line }
     }
 
-    fn left(manager: &ModeContext) -> Leave {
-        manager.leave();
-        note_leave(manager.scope())
+    fn left(context: &ModeContext) -> ExitOrder {
+        context.exit();
+        note_exit(context.scope())
     }
 
     #[test]
     fn leaves_in_order_are_nothing_to_tell_and_others_are() {
         let (first, second) = (entered(1, None), entered(2, None));
-        assert_eq!(left(&first), Leave::OutOfOrder { entered: site(1), later: site(2) });
+        assert_eq!(left(&first), ExitOrder::OutOfOrder { entered: site(1), later: site(2) });
         assert_eq!(open_scopes(), [site(2)]);
-        assert_eq!(left(&second), Leave::InOrder);
-        assert_eq!(left(&second), Leave::InOrder);
+        assert_eq!(left(&second), ExitOrder::InOrder);
+        assert_eq!(left(&second), ExitOrder::InOrder);
         assert_eq!(open_scopes(), []);
     }
 
     #[test]
     fn a_leave_on_another_thread_tells_where_the_scope_was_entered() {
-        let manager = entered(1, None);
-        let told = std::thread::scope(|threads| threads.spawn(|| left(&manager)).join().unwrap());
-        assert_eq!(told, Leave::Elsewhere { entered: site(1) });
-        assert_eq!(left(&manager), Leave::InOrder);
+        let context = entered(1, None);
+        let reported = std::thread::scope(|threads| threads.spawn(|| left(&context)).join().unwrap());
+        assert_eq!(reported, ExitOrder::Elsewhere { entered: site(1) });
+        assert_eq!(left(&context), ExitOrder::InOrder);
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Slots {
     }
 
     /// Nothing is named, and nothing below is looked at.
-    pub(super) fn hiding() -> Arc<Self> {
+    pub(super) fn opaque() -> Arc<Self> {
         Arc::new(Slots { is_opaque: true, ..Slots::default() })
     }
 

@@ -7,7 +7,7 @@ use pin_project_lite::pin_project;
 
 use super::remote_exit::{self, MailboxId};
 use super::thread_state::ThreadState;
-use super::tls::{TaskNumber, ThreadScopes};
+use super::tls::{TaskId, ThreadScopes};
 use super::{active, scope_trace};
 use crate::base::env;
 use crate::base::sync::{RelaxedU64, TryLock};
@@ -28,33 +28,33 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct TaskState {
-    number: TaskNumber,
+    number: TaskId,
     /// The number of the thread on which a step runs, else 0. Only that thread takes the lock.
     runs_on: RelaxedU64,
     /// The number of the state's inbox, which the first `enter_step` opens; 0 before.
-    inbox: RelaxedU64,
+    mailbox: RelaxedU64,
     /// The task's state between steps. During a step the thread has it, and this one is empty.
-    parked: TryLock<ThreadScopes>,
+    swapped_out: TryLock<ThreadScopes>,
 }
 
 impl TaskState {
     /// Begins as what was captured.
     pub fn new(start: &ThreadState) -> Self {
         let mut state = ThreadScopes::new();
-        state.layers.start_from(start.modes, start.slots.clone());
+        state.layers.set_base(start.modes, start.slots.clone());
         TaskState {
-            number: TaskNumber::next(),
+            number: TaskId::next(),
             runs_on: RelaxedU64::new(0),
-            inbox: RelaxedU64::new(0),
-            parked: TryLock::new(state),
+            mailbox: RelaxedU64::new(0),
+            swapped_out: TryLock::new(state),
         }
     }
 
     /// Calls `action` with this state in force. Fails while another step of the task runs.
     pub fn step<R>(&self, action: impl FnOnce() -> R) -> Result<R> {
         // The task is borrowed until the step ends, so it cannot be dropped during it.
-        self.begin_step_with(|_| ())?;
-        let _end = Finally(|| self.exit_step());
+        self.enter_step_with(|_| ())?;
+        let _end = Defer(|| self.exit_step());
         Ok(action())
     }
 
@@ -64,11 +64,11 @@ impl TaskState {
     /// Steps of several tasks on one thread may end in any order. If the task is dropped on another thread, the step ends
     /// when this thread next enters or leaves a scope, or writes a mode or flag.
     pub fn enter_step(&self) -> Result<()> {
-        self.begin_step_with(|state| self.inbox.set(state.open_mailbox().0))
+        self.enter_step_with(|state| self.mailbox.set(state.open_mailbox().0))
     }
 
     /// Begins a step with the state that `prepare` has been called with.
-    fn begin_step_with(&self, prepare: impl FnOnce(&mut ThreadScopes)) -> Result<()> {
+    fn enter_step_with(&self, prepare: impl FnOnce(&mut ThreadScopes)) -> Result<()> {
         let here = super::this_thread().as_word();
         // A step inside of a step finds its own number.
         if self.runs_on.get() == here || self.runs_on.compare_set(0, here) != here {
@@ -76,11 +76,11 @@ impl TaskState {
         }
         let number = self.number;
         // Where the thread has begun to end, the step runs without the task's state.
-        let begin = |parked: &mut ThreadScopes| {
-            prepare(parked);
-            _ = active::enter_step(number, parked);
+        let begin = |swapped_out: &mut ThreadScopes| {
+            prepare(swapped_out);
+            _ = active::enter_step(number, swapped_out);
         };
-        if !self.do_parked(begin) {
+        if !self.with_swapped_out(begin) {
             self.runs_on.set(0);
             return Err(Error::TaskIsRunning);
         }
@@ -91,35 +91,35 @@ impl TaskState {
     /// began next. Nothing happens where this thread runs no step of the task.
     pub fn exit_step(&self) {
         if self.runs_on.get() == super::this_thread().as_word() {
-            self.do_parked(|parked| park(self.number, parked));
+            self.with_swapped_out(|swapped_out| swap_out(self.number, swapped_out));
             self.runs_on.set(0);
         }
     }
 
-    fn do_parked(&self, action: impl FnOnce(&mut ThreadScopes)) -> bool {
-        self.parked.try_lock().map(|mut parked| action(&mut parked)).is_some()
+    fn with_swapped_out(&self, action: impl FnOnce(&mut ThreadScopes)) -> bool {
+        self.swapped_out.try_lock().map(|mut swapped_out| action(&mut swapped_out)).is_some()
     }
 
     /// A step for who alone has the task.
-    fn only_step<R>(&mut self, action: impl FnOnce() -> R) -> R {
-        let (number, parked) = (self.number, self.parked.get_mut());
-        active::enter_step(number, parked);
-        let _end = Finally(|| park(number, parked));
+    fn step_mut<R>(&mut self, action: impl FnOnce() -> R) -> R {
+        let (number, swapped_out) = (self.number, self.swapped_out.get_mut());
+        active::enter_step(number, swapped_out);
+        let _end = Defer(|| swap_out(number, swapped_out));
         action()
     }
 }
 
 /// Ends a task's step on this thread, and puts the task's state where it is kept between steps.
-fn park(number: TaskNumber, parked: &mut ThreadScopes) {
+fn swap_out(number: TaskId, swapped_out: &mut ThreadScopes) {
     if let Some(state) = active::exit_step(number) {
-        *parked = state;
+        *swapped_out = state;
     }
 }
 
 /// Calls the function when it is dropped.
-struct Finally<F: FnMut()>(F);
+struct Defer<F: FnMut()>(F);
 
-impl<F: FnMut()> Drop for Finally<F> {
+impl<F: FnMut()> Drop for Defer<F> {
     fn drop(&mut self) {
         (self.0)();
     }
@@ -130,10 +130,10 @@ impl Drop for TaskState {
         // During a step: the thread gets its state back, at once if it is this one.
         self.exit_step();
         if self.runs_on.get() != 0 {
-            remote_exit::abandon(MailboxId(self.inbox.get()));
+            remote_exit::abandon(MailboxId(self.mailbox.get()));
         }
         if env::debug() {
-            scope_trace::forget(self.parked.get_mut().mailbox_id());
+            scope_trace::on_owner_ended(self.swapped_out.get_mut().mailbox_id());
         }
     }
 }
@@ -159,36 +159,36 @@ pin_project! {
     /// ```
     #[derive(Debug)]
     #[must_use = "a future does nothing unless it is polled"]
-    pub struct InState<F> {
+    pub struct WithState<F> {
         state: TaskState,
         // None once it is being dropped.
         #[pin]
         future: Option<F>,
     }
 
-    impl<F> PinnedDrop for InState<F> {
+    impl<F> PinnedDrop for WithState<F> {
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
             // What the future holds is left where it was entered.
-            this.state.only_step(|| this.future.set(None));
+            this.state.step_mut(|| this.future.set(None));
         }
     }
 }
 
-impl<F> InState<F> {
+impl<F> WithState<F> {
     pub(super) fn new(state: TaskState, future: F) -> Self {
-        InState { state, future: Some(future) }
+        WithState { state, future: Some(future) }
     }
 }
 
-impl<F: Future> Future for InState<F> {
+impl<F: Future> Future for WithState<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         // There always is one: what is being dropped is not polled.
         let Some(future) = this.future.as_pin_mut() else { return Poll::Pending };
-        this.state.only_step(|| future.poll(context))
+        this.state.step_mut(|| future.poll(context))
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
     use std::task::Waker;
 
     use super::*;
-    use crate::flags::{FlagScope, Given, find, flags};
+    use crate::flags::{FlagScope, InputValue, find, flags};
     use crate::modes::{
         ModeContext, ModeKind, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
     };
@@ -216,7 +216,7 @@ mod tests {
             let _guard = no_grad();
             task()
         };
-        let scope = FlagScope::new([(find("cudnn.enabled").unwrap(), Given::Bool(false))], None).unwrap();
+        let scope = FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(false))], None).unwrap();
         let mode = ModeContext::new(ModeKind::EnableGrad);
         task.step(|| {
             assert!(!is_grad_enabled());
@@ -227,7 +227,7 @@ mod tests {
         assert!(is_grad_enabled() && flags::CUDNN_ENABLED.get());
         let _here = no_grad();
         task.step(|| assert!(is_grad_enabled() && !flags::CUDNN_ENABLED.get())).unwrap();
-        task.step(|| mode.leave()).unwrap();
+        task.step(|| mode.exit()).unwrap();
         task.step(|| assert!(!is_grad_enabled())).unwrap();
         drop(task);
         assert!(!any_flag_layer());
@@ -238,10 +238,10 @@ mod tests {
         let (first, second) = (task(), task());
         let mode = ModeContext::new(ModeKind::NoGrad);
         first.step(|| mode.enter()).unwrap();
-        second.step(|| mode.leave()).unwrap();
+        second.step(|| mode.exit()).unwrap();
         first.step(|| assert!(is_grad_enabled())).unwrap();
         first.step(|| mode.enter()).unwrap();
-        mode.leave();
+        mode.exit();
         first.step(|| assert!(is_grad_enabled())).unwrap();
     }
 
@@ -249,9 +249,9 @@ mod tests {
     fn a_write_to_the_base_of_a_task_is_not_taken_back_from_another() {
         let (first, second) = (task(), task());
         let mode = ModeContext::new(ModeKind::SetGradEnabled);
-        second.step(|| ModeContext::new(ModeKind::SetGradEnabled).tell(false)).unwrap();
-        first.step(|| mode.tell(false)).unwrap();
-        second.step(|| mode.decorate()).unwrap();
+        second.step(|| ModeContext::new(ModeKind::SetGradEnabled).set(false)).unwrap();
+        first.step(|| mode.set(false)).unwrap();
+        second.step(|| mode.revoke_write()).unwrap();
         second.step(|| assert!(!is_grad_enabled())).unwrap();
         assert!(is_grad_enabled());
     }
@@ -335,7 +335,7 @@ mod tests {
                 task.step(|| drop(guard)).unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
                 assert!(!settled(is_inference_mode_enabled));
-                task.step(|| mode.leave()).unwrap();
+                task.step(|| mode.exit()).unwrap();
                 task.step(|| assert!(is_grad_enabled())).unwrap();
             });
         });
@@ -349,18 +349,18 @@ mod tests {
             (ModeContext::new(ModeKind::SetGradEnabled), ModeContext::new(ModeKind::SetGradEnabled));
         let mode = ModeContext::new(ModeKind::NoGrad);
         task.step(|| {
-            to_the_base.tell(false);
+            to_the_base.set(false);
             mode.enter();
-            to_a_layer.tell(true);
+            to_a_layer.set(true);
         })
         .unwrap();
         std::thread::scope(|threads| {
             threads.spawn(|| {
-                task.step(|| to_a_layer.decorate()).unwrap();
+                task.step(|| to_a_layer.revoke_write()).unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
-                task.step(|| mode.leave()).unwrap();
+                task.step(|| mode.exit()).unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
-                task.step(|| to_the_base.decorate()).unwrap();
+                task.step(|| to_the_base.revoke_write()).unwrap();
                 task.step(|| assert!(is_grad_enabled())).unwrap();
             });
         });

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::mpsc::channel;
 
 /// Runs `live` on a thread, and gives what it returned to `end` when the layers of the thread have gone.
-pub(crate) fn as_a_thread_ends<T: 'static, R: Send + 'static>(
+pub(crate) fn run_at_thread_end<T: 'static, R: Send + 'static>(
     live: impl FnOnce() -> T + Send + 'static,
     end: impl FnOnce(T) -> R + Send + 'static,
 ) -> R {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::StreamSlot;
 use super::scope::{Scope, ScopeGuard};
-use super::task::{InState, TaskState};
+use super::task::{WithState, TaskState};
 use super::{FlagSlots, Masked, Slots, active};
 use crate::device::{Device, DeviceIndex};
 
@@ -85,13 +85,13 @@ impl ThreadState {
 
     /// Makes it what this thread starts from, below whatever is open, until the thread ends.
     pub fn install(&self) {
-        active::start_from(self);
+        active::set_base(self);
     }
 
     /// A future with a state of its own that begins as this one: it is put in force around each poll,
     /// and what the future enters and writes stays with it, on whichever thread it is polled.
-    pub fn in_future<F: Future>(&self, future: F) -> InState<F> {
-        InState::new(TaskState::new(self), future)
+    pub fn in_future<F: Future>(&self, future: F) -> WithState<F> {
+        WithState::new(TaskState::new(self), future)
     }
 }
 
@@ -106,7 +106,7 @@ impl ThreadState {
 /// let _guard = no_grad();
 /// scope.enter();
 /// assert!(is_grad_enabled());
-/// scope.leave();
+/// scope.exit();
 /// assert!(!is_grad_enabled());
 /// ```
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl StateScope {
     }
 
     /// A scope of the same state that has been entered nowhere.
-    pub fn twin(&self) -> Self {
+    pub fn clone_unentered(&self) -> Self {
         StateScope::new(self.state.clone())
     }
 
@@ -136,24 +136,24 @@ impl StateScope {
         self.scope.enter_state(&self.state);
     }
 
-    /// It no longer is; see [`Scope::leave`].
-    pub fn leave(&self) {
-        self.scope.leave();
+    /// It no longer is; see [`Scope::exit`].
+    pub fn exit(&self) {
+        self.scope.exit();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::{FlagScope, Given, find, flags};
+    use crate::flags::{FlagScope, InputValue, find, flags};
     use crate::modes::{enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad};
 
     fn cudnn_enabled(value: bool) -> FlagScope {
-        FlagScope::new([(find("cudnn.enabled").unwrap(), Given::Bool(value))], None).unwrap()
+        FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(value))], None).unwrap()
     }
 
     fn deterministic(value: bool) -> FlagScope {
-        FlagScope::new([(find("cudnn.deterministic").unwrap(), Given::Bool(value))], None).unwrap()
+        FlagScope::new([(find("cudnn.deterministic").unwrap(), InputValue::Bool(value))], None).unwrap()
     }
 
     fn seen() -> (bool, bool, bool) {
@@ -253,10 +253,10 @@ mod tests {
         scope.enter();
         scope.enter();
         drop(other);
-        scope.leave();
+        scope.exit();
         assert!(!is_grad_enabled());
-        scope.leave();
-        scope.leave();
+        scope.exit();
+        scope.exit();
         assert!(is_grad_enabled());
     }
 

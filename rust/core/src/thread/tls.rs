@@ -14,10 +14,10 @@ use crate::base::sync::{RelaxedU64, thread_local};
 
 /// Tells threads apart; 0 is no thread. Never used twice in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ThreadNumber(u64);
+pub(crate) struct ThreadId(u64);
 
-impl ThreadNumber {
-    const NONE: ThreadNumber = ThreadNumber(0);
+impl ThreadId {
+    const NONE: ThreadId = ThreadId(0);
 
     pub(super) fn as_word(self) -> u64 {
         self.0
@@ -38,9 +38,9 @@ pub(super) struct Tls {
     /// What the layers in force decide of the devices.
     pub(super) devices: Cell<DeviceSummary>,
     /// The inbox of the state in force; none before it is opened, and after it is closed.
-    pub(super) inbox: Cell<MailboxId>,
+    pub(super) mailbox: Cell<MailboxId>,
     /// None before somebody asks for it.
-    thread: Cell<ThreadNumber>,
+    thread: Cell<ThreadId>,
     pub(super) owned: RefCell<ManuallyDrop<TlsOwned>>,
 }
 
@@ -58,19 +58,19 @@ pub(super) struct TlsOwned {
 /// A step of a task that runs on this thread.
 #[derive(Debug)]
 pub(super) struct Step {
-    pub(super) task: TaskNumber,
+    pub(super) task: TaskId,
     /// The state that was in force when the step began: the thread's own, or that of the step before this one.
     pub(super) displaced: ThreadScopes,
 }
 
 /// Identifies a task for the steps of a thread; unique in the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TaskNumber(u64);
+pub(super) struct TaskId(u64);
 
-impl TaskNumber {
+impl TaskId {
     pub(super) fn next() -> Self {
         static TASKS: RelaxedU64 = RelaxedU64::new(0);
-        TaskNumber(TASKS.add(1))
+        TaskId(TASKS.add(1))
     }
 }
 
@@ -79,28 +79,28 @@ impl TaskNumber {
 pub(super) struct ThreadScopes {
     pub(super) layers: LayerStack,
     /// Opened by the first enter of a scope that could be left elsewhere.
-    pub(super) inbox: Option<Mailbox>,
+    pub(super) mailbox: Option<Mailbox>,
 }
 
 impl ThreadScopes {
     pub(super) const fn new() -> Self {
-        ThreadScopes { layers: LayerStack::new(mode_bits::BASE), inbox: None }
+        ThreadScopes { layers: LayerStack::new(mode_bits::BASE), mailbox: None }
     }
 
     /// Whether others have asked for layers to be dropped.
     #[inline]
     pub(super) fn has_remote_exits(&self) -> bool {
-        self.inbox.as_ref().is_some_and(|inbox| !inbox.is_empty())
+        self.mailbox.as_ref().is_some_and(|mailbox| !mailbox.is_empty())
     }
 
     /// Opens the inbox if need be, and returns its number. The caller makes sure that the state is dropped.
     pub(super) fn open_mailbox(&mut self) -> MailboxId {
-        self.inbox.get_or_insert_with(Mailbox::open).number()
+        self.mailbox.get_or_insert_with(Mailbox::open).number()
     }
 
     /// The number of its inbox if it is open.
     pub(super) fn mailbox_id(&self) -> MailboxId {
-        self.inbox.as_ref().map_or(MailboxId::NONE, Mailbox::number)
+        self.mailbox.as_ref().map_or(MailboxId::NONE, Mailbox::number)
     }
 }
 
@@ -112,8 +112,8 @@ thread_local! {
             flags: Cell::new(0),
             changes: Cell::new(0),
             devices: Cell::new(DeviceSummary::NONE),
-            inbox: Cell::new(MailboxId::NONE),
-            thread: Cell::new(ThreadNumber::NONE),
+            mailbox: Cell::new(MailboxId::NONE),
+            thread: Cell::new(ThreadId::NONE),
             owned: RefCell::new(ManuallyDrop::new(TlsOwned::new(false))),
         }
     };
@@ -142,7 +142,7 @@ impl Drop for TlsCleanup {
     fn drop(&mut self) {
         with_tls(|current| {
             let Ok(mut owned) = current.owned.try_borrow_mut() else { return };
-            current.inbox.set(MailboxId::NONE);
+            current.mailbox.set(MailboxId::NONE);
             // A later destructor reads flags as the process's and no place: the layers that decided them go
             // now. The modes stay as they were last, for there is nothing else that they could be.
             current.tree.set(Masked::default());
@@ -151,7 +151,7 @@ impl Drop for TlsCleanup {
             current.devices.set(DeviceSummary::NONE);
             if env::debug() {
                 let displaced = owned.steps.iter().map(|step| &step.displaced);
-                displaced.chain([&owned.state]).for_each(|state| scope_trace::forget(state.mailbox_id()));
+                displaced.chain([&owned.state]).for_each(|state| scope_trace::on_owner_ended(state.mailbox_id()));
             }
             let last = std::mem::replace(&mut *owned, ManuallyDrop::new(TlsOwned::new(true)));
             // Before the layers: with the last clone of a stream a driver is called, which may come back here.
@@ -172,7 +172,7 @@ impl TlsOwned {
     }
 
     /// Makes room for a layer, but not where the thread has begun to end.
-    pub(super) fn make_room(&mut self) {
+    pub(super) fn reserve_layer(&mut self) {
         if self.state.layers.is_full() && self.ensure_cleanup_registered() {
             self.state.layers.grow();
         }
@@ -180,7 +180,7 @@ impl TlsOwned {
 
     /// The number of the inbox, which is opened if need be; none where the thread has begun to end.
     pub(super) fn open_mailbox(&mut self) -> MailboxId {
-        if self.state.inbox.is_none() && self.ensure_cleanup_registered() {
+        if self.state.mailbox.is_none() && self.ensure_cleanup_registered() {
             self.state.open_mailbox();
         }
         self.state.mailbox_id()
@@ -188,10 +188,10 @@ impl TlsOwned {
 }
 
 /// The number of this thread.
-pub(crate) fn this_thread() -> ThreadNumber {
+pub(crate) fn this_thread() -> ThreadId {
     with_tls(|current| {
-        if current.thread.get() == ThreadNumber::NONE {
-            current.thread.set(ThreadNumber(THREADS.add(1)));
+        if current.thread.get() == ThreadId::NONE {
+            current.thread.set(ThreadId(THREADS.add(1)));
         }
         current.thread.get()
     })

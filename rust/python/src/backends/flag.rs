@@ -3,22 +3,22 @@
 
 use std::ffi::{c_int, c_void};
 
-use interlock::backends::{Attribute, FlagScopeBuilder, Purpose};
+use interlock::backends::{FlagSpec, FlagScopeBuilder, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::convert;
+use super::values;
 use super::scopes::FlagScope;
 use crate::errors::IntoPyResult;
 use crate::object::{HeapType, Method, hot, or_null};
-use crate::site;
+use crate::call_site;
 
 #[repr(C)]
 struct FlagObject {
     header: ffi::PyObject,
-    attribute: &'static Attribute,
+    spec: &'static FlagSpec,
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -56,9 +56,9 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// # Safety
 /// `object` is alive and was made by [`new`].
 #[inline]
-unsafe fn attribute_of(object: *mut ffi::PyObject) -> &'static Attribute {
+unsafe fn spec_of(object: *mut ffi::PyObject) -> &'static FlagSpec {
     // SAFETY: such an object begins with a FlagObject.
-    unsafe { (*object.cast::<FlagObject>()).attribute }
+    unsafe { (*object.cast::<FlagObject>()).spec }
 }
 
 unsafe extern "C" fn new(
@@ -79,7 +79,7 @@ unsafe extern "C" fn new(
         let (Some(name), 1) = (by_name.or_else(|| arguments.get_item(0).ok()), given) else {
             return Err(PyTypeError::new_err(format!("Flag() takes name, got {given} arguments")));
         };
-        let attribute = convert::named(&name)?;
+        let spec = values::named(&name)?;
         // SAFETY: `class` is the class of `register` or a subclass, so its instances begin with a FlagObject. The
         // reference is written before other code can see the object.
         unsafe {
@@ -87,7 +87,7 @@ unsafe extern "C" fn new(
             if made.is_null() {
                 return Err(PyErr::fetch(py));
             }
-            (&raw mut (*made.cast::<FlagObject>()).attribute).write(attribute);
+            (&raw mut (*made.cast::<FlagObject>()).spec).write(spec);
             Ok(made)
         }
     })
@@ -110,15 +110,15 @@ unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
 
 unsafe extern "C" fn name(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of the class.
-    let name = unsafe { attribute_of(object) }.name();
+    let name = unsafe { spec_of(object) }.name();
     // SAFETY: the interpreter called this function, so this thread is attached; the text has this length.
     unsafe { ffi::PyUnicode_FromStringAndSize(name.as_ptr().cast(), name.len() as ffi::Py_ssize_t) }
 }
 
 unsafe extern "C" fn value(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of the class.
-    let attribute = unsafe { attribute_of(object) };
-    hot(|| convert::new_reference(attribute.read()))
+    let spec = unsafe { spec_of(object) };
+    hot(|| values::new_reference(spec.read()))
 }
 
 unsafe extern "C" fn set_value(
@@ -127,7 +127,7 @@ unsafe extern "C" fn set_value(
     _: *mut c_void,
 ) -> c_int {
     // SAFETY: an attribute of the class; the interpreter lends a value, or null for `del`.
-    unsafe { convert::assign(attribute_of(object), value) }
+    unsafe { values::assign(spec_of(object), value) }
 }
 
 unsafe extern "C" fn override_value(
@@ -138,9 +138,9 @@ unsafe extern "C" fn override_value(
 ) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: a method of the class; the interpreter lends a tuple of names or null.
-        let (attribute, names) = unsafe {
+        let (spec, names) = unsafe {
             (
-                attribute_of(object),
+                spec_of(object),
                 Bound::from_borrowed_ptr_or_opt(py, names)
                     .map(|names| names.cast_into_unchecked::<PyTuple>()),
             )
@@ -156,7 +156,7 @@ unsafe extern "C" fn override_value(
         // SAFETY: the interpreter lends one argument, by position or by name.
         let value = unsafe { Bound::<PyAny>::from_borrowed_ptr(py, *arguments) };
         let mut scope = FlagScopeBuilder::new(Purpose::Named, 1);
-        scope.add(attribute, &convert::given(&value)?).into_py_result(py)?;
-        Ok(Bound::new(py, FlagScope(scope.build(site::if_traced(py))))?.into_any().into_ptr())
+        scope.add(spec, &values::from_py(&value)?).into_py_result(py)?;
+        Ok(Bound::new(py, FlagScope(scope.build(call_site::current_if_tracing(py))))?.into_any().into_ptr())
     })
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use interlock::Error;
 use interlock::accelerator;
-use interlock::libraries::{self, Library, OpenMpRuntime, Packages, Status, VerboseLibrary};
+use interlock::libraries::{self, Library, OpenMpRuntime, PythonPaths, Status, VerboseLibrary};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyType};
 
-use super::convert::shown;
+use super::values::display;
 use crate::detached::detached_with_environment;
 use crate::errors::{IntoPyResult, exception};
 use crate::whole;
@@ -96,23 +96,23 @@ fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, OsString, Option<u32>)>
 /// The library of this name, told where Python's packages are now.
 fn named(py: Python<'_>, name: &str) -> PyResult<&'static Library> {
     let library = libraries::find(name).into_py_result(py)?;
-    tell_packages(py);
+    update_python_paths(py);
     Ok(library)
 }
 
 /// Tells the search where Python's packages are now, unless a program has put something odd in the place of `sys.path`.
-pub(super) fn tell_packages(py: Python<'_>) {
-    if is_told(py).unwrap_or(false) {
+pub(super) fn update_python_paths(py: Python<'_>) {
+    if is_current(py).unwrap_or(false) {
         return;
     }
     if let Ok(packages) = packages(py) {
         // SAFETY: the interpreter loads extension modules from these folders as well, and trusts them.
-        unsafe { libraries::set_packages(packages) };
+        unsafe { libraries::set_python_paths(packages) };
     }
 }
 
 /// Whether the search was told exactly what [`packages`] would collect: compared without making paths.
-fn is_told(py: Python<'_>) -> PyResult<bool> {
+fn is_current(py: Python<'_>) -> PyResult<bool> {
     let sys = py.import(intern!(py, "sys"))?;
     let (path, prefix) = (sys.getattr(intern!(py, "path"))?, sys.getattr(intern!(py, "prefix"))?);
     let texts: Vec<_> =
@@ -120,10 +120,10 @@ fn is_told(py: Python<'_>) -> PyResult<bool> {
     // What is no UTF-8 is collected instead.
     let folders = texts.iter().map(|text| text.to_str()).collect::<PyResult<Vec<_>>>()?;
     let absolute = folders.into_iter().map(Path::new).filter(|folder| folder.is_absolute());
-    Ok(libraries::packages_are(absolute, Some(Path::new(prefix.cast::<PyString>()?.to_str()?))))
+    Ok(libraries::python_paths_are(absolute, Some(Path::new(prefix.cast::<PyString>()?.to_str()?))))
 }
 
-fn packages(py: Python<'_>) -> PyResult<Packages> {
+fn packages(py: Python<'_>) -> PyResult<PythonPaths> {
     let sys = py.import("sys")?;
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in sys.getattr("path")?.cast::<PyList>()? {
@@ -131,7 +131,7 @@ fn packages(py: Python<'_>) -> PyResult<Packages> {
         let Ok(folder) = folder.cast::<PyString>() else { continue };
         folders.extend(folder.extract::<PathBuf>().ok().filter(|folder| folder.is_absolute()));
     }
-    Ok(Packages { folders, prefix: sys.getattr("prefix")?.cast::<PyString>()?.extract().ok() })
+    Ok(PythonPaths { folders, prefix: sys.getattr("prefix")?.cast::<PyString>()?.extract().ok() })
 }
 
 /// Has a vendor library report its calls between `enter` and `leave`.
@@ -149,15 +149,15 @@ impl VerboseScope {
             let (allowed, given) = (names.join(" or "), format!("{name:?}"));
             return Err(exception(py, &accelerator::Error::Argument { name: "name", given, allowed }));
         };
-        let (name, allowed) = (library.operation().to_owned(), library.allowed());
+        let (name, allowed) = (library.operation().to_owned(), library.accepted());
         // A bool is an int here as in PyTorch: what this argument says is whether.
         let Ok(number) = level.cast::<PyInt>() else {
-            return Err(exception(py, &Error::FlagType { name, given: shown(level)?, allowed }));
+            return Err(exception(py, &Error::FlagType { name, given: display(level)?, allowed }));
         };
         match whole::int64(number) {
             Some(level) => libraries::VerboseScope::new(library, level).into_py_result(py).map(VerboseScope),
             // It does not fit into 64 bits.
-            None => Err(exception(py, &Error::FlagValue { name, given: shown(level)?, allowed })),
+            None => Err(exception(py, &Error::FlagValue { name, given: display(level)?, allowed })),
         }
     }
 
@@ -169,8 +169,8 @@ impl VerboseScope {
     }
 
     /// Ends what this scope began last.
-    fn leave(&self, py: Python<'_>) {
-        detached_with_environment(py, || self.0.leave());
+    fn exit(&self, py: Python<'_>) {
+        detached_with_environment(py, || self.0.exit());
     }
 
     /// A copy is a scope of its own that is not open.

@@ -3,7 +3,7 @@
 use interlock::backends::PlanCache;
 use pyo3::prelude::*;
 
-use super::convert::given;
+use super::values::from_py;
 use crate::accelerator::Device;
 use crate::detached::detached;
 use crate::errors::IntoPyResult;
@@ -24,7 +24,7 @@ fn cache_of(device: &Bound<'_, PyAny>) -> PyResult<PlanCache> {
         let device = device.get().core;
         return detached(py, || PlanCache::of(device)).into_py_result(py);
     }
-    let named = given(device)?.into_owned();
+    let named = from_py(device)?.into_owned();
     detached(py, || PlanCache::named(&named)).into_py_result(py)
 }
 
@@ -55,7 +55,7 @@ fn plan_cache_max_size(device: &Bound<'_, PyAny>) -> PyResult<u64> {
 /// Says how many plans it keeps at most.
 #[pyfunction]
 fn set_plan_cache_max_size(device: &Bound<'_, PyAny>, plans: &Bound<'_, PyAny>) -> PyResult<()> {
-    cache_of(device)?.set_max_size(&given(plans)?).into_py_result(device.py())
+    cache_of(device)?.set_max_size(&from_py(plans)?).into_py_result(device.py())
 }
 
 /// Drops the plans that it holds.

@@ -2,15 +2,15 @@
 
 use std::sync::Mutex;
 
-use interlock::backends::{self, Attribute, FlagScopeBuilder, Purpose};
+use interlock::backends::{self, FlagSpec, FlagScopeBuilder, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple, PyType};
 
-use super::convert::{given, named_values, object};
+use super::values::{from_py, named_values, object};
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
-use crate::{site, trace};
+use crate::{call_site, scope_debug};
 
 /// For `copy` and `pickle`: a class, and what to call it with.
 type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
@@ -29,10 +29,10 @@ impl FlagScope {
         let py = values.py();
         let purpose = if copied { Purpose::Copied } else { Purpose::Named };
         let mut scope = FlagScopeBuilder::new(purpose, values.len());
-        for (attribute, given) in named_values(values)? {
-            scope.add(attribute, &given).into_py_result(py)?;
+        for (spec, given) in named_values(values)? {
+            scope.add(spec, &given).into_py_result(py)?;
         }
-        Ok(FlagScope(scope.build(site::if_traced(py))))
+        Ok(FlagScope(scope.build(call_site::current_if_tracing(py))))
     }
 
     /// A copy decides the same and has been entered nowhere.
@@ -45,13 +45,13 @@ impl FlagScope {
     }
 
     fn __repr__(&self) -> String {
-        let shown: Vec<String> =
+        let display: Vec<String> =
             self.0.values().iter().map(|(name, value)| format!("{name}={value}")).collect();
-        format!("FlagScope({})", shown.join(", "))
+        format!("FlagScope({})", display.join(", "))
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        trace::enter(py, self.0.scope(), || self.0.enter())
+        scope_debug::enter(py, self.0.scope(), || self.0.enter())
     }
 
     fn __exit__(
@@ -60,21 +60,21 @@ impl FlagScope {
         _error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        trace::leave(kind.py(), self.0.scope())
+        scope_debug::exit(kind.py(), self.0.scope())
     }
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         // Calls have a scope of their own: a leave of this one must find the thread that entered it.
-        let twin = Bound::new(slf.py(), FlagScope(slf.get().0.twin()))?;
-        decorated(twin.as_any(), function)
+        let calls = Bound::new(slf.py(), FlagScope(slf.get().0.clone_unentered()))?;
+        decorated(calls.as_any(), function)
     }
 }
 
 /// The flags that a module's own `flags(...)` decides, in the order of its arguments.
 #[pyclass(frozen, module = "interlock._core.backends")]
 pub(super) struct FlagArguments {
-    attributes: Vec<&'static Attribute>,
+    specs: Vec<&'static FlagSpec>,
     /// The last scope. A program passes the same objects again and again, whose values need no second check.
     last: Mutex<Option<CheckedValues>>,
 }
@@ -98,29 +98,29 @@ impl FlagArguments {
     #[new]
     #[pyo3(signature = (*names))]
     fn new(py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
-        let attributes: interlock::Result<_> = names.iter().map(|name| backends::find(name)).collect();
-        Ok(FlagArguments { attributes: attributes.into_py_result(py)?, last: Mutex::default() })
+        let specs: interlock::Result<_> = names.iter().map(|name| backends::find(name)).collect();
+        Ok(FlagArguments { specs: specs.into_py_result(py)?, last: Mutex::default() })
     }
 
     /// Returns a scope of these values, one for each flag; None leaves a flag undecided.
     #[pyo3(signature = (*values))]
     fn scope(&self, values: &Bound<'_, PyTuple>) -> PyResult<FlagScope> {
         let py = values.py();
-        let is_traced = trace::is_on();
+        let is_traced = scope_debug::is_on();
         if !is_traced && let Some(scope) = self.last_of(values) {
             return Ok(FlagScope(scope));
         }
-        if values.len() != self.attributes.len() {
-            let message = format!("scope() takes {} values, got {}", self.attributes.len(), values.len());
+        if values.len() != self.specs.len() {
+            let message = format!("scope() takes {} values, got {}", self.specs.len(), values.len());
             return Err(PyTypeError::new_err(message));
         }
-        let mut scope = FlagScopeBuilder::new(Purpose::WholeModule, self.attributes.len());
-        for (attribute, value) in self.attributes.iter().zip(values).filter(|(_, value)| !value.is_none()) {
-            scope.add(attribute, &given(&value)?).into_py_result(py)?;
+        let mut scope = FlagScopeBuilder::new(Purpose::WholeModule, self.specs.len());
+        for (spec, value) in self.specs.iter().zip(values).filter(|(_, value)| !value.is_none()) {
+            scope.add(spec, &from_py(&value)?).into_py_result(py)?;
         }
-        let scope = scope.build(site::if_traced(py));
+        let scope = scope.build(call_site::current_if_tracing(py));
         if !is_traced && values.iter_borrowed().all(|value| is_immutable(&value)) {
-            self.remember(CheckedValues { values: values.clone().unbind(), scope: scope.twin() });
+            self.remember(CheckedValues { values: values.clone().unbind(), scope: scope.clone_unentered() });
         }
         Ok(FlagScope(scope))
     }
@@ -130,7 +130,7 @@ impl FlagArguments {
     /// A scope of the values of the last call, if these are the same objects.
     fn last_of(&self, values: &Bound<'_, PyTuple>) -> Option<backends::FlagScope> {
         let last = self.last.try_lock().ok()?;
-        last.as_ref().filter(|checked| checked.consist_of(values)).map(|checked| checked.scope.twin())
+        last.as_ref().filter(|checked| checked.consist_of(values)).map(|checked| checked.scope.clone_unentered())
     }
 
     fn remember(&self, checked: CheckedValues) {
@@ -163,12 +163,12 @@ impl FreezeScope {
     }
 
     fn __enter__(&self, py: Python<'_>) {
-        self.0.enter(site::of_caller(py));
+        self.0.enter(call_site::current(py));
     }
 
     #[pyo3(signature = (*_arguments))]
     fn __exit__(&self, _arguments: &Bound<'_, PyTuple>) {
-        self.0.leave();
+        self.0.exit();
     }
 
     /// A copy freezes and thaws for itself.

@@ -44,7 +44,7 @@ impl LayerStack {
         }
         let put = |stream: &Arc<dyn StreamSlot>| {
             let index = stream.device_index();
-            self.owning_devices_mut(|devices| devices.stream(index).is_some()).put_stream(stream.clone())
+            self.owning_devices_mut(|devices| devices.stream(index).is_some()).replace_stream(stream.clone())
         };
         written.streams.iter().filter_map(put).collect()
     }
@@ -55,7 +55,7 @@ impl LayerStack {
         let layers = self.list.iter_mut().rev().filter_map(|layer| layer.slots.as_mut());
         let slots = match layers.into_iter().find(|slots| slots.is_opaque || decides(&slots.devices)) {
             Some(slots) => slots,
-            None => self.base.slots.get_or_insert_with(Slots::hiding),
+            None => self.base.slots.get_or_insert_with(Slots::opaque),
         };
         &mut Arc::make_mut(slots).devices
     }

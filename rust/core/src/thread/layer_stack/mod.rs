@@ -9,7 +9,7 @@ mod tests;
 use std::sync::Arc;
 
 use super::Masked;
-use super::scope::ScopeNumber;
+use super::scope::ScopeId;
 use super::slots::Slots;
 use crate::base::sync::RelaxedU64;
 pub(crate) use flag_slots::any_flag_layer;
@@ -49,14 +49,14 @@ impl LayerIds {
     fn next(&mut self) -> LayerId {
         self.0 += 1;
         if self.0.is_multiple_of(BLOCK) {
-            self.take_block();
+            self.next_block();
         }
         LayerId(self.0)
     }
 
     #[cold]
     #[inline(never)]
-    fn take_block(&mut self) {
+    fn next_block(&mut self) {
         self.0 = BLOCKS.add(1) * BLOCK;
     }
 }
@@ -68,7 +68,7 @@ impl LayerIds {
 struct Layer {
     id: LayerId,
     /// The scope that pushed it; none where only the guard that holds its id can remove it.
-    scope: ScopeNumber,
+    scope: ScopeId,
     modes: LayerModes,
     /// None where it decides mode bits only.
     slots: Option<Arc<Slots>>,
@@ -90,15 +90,15 @@ struct LayerModes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ExitTarget {
     /// The innermost of this scope.
-    Scope(ScopeNumber),
+    Scope(ScopeId),
     /// The one of a guard.
     Layer(LayerId),
 }
 
 impl Layer {
     #[inline]
-    fn is(&self, left: ExitTarget) -> bool {
-        match left {
+    fn is(&self, target: ExitTarget) -> bool {
+        match target {
             ExitTarget::Scope(scope) => self.scope == scope,
             ExitTarget::Layer(id) => self.id == id,
         }
@@ -142,7 +142,7 @@ impl LayerStack {
     }
 
     /// Puts something else below all layers. What was written to the old base is not there to be taken back.
-    pub(super) fn start_from(&mut self, modes: u8, slots: Arc<Slots>) -> RemovedLayer {
+    pub(super) fn set_base(&mut self, modes: u8, slots: Arc<Slots>) -> RemovedLayer {
         let before = self.flag_layer_count();
         let old =
             std::mem::replace(&mut self.base, Base { id: LayerId::default(), modes, slots: Some(slots) });
@@ -169,7 +169,7 @@ impl LayerStack {
         let Some(innermost) = visible.next() else {
             drop(visible);
             // Kept, so that the next capture shares it.
-            return self.base.slots.get_or_insert_with(Slots::hiding).clone();
+            return self.base.slots.get_or_insert_with(Slots::opaque).clone();
         };
         if innermost.is_opaque {
             return innermost.clone();
@@ -197,7 +197,7 @@ impl LayerStack {
     pub(super) fn push(
         &mut self,
         ids: &mut LayerIds,
-        scope: ScopeNumber,
+        scope: ScopeId,
         decided: Masked<u8>,
         below: u8,
         slots: Option<Arc<Slots>>,
@@ -218,9 +218,9 @@ impl LayerStack {
     /// Removes the innermost layer if it is the wanted one and decides mode bits only; returns the mode bits
     /// that are in force without it.
     #[inline]
-    pub(super) fn pop_plain(&mut self, left: ExitTarget) -> Option<u8> {
+    pub(super) fn pop_plain(&mut self, target: ExitTarget) -> Option<u8> {
         let last = self.list.last()?;
-        if !last.is(left) || last.slots.is_some() {
+        if !last.is(target) || last.slots.is_some() {
             return None;
         }
         let below = last.modes.below;
@@ -229,8 +229,8 @@ impl LayerStack {
     }
 
     /// Removes the innermost wanted layer, wherever it lies.
-    pub(super) fn remove(&mut self, left: ExitTarget) -> Option<RemovedLayer> {
-        let index = self.list.iter().rposition(|layer| layer.is(left))?;
+    pub(super) fn remove(&mut self, target: ExitTarget) -> Option<RemovedLayer> {
+        let index = self.list.iter().rposition(|layer| layer.is(target))?;
         let slots = self.list.remove(index).slots;
         if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
             flag_slots::release(1);

@@ -29,7 +29,7 @@ impl Thread {
             self.layers.grow();
         }
         let below = self.layers.modes();
-        self.layers.push(&mut self.ids, ScopeNumber(scope), decided, below, slots).unwrap()
+        self.layers.push(&mut self.ids, ScopeId(scope), decided, below, slots).unwrap()
     }
 
     fn write_grad(&mut self, on: bool) -> (LayerId, Masked<u8>) {
@@ -37,7 +37,7 @@ impl Thread {
     }
 
     fn remove_of(&mut self, scope: u64) -> bool {
-        self.layers.remove(ExitTarget::Scope(ScopeNumber(scope))).is_some()
+        self.layers.remove(ExitTarget::Scope(ScopeId(scope))).is_some()
     }
 
     fn modes(&self) -> u8 {
@@ -116,7 +116,7 @@ fn a_write_that_went_to_the_base_is_taken_back_there_only() {
 fn another_base_shows_when_the_layers_over_it_end() {
     let mut thread = Thread::new();
     thread.push(1, GRAD, GRAD);
-    thread.layers.start_from(OTHER, named(3, 1, true));
+    thread.layers.set_base(OTHER, named(3, 1, true));
     assert_eq!((thread.modes(), thread.layers.flag(FlagId(3))), (GRAD | OTHER, Some(1)));
     assert!(thread.remove_of(1));
     assert_eq!(thread.modes(), OTHER);
@@ -126,7 +126,7 @@ fn another_base_shows_when_the_layers_over_it_end() {
 fn a_write_to_a_base_that_was_replaced_is_not_taken_back_from_the_new_one() {
     let mut thread = Thread::new();
     let (base, old) = thread.write_grad(false);
-    thread.layers.start_from(0, Slots::hiding());
+    thread.layers.set_base(0, Slots::opaque());
     thread.layers.restore_mode(base, old);
     assert_eq!(thread.modes(), 0);
 }
@@ -195,9 +195,9 @@ fn flag_layers_are_counted_until_they_are_removed_or_their_list_ends() {
     thread.push_slots(1, &named(3, 1, false));
     thread.push_slots(2, &named(3, 1, false));
     assert!(thread.remove_of(1) && any_flag_layer());
-    thread.layers.start_from(GRAD, named(3, 1, true));
+    thread.layers.set_base(GRAD, named(3, 1, true));
     assert!(thread.remove_of(2) && any_flag_layer());
-    thread.layers.start_from(GRAD, named(4, 1, true));
+    thread.layers.set_base(GRAD, named(4, 1, true));
     drop(thread);
     assert!(!any_flag_layer());
 }

@@ -1,7 +1,7 @@
 //! DeviceSlots that captured states and tasks carry along.
 
 use super::*;
-use crate::flags::{FlagScope, Given, Node, find, flags};
+use crate::flags::{FlagScope, InputValue, Node, find, flags};
 use crate::thread::{StateScope, TaskState, ThreadState};
 
 #[test]
@@ -53,9 +53,9 @@ fn a_write_inside_a_state_ends_with_it_and_leaves_the_state_as_it_was() {
     state.run(|| assert_eq!(seen(), NOTHING));
     scope.enter();
     assert_eq!(current_device(), None);
-    scope.leave();
+    scope.exit();
     assert_eq!(current_device(), Some(1));
-    scope.leave();
+    scope.exit();
     assert_eq!(seen(), (Some(0), [None, None], None));
 }
 
@@ -109,7 +109,7 @@ fn tasks_that_take_turns_keep_their_places() {
     for (task, scope) in tasks.iter().zip(&scopes).rev() {
         task.step(|| {
             set_device_slots(device(9));
-            scope.leave();
+            scope.exit();
         })
         .unwrap();
         // A write to the layer of a scope ends with that, one to the task's own base stays.
@@ -117,7 +117,7 @@ fn tasks_that_take_turns_keep_their_places() {
     }
     // Exited in the other task, or outside of any.
     tasks[0].step(|| scopes[0].enter()).unwrap();
-    tasks[1].step(|| scopes[0].leave()).unwrap();
+    tasks[1].step(|| scopes[0].exit()).unwrap();
     assert_eq!(tasks[0].step(current_device).unwrap(), Some(7));
     assert_eq!(current_device(), Some(8));
 }
@@ -138,8 +138,8 @@ fn a_future_keeps_its_places() {
 fn flags_and_places_of_a_state_come_and_go_together() {
     let flags = || {
         let given = [
-            ("cudnn.enabled", Given::Bool(false)),
-            ("cudnn.conv.fp32_precision", Given::Text("ieee".into())),
+            ("cudnn.enabled", InputValue::Bool(false)),
+            ("cudnn.conv.fp32_precision", InputValue::Text("ieee".into())),
         ];
         FlagScope::new(given.map(|(name, value)| (find(name).unwrap(), value)), None).unwrap().guard()
     };

@@ -87,8 +87,8 @@ impl Object {
         self.0.enter_slots(&self.1);
     }
 
-    fn leave(&self) {
-        self.0.leave();
+    fn exit(&self) {
+        self.0.exit();
     }
 }
 

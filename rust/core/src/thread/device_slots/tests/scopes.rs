@@ -32,13 +32,13 @@ fn scopes_left_out_of_order_and_entered_twice_bring_the_base_back() {
     one.enter();
     zero.enter();
     assert_eq!(current_device(), Some(0));
-    zero.leave();
+    zero.exit();
     assert_eq!(current_device(), Some(1));
-    zero.leave();
+    zero.exit();
     assert_eq!(current_device(), Some(1));
-    zero.leave();
-    one.leave();
-    one.leave();
+    zero.exit();
+    one.exit();
+    one.exit();
     assert_eq!(current_device(), Some(7));
 }
 
@@ -49,14 +49,14 @@ fn a_scope_left_on_another_thread_ends_where_it_was_entered() {
     one.enter();
     on_a_thread(|| {
         set_device_slots(device(5));
-        one.leave();
+        one.exit();
         assert_eq!(current_device(), Some(5));
     });
     // A read does not look into the inbox.
     assert_eq!(current_device(), Some(1));
     apply_remote_exits();
     assert_eq!(current_device(), Some(0));
-    zero.leave();
+    zero.exit();
     assert_eq!(current_device(), None);
 }
 
@@ -76,9 +76,9 @@ fn a_write_lasts_as_long_as_the_scope_that_decides_the_place() {
     set_device_slots(of_stream(third.clone()));
     assert_eq!(seen().1, [Some(third), None]);
     drop(streams);
-    scope.leave();
+    scope.exit();
     assert_eq!(seen(), (Some(1), [Some(second.clone()), None], Some(META)));
-    scope.leave();
+    scope.exit();
     set_device_slots(DeviceSlots::of_default_device(None));
     assert_eq!(seen(), (Some(0), [Some(second), None], None));
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::modes::no_grad;
-use crate::thread::testing::as_a_thread_ends;
+use crate::thread::testing::run_at_thread_end;
 use crate::thread::tls::with_tls;
 use crate::thread::{TaskState, ThreadState, apply_remote_exits};
 
@@ -24,52 +24,52 @@ fn watched() -> (FakeDevices, Arc<Mutex<Vec<bool>>>) {
 #[test]
 fn a_stream_goes_once_with_what_held_it_last_and_may_use_the_state_of_the_thread() {
     let (devices, noted) = watched();
-    let gone = || std::mem::take(&mut *noted.lock().unwrap());
+    let deferred = || std::mem::take(&mut *noted.lock().unwrap());
     let stream = || of_stream(devices.stream(1));
 
     // With its layer, wherever that lies.
     let (inner, outer) = (guard(stream()), guard(stream()));
     drop(inner);
-    assert_eq!(gone(), [true]);
+    assert_eq!(deferred(), [true]);
     drop(outer);
-    assert_eq!(gone(), [true]);
+    assert_eq!(deferred(), [true]);
 
     // With the layer that another thread left, and with what a push finds to be done first.
     for apply_remote_exits in [|| apply_remote_exits(), || drop(no_grad()), || drop(guard(device(0)))] {
         let scope = Scope::default();
         scope.enter_slots(&Slots::of_devices(stream()));
-        on_a_thread(|| scope.leave());
-        assert_eq!(gone(), []);
+        on_a_thread(|| scope.exit());
+        assert_eq!(deferred(), []);
         apply_remote_exits();
-        assert_eq!(gone(), [true]);
+        assert_eq!(deferred(), [true]);
     }
 
     // With the write that takes its place, in the base and in a layer, of which a scope has a clone.
     set_device_slots(stream());
     set_device_slots(stream());
-    assert_eq!(gone(), [true]);
+    assert_eq!(deferred(), [true]);
     let scope = Object::new(stream());
     scope.enter();
     set_device_slots(stream());
-    assert_eq!(gone(), []);
-    scope.leave();
-    assert_eq!(gone(), [true]);
+    assert_eq!(deferred(), []);
+    scope.exit();
+    assert_eq!(deferred(), [true]);
     drop(scope);
-    assert_eq!(gone(), [true]);
+    assert_eq!(deferred(), [true]);
 
     // With what a thread starts from, with a captured state and with a task.
     let state = on_a_thread(ThreadState::capture);
     state.install();
-    assert_eq!(gone(), [true]);
+    assert_eq!(deferred(), [true]);
     state.run(|| set_device_slots(stream()));
-    assert_eq!(gone(), [true]);
+    assert_eq!(deferred(), [true]);
     let task = TaskState::new(&state);
     task.step(|| set_device_slots(stream())).unwrap();
     let _captured = task.step(ThreadState::capture).unwrap();
     drop(task);
-    assert_eq!(gone(), []);
+    assert_eq!(deferred(), []);
     drop(_captured);
-    assert_eq!(gone(), [true]);
+    assert_eq!(deferred(), [true]);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn the_leaves_that_a_step_of_a_task_finds_let_streams_go() {
     let task = TaskState::new(&ThreadState::capture());
     let scope = Scope::default();
     task.step(|| scope.enter_slots(&Slots::of_devices(of_stream(devices.stream(0))))).unwrap();
-    scope.leave();
+    scope.exit();
     assert_eq!(*noted.lock().unwrap(), []);
     assert_eq!(task.step(seen).unwrap(), NOTHING);
     assert_eq!(*noted.lock().unwrap(), [true]);
@@ -104,6 +104,6 @@ fn no_place_is_decided_once_a_thread_has_ended_and_its_streams_have_gone() {
         let captured = ThreadState::capture();
         [at_first, seen(), captured.run(seen)]
     };
-    assert_eq!(as_a_thread_ends(live, end), [NOTHING; 3]);
+    assert_eq!(run_at_thread_end(live, end), [NOTHING; 3]);
     assert_eq!(*noted.lock().unwrap(), [true; 2]);
 }

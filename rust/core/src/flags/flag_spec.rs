@@ -5,9 +5,9 @@ use super::flag::FlagWord;
 use super::kind::{Kind, Refusal};
 use super::precision::{Node, Precision};
 use super::scope::Purpose;
-use super::variable::{Reading, Said, Variable};
-use super::write::{Held, Writes};
-use super::{Given, Value, registry, table};
+use super::env_parse::{EnvFormat, Parsed, EnvVar};
+use super::write::{SlotWrite, Writes};
+use super::{InputValue, Value, registry, table};
 use crate::base::env::{self, SWITCH_WORDS, parse_switch};
 use crate::thread::Slot;
 use crate::{Error, Result};
@@ -17,28 +17,28 @@ use crate::{Error, Result};
 /// ```
 /// use interlock_core::flags::{Value, find};
 ///
-/// let attribute = find("cudnn.benchmark")?;
-/// assert_eq!(attribute.read(), Value::Bool(false));
-/// assert_eq!(attribute.variables(), ["INTERLOCK_CUDNN_BENCHMARK"]);
+/// let spec = find("cudnn.benchmark")?;
+/// assert_eq!(spec.read(), Value::Bool(false));
+/// assert_eq!(spec.variables(), ["INTERLOCK_CUDNN_BENCHMARK"]);
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Attribute {
+pub struct FlagSpec {
     pub(super) name: &'static str,
-    pub(super) target: Target,
+    pub(super) backing: Backing,
     pub(super) effect: &'static Effect,
     /// The name of its own variable where a library has chosen another than that of the flag in capitals.
     pub(super) own_variable: Option<&'static str>,
     /// Variables that PyTorch and the vendors read for it, besides our own.
-    pub(super) variables: &'static [Variable],
+    pub(super) variables: &'static [EnvVar],
     pub(super) doc: &'static str,
 }
 
 /// What a name stands for.
 #[derive(Debug)]
-pub(super) enum Target {
+pub(super) enum Backing {
     /// A flag's own word, or a part of what it holds.
-    Word(&'static FlagWord, Part),
+    Word(&'static FlagWord, Projection),
     /// A node of the precision tree.
     Node(Node),
     /// True while all these nodes read tf32.
@@ -49,7 +49,7 @@ pub(super) enum Target {
 
 /// How much of a flag's value a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Projection {
     /// All of it.
     Whole,
     /// The first of two; writing takes both.
@@ -58,12 +58,12 @@ pub(super) enum Part {
     Second,
 }
 
-impl Part {
+impl Projection {
     #[inline]
     fn of(self, value: Value) -> Value {
         match (self, value) {
-            (Part::First, Value::Pair(first, _)) => Value::Bool(first),
-            (Part::Second, Value::Pair(_, second)) => Value::Bool(second),
+            (Projection::First, Value::Pair(first, _)) => Value::Bool(first),
+            (Projection::Second, Value::Pair(_, second)) => Value::Bool(second),
             _ => value,
         }
     }
@@ -71,14 +71,14 @@ impl Part {
 
 /// The dotted name as a program writes it.
 pub(super) fn qualified(name: &str) -> String {
-    if registry::attributes().any(|attribute| attribute.name == name) {
+    if registry::flag_specs().any(|spec| spec.name == name) {
         name.to_owned()
     } else {
         format!("backends.{name}")
     }
 }
 
-impl Attribute {
+impl FlagSpec {
     /// The dotted name below `backends`.
     pub fn name(&self) -> &'static str {
         self.name
@@ -101,40 +101,40 @@ impl Attribute {
 
     /// Whether it can't be written.
     pub fn is_read_only(&self) -> bool {
-        matches!(self.target, Target::Word(_, Part::Second) | Target::Constant(_))
+        matches!(self.backing, Backing::Word(_, Projection::Second) | Backing::Constant(_))
     }
 
     /// The type that a read gives, as a stub writes it.
     pub fn annotation(&self) -> String {
-        match &self.target {
-            Target::Word(word, Part::Whole) => word.kind.annotation(),
-            Target::Node(node) => node.annotation(),
-            Target::Constant(Value::Names(_)) => "list[str]".to_owned(),
-            Target::Constant(_) | Target::Tf32(_) | Target::Word(..) => "bool".to_owned(),
+        match &self.backing {
+            Backing::Word(word, Projection::Whole) => word.kind.annotation(),
+            Backing::Node(node) => node.annotation(),
+            Backing::Constant(Value::Names(_)) => "list[str]".to_owned(),
+            Backing::Constant(_) | Backing::Tf32(_) | Backing::Word(..) => "bool".to_owned(),
         }
     }
 
     /// The type that a write takes, as a stub writes it; `None` where it can't be written.
     pub fn accepted_annotation(&self) -> Option<String> {
-        match &self.target {
-            Target::Word(_, Part::Second) | Target::Constant(_) => None,
-            Target::Word(word, _) => Some(word.kind.accepted_annotation()),
-            Target::Node(_) | Target::Tf32(_) => Some(self.annotation()),
+        match &self.backing {
+            Backing::Word(_, Projection::Second) | Backing::Constant(_) => None,
+            Backing::Word(word, _) => Some(word.kind.accepted_annotation()),
+            Backing::Node(_) | Backing::Tf32(_) => Some(self.annotation()),
         }
     }
 
     /// The environment variables that decide it, the strongest first.
     pub fn variables(&self) -> Vec<String> {
-        self.readings().into_iter().map(|(name, _)| name).collect()
+        self.env_formats().into_iter().map(|(name, _)| name).collect()
     }
 
     /// The same, each with how its text is read.
-    pub(super) fn readings(&self) -> Vec<(String, Reading)> {
+    pub(super) fn env_formats(&self) -> Vec<(String, EnvFormat)> {
         if self.is_read_only() {
             return Vec::new();
         }
-        let own = (self.own_variable(), Reading::AsFlag);
-        let others = self.variables.iter().map(|variable| (variable.name.to_owned(), variable.reading));
+        let own = (self.own_variable(), EnvFormat::AsFlag);
+        let others = self.variables.iter().map(|variable| (variable.name.to_owned(), variable.format));
         std::iter::once(own).chain(others).collect()
     }
 
@@ -143,25 +143,25 @@ impl Attribute {
         if let Some(chosen) = self.own_variable {
             chosen.to_owned()
         } else if self.is_registered() {
-            env::in_capitals(self.name)
+            env::to_env_name(self.name)
         } else {
-            env::variable_of_flag(self.name)
+            env::flag_variable(self.name)
         }
     }
 
     /// Whether another library has registered it.
     pub fn is_registered(&self) -> bool {
-        matches!(self.target, Target::Word(word, _) if word.id.0 >= table::first_free())
+        matches!(self.backing, Backing::Word(word, _) if word.id.0 >= table::first_registered_id())
     }
 
     /// What it reads and writes.
     #[inline]
     pub(super) fn slots(&self) -> impl Iterator<Item = Slot> {
-        let (word, nodes): (_, &[Node]) = match &self.target {
-            Target::Word(word, _) => (Some(Slot::Flag(word.id)), &[]),
-            Target::Node(node) => (None, std::slice::from_ref(node)),
-            Target::Tf32(nodes) => (None, nodes),
-            Target::Constant(_) => (None, &[]),
+        let (word, nodes): (_, &[Node]) = match &self.backing {
+            Backing::Word(word, _) => (Some(Slot::Flag(word.id)), &[]),
+            Backing::Node(node) => (None, std::slice::from_ref(node)),
+            Backing::Tf32(nodes) => (None, nodes),
+            Backing::Constant(_) => (None, &[]),
         };
         word.into_iter().chain(nodes.iter().map(|node| node.slot()))
     }
@@ -169,10 +169,10 @@ impl Attribute {
     /// The slot that it reads and writes, unless it is a view of several.
     #[inline]
     pub(super) fn single_slot(&self) -> Option<Slot> {
-        match &self.target {
-            Target::Word(word, _) => Some(Slot::Flag(word.id)),
-            Target::Node(node) => Some(node.slot()),
-            Target::Tf32(_) | Target::Constant(_) => None,
+        match &self.backing {
+            Backing::Word(word, _) => Some(Slot::Flag(word.id)),
+            Backing::Node(node) => Some(node.slot()),
+            Backing::Tf32(_) | Backing::Constant(_) => None,
         }
     }
 
@@ -180,8 +180,8 @@ impl Attribute {
     #[inline]
     pub fn read(&self) -> Value {
         // Most flags are switches: reading one needs no jump table and no copy of a larger `Value`.
-        match &self.target {
-            Target::Word(word @ FlagWord { kind: Kind::Switch { .. }, .. }, Part::Whole) => {
+        match &self.backing {
+            Backing::Word(word @ FlagWord { kind: Kind::Switch { .. }, .. }, Projection::Whole) => {
                 Value::Bool(word.payload() != 0)
             }
             _ => self.read_by_target(),
@@ -189,21 +189,21 @@ impl Attribute {
     }
 
     fn read_by_target(&self) -> Value {
-        match &self.target {
-            Target::Word(word, part) => part.of(word.kind.decode(word.payload())),
-            Target::Node(node) => Value::Name(node.get().name()),
-            Target::Tf32(nodes) => Value::Bool(Node::all_read(nodes, Precision::Tf32)),
-            Target::Constant(value) => *value,
+        match &self.backing {
+            Backing::Word(word, part) => part.of(word.kind.decode(word.payload())),
+            Backing::Node(node) => Value::Name(node.get().name()),
+            Backing::Tf32(nodes) => Value::Bool(Node::all_read(nodes, Precision::Tf32)),
+            Backing::Constant(value) => *value,
         }
     }
 
     /// The value that it reads without a variable, an assignment or a scope.
     pub fn default(&self) -> Value {
-        match &self.target {
-            Target::Word(word, part) => part.of(word.kind.decode(word.kind.default())),
-            Target::Node(node) => Value::Name(node.default().name()),
-            Target::Tf32(nodes) => Value::Bool(nodes.iter().all(|node| node.default() == Precision::Tf32)),
-            Target::Constant(value) => *value,
+        match &self.backing {
+            Backing::Word(word, part) => part.of(word.kind.decode(word.kind.default())),
+            Backing::Node(node) => Value::Name(node.default().name()),
+            Backing::Tf32(nodes) => Value::Bool(nodes.iter().all(|node| node.default() == Precision::Tf32)),
+            Backing::Constant(value) => *value,
         }
     }
 
@@ -212,21 +212,21 @@ impl Attribute {
     ///
     /// It is the value that is held, not the one that is read: a node that inherits `ieee` holds nothing,
     /// and assigning `ieee` to it would cut it off from what it inherits.
-    pub fn to_put_back(&self) -> Option<Value> {
-        match &self.target {
-            Target::Word(_, Part::Second) | Target::Constant(_) => None,
-            Target::Word(word, _) => match word.held()? {
+    pub fn restore_value(&self) -> Option<Value> {
+        match &self.backing {
+            Backing::Word(_, Projection::Second) | Backing::Constant(_) => None,
+            Backing::Word(word, _) => match word.set_value()? {
                 // A bool is read as allowing split sums; only a pair says otherwise.
                 Value::Pair(first, true) => Some(Value::Bool(first)),
                 held => Some(held),
             },
-            Target::Node(node) => node.held().map(|precision| Value::Name(precision.name())),
-            Target::Tf32(nodes) => nodes.iter().any(|node| node.held().is_some()).then(|| self.read()),
+            Backing::Node(node) => node.set_value().map(|precision| Value::Name(precision.name())),
+            Backing::Tf32(nodes) => nodes.iter().any(|node| node.set_value().is_some()).then(|| self.read()),
         }
     }
 
     /// Adds what writing `given` stands for, or refuses it.
-    pub(super) fn add_write(&self, given: &Given, purpose: Purpose, writes: &mut impl Writes) -> Result<()> {
+    pub(super) fn add_write(&self, given: &InputValue, purpose: Purpose, writes: &mut impl Writes) -> Result<()> {
         self.add(Some(given), purpose, writes)
     }
 
@@ -234,7 +234,7 @@ impl Attribute {
     #[inline]
     pub(super) fn add(
         &self,
-        given: Option<&Given>,
+        given: Option<&InputValue>,
         purpose: Purpose,
         writes: &mut impl Writes,
     ) -> Result<()> {
@@ -245,42 +245,42 @@ impl Attribute {
 
     /// What each slot holds once `given` is written, or for `None` once the assigned value is dropped.
     #[inline]
-    pub(super) fn checked_write(&self, given: Option<&Given>, purpose: Purpose) -> Result<Held> {
+    pub(super) fn checked_write(&self, given: Option<&InputValue>, purpose: Purpose) -> Result<SlotWrite> {
         if self.is_read_only() {
             return Err(Error::ReadOnlyFlag { name: qualified(self.name) });
         }
-        let Some(given) = given else { return Ok(Held::Unset) };
-        self.held_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.allowed()))
+        let Some(given) = given else { return Ok(SlotWrite::Clear) };
+        self.held_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.accepted()))
     }
 
-    fn held_for(&self, given: &Given, purpose: Purpose) -> Result<Held, Refusal> {
-        match (&self.target, given) {
-            (Target::Word(word, _), given) => word.kind.encode(given).map(Held::Value),
-            (Target::Node(node), Given::Text(name)) => node
+    fn held_for(&self, given: &InputValue, purpose: Purpose) -> Result<SlotWrite, Refusal> {
+        match (&self.backing, given) {
+            (Backing::Word(word, _), given) => word.kind.encode(given).map(SlotWrite::Set),
+            (Backing::Node(node), InputValue::Text(name)) => node
                 .precision_named(name)
-                .map(|precision| Held::Value(precision as u64))
+                .map(|precision| SlotWrite::Set(precision as u64))
                 .ok_or(Refusal::Value),
-            (Target::Node(_), Given::None) if purpose == Purpose::Copied => Ok(Held::Nothing),
+            (Backing::Node(_), InputValue::None) if purpose == Purpose::Copied => Ok(SlotWrite::Mask),
             // `flags(allow_tf32=True)` is what it does when nothing is said: it asks for no precision.
-            (Target::Tf32(_), Given::Bool(true)) if purpose == Purpose::WholeModule => Ok(Held::Nothing),
-            (Target::Tf32(_), Given::Bool(allowed)) => {
-                Ok(Held::Value(if *allowed { Precision::Tf32 } else { Precision::Ieee } as u64))
+            (Backing::Tf32(_), InputValue::Bool(true)) if purpose == Purpose::WholeModule => Ok(SlotWrite::Mask),
+            (Backing::Tf32(_), InputValue::Bool(allowed)) => {
+                Ok(SlotWrite::Set(if *allowed { Precision::Tf32 } else { Precision::Ieee } as u64))
             }
-            (Target::Node(_) | Target::Tf32(_) | Target::Constant(_), _) => Err(Refusal::Type),
+            (Backing::Node(_) | Backing::Tf32(_) | Backing::Constant(_), _) => Err(Refusal::Type),
         }
     }
 
     /// What a program may write, in words.
-    pub fn allowed(&self) -> String {
-        match &self.target {
-            Target::Word(word, _) => word.kind.allowed(),
-            Target::Node(node) => node.allowed(),
-            Target::Tf32(_) => "a bool".to_owned(),
-            Target::Constant(_) => "nothing".to_owned(),
+    pub fn accepted(&self) -> String {
+        match &self.backing {
+            Backing::Word(word, _) => word.kind.accepted(),
+            Backing::Node(node) => node.accepted(),
+            Backing::Tf32(_) => "a bool".to_owned(),
+            Backing::Constant(_) => "nothing".to_owned(),
         }
     }
 
-    fn refusal(&self, refusal: Refusal, given: &Given, allowed: String) -> Error {
+    fn refusal(&self, refusal: Refusal, given: &InputValue, allowed: String) -> Error {
         refusal.error(qualified(self.name), given.to_string(), allowed)
     }
 
@@ -288,24 +288,24 @@ impl Attribute {
     /// says nothing.
     pub(super) fn add_variable(
         &self,
-        reading: Reading,
+        format: EnvFormat,
         value: &Option<String>,
         writes: &mut impl Writes,
     ) -> Result<bool> {
         let Some(text) = value else {
             return Err(self.refusal(
                 Refusal::Value,
-                &Given::Other("no text".to_owned()),
-                self.allowed_text(),
+                &InputValue::Other("no text".to_owned()),
+                self.accepted_text(),
             ));
         };
         // Told as it was written, not as it was understood.
-        let refused = |refusal, allowed| self.refusal(refusal, &Given::Text(text.into()), allowed);
-        let (given, allowed) = match reading.of(text) {
-            Some(Said::Nothing) => return Ok(false),
-            Some(Said::Value(given)) => (given, self.allowed()),
-            Some(Said::Unclear(allowed)) => return Err(refused(Refusal::Value, allowed.to_owned())),
-            None => (self.parsed(text), self.allowed_text()),
+        let refused = |refusal, allowed| self.refusal(refusal, &InputValue::Text(text.into()), allowed);
+        let (given, allowed) = match format.of(text) {
+            Some(Parsed::Nothing) => return Ok(false),
+            Some(Parsed::Value(given)) => (given, self.accepted()),
+            Some(Parsed::Invalid(allowed)) => return Err(refused(Refusal::Value, allowed.to_owned())),
+            None => (self.parsed(text), self.accepted_text()),
         };
         let held = self.held_for(&given, Purpose::Named).map_err(|refusal| refused(refusal, allowed))?;
         self.slots().for_each(|slot| writes.add(self.name, slot, held));
@@ -313,20 +313,20 @@ impl Attribute {
     }
 
     /// What is allowed in the environment.
-    pub(super) fn allowed_text(&self) -> String {
-        match &self.target {
-            Target::Word(word, _) => word.kind.allowed_text(),
-            Target::Tf32(_) => SWITCH_WORDS.to_owned(),
-            Target::Node(_) | Target::Constant(_) => self.allowed(),
+    pub(super) fn accepted_text(&self) -> String {
+        match &self.backing {
+            Backing::Word(word, _) => word.kind.accepted_text(),
+            Backing::Tf32(_) => SWITCH_WORDS.to_owned(),
+            Backing::Node(_) | Backing::Constant(_) => self.accepted(),
         }
     }
 
     /// The value that a text spells; what can't be read stays text and is then refused.
-    fn parsed<'a>(&self, text: &'a str) -> Given<'a> {
-        match &self.target {
-            Target::Word(word, _) => word.kind.parse(text),
-            Target::Tf32(_) => parse_switch(text).map_or_else(|| Given::Text(text.into()), Given::Bool),
-            Target::Node(_) | Target::Constant(_) => Given::Text(text.trim().to_lowercase().into()),
+    fn parsed<'a>(&self, text: &'a str) -> InputValue<'a> {
+        match &self.backing {
+            Backing::Word(word, _) => word.kind.parse(text),
+            Backing::Tf32(_) => parse_switch(text).map_or_else(|| InputValue::Text(text.into()), InputValue::Bool),
+            Backing::Node(_) | Backing::Constant(_) => InputValue::Text(text.trim().to_lowercase().into()),
         }
     }
 }

@@ -10,16 +10,16 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
-use crate::trace;
+use crate::scope_debug;
 
 #[repr(C)]
 struct ModeObject {
     header: ffi::PyObject,
-    manager: ModeContext,
+    context: ModeContext,
 }
 
 /// A class of such objects, without `__new__` and `__init__`.
-pub(super) fn class(module: &str, name: &str, manager: ModeKind) -> PyResult<HeapType> {
+pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapType> {
     let mut class = HeapType::new(&format!("{module}.{name}"), size_of::<ModeObject>())?
         .method(c"__enter__", c"__enter__($self)\n--\n\nThe mode holds on this thread until `__exit__`.", Method::Plain(enter))
         .method(
@@ -39,7 +39,7 @@ pub(super) fn class(module: &str, name: &str, manager: ModeKind) -> PyResult<Hea
             c"clone($self, /)\n--\n\nA new object of the same class, told the same.",
             Method::Plain(clone),
         );
-    if manager.takes_mode() {
+    if kind.accepts_mode() {
         class = class.attribute(c"mode", c"What the object was told.", mode, None, std::ptr::null_mut());
     }
     class = class.attribute(
@@ -55,7 +55,7 @@ pub(super) fn class(module: &str, name: &str, manager: ModeKind) -> PyResult<Hea
             .slot(ffi::Py_tp_dealloc, deallocate as ffi::destructor as *mut c_void)
             .slot(ffi::Py_tp_call, call as ffi::ternaryfunc as *mut c_void)
     };
-    if manager == ModeKind::SetGradEnabled {
+    if kind == ModeKind::SetGradEnabled {
         // SAFETY: a reprfunc; `str` falls back to it.
         class = unsafe { class.slot(ffi::Py_tp_repr, represent as ffi::reprfunc as *mut c_void) };
     }
@@ -67,13 +67,13 @@ pub(super) fn class(module: &str, name: &str, manager: ModeKind) -> PyResult<Hea
 /// # Safety
 /// `class` is one of [`class`] or a subclass.
 #[inline]
-pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, manager: ModeKind) -> *mut ffi::PyObject {
+pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, kind: ModeKind) -> *mut ffi::PyObject {
     // SAFETY: what such a class allocates is a ModeObject at least; the manager is written before
     // anybody can see the object.
     unsafe {
         let made = ffi::PyType_GenericAlloc(class, 0);
         if !made.is_null() {
-            (&raw mut (*made.cast::<ModeObject>()).manager).write(ModeContext::new(manager));
+            (&raw mut (*made.cast::<ModeObject>()).context).write(ModeContext::new(kind));
         }
         made
     }
@@ -84,9 +84,9 @@ pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, manager: ModeKind) 
 /// # Safety
 /// `object` lives and is of one of the classes of [`class`], or of a subclass.
 #[inline]
-pub(super) unsafe fn manager<'a>(object: *mut ffi::PyObject) -> &'a ModeContext {
+pub(super) unsafe fn context<'a>(object: *mut ffi::PyObject) -> &'a ModeContext {
     // SAFETY: such an object was made by `allocate`.
-    unsafe { &(*object.cast::<ModeObject>()).manager }
+    unsafe { &(*object.cast::<ModeObject>()).context }
 }
 
 unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
@@ -110,11 +110,11 @@ const _: () = assert!(!std::mem::needs_drop::<ModeContext>());
 unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: a method of these classes; None lives as long as the interpreter.
     hot(|| unsafe {
-        let manager = manager(object);
-        if trace::is_on() {
-            return traced(|py| trace::enter(py, manager.scope(), || manager.enter()));
+        let context = context(object);
+        if scope_debug::is_on() {
+            return traced(|py| scope_debug::enter(py, context.scope(), || context.enter()));
         }
-        manager.enter();
+        context.enter();
         ffi::Py_NewRef(ffi::Py_None())
     })
 }
@@ -134,11 +134,11 @@ unsafe extern "C" fn exit(
     }
     // SAFETY: as for `enter`.
     hot(|| unsafe {
-        let manager = manager(object);
-        if trace::is_on() {
-            return traced(|py| manager.leave_with(|scope| trace::leave(py, scope)));
+        let context = context(object);
+        if scope_debug::is_on() {
+            return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
         }
-        manager.leave();
+        context.exit();
         ffi::Py_NewRef(ffi::Py_None())
     })
 }
@@ -178,10 +178,10 @@ fn traced(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> *mut ffi::PyObject
 unsafe extern "C" fn clone(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
-        let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
+        let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         let class = object.get_type();
         let made =
-            if manager.manager().takes_mode() { class.call1((manager.mode(),)) } else { class.call0() };
+            if context.kind().accepts_mode() { class.call1((context.mode(),)) } else { class.call0() };
         Ok(made?.into_ptr())
     })
 }
@@ -209,10 +209,10 @@ unsafe extern "C" fn reduce(
 unsafe extern "C" fn get_state(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
-        let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
+        let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         // Only objects of a subclass may have attributes.
         let attributes = object.getattr_opt("__dict__")?;
-        Ok((manager.mode(), attributes).into_pyobject(py)?.into_any().into_ptr())
+        Ok((context.mode(), attributes).into_pyobject(py)?.into_any().into_ptr())
     })
 }
 
@@ -226,10 +226,10 @@ unsafe extern "C" fn set_state(
             return Err(PyTypeError::new_err(format!("__setstate__() takes 1 argument, got {count}")));
         }
         // SAFETY: a method of these classes, called with one of their objects and `count` arguments.
-        let (object, manager, state) = unsafe {
+        let (object, context, state) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, object),
-                manager(object),
+                context(object),
                 Bound::<PyAny>::from_borrowed_ptr(py, *arguments),
             )
         };
@@ -237,7 +237,7 @@ unsafe extern "C" fn set_state(
         if let Some(attributes) = attributes {
             object.getattr("__dict__")?.cast::<PyDict>()?.update(attributes.as_mapping())?;
         }
-        manager.recall(mode);
+        context.restore(mode);
         Ok(py.None().into_ptr())
     })
 }
@@ -250,10 +250,10 @@ unsafe extern "C" fn call(
 ) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: the interpreter lends an object of these classes, a tuple, and a dict or null.
-        let (scope, manager, arguments, named) = unsafe {
+        let (scope, context, arguments, named) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, object),
-                manager(object),
+                context(object),
                 Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
                 Bound::from_borrowed_ptr_or_opt(py, named),
             )
@@ -262,8 +262,8 @@ unsafe extern "C" fn call(
             1 if named.is_none_or(|named| named.is_empty().unwrap_or(false)) => arguments.get_item(0)?,
             _ => return Err(PyTypeError::new_err("a mode is called with one function to decorate")),
         };
-        manager.decorate();
-        let calls = if is_exactly_ours(object) { twin(py, object)? } else { scope };
+        context.revoke_write();
+        let calls = if is_exactly_ours(object) { clone_unentered(py, object)? } else { scope };
         Ok(decorated(&calls, &function)?.into_ptr())
     })
 }
@@ -276,32 +276,32 @@ fn is_exactly_ours(object: *mut ffi::PyObject) -> bool {
 
 /// An object told the same, for the calls of a decorated function: a leave of the decorator itself must
 /// find the thread that entered it. Nothing is written.
-fn twin(py: Python<'_>, object: *mut ffi::PyObject) -> PyResult<Bound<'_, PyAny>> {
+fn clone_unentered(py: Python<'_>, object: *mut ffi::PyObject) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: `object` is of one of these classes; the new one is not shared yet when it gets its manager.
     unsafe {
-        let made = allocate(ffi::Py_TYPE(object), manager(object).manager());
+        let made = allocate(ffi::Py_TYPE(object), context(object).kind());
         let made = Bound::from_owned_ptr_or_err(py, made)?;
-        (&raw mut (*made.as_ptr().cast::<ModeObject>()).manager).write(manager(object).twin());
+        (&raw mut (*made.as_ptr().cast::<ModeObject>()).context).write(context(object).clone_unentered());
         Ok(made)
     }
 }
 
 unsafe extern "C" fn mode(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of these classes.
-    or_null(|py| Ok(PyBool::new(py, unsafe { manager(object) }.mode()).to_owned().into_any().into_ptr()))
+    or_null(|py| Ok(PyBool::new(py, unsafe { context(object) }.mode()).to_owned().into_any().into_ptr()))
 }
 
 unsafe extern "C" fn previous(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of these classes.
-    or_null(|py| Ok(PyBool::new(py, unsafe { manager(object) }.previous()).to_owned().into_any().into_ptr()))
+    or_null(|py| Ok(PyBool::new(py, unsafe { context(object) }.previous()).to_owned().into_any().into_ptr()))
 }
 
 unsafe extern "C" fn represent(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
-        let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
+        let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         let class = object.get_type();
-        let mode = if manager.mode() { "True" } else { "False" };
+        let mode = if context.mode() { "True" } else { "False" };
         let text = format!("{}.{}(mode={mode})", class.module()?, class.qualname()?);
         Ok(PyString::new(py, &text).into_any().into_ptr())
     })

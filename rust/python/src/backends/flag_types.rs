@@ -5,21 +5,21 @@ use std::ffi::{CString, c_int, c_void};
 use std::mem;
 use std::sync::OnceLock;
 
-use interlock::backends::{self, Attribute, MODULES};
+use interlock::backends::{self, FlagSpec, MODULES};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 
-use super::names::Names;
-use super::{convert, names};
+use super::flag_names::FlagNames;
+use super::{flag_names, values};
 use crate::errors::new_exception;
 use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 
 /// The flags of one owner.
 struct Namespace {
     owner: &'static str,
-    attributes: Vec<&'static Attribute>,
+    specs: Vec<&'static FlagSpec>,
 }
 
 /// The address of each class with its flags.
@@ -39,7 +39,7 @@ const PUBLIC_CLASSES: [(&str, &str, &str); 8] = [
 
 /// Makes the class of every module and of every owner in the table, and adds them to `module`.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let in_table = backends::own_attributes().map(|attribute| attribute.owner_and_leaf().0);
+    let in_table = backends::own_flag_specs().map(|spec| spec.owner_and_leaf().0);
     let mut owners: Vec<&str> = in_table.chain(MODULES).collect();
     owners.sort_unstable();
     owners.dedup();
@@ -47,11 +47,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for owner in owners {
         let (class, namespace) = class_of(module, owner)?;
         namespaces.push((class.as_ptr() as usize, namespace));
-        let flags = backends::own_attributes().map(|attribute| attribute.owner_and_leaf());
+        let flags = backends::own_flag_specs().map(|spec| spec.owner_and_leaf());
         names.extend(flags.filter(|(of, _)| *of == owner).map(|(_, leaf)| (class.clone(), leaf)));
         module.add(class_name(owner).as_str(), class)?;
     }
-    Names::of(module.py(), names).publish();
+    FlagNames::of(module.py(), names).publish();
     // A process has one interpreter, so the first classes are the only ones.
     let _ = NAMESPACES.set(namespaces);
     Ok(())
@@ -84,16 +84,16 @@ fn class_of<'py>(
     owner: &'static str,
 ) -> PyResult<(Bound<'py, PyType>, &'static Namespace)> {
     let py = module.py();
-    let attributes: Vec<_> =
-        backends::own_attributes().filter(|attribute| attribute.owner_and_leaf().0 == owner).collect();
+    let specs: Vec<_> =
+        backends::own_flag_specs().filter(|spec| spec.owner_and_leaf().0 == owner).collect();
     let name = full_class_name(module, owner)?;
     let mut class = HeapType::new(&name, 0)?;
-    for attribute in &attributes {
-        let closure = std::ptr::from_ref::<Attribute>(attribute).cast_mut().cast();
-        let (name, doc) = (zero_ended(attribute.owner_and_leaf().1)?, zero_ended(attribute.doc().trim())?);
+    for spec in &specs {
+        let closure = std::ptr::from_ref::<FlagSpec>(spec).cast_mut().cast();
+        let (name, doc) = (zero_ended(spec.owner_and_leaf().1)?, zero_ended(spec.doc().trim())?);
         class = class.attribute(&name, &doc, read, Some(write), closure);
     }
-    let namespace: &'static Namespace = Box::leak(Box::new(Namespace { owner, attributes }));
+    let namespace: &'static Namespace = Box::leak(Box::new(Namespace { owner, specs }));
     class = class.attribute(
         c"__dict__",
         c"The names here, and the flags that hold a value.",
@@ -101,9 +101,9 @@ fn class_of<'py>(
         None,
         std::ptr::from_ref(namespace).cast_mut().cast(),
     );
-    class = class.method(c"__dir__", c"Every name here, flags included.", Method::Plain(names));
-    // SAFETY: `strict_set` is a setattrofunc.
-    class = unsafe { class.slot(ffi::Py_tp_setattro, strict_set as ffi::setattrofunc as *mut c_void) };
+    class = class.method(c"__dir__", c"Every name here, flags included.", Method::Plain(dir));
+    // SAFETY: `setattr_strict` is a setattrofunc.
+    class = unsafe { class.slot(ffi::Py_tp_setattro, setattr_strict as ffi::setattrofunc as *mut c_void) };
     // SAFETY: `repr` is a `reprfunc`.
     class = unsafe { class.slot(ffi::Py_tp_repr, repr as ffi::reprfunc as *mut c_void) };
     if !MODULES.contains(&owner) {
@@ -118,7 +118,7 @@ fn class_of<'py>(
     class = unsafe { class.slot(ffi::Py_tp_init, init_module as ffi::initproc as *mut c_void) };
     // SAFETY: `read_name` is a `getattrofunc`.
     class = unsafe { class.slot(ffi::Py_tp_getattro, read_name as ffi::getattrofunc as *mut c_void) };
-    let class = class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::Plain(imported));
+    let class = class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::Plain(reduce_module));
     Ok((class.build(py, &py.get_type::<PyModule>())?, namespace))
 }
 
@@ -138,17 +138,17 @@ unsafe extern "C" fn repr(owner: *mut ffi::PyObject) -> *mut ffi::PyObject {
         // SAFETY: the interpreter lends the owner for the call.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
         let is_module = owner.is_instance_of::<PyModule>();
-        let attributes = namespace_of(&owner).map_or(&[][..], |namespace| &namespace.attributes);
-        if is_module && attributes.is_empty() {
+        let specs = namespace_of(&owner).map_or(&[][..], |namespace| &namespace.specs);
+        if is_module && specs.is_empty() {
             return Ok(py.get_type::<PyModule>().getattr("__repr__")?.call1((owner,))?.into_ptr());
         }
         let mut flags = Vec::new();
-        for attribute in attributes {
-            let leaf = attribute.owner_and_leaf().1;
+        for spec in specs {
+            let leaf = spec.owner_and_leaf().1;
             flags.push(format!("{leaf}={}", owner.getattr(leaf)?.repr()?));
         }
         let kind = if is_module { "module" } else { "flags" };
-        let text = format!("<{kind} '{}': {}>", place(&owner)?, flags.join(", "));
+        let text = format!("<{kind} '{}': {}>", qualified_name(&owner)?, flags.join(", "));
         Ok(PyString::new(py, &text).into_any().into_ptr())
     })
 }
@@ -189,9 +189,9 @@ unsafe extern "C" fn init_module(
                 Bound::from_borrowed_ptr_or_opt(py, named).map(|named| named.cast_into_unchecked::<PyDict>()),
             )
         };
-        let argument = |place: usize, name: &str| match &named {
+        let argument = |qualified_name: usize, name: &str| match &named {
             Some(named) if named.contains(name)? => named.get_item(name),
-            _ => Ok(arguments.get_item(place).ok()),
+            _ => Ok(arguments.get_item(qualified_name).ok()),
         };
         let given = arguments.len() + named.as_ref().map_or(0, |named| named.len());
         let (Some(like), Some(name), 2) = (argument(0, "m")?, argument(1, "name")?, given) else {
@@ -216,15 +216,15 @@ fn zero_ended(text: &str) -> PyResult<CString> {
 ///
 /// # Safety
 /// `closure` is the pointer with which the attribute was added in [`class_of`].
-unsafe fn attribute_of(closure: *mut c_void) -> &'static Attribute {
+unsafe fn spec_of(closure: *mut c_void) -> &'static FlagSpec {
     // SAFETY: attributes are statics of the table.
-    unsafe { &*closure.cast::<Attribute>() }
+    unsafe { &*closure.cast::<FlagSpec>() }
 }
 
 unsafe extern "C" fn read(_owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: this getter is only added together with such a closure.
-    let attribute = unsafe { attribute_of(closure) };
-    hot(|| convert::new_reference(attribute.read()))
+    let spec = unsafe { spec_of(closure) };
+    hot(|| values::new_reference(spec.read()))
 }
 
 /// Assigns, or drops what is assigned where `value` is null (`del`).
@@ -234,9 +234,9 @@ unsafe extern "C" fn write(
     closure: *mut c_void,
 ) -> c_int {
     // SAFETY: this setter is only added together with such a closure.
-    let attribute = unsafe { attribute_of(closure) };
+    let spec = unsafe { spec_of(closure) };
     // SAFETY: the interpreter lends the value for the call, or null.
-    unsafe { convert::assign(attribute, value) }
+    unsafe { values::assign(spec, value) }
 }
 
 /// `__dict__`: what the owner has of its own, and the flags that hold a value. `mock.patch` looks here for
@@ -248,10 +248,10 @@ unsafe extern "C" fn dict(owner: *mut ffi::PyObject, closure: *mut c_void) -> *m
         let (owner, namespace) =
             unsafe { (Bound::from_borrowed_ptr(py, owner), &*closure.cast::<Namespace>()) };
         let dict = own_dict(&owner);
-        for attribute in &namespace.attributes {
-            let leaf = attribute.owner_and_leaf().1;
-            match attribute.to_put_back() {
-                Some(value) => dict.set_item(leaf, convert::object(py, value)?)?,
+        for spec in &namespace.specs {
+            let leaf = spec.owner_and_leaf().1;
+            match spec.restore_value() {
+                Some(value) => dict.set_item(leaf, values::object(py, value)?)?,
                 None if dict.contains(leaf)? => dict.del_item(leaf)?,
                 None => {}
             }
@@ -269,7 +269,7 @@ fn own_dict<'py>(owner: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
 }
 
 /// `dir()`: the names that the owner means to be used, and every flag.
-unsafe extern "C" fn names(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+unsafe extern "C" fn dir(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: the interpreter lends the owner for the call.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
@@ -289,7 +289,7 @@ unsafe extern "C" fn names(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> 
 
 /// `__reduce__`: what sends functions to other processes sends the modules that they use, and knows what to
 /// do with those only that are exactly of the class of modules.
-unsafe extern "C" fn imported(module: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+unsafe extern "C" fn reduce_module(module: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: the interpreter lends the module for the call.
         let module = unsafe { Bound::from_borrowed_ptr(py, module) };
@@ -303,7 +303,7 @@ unsafe extern "C" fn imported(module: *mut ffi::PyObject, _: *mut ffi::PyObject)
 /// namespace or, unless they are callable, a function. Names with a leading underscore, constants and submodules
 /// (which the import system sets) are let through, and so are callables in place of functions: `mock.patch`
 /// and `monkeypatch` assign those.
-unsafe extern "C" fn strict_set(
+unsafe extern "C" fn setattr_strict(
     owner: *mut ffi::PyObject,
     name: *mut ffi::PyObject,
     value: *mut ffi::PyObject,
@@ -311,7 +311,7 @@ unsafe extern "C" fn strict_set(
     // SAFETY: the interpreter lends an object and its arguments; a flag is a data descriptor of the class, so nothing is
     // added to the object.
     unsafe {
-        if names::knows(ffi::Py_TYPE(owner), name) {
+        if flag_names::contains(ffi::Py_TYPE(owner), name) {
             return ffi::PyObject_GenericSetAttr(owner, name, value);
         }
     }
@@ -353,17 +353,17 @@ fn refuse_to_replace(
     if value.is_some_and(|value| value.is(replaced)) {
         return Ok(());
     }
-    let full_name = format!("{}.{name}", place(owner)?);
-    let shown = full_name.strip_prefix("interlock.").unwrap_or(&full_name);
+    let full_name = format!("{}.{name}", qualified_name(owner)?);
+    let display = full_name.strip_prefix("interlock.").unwrap_or(&full_name);
     let verb = if value.is_some() { "assigned" } else { "deleted" };
     let (what, cure) = if is_namespace(replaced)? {
-        ("a namespace", cure_for_namespace(shown, replaced)?)
+        ("a namespace", cure_for_namespace(display, replaced)?)
     } else if replaced.is_callable() && !value.is_some_and(|value| value.is_callable()) {
-        ("callable", format!("; call it: {shown}(...)"))
+        ("callable", format!("; call it: {display}(...)"))
     } else {
         return Ok(());
     };
-    let message = format!("{shown} is {what} and cannot be {verb}{cure}");
+    let message = format!("{display} is {what} and cannot be {verb}{cure}");
     Err(new_exception(owner.py(), "UnknownFlagError", message))
 }
 
@@ -373,10 +373,10 @@ fn is_namespace(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// The flags of a namespace, or where it has none its functions, as the end of a message.
-fn cure_for_namespace(shown: &str, namespace: &Bound<'_, PyAny>) -> PyResult<String> {
+fn cure_for_namespace(display: &str, namespace: &Bound<'_, PyAny>) -> PyResult<String> {
     const MOST: usize = 8;
-    let owner = shown.strip_prefix("backends.").unwrap_or(shown);
-    let flags = backends::own_attributes().map(Attribute::owner_and_leaf).filter(|(of, _)| *of == owner);
+    let owner = display.strip_prefix("backends.").unwrap_or(display);
+    let flags = backends::own_flag_specs().map(FlagSpec::owner_and_leaf).filter(|(of, _)| *of == owner);
     let mut names: Vec<String> = flags.map(|(_, leaf)| leaf.to_owned()).collect();
     let mut advice = "assign one of its flags";
     if names.is_empty() {
@@ -404,14 +404,14 @@ fn is_submodule(owner: &Bound<'_, PyAny>, name: &str, value: Option<&Bound<'_, P
 fn unknown(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
     let known: Vec<String> = owner.dir()?.cast::<PyList>()?.extract()?;
     let public = known.iter().map(String::as_str).filter(|known| !known.starts_with('_'));
-    let near = backends::suggest(name, public).or_else(|| elsewhere(name));
+    let near = backends::suggest(name, public).or_else(|| find_elsewhere(name));
     let advice = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-    let message = format!("{} has no flag {name:?}{advice}", place(owner)?);
+    let message = format!("{} has no flag {name:?}{advice}", qualified_name(owner)?);
     Ok(new_exception(owner.py(), "UnknownFlagError", message))
 }
 
 /// The owner as a program names it.
-fn place(owner: &Bound<'_, PyAny>) -> PyResult<String> {
+fn qualified_name(owner: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(module) = owner.cast::<PyModule>() {
         return Ok(module.name()?.to_string());
     }
@@ -422,7 +422,7 @@ fn place(owner: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// The flag of this very name that another owner has.
-fn elsewhere(name: &str) -> Option<&'static str> {
-    let mut attributes = backends::own_attributes();
-    attributes.find(|attribute| attribute.owner_and_leaf().1 == name).map(|attribute| attribute.name())
+fn find_elsewhere(name: &str) -> Option<&'static str> {
+    let mut specs = backends::own_flag_specs();
+    specs.find(|spec| spec.owner_and_leaf().1 == name).map(|spec| spec.name())
 }

@@ -3,22 +3,22 @@
 use std::collections::BTreeSet;
 
 use super::float;
-use super::kind::{Kind, LONGEST_TEXT, NOTHING, Refusal, payload_of_text};
-use super::value::Given;
+use super::kind::{Kind, MAX_TEXT_BYTES, NONE_PAYLOAD, Refusal, payload_of_text};
+use super::value::InputValue;
 
 /// The type, the range and the default of a registered flag.
 ///
 /// ```
-/// use interlock_core::flags::{Declaration, Given, Takes, assign, register};
+/// use interlock_core::flags::{FlagDecl, InputValue, FlagType, assign, register};
 ///
-/// let takes = Takes::Float { default: 0.5, minimum: 0.0, maximum: 1.0 };
-/// let (attribute, _) = register(Declaration::new("mylib.dropout", takes, "The share of dropped values."))?;
-/// assert!(assign(&[(attribute, Some(Given::Float(0.25)))], None).is_ok());
-/// assert!(assign(&[(attribute, Some(Given::Float(2.0)))], None).is_err());
+/// let flag_type = FlagType::Float { default: 0.5, minimum: 0.0, maximum: 1.0 };
+/// let (spec, _) = register(FlagDecl::new("mylib.dropout", flag_type, "The share of dropped values."))?;
+/// assert!(assign(&[(spec, Some(InputValue::Float(0.25)))], None).is_ok());
+/// assert!(assign(&[(spec, Some(InputValue::Float(2.0)))], None).is_err());
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub enum Takes {
+pub enum FlagType {
     /// On or off.
     Switch {
         /// The value that no variable, assignment or scope has changed.
@@ -64,43 +64,43 @@ pub enum Takes {
     /// None, or what another kind takes.
     Optional {
         /// The other kind.
-        takes: Box<Takes>,
-        /// Whether the default is None, and not that of `takes`.
+        flag_type: Box<FlagType>,
+        /// Whether the default is None, and not that of `flag_type`.
         default_is_none: bool,
     },
 }
 
 /// The largest number that a registered flag may hold; the smallest one is its negative.
-pub const LARGEST_COUNT: u64 = 1 << 60;
+pub const MAX_INTEGER: u64 = 1 << 60;
 
-impl Takes {
+impl FlagType {
     pub(super) fn check(&self) -> Result<(), String> {
         match self {
-            Takes::Switch { .. } => Ok(()),
-            Takes::Count { default, maximum } => whole_in_range((*default).into(), 0, (*maximum).into()),
-            Takes::Integer { default, minimum, maximum } => {
+            FlagType::Switch { .. } => Ok(()),
+            FlagType::Count { default, maximum } => whole_in_range((*default).into(), 0, (*maximum).into()),
+            FlagType::Integer { default, minimum, maximum } => {
                 whole_in_range((*default).into(), (*minimum).into(), (*maximum).into())
             }
-            Takes::Float { default, minimum, maximum }
+            FlagType::Float { default, minimum, maximum }
                 if default.is_nan() || minimum.is_nan() || maximum.is_nan() =>
             {
                 Err("the default, the minimum and the maximum must be numbers, got nan".to_owned())
             }
-            Takes::Float { default, minimum, maximum } => in_range(*default, *minimum, *maximum),
-            Takes::Choice { default, names } if !names.contains(default) => {
+            FlagType::Float { default, minimum, maximum } => in_range(*default, *minimum, *maximum),
+            FlagType::Choice { default, names } if !names.contains(default) => {
                 Err(format!("the default '{default}' is none of the choices {names:?}"))
             }
-            Takes::Choice { names, .. } if names.iter().collect::<BTreeSet<_>>().len() < names.len() => {
+            FlagType::Choice { names, .. } if names.iter().collect::<BTreeSet<_>>().len() < names.len() => {
                 Err(format!("a choice is there twice in {names:?}"))
             }
-            Takes::Text { default } if default.len() > LONGEST_TEXT => {
-                Err(format!("the default is longer than {LONGEST_TEXT} bytes"))
+            FlagType::Text { default } if default.len() > MAX_TEXT_BYTES => {
+                Err(format!("the default is longer than {MAX_TEXT_BYTES} bytes"))
             }
-            Takes::Choice { .. } | Takes::Text { .. } => Ok(()),
-            Takes::Optional { takes, .. } if matches!(**takes, Takes::Optional { .. }) => {
+            FlagType::Choice { .. } | FlagType::Text { .. } => Ok(()),
+            FlagType::Optional { flag_type, .. } if matches!(**flag_type, FlagType::Optional { .. }) => {
                 Err("what may be None must be of another kind than that".to_owned())
             }
-            Takes::Optional { takes, .. } => takes.check(),
+            FlagType::Optional { flag_type, .. } => flag_type.check(),
         }
     }
 
@@ -113,23 +113,23 @@ impl Takes {
             })
         };
         Ok(match self {
-            Takes::Switch { default } => Kind::Switch { default: *default },
-            Takes::Count { default, maximum } => Kind::Count { default: *default, max: *maximum },
-            Takes::Integer { default, minimum, maximum } => {
+            FlagType::Switch { default } => Kind::Switch { default: *default },
+            FlagType::Count { default, maximum } => Kind::Count { default: *default, max: *maximum },
+            FlagType::Integer { default, minimum, maximum } => {
                 Kind::Integer { default: *default, min: *minimum, max: *maximum }
             }
-            Takes::Float { default, minimum, maximum } => {
+            FlagType::Float { default, minimum, maximum } => {
                 Kind::Float { default: stored(float::encode(*default))?, min: *minimum, max: *maximum }
             }
-            Takes::Choice { default, names } => {
+            FlagType::Choice { default, names } => {
                 let default = names.iter().position(|name| name == default).unwrap_or(0) as u64;
                 let names: Vec<&'static str> = names.iter().map(|name| &*name.clone().leak()).collect();
                 Kind::Choice { names: names.leak(), aliases: &[], default }
             }
-            Takes::Text { default } => Kind::Text { default: stored(payload_of_text(default))? },
-            Takes::Optional { takes, default_is_none } => {
-                let of: &'static Kind = Box::leak(Box::new(takes.kind()?));
-                Kind::Optional { of, default: if *default_is_none { NOTHING } else { of.default() } }
+            FlagType::Text { default } => Kind::Text { default: stored(payload_of_text(default))? },
+            FlagType::Optional { flag_type, default_is_none } => {
+                let of: &'static Kind = Box::leak(Box::new(flag_type.kind()?));
+                Kind::Optional { of, default: if *default_is_none { NONE_PAYLOAD } else { of.default() } }
             }
         })
     }
@@ -137,21 +137,21 @@ impl Takes {
     /// The type, the default and the values, in words.
     pub(super) fn parts(&self) -> [(&'static str, String); 3] {
         let (kind, default, values) = match self {
-            Takes::Switch { default } => ("bool", Given::Bool(*default).to_string(), String::new()),
-            Takes::Count { default, maximum } => ("int", default.to_string(), format!("0 to {maximum}")),
-            Takes::Integer { default, minimum, maximum } => {
+            FlagType::Switch { default } => ("bool", InputValue::Bool(*default).to_string(), String::new()),
+            FlagType::Count { default, maximum } => ("int", default.to_string(), format!("0 to {maximum}")),
+            FlagType::Integer { default, minimum, maximum } => {
                 ("int", default.to_string(), format!("{minimum} to {maximum}"))
             }
-            Takes::Float { default, minimum, maximum } => {
+            FlagType::Float { default, minimum, maximum } => {
                 ("float", format!("{default:?}"), format!("{minimum:?} to {maximum:?}"))
             }
-            Takes::Choice { default, names } => ("choice", format!("{default:?}"), format!("{names:?}")),
-            Takes::Text { default } => {
-                ("str", Given::Text(default.as_str().into()).to_string(), String::new())
+            FlagType::Choice { default, names } => ("choice", format!("{default:?}"), format!("{names:?}")),
+            FlagType::Text { default } => {
+                ("str", InputValue::Text(default.as_str().into()).to_string(), String::new())
             }
-            Takes::Optional { takes, default_is_none } => {
-                let [(_, kind), (_, default), values] = takes.parts();
-                let default = if *default_is_none { Given::None.to_string() } else { default };
+            FlagType::Optional { flag_type, default_is_none } => {
+                let [(_, kind), (_, default), values] = flag_type.parts();
+                let default = if *default_is_none { InputValue::None.to_string() } else { default };
                 return [("type", format!("{kind} or None")), ("default", default), values];
             }
         };
@@ -161,7 +161,7 @@ impl Takes {
 
 /// Checks a range of whole numbers, which a payload must be able to store.
 fn whole_in_range(default: i128, minimum: i128, maximum: i128) -> Result<(), String> {
-    const LARGEST: i128 = LARGEST_COUNT as i128;
+    const LARGEST: i128 = MAX_INTEGER as i128;
     if maximum > LARGEST {
         Err(format!("the maximum {maximum} is above {LARGEST}"))
     } else if minimum < -LARGEST {

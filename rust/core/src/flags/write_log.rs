@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use super::precision::{Node, Precision};
-use super::process::PROCESS;
-use super::write::Held;
+use super::store::STORE;
+use super::write::SlotWrite;
 use super::{SourceLocation, Value, table};
 use crate::thread::Slot;
 
@@ -15,11 +15,11 @@ const LENGTH: usize = 1_000;
 /// A traced write of a flag.
 ///
 /// ```
-/// use interlock_core::flags::written;
+/// use interlock_core::flags::recent_writes;
 ///
 /// // Empty unless the process runs with INTERLOCK_DEBUG=1.
-/// for write in written() {
-///     println!("{}: {} was written", write.site, write.name);
+/// for write in recent_writes() {
+///     println!("{}: {} was recent_writes", write.site, write.name);
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,14 +32,14 @@ pub struct LoggedWrite {
     pub site: SourceLocation,
 }
 
-pub(super) struct Log(VecDeque<LoggedWrite>);
+pub(super) struct WriteLog(VecDeque<LoggedWrite>);
 
-impl Log {
+impl WriteLog {
     pub(super) const fn new() -> Self {
-        Log(VecDeque::new())
+        WriteLog(VecDeque::new())
     }
 
-    pub(super) fn note(&mut self, slot: Slot, held: Held, site: &SourceLocation) {
+    pub(super) fn note(&mut self, slot: Slot, held: SlotWrite, site: &SourceLocation) {
         let (name, value) = match slot {
             Slot::Flag(id) => {
                 let Some(word) = table::word(id) else { return };
@@ -58,6 +58,6 @@ impl Log {
 }
 
 /// The last writes, the oldest first; to open a scope is none: at most a thousand, and none where writes are not traced.
-pub fn written() -> Vec<LoggedWrite> {
-    PROCESS.lock().log.0.iter().cloned().collect()
+pub fn recent_writes() -> Vec<LoggedWrite> {
+    STORE.lock().log.0.iter().cloned().collect()
 }

@@ -3,20 +3,20 @@
 use std::fmt;
 
 use super::kind::FlagValue;
-use super::value::Given;
+use super::value::InputValue;
 
 /// An order of preference among a few names: their positions in a list, the preferred one first.
 ///
 /// ```
 /// use interlock_core::flags::{Value, find};
 ///
-/// if let Value::Ranking(names, ranking) = find("cuda.sdp_priority")?.read() {
+/// if let Value::PriorityOrder(names, ranking) = find("cuda.sdp_priority")?.read() {
 ///     assert_eq!(ranking.names(names).next(), Some("flash_attention"));
 /// }
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ranking {
+pub struct PriorityOrder {
     /// A digit of three bits for each rank, the lowest first.
     digits: u64,
     length: u8,
@@ -27,7 +27,7 @@ const DIGIT: u64 = (1 << DIGIT_BITS) - 1;
 /// The length lies above the digits.
 const LENGTH_SHIFT: u32 = 48;
 
-impl Ranking {
+impl PriorityOrder {
     /// The order in which these positions stand; each is below 8.
     pub(super) const fn new(positions: &[u8]) -> Self {
         let mut digits = 0;
@@ -36,7 +36,7 @@ impl Ranking {
             digits = digits << DIGIT_BITS | *last as u64 & DIGIT;
             rest = others;
         }
-        Ranking { digits, length: positions.len() as u8 }
+        PriorityOrder { digits, length: positions.len() as u8 }
     }
 
     pub(super) const fn payload(self) -> u64 {
@@ -54,14 +54,14 @@ impl Ranking {
     }
 
     /// The ranking that these items spell, if each name is there once.
-    pub(super) fn of(names: &[&str], items: &[Given]) -> Option<Self> {
-        let position = |item: &Given| match item {
-            Given::Text(text) => names.iter().position(|name| name == text),
+    pub(super) fn of(names: &[&str], items: &[InputValue]) -> Option<Self> {
+        let position = |item: &InputValue| match item {
+            InputValue::Text(text) => names.iter().position(|name| name == text),
             _ => None,
         };
         let positions: Vec<u8> =
             items.iter().map(|item| position(item).map(|place| place as u8)).collect::<Option<_>>()?;
-        let ranking = (positions.len() == names.len()).then(|| Ranking::new(&positions));
+        let ranking = (positions.len() == names.len()).then(|| PriorityOrder::new(&positions));
         ranking.filter(|ranking| ranking.is_of(names.len()))
     }
 
@@ -78,14 +78,14 @@ impl Ranking {
     }
 }
 
-impl FlagValue for Ranking {
+impl FlagValue for PriorityOrder {
     fn payload(self) -> u64 {
-        Ranking::payload(self)
+        PriorityOrder::payload(self)
     }
 
     #[inline]
     fn decode(payload: u64) -> Self {
-        Ranking { digits: payload & ((1 << LENGTH_SHIFT) - 1), length: (payload >> LENGTH_SHIFT) as u8 }
+        PriorityOrder { digits: payload & ((1 << LENGTH_SHIFT) - 1), length: (payload >> LENGTH_SHIFT) as u8 }
     }
 }
 
@@ -97,18 +97,18 @@ mod tests {
 
     #[test]
     fn a_ranking_keeps_its_order_in_a_word() {
-        let ranking = Ranking::new(&[2, 0, 1]);
-        assert_eq!(Ranking::decode(ranking.payload()), ranking);
+        let ranking = PriorityOrder::new(&[2, 0, 1]);
+        assert_eq!(PriorityOrder::decode(ranking.payload()), ranking);
         assert_eq!(ranking.names(NAMES).collect::<Vec<_>>(), ["efficient", "math", "flash"]);
     }
 
     #[test]
     fn every_name_must_be_there_once() {
         let ranking = |names: &[&str]| {
-            let items: Vec<Given> = names.iter().map(|name| Given::Text((*name).into())).collect();
-            Ranking::of(NAMES, &items)
+            let items: Vec<InputValue> = names.iter().map(|name| InputValue::Text((*name).into())).collect();
+            PriorityOrder::of(NAMES, &items)
         };
-        assert_eq!(ranking(&["flash", "math", "efficient"]), Some(Ranking::new(&[1, 0, 2])));
+        assert_eq!(ranking(&["flash", "math", "efficient"]), Some(PriorityOrder::new(&[1, 0, 2])));
         assert_eq!(ranking(&["flash", "math"]), None);
         assert_eq!(ranking(&["flash", "math", "math"]), None);
         assert_eq!(ranking(&["flash", "math", "other"]), None);

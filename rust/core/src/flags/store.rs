@@ -1,30 +1,30 @@
 //! What the process keeps beside the words: the freeze, who wrote what, and how often.
 
 use super::freeze::Freeze;
-use super::log::Log;
-use super::{Given, SourceLocation};
+use super::write_log::WriteLog;
+use super::{InputValue, SourceLocation};
 use crate::base::fork::rank;
 use crate::base::sync::{Epoch, ForkLock};
 use crate::thread::{self, Slot};
 
 /// The lock under which flags are written, and what else it guards. Readers never take it.
-pub(crate) static PROCESS: ForkLock<Process> =
-    ForkLock::with_child_hook(rank::FLAGS, Process::new(), super::freeze::forget_other_threads);
+pub(crate) static STORE: ForkLock<GlobalStore> =
+    ForkLock::with_child_hook(rank::FLAGS, GlobalStore::new(), super::freeze::after_fork_in_child);
 
 static EPOCH: Epoch = Epoch::new();
 
-pub(crate) struct Process {
+pub(crate) struct GlobalStore {
     pub(super) freeze: Freeze,
     /// Who last assigned each slot; filled only where writes are traced.
     pub(super) sites: Vec<(Slot, SourceLocation)>,
-    pub(super) log: Log,
+    pub(super) log: WriteLog,
     /// What was restored for flags that nobody has registered yet.
-    pub(super) held_back: Vec<(String, Given<'static>)>,
+    pub(super) deferred_restores: Vec<(String, InputValue<'static>)>,
 }
 
-impl Process {
+impl GlobalStore {
     const fn new() -> Self {
-        Process { freeze: Freeze::new(), sites: Vec::new(), log: Log::new(), held_back: Vec::new() }
+        GlobalStore { freeze: Freeze::new(), sites: Vec::new(), log: WriteLog::new(), deferred_restores: Vec::new() }
     }
 
     pub(super) fn note_change(&self) {

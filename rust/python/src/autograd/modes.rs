@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
 use super::decorated;
-use super::object;
+use super::mode_object;
 use crate::object::{or_minus_one, or_null};
-use crate::trace;
+use crate::scope_debug;
 
 /// One class.
-trait Class {
-    const MANAGER: ModeKind;
+trait ModeClass {
+    const KIND: ModeKind;
     /// The name in Python.
     const NAME: &'static str;
     const DOC: &'static CStr;
@@ -30,7 +30,7 @@ macro_rules! classes {
     ($($class:ident { $($body:tt)* })+) => {
         $(
             struct $class;
-            impl Class for $class { $($body)* }
+            impl ModeClass for $class { $($body)* }
         )+
 
         pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -42,7 +42,7 @@ macro_rules! classes {
 
 classes! {
     NoGrad {
-        const MANAGER: ModeKind = ModeKind::NoGrad;
+        const KIND: ModeKind = ModeKind::NoGrad;
         const NAME: &'static str = "no_grad";
         const DOC: &'static CStr = c"no_grad(orig_func=None)\n--\n\n\
             Operations inside do not record what a backward pass needs.\n\n\
@@ -52,7 +52,7 @@ classes! {
         const BARE: bool = true;
     }
     EnableGrad {
-        const MANAGER: ModeKind = ModeKind::EnableGrad;
+        const KIND: ModeKind = ModeKind::EnableGrad;
         const NAME: &'static str = "enable_grad";
         const DOC: &'static CStr = c"enable_grad(orig_func=None)\n--\n\n\
             Operations inside record what a backward pass needs, also within `no_grad`.\n\n\
@@ -62,7 +62,7 @@ classes! {
         const BARE: bool = true;
     }
     SetGradEnabled {
-        const MANAGER: ModeKind = ModeKind::SetGradEnabled;
+        const KIND: ModeKind = ModeKind::SetGradEnabled;
         const NAME: &'static str = "set_grad_enabled";
         const DOC: &'static CStr = c"set_grad_enabled(mode)\n--\n\n\
             Records gradients or not: as a function at once, as a context manager inside, as a decorator\n\
@@ -71,7 +71,7 @@ classes! {
             for the thread. `mode` is a bool.";
     }
     InferenceMode {
-        const MANAGER: ModeKind = ModeKind::InferenceMode;
+        const KIND: ModeKind = ModeKind::InferenceMode;
         const NAME: &'static str = "inference_mode";
         const DOC: &'static CStr = c"inference_mode(mode=True)\n--\n\n\
             Tensors made inside are inference tensors: they record nothing, not even their version, and\n\
@@ -82,7 +82,7 @@ classes! {
         const BARE: bool = true;
     }
     SetMultithreadingEnabled {
-        const MANAGER: ModeKind = ModeKind::SetMultithreadingEnabled;
+        const KIND: ModeKind = ModeKind::SetMultithreadingEnabled;
         const NAME: &'static str = "set_multithreading_enabled";
         const DOC: &'static CStr = c"set_multithreading_enabled(mode)\n--\n\n\
             Lets a backward pass use other threads, or keeps it on the thread that calls it.\n\n\
@@ -90,14 +90,14 @@ classes! {
             decorator. `mode` is a bool.";
     }
     ForceOriginalViewTracking {
-        const MANAGER: ModeKind = ModeKind::ForceOriginalViewTracking;
+        const KIND: ModeKind = ModeKind::ForceOriginalViewTracking;
         const NAME: &'static str = "_force_original_view_tracking";
         const DOC: &'static CStr = c"_force_original_view_tracking(mode)\n--\n\n\
             Tracks views by replaying the operation that made them, or not.\n\n\
             A function, a context manager and a decorator. `mode` is a bool.";
     }
     EnforceGradLayoutPolicy {
-        const MANAGER: ModeKind = ModeKind::EnforceGradLayoutPolicy;
+        const KIND: ModeKind = ModeKind::EnforceGradLayoutPolicy;
         const NAME: &'static str = "enforce_grad_layout_policy";
         const DOC: &'static CStr = c"enforce_grad_layout_policy(enable=True)\n--\n\n\
             Brings a gradient into the layout of its tensor when it is accumulated, or leaves it.\n\n\
@@ -111,8 +111,8 @@ fn add(module: &Bound<'_, PyModule>, name: &str, class: Bound<'_, PyType>) -> Py
     if name.starts_with('_') { module.setattr(name, class) } else { module.add(name, class) }
 }
 
-fn class<C: Class>(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
-    let made = object::class("interlock.autograd.grad_mode", C::NAME, C::MANAGER)?.doc(C::DOC);
+fn class<C: ModeClass>(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    let made = mode_object::class("interlock.autograd.grad_mode", C::NAME, C::KIND)?.doc(C::DOC);
     // SAFETY: the two are a newfunc and an initproc.
     let made = unsafe {
         made.slot(ffi::Py_tp_new, new::<C> as ffi::newfunc as *mut c_void)
@@ -123,7 +123,7 @@ fn class<C: Class>(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
 
 /// `name(function)` is a decorator without parentheses: what comes out is the decorated function, and
 /// `__init__` is not called. Anything else is for `__init__`, which a subclass may have of its own.
-unsafe extern "C" fn new<C: Class>(
+unsafe extern "C" fn new<C: ModeClass>(
     class: *mut ffi::PyTypeObject,
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
@@ -131,9 +131,9 @@ unsafe extern "C" fn new<C: Class>(
     // SAFETY: the interpreter calls this with one of these classes or a subclass, and a tuple.
     unsafe {
         // A mode is no function to decorate.
-        let is_mode = C::MANAGER.takes_mode() && only_bool(arguments).is_some();
+        let is_mode = C::KIND.accepts_mode() && only_bool(arguments).is_some();
         if named.is_null() && (ffi::PyTuple_Size(arguments) == 0 || is_mode) {
-            return object::allocate(class, C::MANAGER);
+            return mode_object::allocate(class, C::KIND);
         }
     }
     or_null(|py| {
@@ -149,7 +149,7 @@ unsafe extern "C" fn new<C: Class>(
             Some(function) => Ok(decorated(&type_object.call0()?, &function)?.into_ptr()),
             None => {
                 // SAFETY: as above.
-                let made = unsafe { object::allocate(class, C::MANAGER) };
+                let made = unsafe { mode_object::allocate(class, C::KIND) };
                 if made.is_null() { Err(PyErr::fetch(py)) } else { Ok(made) }
             }
         }
@@ -177,8 +177,8 @@ unsafe fn only_bool(arguments: *mut ffi::PyObject) -> Option<bool> {
 /// # Safety
 /// As for [`only_bool`].
 #[inline]
-unsafe fn plain_mode<C: Class>(arguments: *mut ffi::PyObject) -> Option<bool> {
-    if C::MANAGER.writes_when_made() || trace::is_on() {
+unsafe fn plain_mode<C: ModeClass>(arguments: *mut ffi::PyObject) -> Option<bool> {
+    if C::KIND.writes_eagerly() || scope_debug::is_on() {
         return None;
     }
     // SAFETY: as the caller says.
@@ -208,36 +208,36 @@ fn can_be_decorated(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_callable() || value.is_instance(&value.py().import("builtins")?.getattr("classmethod")?)?)
 }
 
-unsafe extern "C" fn init<C: Class>(
+unsafe extern "C" fn init<C: ModeClass>(
     object: *mut ffi::PyObject,
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> c_int {
     // SAFETY: the interpreter calls this with a tuple.
-    if !C::MANAGER.takes_mode() && named.is_null() && unsafe { ffi::PyTuple_Size(arguments) } == 0 {
+    if !C::KIND.accepts_mode() && named.is_null() && unsafe { ffi::PyTuple_Size(arguments) } == 0 {
         return 0;
     }
-    if C::MANAGER.takes_mode()
+    if C::KIND.accepts_mode()
         && named.is_null()
         // SAFETY: as above.
         && let Some(mode) = unsafe { plain_mode::<C>(arguments) }
     {
         // SAFETY: the interpreter lends an object of this class or a subclass for the call.
-        unsafe { object::manager(object) }.recall(mode);
+        unsafe { mode_object::context(object) }.restore(mode);
         return 0;
     }
     or_minus_one(|py| {
         // SAFETY: the interpreter lends an object of this class or a subclass, a tuple, and a dict or
         // null for the call.
-        let (manager, arguments, named) = unsafe {
+        let (context, arguments, named) = unsafe {
             (
-                object::manager(object),
+                mode_object::context(object),
                 Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
                 Bound::from_borrowed_ptr_or_opt(py, named).map(|named| named.cast_into_unchecked::<PyDict>()),
             )
         };
         let given = only_argument::<C>(&arguments, named.as_ref())?;
-        if !manager.manager().takes_mode() {
+        if !context.kind().accepts_mode() {
             return match given.filter(|given| !given.is_none()) {
                 None => Ok(()),
                 Some(other) => Err(wrong_type::<C>(&other, "a function to decorate or nothing")),
@@ -253,13 +253,13 @@ unsafe extern "C" fn init<C: Class>(
                 return Err(PyTypeError::new_err(message));
             }
         };
-        trace::look(py)?;
-        manager.tell(mode);
+        scope_debug::warn_suspended_scopes(py)?;
+        context.set(mode);
         Ok(())
     })
 }
 
-fn wrong_type<C: Class>(given: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
+fn wrong_type<C: ModeClass>(given: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
     let class = given.get_type().fully_qualified_name().map(|name| name.to_string()).unwrap_or_default();
     let (name, argument) = (C::NAME, C::ARGUMENT.0);
     PyTypeError::new_err(format!("{name}() takes {argument}, {allowed}, got a value of type {class}"))

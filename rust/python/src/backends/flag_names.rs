@@ -7,20 +7,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
 /// Entries by their hash, each in the first free place from there on. Less than half of the places are taken.
-pub(super) struct Names {
+pub(super) struct FlagNames {
     places: Box<[Option<Entry>]>,
 }
 
 /// The addresses of a class and of an interned string, both of which live as long as the process.
 type Entry = (usize, usize);
 
-static NAMES: OnceBox<Names> = OnceBox::new();
+static NAMES: OnceBox<FlagNames> = OnceBox::new();
 
-impl Names {
+impl FlagNames {
     /// Of these classes, each with the name of one flag.
     pub(super) fn of<'py>(py: Python<'py>, flags: Vec<(Bound<'py, PyType>, &str)>) -> Self {
         let count = (flags.len() * 2 + 1).next_power_of_two();
-        let mut names = Names { places: vec![None; count].into_boxed_slice() };
+        let mut names = FlagNames { places: vec![None; count].into_boxed_slice() };
         for (class, name) in flags {
             let interned = PyString::intern(py, name).into_ptr();
             names.add((class.into_ptr() as usize, interned as usize));
@@ -28,7 +28,7 @@ impl Names {
         names
     }
 
-    /// Has [`knows`] answer from these. The first ones stay: a process has one interpreter.
+    /// Has [`contains`] answer from these. The first ones stay: a process has one interpreter.
     pub(super) fn publish(self) {
         // Nothing is lost where they are there already: what is not known here is looked up.
         let _ = NAMES.set(Box::new(self));
@@ -56,6 +56,6 @@ impl Names {
 
 /// Whether an assignment to an object of exactly this class, by this name, is one to a flag. False says nothing.
 #[inline]
-pub(super) fn knows(class: *mut ffi::PyTypeObject, name: *mut ffi::PyObject) -> bool {
+pub(super) fn contains(class: *mut ffi::PyTypeObject, name: *mut ffi::PyObject) -> bool {
     NAMES.get().is_some_and(|names| names.has((class as usize, name as usize)))
 }

@@ -1,24 +1,24 @@
 //! The functions of `interlock._core.backends`.
 
 use interlock::Error;
-use interlock::backends::{self, Declaration, Given, LoggedWrite, MatmulPrecision, Takes, Value};
+use interlock::backends::{self, FlagDecl, InputValue, LoggedWrite, MatmulPrecision, FlagType, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use super::convert::{given, named, named_values, object, texts_and_values};
+use super::values::{from_py, named, named_values, object, texts_and_values};
 use super::libraries;
 use crate::errors::IntoPyResult;
-use crate::site;
+use crate::call_site;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(assign, module)?)?;
-    module.add_function(wrap_pyfunction!(drop_assigned, module)?)?;
+    module.add_function(wrap_pyfunction!(unset, module)?)?;
     module.add_function(wrap_pyfunction!(read, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(table, module)?)?;
     module.add_function(wrap_pyfunction!(register_flag, module)?)?;
     module.add_function(wrap_pyfunction!(misspelt_variables, module)?)?;
-    module.add_function(wrap_pyfunction!(written, module)?)?;
+    module.add_function(wrap_pyfunction!(write_log, module)?)?;
     module.add_function(wrap_pyfunction!(snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(restore, module)?)?;
     module.add_function(wrap_pyfunction!(install, module)?)?;
@@ -37,15 +37,15 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn assign(values: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = values.py();
     let writes: Vec<_> =
-        named_values(values)?.into_iter().map(|(attribute, given)| (attribute, Some(given))).collect();
-    backends::assign(&writes, site::if_traced(py)).into_py_result(py)
+        named_values(values)?.into_iter().map(|(spec, given)| (spec, Some(given))).collect();
+    backends::assign(&writes, call_site::current_if_tracing(py)).into_py_result(py)
 }
 
 /// Drops what is assigned to the flag with this dotted name.
 #[pyfunction]
-fn drop_assigned(name: &Bound<'_, PyAny>) -> PyResult<()> {
+fn unset(name: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = name.py();
-    backends::assign(&[(named(name)?, None)], site::if_traced(py)).into_py_result(py)
+    backends::assign(&[(named(name)?, None)], call_site::current_if_tracing(py)).into_py_result(py)
 }
 
 /// The value of the flag with this dotted name, as it is in force on this thread.
@@ -64,132 +64,132 @@ fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
         explanation.level.name(),
         explanation.set_by.map(|set_by| set_by.to_string()),
         object(name.py(), explanation.effective)?,
-        explanation.overruled_by,
-        explanation.acts_on,
+        explanation.overridden_by,
+        explanation.affects,
     ))
 }
 
 type Explained<'py> =
     (Bound<'py, PyAny>, &'static str, Option<String>, Bound<'py, PyAny>, Option<&'static str>, String);
 
-/// What the table says of every flag: `name`; `reads` and `takes`, the types as a stub writes them; `allowed`, what
-/// may be written in words (None, as `takes` is, for what can only be read); `default`; `variables` of the
-/// environment; `acts_on`; `doc`. Flags of other libraries are left out unless `registered` is set.
+/// What the table says of every flag: `name`; `reads` and `flag_type`, the types as a stub writes them; `allowed`, what
+/// may be written in words (None, as `flag_type` is, for what can only be read); `default`; `variables` of the
+/// environment; `affects`; `doc`. Flags of other libraries are left out unless `registered` is set.
 #[pyfunction]
 #[pyo3(signature = (registered=false))]
 fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    backends::attributes()
-        .filter(|attribute| registered || !attribute.is_registered())
-        .map(|attribute| {
+    backends::flag_specs()
+        .filter(|spec| registered || !spec.is_registered())
+        .map(|spec| {
             let row = PyDict::new(py);
-            row.set_item("name", attribute.name())?;
-            row.set_item("reads", attribute.annotation())?;
-            row.set_item("takes", attribute.accepted_annotation())?;
-            let allowed = (!attribute.is_read_only()).then(|| attribute.allowed());
+            row.set_item("name", spec.name())?;
+            row.set_item("reads", spec.annotation())?;
+            row.set_item("accepts", spec.accepted_annotation())?;
+            let allowed = (!spec.is_read_only()).then(|| spec.accepted());
             row.set_item("allowed", allowed)?;
-            row.set_item("default", object(py, attribute.default())?)?;
-            row.set_item("variables", attribute.variables())?;
-            row.set_item("acts_on", attribute.effect().what())?;
-            row.set_item("doc", attribute.doc().trim())?;
+            row.set_item("default", object(py, spec.default())?)?;
+            row.set_item("variables", spec.variables())?;
+            row.set_item("affects", spec.effect().operations())?;
+            row.set_item("doc", spec.doc().trim())?;
             Ok(row)
         })
         .collect()
 }
 
-/// Adds a flag of another library. `takes` is a type (`"bool"`, `"int"`, `"float"`, `"str"`, `"choice"`) with the
+/// Adds a flag of another library. `flag_type` is a type (`"bool"`, `"int"`, `"float"`, `"str"`, `"choice"`) with the
 /// choices or the smallest and largest value; `optional` says whether None is allowed, too. Returns the environment
 /// variables that were not understood, each with the reason.
 #[pyfunction]
-#[pyo3(signature = (name, default, doc, takes, values, optional, variable, acts_on))]
+#[pyo3(signature = (name, default, doc, flag_type, values, optional, variable, affects))]
 #[expect(clippy::too_many_arguments, reason = "the parts of one declaration")]
 fn register_flag(
     py: Python<'_>,
     name: &Bound<'_, PyString>,
     default: &Bound<'_, PyAny>,
     doc: &Bound<'_, PyString>,
-    takes: &str,
+    flag_type: &str,
     values: Vec<Bound<'_, PyAny>>,
     optional: bool,
     variable: Option<Bound<'_, PyString>>,
-    acts_on: Option<Bound<'_, PyString>>,
+    affects: Option<Bound<'_, PyString>>,
 ) -> PyResult<Vec<(String, String)>> {
     let text = |text: &Bound<'_, PyString>| text.to_string_lossy().into_owned();
     let name = text(name);
-    let values: Vec<Given<'_>> = values.iter().map(given).collect::<PyResult<_>>()?;
-    let takes = takes_of(&name, given(default)?, takes, &values, optional).into_py_result(py)?;
-    let declaration = Declaration {
+    let values: Vec<InputValue<'_>> = values.iter().map(from_py).collect::<PyResult<_>>()?;
+    let flag_type = flag_type_of(&name, from_py(default)?, flag_type, &values, optional).into_py_result(py)?;
+    let declaration = FlagDecl {
         name,
-        takes,
+        flag_type,
         doc: text(doc),
         variable: variable.as_ref().map(text),
-        acts_on: acts_on.as_ref().map(text),
+        affects: affects.as_ref().map(text),
     };
     let (_, problems) = backends::register(declaration).into_py_result(py)?;
     Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
 }
 
 /// What a declaration takes, with its default; None is the default where the flag is `optional`.
-fn takes_of(
+fn flag_type_of(
     name: &str,
-    default: Given<'_>,
-    takes: &str,
-    values: &[Given<'_>],
+    default: InputValue<'_>,
+    flag_type: &str,
+    values: &[InputValue<'_>],
     optional: bool,
-) -> Result<Takes, Error> {
+) -> Result<FlagType, Error> {
     if optional {
-        let default_is_none = default == Given::None;
+        let default_is_none = default == InputValue::None;
         // The other kind must have a default that it takes.
-        let of = if default_is_none { any_value(takes, values) } else { default };
-        let takes = Box::new(takes_of(name, of, takes, values, false)?);
-        return Ok(Takes::Optional { takes, default_is_none });
+        let of = if default_is_none { any_value(flag_type, values) } else { default };
+        let flag_type = Box::new(flag_type_of(name, of, flag_type, values, false)?);
+        return Ok(FlagType::Optional { flag_type, default_is_none });
     }
     let refused = |reason: String| Error::FlagRegistration { name: name.to_owned(), reason };
-    match (takes, default) {
-        ("bool", Given::Bool(default)) => Ok(Takes::Switch { default }),
-        ("int", Given::HugeInteger { shown, .. }) => {
-            Err(refused(format!("the default is too large, got {shown}")))
+    match (flag_type, default) {
+        ("bool", InputValue::Bool(default)) => Ok(FlagType::Switch { default }),
+        ("int", InputValue::HugeInteger { display, .. }) => {
+            Err(refused(format!("the default is too large, got {display}")))
         }
-        ("int", Given::Integer(default)) => {
-            let [minimum, maximum] = range(values, [Given::Integer(0), Given::Integer(LARGEST)]);
+        ("int", InputValue::Integer(default)) => {
+            let [minimum, maximum] = range(values, [InputValue::Integer(0), InputValue::Integer(LARGEST)]);
             let bound = |which, bound| match bound {
-                Given::Integer(number) => Ok(number),
+                InputValue::Integer(number) => Ok(number),
                 other => Err(refused(format!("the {which} must be an int of at most 2**60, got {other}"))),
             };
             let (minimum, maximum) = (bound("minimum", minimum)?, bound("maximum", maximum)?);
             // The kind of those that count, which Rust reads as `u64`.
             match (u64::try_from(default), u64::try_from(maximum)) {
-                (Ok(default), Ok(maximum)) if minimum == 0 => Ok(Takes::Count { default, maximum }),
-                _ => Ok(Takes::Integer { default, minimum, maximum }),
+                (Ok(default), Ok(maximum)) if minimum == 0 => Ok(FlagType::Count { default, maximum }),
+                _ => Ok(FlagType::Integer { default, minimum, maximum }),
             }
         }
-        ("float", default @ (Given::Float(_) | Given::Integer(_) | Given::HugeInteger { .. })) => {
-            let [minimum, maximum] = range(values, [-f64::INFINITY, f64::INFINITY].map(Given::Float));
-            let number = |which, number: Given<'_>| {
+        ("float", default @ (InputValue::Float(_) | InputValue::Integer(_) | InputValue::HugeInteger { .. })) => {
+            let [minimum, maximum] = range(values, [-f64::INFINITY, f64::INFINITY].map(InputValue::Float));
+            let number = |which, number: InputValue<'_>| {
                 let wrong = || refused(format!("the {which} must be a float, got {number}"));
                 number.as_float().ok_or_else(wrong)
             };
-            Ok(Takes::Float {
+            Ok(FlagType::Float {
                 default: number("default", default)?,
                 minimum: number("minimum", minimum)?,
                 maximum: number("maximum", maximum)?,
             })
         }
-        ("choice", Given::Text(default)) => {
+        ("choice", InputValue::Text(default)) => {
             let names = values.iter().map(|name| match name {
-                Given::Text(name) => Ok(name.clone().into_owned()),
+                InputValue::Text(name) => Ok(name.clone().into_owned()),
                 other => Err(Error::FlagType {
                     name: format!("a choice of {name}"),
                     given: other.to_string(),
                     allowed: "a str".to_owned(),
                 }),
             });
-            Ok(Takes::Choice { default: default.into_owned(), names: names.collect::<Result<_, _>>()? })
+            Ok(FlagType::Choice { default: default.into_owned(), names: names.collect::<Result<_, _>>()? })
         }
-        ("str", Given::Text(default)) => Ok(Takes::Text { default: default.into_owned() }),
-        (takes, default) => Err(Error::FlagType {
+        ("str", InputValue::Text(default)) => Ok(FlagType::Text { default: default.into_owned() }),
+        (flag_type, default) => Err(Error::FlagType {
             name: format!("the default of {name}"),
             given: default.to_string(),
-            allowed: match takes {
+            allowed: match flag_type {
                 "int" => "an int".to_owned(),
                 "choice" => "one of its choices, a str".to_owned(),
                 other => format!("a {other}"),
@@ -198,35 +198,35 @@ fn takes_of(
     }
 }
 
-const LARGEST: i64 = backends::LARGEST_COUNT as i64;
+const LARGEST: i64 = backends::MAX_INTEGER as i64;
 
 /// The smallest and the largest value, where these are given.
-fn range<'a>(given: &[Given<'a>], [minimum, maximum]: [Given<'a>; 2]) -> [Given<'a>; 2] {
+fn range<'a>(given: &[InputValue<'a>], [minimum, maximum]: [InputValue<'a>; 2]) -> [InputValue<'a>; 2] {
     let or = |index: usize, otherwise| match given.get(index) {
-        None | Some(Given::None) => otherwise,
+        None | Some(InputValue::None) => otherwise,
         Some(given) => given.clone(),
     };
     [or(0, minimum), or(1, maximum)]
 }
 
 /// A value that a flag takes.
-fn any_value<'a>(takes: &str, values: &[Given<'a>]) -> Given<'a> {
-    match takes {
-        "bool" => Given::Bool(false),
+fn any_value<'a>(flag_type: &str, values: &[InputValue<'a>]) -> InputValue<'a> {
+    match flag_type {
+        "bool" => InputValue::Bool(false),
         "int" | "float" => {
-            let [minimum, maximum] = range(values, [Given::None, Given::None]);
+            let [minimum, maximum] = range(values, [InputValue::None, InputValue::None]);
             match (minimum, maximum) {
-                (Given::None, Given::None) => Given::Integer(0),
-                (Given::None, maximum) => match maximum {
+                (InputValue::None, InputValue::None) => InputValue::Integer(0),
+                (InputValue::None, maximum) => match maximum {
                     // From 0 on where no minimum is given.
-                    Given::Integer(_) if takes == "int" => Given::Integer(0),
+                    InputValue::Integer(_) if flag_type == "int" => InputValue::Integer(0),
                     maximum => maximum,
                 },
                 (minimum, _) => minimum,
             }
         }
-        "choice" => values.first().cloned().unwrap_or(Given::Text("".into())),
-        _ => Given::Text("".into()),
+        "choice" => values.first().cloned().unwrap_or(InputValue::Text("".into())),
+        _ => InputValue::Text("".into()),
     }
 }
 
@@ -242,12 +242,12 @@ type Written<'py> = (&'static str, Bound<'py, PyAny>, bool, String);
 
 /// The last writes, the oldest first: name, value, whether what was assigned was dropped, `file:line`.
 #[pyfunction]
-fn written(py: Python<'_>) -> PyResult<Vec<Written<'_>>> {
-    let shown = |write: LoggedWrite| {
+fn write_log(py: Python<'_>) -> PyResult<Vec<Written<'_>>> {
+    let display = |write: LoggedWrite| {
         let value = object(py, write.value.unwrap_or(Value::None))?;
         Ok((write.name, value, write.value.is_none(), write.site.to_string()))
     };
-    backends::written().into_iter().map(shown).collect()
+    backends::recent_writes().into_iter().map(display).collect()
 }
 
 /// Of every flag: dotted name, what the process holds, level.
@@ -264,20 +264,20 @@ fn snapshot(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, PyAny>, &'s
 #[pyfunction]
 fn restore(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = assigned.py();
-    backends::restore(&texts_and_values(assigned)?, site::if_traced(py)).into_py_result(py)
+    backends::restore(&texts_and_values(assigned)?, call_site::current_if_tracing(py)).into_py_result(py)
 }
 
 /// The same, and nothing where exactly these are assigned already.
 #[pyfunction]
 fn install(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = assigned.py();
-    backends::install(&texts_and_values(assigned)?, site::if_traced(py)).into_py_result(py)
+    backends::install(&texts_and_values(assigned)?, call_site::current_if_tracing(py)).into_py_result(py)
 }
 
 /// Drops whatever is assigned for the process.
 #[pyfunction]
 fn reset(py: Python<'_>) -> PyResult<()> {
-    backends::reset(site::if_traced(py)).into_py_result(py)
+    backends::reset(call_site::current_if_tracing(py)).into_py_result(py)
 }
 
 /// How often a flag of the process has changed.
@@ -289,7 +289,7 @@ fn epoch() -> u64 {
 /// Stops every write of a flag for the rest of the process.
 #[pyfunction]
 fn disable_global_flags(py: Python<'_>) {
-    backends::disable_global_flags(site::of_caller(py));
+    backends::disable_global_flags(call_site::current(py));
 }
 
 /// Whether writes of flags are stopped.
@@ -323,6 +323,6 @@ fn get_float32_matmul_precision() -> &'static str {
 #[pyfunction]
 fn set_float32_matmul_precision(precision: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = precision.py();
-    let precision = MatmulPrecision::of(&given(precision)?).into_py_result(py)?;
-    precision.set(site::if_traced(py)).into_py_result(py)
+    let precision = MatmulPrecision::of(&from_py(precision)?).into_py_result(py)?;
+    precision.set(call_site::current_if_tracing(py)).into_py_result(py)
 }

@@ -1,24 +1,24 @@
 //! Environment variables that PyTorch and the vendors read, and what their text says of a flag.
 
-use super::value::Given;
+use super::value::InputValue;
 use crate::base::env::{SWITCH_WORDS, parse_switch};
 
 /// A variable that says something of a flag, besides the one that is called like the flag.
 #[derive(Debug)]
-pub(super) struct Variable {
+pub(super) struct EnvVar {
     pub(super) name: &'static str,
-    pub(super) reading: Reading,
+    pub(super) format: EnvFormat,
 }
 
 /// What the text of a variable means.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reading {
+pub(super) enum EnvFormat {
     /// A value as the flag takes it.
     AsFlag,
     /// A switch: on asks for this value, off for nothing.
-    AsksFor(&'static str),
+    SwitchTo(&'static str),
     /// A switch: on asks for the flag to be on, off for nothing.
-    AsksForOn,
+    SwitchOn,
     /// A number of KiB, for a flag that counts bytes.
     Kibibytes,
     /// What cuBLAS takes: `:SIZE:COUNT` again and again, sizes in KiB.
@@ -27,40 +27,40 @@ pub(super) enum Reading {
 }
 
 /// What a text says.
-pub(super) enum Said<'a> {
+pub(super) enum Parsed<'a> {
     Nothing,
-    Value(Given<'a>),
+    Value(InputValue<'a>),
     /// It can't be understood; this is allowed.
-    Unclear(&'static str),
+    Invalid(&'static str),
 }
 
-impl Reading {
+impl EnvFormat {
     /// `None` where the flag itself knows how to read it.
-    pub(super) fn of(self, text: &str) -> Option<Said<'_>> {
+    pub(super) fn of(self, text: &str) -> Option<Parsed<'_>> {
         match self {
-            Reading::AsFlag => None,
-            Reading::AsksFor(value) => Some(asked(text, Given::Text(value.into()))),
-            Reading::AsksForOn => Some(asked(text, Given::Bool(true))),
-            Reading::Kibibytes => {
+            EnvFormat::AsFlag => None,
+            EnvFormat::SwitchTo(value) => Some(asked(text, InputValue::Text(value.into()))),
+            EnvFormat::SwitchOn => Some(asked(text, InputValue::Bool(true))),
+            EnvFormat::Kibibytes => {
                 Some(bytes_or(text.trim().parse().ok().and_then(bytes_of), "a number of KiB"))
             }
-            Reading::WorkspaceConfiguration => {
+            EnvFormat::WorkspaceConfiguration => {
                 Some(bytes_or(workspace_bytes(text), ":SIZE:COUNT, again and again, sizes in KiB"))
             }
         }
     }
 }
 
-fn asked<'a>(text: &str, wanted: Given<'a>) -> Said<'a> {
+fn asked<'a>(text: &str, wanted: InputValue<'a>) -> Parsed<'a> {
     match parse_switch(text) {
-        Some(true) => Said::Value(wanted),
-        Some(false) => Said::Nothing,
-        None => Said::Unclear(SWITCH_WORDS),
+        Some(true) => Parsed::Value(wanted),
+        Some(false) => Parsed::Nothing,
+        None => Parsed::Invalid(SWITCH_WORDS),
     }
 }
 
-fn bytes_or<'a>(bytes: Option<i64>, allowed: &'static str) -> Said<'a> {
-    bytes.map_or(Said::Unclear(allowed), |bytes| Said::Value(Given::Integer(bytes)))
+fn bytes_or<'a>(bytes: Option<i64>, allowed: &'static str) -> Parsed<'a> {
+    bytes.map_or(Parsed::Invalid(allowed), |bytes| Parsed::Value(InputValue::Integer(bytes)))
 }
 
 fn bytes_of(kibibytes: u32) -> Option<i64> {

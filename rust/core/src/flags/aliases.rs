@@ -1,17 +1,17 @@
 //! The attributes without a word of their own: nodes of the precision tree, older names that are views of
 //! them, parts of a flag, and what can only be read.
 
-use super::attribute::{Attribute, Part, Target};
-use super::choice::QuantizedEngine;
+use super::flag_spec::{FlagSpec, Projection, Backing};
+use super::enums::QuantizedEngine;
 use super::effect::Effect;
 use super::effect::consumers::*;
 use super::flag::FlagWord;
 use super::precision::Node;
 use super::table::words;
 use super::value::Value;
-use super::variable::{Reading, Variable};
+use super::env_parse::{EnvFormat, EnvVar};
 
-pub(super) static VIEWS: [Attribute; 15] = [
+pub(super) static ALIASES: [FlagSpec; 15] = [
     node(
         Node::Generic,
         &FLOAT32_OF_ALL,
@@ -35,16 +35,16 @@ pub(super) static VIEWS: [Attribute; 15] = [
     node(Node::MkldnnRnn, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's recurrent layers."),
     view(
         "cudnn.allow_tf32",
-        Target::Tf32(&[Node::CudaConv, Node::CudaRnn]),
+        Backing::Tf32(&[Node::CudaConv, Node::CudaRnn]),
         &CUDNN_OPERATIONS,
         "Whether convolutions and recurrent layers on cuda use TensorFloat-32: a view of their fp32_precision.",
     ),
-    Attribute {
+    FlagSpec {
         name: "cuda.matmul.allow_tf32",
-        target: Target::Tf32(&[Node::CudaMatmul]),
+        backing: Backing::Tf32(&[Node::CudaMatmul]),
         effect: &CUBLAS_PRODUCTS,
         own_variable: None,
-        variables: &[Variable { name: "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", reading: Reading::AsksForOn }],
+        variables: &[EnvVar { name: "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", format: EnvFormat::SwitchOn }],
         doc: "Whether matrix products on cuda use TensorFloat-32: a view of their fp32_precision.",
     },
     split(
@@ -59,26 +59,26 @@ pub(super) static VIEWS: [Attribute; 15] = [
     ),
     view(
         "quantized.supported_engines",
-        Target::Constant(Value::Names(QuantizedEngine::NAMES)),
+        Backing::Constant(Value::Names(QuantizedEngine::NAMES)),
         &QUANTIZED_OPERATIONS,
         "The engines that can run quantized operations here.",
     ),
     view(
         "xnnpack.enabled",
-        Target::Constant(Value::Bool(false)),
+        Backing::Constant(Value::Bool(false)),
         &CPU_OPERATIONS,
         "Whether operations may run on XNNPACK: they never do here.",
     ),
 ];
 
-const fn node(node: Node, effect: &'static Effect, doc: &'static str) -> Attribute {
-    view(node.name(), Target::Node(node), effect, doc)
+const fn node(node: Node, effect: &'static Effect, doc: &'static str) -> FlagSpec {
+    view(node.name(), Backing::Node(node), effect, doc)
 }
 
-const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -> Attribute {
-    view(name, Target::Word(word, Part::Second), &CUBLAS_PRODUCTS, doc)
+const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -> FlagSpec {
+    view(name, Backing::Word(word, Projection::Second), &CUBLAS_PRODUCTS, doc)
 }
 
-const fn view(name: &'static str, target: Target, effect: &'static Effect, doc: &'static str) -> Attribute {
-    Attribute { name, target, effect, own_variable: None, variables: &[], doc }
+const fn view(name: &'static str, backing: Backing, effect: &'static Effect, doc: &'static str) -> FlagSpec {
+    FlagSpec { name, backing, effect, own_variable: None, variables: &[], doc }
 }

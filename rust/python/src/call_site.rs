@@ -8,20 +8,20 @@ use pyo3::prelude::*;
 
 /// The line that runs in the innermost frame that is not interlock's own; unknown where no Python program
 /// runs.
-pub(crate) fn of_caller(py: Python<'_>) -> SourceLocation {
+pub(crate) fn current(py: Python<'_>) -> SourceLocation {
     user_frame(py)
         .and_then(|frame| site_of(&frame).ok())
         .unwrap_or_else(|| SourceLocation::Foreign { file: Arc::from("<no Python program>"), line: 0 })
 }
 
 /// The same where writes are traced, else nothing: looking through frames costs.
-pub(crate) fn if_traced(py: Python<'_>) -> Option<SourceLocation> {
-    interlock::backends::writes_are_traced().then(|| of_caller(py))
+pub(crate) fn current_if_tracing(py: Python<'_>) -> Option<SourceLocation> {
+    interlock::backends::writes_are_traced().then(|| current(py))
 }
 
 /// The core asks here where a program is.
-pub(crate) fn tell_the_core() {
-    SourceLocation::set_provider(|| Python::try_attach(of_caller));
+pub(crate) fn install_hook() {
+    SourceLocation::set_provider(|| Python::try_attach(current));
 }
 
 /// The innermost frame that is not interlock's own.

@@ -8,16 +8,16 @@ use interlock::accelerator::memory::{Frame, Stack, stacks_are_recorded};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::site::{caller_of, innermost_frame};
+use crate::call_site::{caller_of, innermost_frame};
 
 /// All that called each other on this thread, the innermost first, if a history is recorded that wants to know.
 #[inline]
-pub(crate) fn if_recorded(py: Python<'_>) -> Option<Stack> {
-    stacks_are_recorded().then(|| of_caller(py))
+pub(crate) fn capture_if_enabled(py: Python<'_>) -> Option<Stack> {
+    stacks_are_recorded().then(|| capture(py))
 }
 
 #[cold]
-fn of_caller(py: Python<'_>) -> Stack {
+fn capture(py: Python<'_>) -> Stack {
     let frames = std::iter::successors(innermost_frame(py), caller_of);
     frames.filter_map(|frame| frame_of(&frame).ok()).collect()
 }

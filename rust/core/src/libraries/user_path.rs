@@ -8,7 +8,7 @@ use crate::{Error, Result};
 
 /// The file at a path that the user gave, and how.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct UserPath {
     pub(super) file: PathBuf,
     /// What gave it, as a message names it.
     by: String,
@@ -18,13 +18,13 @@ pub(super) struct Given {
 
 impl Library {
     /// The file that the library's variable names; `None` where it is not set, or empty.
-    pub(super) fn given(&self) -> Result<Option<Given>> {
-        let variable = env::variable_of_library(self.name);
+    pub(super) fn user_path(&self) -> Result<Option<UserPath>> {
+        let variable = env::library_variable(self.name);
         env::path(&variable).map(|path| self.at(&path, variable)).transpose()
     }
 
     /// The library at `path`: that file, or the one in that folder.
-    pub(super) fn at(&self, path: &Path, by: String) -> Result<Given> {
+    pub(super) fn at(&self, path: &Path, by: String) -> Result<UserPath> {
         // A name without a folder would be looked for elsewhere than here.
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let found = if absolute.is_dir() {
@@ -37,13 +37,13 @@ impl Library {
         };
         let path = path.to_owned();
         match found {
-            Ok(file) => Ok(Given { file, by, path }),
+            Ok(file) => Ok(UserPath { file, by, path }),
             Err(reason) => Err(Error::LibraryPath { library: self.title, by, path, reason }),
         }
     }
 }
 
-impl Given {
+impl UserPath {
     /// The error that this file is of no use.
     pub(super) fn error(&self, library: &Library, reason: String) -> Error {
         Error::LibraryPath { library: library.title, by: self.by.clone(), path: self.path.clone(), reason }
