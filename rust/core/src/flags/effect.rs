@@ -1,4 +1,4 @@
-//! What obeys a flag, and whether any of it is in this process.
+//! The operations and libraries that a flag affects.
 
 use crate::libraries::{Library, Presence};
 
@@ -16,24 +16,24 @@ use crate::libraries::{Library, Presence};
 pub struct Effect {
     /// The operations.
     pub(super) operations: &'static str,
-    /// The libraries that run them; one of them must be there for the flag to matter.
+    /// The libraries that run them. The flag has an effect only if at least one is loaded.
     pub(super) libraries: &'static [&'static Library],
-    /// Whether a library that is not interlock's has registered the flag, and so is in the process.
+    /// Whether another library has registered the flag, and so is in the process.
     pub(super) is_registered: bool,
 }
 
 impl Effect {
-    /// Obeyed by the library that registered the flag.
-    pub(super) const fn of_another_library(operations: &'static str) -> Self {
+    /// Creates the effect of a flag that another library registers.
+    pub(super) const fn of_registered_flag(operations: &'static str) -> Self {
         Effect { operations, libraries: &[], is_registered: true }
     }
 
-    /// The operations that obey the flag.
+    /// Returns the operations that the flag affects.
     pub fn operations(&self) -> &'static str {
         self.operations
     }
 
-    /// What obeys the flag in this process, in words.
+    /// Returns the operations and libraries that the flag affects in this process, as `explain` describes them.
     pub fn in_this_process(&self) -> String {
         if self.is_registered {
             return self.operations.to_owned();
@@ -50,7 +50,7 @@ impl Effect {
         if !loaded.is_empty() {
             format!("{} through {loaded}", self.operations)
         } else if !found.is_empty() {
-            // One that can be found may be loaded later.
+            // A library that is found may be loaded later.
             format!("{}: no effect here, {found} not loaded", self.operations)
         } else {
             format!("{}: no effect here, {} not found", self.operations, titles_of(Presence::Absent))
@@ -58,8 +58,8 @@ impl Effect {
     }
 }
 
-/// Declares what there is to obey flags, in PyTorch or here: the operations, and the libraries that run them. Without a
-/// library nothing of it is here yet.
+/// Declares effects: the operations, and the libraries that run them. Without a library, the flag has no effect in
+/// interlock itself.
 macro_rules! consumers {
     ($($name:ident = $operations:literal, [$($library:ident),*];)+) => {
         pub(super) mod consumers {

@@ -1,5 +1,5 @@
-//! What a flag comes to where something else overrules it. The flag's own value stays as it is: whoever set
-//! it finds it again, and `explain` tells both.
+//! The effective value of a flag that something else overrides. The flag keeps its own value, and `explain` returns
+//! both.
 
 use super::flag_spec::{FlagSpec, Backing};
 use super::flag::{Flag, FlagWord};
@@ -8,7 +8,7 @@ use super::precision::{Node, Precision};
 use super::table::words::*;
 use super::{Value, environment};
 
-/// A value that is not the flag's own.
+/// An effective value that differs from the flag's own value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Override {
     pub(super) value: Value,
@@ -16,7 +16,7 @@ pub(super) struct Override {
 }
 
 impl FlagSpec {
-    /// What operations obey: the value in force, unless something overrules it.
+    /// Returns the effective value: the active value, unless something overrides it.
     pub fn effective(&self) -> Value {
         self.overridden().map_or_else(|| self.read(), |overridden| overridden.value)
     }
@@ -43,7 +43,7 @@ fn overridden_switch(word: &FlagWord) -> Option<Override> {
         return by_all_algorithms(own).map(|by| Override { value: Value::Bool(true), by });
     }
     if is(&CUDNN_BENCHMARK) && CUDNN_BENCHMARK.get() {
-        // The fastest algorithm is not the same one each time.
+        // Benchmarking may choose a different algorithm each time.
         let own = CUDNN_DETERMINISTIC.get();
         let by = own.then(|| CUDNN_DETERMINISTIC.name()).or_else(|| by_all_algorithms(own));
         return by.map(|by| Override { value: Value::Bool(false), by });
@@ -51,12 +51,12 @@ fn overridden_switch(word: &FlagWord) -> Option<Override> {
     None
 }
 
-/// What holds a library to deterministic algorithms where its own flag does not.
+/// Returns the flag that forces a library to use deterministic algorithms although its own flag does not.
 fn by_all_algorithms(own: bool) -> Option<&'static str> {
     (!own && DETERMINISTIC_ALGORITHMS.get()).then(|| DETERMINISTIC_ALGORITHMS.name())
 }
 
-/// The variable with which NVIDIA's libraries are forbidden TensorFloat-32, where it does so.
+/// Returns `NVIDIA_TF32_OVERRIDE` if it forbids NVIDIA's libraries to use TensorFloat-32 and the node requests it.
 /// Source: NVIDIA's documentation of `NVIDIA_TF32_OVERRIDE`.
 fn overridden_precision(node: Node) -> Option<&'static str> {
     (node.is_of_cuda() && node.get() == Precision::Tf32 && environment::forbids_tf32())

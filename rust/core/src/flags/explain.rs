@@ -1,4 +1,4 @@
-//! Where the value of a flag comes from.
+//! Explanations of flag values: the level and the location that set them.
 
 use crate::base::named_enum;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::{SourceLocation, Value, environment, table};
 use crate::thread::{self, Slot};
 
 named_enum! {
-    /// The level that decides the value of a flag, the weakest first.
+    /// The level that decides the value of a flag, in ascending priority.
     ///
     /// ```
     /// use interlock_core::flags::flags::CUDNN_BENCHMARK;
@@ -60,7 +60,7 @@ impl Level {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetBy {
-    /// A line of a program, where writes are traced (`INTERLOCK_DEBUG=1`).
+    /// A line of a program, if writes are traced (`INTERLOCK_DEBUG=1`).
     Line(SourceLocation),
     /// An environment variable.
     Variable(&'static str),
@@ -88,24 +88,24 @@ impl fmt::Display for SetBy {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// What is in force on this thread.
+    /// The active value on this thread.
     pub value: Value,
-    /// What decides it.
+    /// The level that decides it.
     pub level: Level,
-    /// Who said so, as far as that is known.
+    /// The line or variable that set it, if known.
     pub set_by: Option<SetBy>,
-    /// What operations obey: another value where something else overrules the flag.
+    /// The effective value, which differs from `value` if something overrides the flag.
     pub effective: Value,
-    /// What overrules it.
+    /// The flag or variable that overrides it.
     pub overridden_by: Option<&'static str>,
-    /// What obeys it, and whether that is in this process.
+    /// The operations and libraries that it affects, and whether they are in this process.
     pub affects: String,
 }
 
 impl FlagSpec {
-    /// Explains the value in force on this thread.
+    /// Explains the active value on this thread.
     pub fn explain(&self) -> Explanation {
-        // What other threads have left is taken away before anything is looked at, not in between.
+        // Exits of other threads are applied before anything is read, so all results agree.
         thread::apply_remote_exits();
         let (level, set_by) = self.deciding_slot().map_or((Level::Default, None), source);
         let value = self.read();
@@ -120,13 +120,13 @@ impl FlagSpec {
         }
     }
 
-    /// The slot that makes the value what it is; `None` where nothing is held anywhere.
+    /// Returns the slot that decides the value; `None` for a constant.
     fn deciding_slot(&self) -> Option<Slot> {
         match &self.backing {
             Backing::Word(word, _) => Some(Slot::Flag(word.id)),
             Backing::Node(node) => Some(deciding_node(*node)),
             Backing::Constant(_) => None,
-            // One node that does not read tf32 makes a view false; else the first is as good as any.
+            // A node that does not read tf32 makes an alias false. Otherwise the first node is as good as any.
             Backing::Tf32(nodes) => {
                 let refusing = nodes.iter().find(|node| node.get() != Precision::Tf32);
                 refusing.or(nodes.first()).copied().map(deciding_node)
@@ -135,7 +135,8 @@ impl FlagSpec {
     }
 }
 
-/// The node whose value it is; where none holds any, the node itself, which a scope may keep from holding one.
+/// Returns the slot of the node that decides the value. If all are empty, it is the node itself, which a scope may have
+/// masked.
 fn deciding_node(node: Node) -> Slot {
     node.decided_by().unwrap_or(node).slot()
 }
@@ -153,13 +154,13 @@ fn source(slot: Slot) -> (Level, Option<SetBy>) {
     (level, set_by)
 }
 
-/// What the process holds, and from where.
+/// Returns the payload of a slot in the process and its level.
 pub(super) fn process_value(slot: Slot) -> (u64, Level) {
     match slot {
         Slot::Flag(id) => table::word(id).map_or((0, Level::Default), |word| word.in_process()),
         Slot::Node(mask) => {
-            let (held, level) = Node::of_slot(mask).in_process();
-            (held.map_or(0, |precision| precision as u64), level)
+            let (stored, level) = Node::of_slot(mask).in_process();
+            (stored.map_or(0, |precision| precision as u64), level)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a program sees: a dotted name, and the slots that reading or writing it stands for.
+//! The specification of a flag: its dotted name and the slots that back it.
 
 use super::effect::Effect;
 use super::flag::FlagWord;
@@ -12,7 +12,7 @@ use crate::base::env::{self, SWITCH_WORDS, parse_switch};
 use crate::thread::Slot;
 use crate::{Error, Result};
 
-/// A dotted name below `backends`: a flag, a node of the precision tree, or an older name that is a view of them.
+/// A dotted name below `backends`: a flag, a node of the precision tree, or an older name that is an alias of nodes.
 ///
 /// ```
 /// use interlock_core::flags::{Value, find};
@@ -27,34 +27,34 @@ pub struct FlagSpec {
     pub(super) name: &'static str,
     pub(super) backing: Backing,
     pub(super) effect: &'static Effect,
-    /// The name of its own variable where a library has chosen another than that of the flag in capitals.
+    /// The environment variable that a registered flag declares, if it is not the name in capitals.
     pub(super) own_variable: Option<&'static str>,
-    /// Variables that PyTorch and the vendors read for it, besides our own.
+    /// Further variables, which PyTorch and the vendors read.
     pub(super) variables: &'static [EnvVar],
     pub(super) doc: &'static str,
 }
 
-/// What a name stands for.
+/// The storage of a flag.
 #[derive(Debug)]
 pub(super) enum Backing {
-    /// A flag's own word, or a part of what it holds.
+    /// The word of a flag, or a part of its value.
     Word(&'static FlagWord, Projection),
     /// A node of the precision tree.
     Node(Node),
-    /// True while all these nodes read tf32.
+    /// Reads true while all these nodes read tf32.
     Tf32(&'static [Node]),
-    /// What is always so.
+    /// A constant.
     Constant(Value),
 }
 
-/// How much of a flag's value a name stands for.
+/// The part of a flag's value that a name reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Projection {
-    /// All of it.
+    /// The whole value.
     Whole,
-    /// The first of two; writing takes both.
+    /// The first of two values; a write accepts both.
     First,
-    /// The second of two; it is written through the first, so it can only be read.
+    /// The second of two values. It is written through the first, so it is read-only.
     Second,
 }
 
@@ -69,7 +69,7 @@ impl Projection {
     }
 }
 
-/// The dotted name as a program writes it.
+/// Returns the dotted name as a program writes it.
 pub(super) fn qualified(name: &str) -> String {
     if registry::flag_specs().any(|spec| spec.name == name) {
         name.to_owned()
@@ -79,32 +79,32 @@ pub(super) fn qualified(name: &str) -> String {
 }
 
 impl FlagSpec {
-    /// The dotted name below `backends`.
+    /// Returns the dotted name below `backends`.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The module or object that has it, and its name there.
+    /// Returns the dotted name of the owner, a module or object, and the name of the flag in it.
     pub fn owner_and_leaf(&self) -> (&'static str, &'static str) {
         self.name.rsplit_once('.').unwrap_or(("", self.name))
     }
 
-    /// One sentence or more: what it does.
+    /// Returns the documentation of the flag.
     pub fn doc(&self) -> &'static str {
         self.doc
     }
 
-    /// What obeys it.
+    /// Returns the operations and libraries that the flag affects.
     pub fn effect(&self) -> &'static Effect {
         self.effect
     }
 
-    /// Whether it can't be written.
+    /// Returns whether the flag is read-only.
     pub fn is_read_only(&self) -> bool {
         matches!(self.backing, Backing::Word(_, Projection::Second) | Backing::Constant(_))
     }
 
-    /// The type that a read gives, as a stub writes it.
+    /// Returns the type of the value as a Python annotation.
     pub fn annotation(&self) -> String {
         match &self.backing {
             Backing::Word(word, Projection::Whole) => word.kind.annotation(),
@@ -114,7 +114,7 @@ impl FlagSpec {
         }
     }
 
-    /// The type that a write takes, as a stub writes it; `None` where it can't be written.
+    /// Returns the type that a write accepts as a Python annotation; `None` if the flag is read-only.
     pub fn accepted_annotation(&self) -> Option<String> {
         match &self.backing {
             Backing::Word(_, Projection::Second) | Backing::Constant(_) => None,
@@ -123,12 +123,12 @@ impl FlagSpec {
         }
     }
 
-    /// The environment variables that decide it, the strongest first.
+    /// Returns the environment variables that set the flag, in the order of priority.
     pub fn variables(&self) -> Vec<String> {
         self.env_formats().into_iter().map(|(name, _)| name).collect()
     }
 
-    /// The same, each with how its text is read.
+    /// Returns the environment variables that set the flag, each with the format of its text.
     pub(super) fn env_formats(&self) -> Vec<(String, EnvFormat)> {
         if self.is_read_only() {
             return Vec::new();
@@ -138,7 +138,7 @@ impl FlagSpec {
         std::iter::once(own).chain(others).collect()
     }
 
-    /// The variable that sets the flag and no other.
+    /// Returns interlock's own variable for this flag.
     pub(super) fn own_variable(&self) -> String {
         if let Some(chosen) = self.own_variable {
             chosen.to_owned()
@@ -149,12 +149,12 @@ impl FlagSpec {
         }
     }
 
-    /// Whether another library has registered it.
+    /// Returns whether another library has registered the flag.
     pub fn is_registered(&self) -> bool {
         matches!(self.backing, Backing::Word(word, _) if word.id.0 >= table::first_registered_id())
     }
 
-    /// What it reads and writes.
+    /// Iterates over the slots that the flag reads and writes.
     #[inline]
     pub(super) fn slots(&self) -> impl Iterator<Item = Slot> {
         let (word, nodes): (_, &[Node]) = match &self.backing {
@@ -166,7 +166,7 @@ impl FlagSpec {
         word.into_iter().chain(nodes.iter().map(|node| node.slot()))
     }
 
-    /// The slot that it reads and writes, unless it is a view of several.
+    /// Returns the slot that the flag reads and writes, unless it is an alias of nodes.
     #[inline]
     pub(super) fn single_slot(&self) -> Option<Slot> {
         match &self.backing {
@@ -190,47 +190,47 @@ impl FlagSpec {
 
     fn read_by_target(&self) -> Value {
         match &self.backing {
-            Backing::Word(word, part) => part.of(word.kind.decode(word.payload())),
+            Backing::Word(word, projection) => projection.of(word.kind.decode(word.payload())),
             Backing::Node(node) => Value::Name(node.get().name()),
             Backing::Tf32(nodes) => Value::Bool(Node::all_read(nodes, Precision::Tf32)),
             Backing::Constant(value) => *value,
         }
     }
 
-    /// The value that it reads without a variable, an assignment or a scope.
+    /// Returns the value without a variable, an assignment or a scope.
     pub fn default(&self) -> Value {
         match &self.backing {
-            Backing::Word(word, part) => part.of(word.kind.decode(word.kind.default())),
+            Backing::Word(word, projection) => projection.of(word.kind.decode(word.kind.default())),
             Backing::Node(node) => Value::Name(node.default().name()),
             Backing::Tf32(nodes) => Value::Bool(nodes.iter().all(|node| node.default() == Precision::Tf32)),
             Backing::Constant(value) => *value,
         }
     }
 
-    /// What must be assigned to bring the flag back to how it is now; `None` where nothing is held and
-    /// dropping what is assigned brings it back.
+    /// Returns the value that must be assigned to restore the current state of the flag; `None` if unsetting the flag
+    /// restores it.
     ///
-    /// It is the value that is held, not the one that is read: a node that inherits `ieee` holds nothing,
-    /// and assigning `ieee` to it would cut it off from what it inherits.
+    /// It is the stored value, not the one that is read: a node that inherits `ieee` is empty, and assigning `ieee` to
+    /// it would stop it from inheriting.
     pub fn restore_value(&self) -> Option<Value> {
         match &self.backing {
             Backing::Word(_, Projection::Second) | Backing::Constant(_) => None,
             Backing::Word(word, _) => match word.set_value()? {
-                // A bool is read as allowing split sums; only a pair says otherwise.
+                // A bool implies that split sums are allowed; only a pair can disallow them.
                 Value::Pair(first, true) => Some(Value::Bool(first)),
-                held => Some(held),
+                value => Some(value),
             },
             Backing::Node(node) => node.set_value().map(|precision| Value::Name(precision.name())),
             Backing::Tf32(nodes) => nodes.iter().any(|node| node.set_value().is_some()).then(|| self.read()),
         }
     }
 
-    /// Adds what writing `given` stands for, or refuses it.
+    /// Checks a value and adds the writes of its slots.
     pub(super) fn add_write(&self, given: &InputValue, purpose: Purpose, writes: &mut impl Writes) -> Result<()> {
         self.add(Some(given), purpose, writes)
     }
 
-    /// Adds what writing `given` stands for, or for `None` what dropping the assigned value does.
+    /// Checks a value and adds the writes of its slots. `None` unsets the flag.
     #[inline]
     pub(super) fn add(
         &self,
@@ -238,22 +238,22 @@ impl FlagSpec {
         purpose: Purpose,
         writes: &mut impl Writes,
     ) -> Result<()> {
-        let held = self.checked_write(given, purpose)?;
-        self.slots().for_each(|slot| writes.add(self.name, slot, held));
+        let new = self.checked_write(given, purpose)?;
+        self.slots().for_each(|slot| writes.add(self.name, slot, new));
         Ok(())
     }
 
-    /// What each slot holds once `given` is written, or for `None` once the assigned value is dropped.
+    /// Checks a value and returns the write for each slot. `None` unsets the flag.
     #[inline]
     pub(super) fn checked_write(&self, given: Option<&InputValue>, purpose: Purpose) -> Result<SlotWrite> {
         if self.is_read_only() {
             return Err(Error::ReadOnlyFlag { name: qualified(self.name) });
         }
         let Some(given) = given else { return Ok(SlotWrite::Clear) };
-        self.held_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.accepted()))
+        self.slot_write_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.accepted()))
     }
 
-    fn held_for(&self, given: &InputValue, purpose: Purpose) -> Result<SlotWrite, Refusal> {
+    fn slot_write_for(&self, given: &InputValue, purpose: Purpose) -> Result<SlotWrite, Refusal> {
         match (&self.backing, given) {
             (Backing::Word(word, _), given) => word.kind.encode(given).map(SlotWrite::Set),
             (Backing::Node(node), InputValue::Text(name)) => node
@@ -261,7 +261,7 @@ impl FlagSpec {
                 .map(|precision| SlotWrite::Set(precision as u64))
                 .ok_or(Refusal::Value),
             (Backing::Node(_), InputValue::None) if purpose == Purpose::Copied => Ok(SlotWrite::Mask),
-            // `flags(allow_tf32=True)` is what it does when nothing is said: it asks for no precision.
+            // True is the default argument of `flags(allow_tf32=...)`: it requests no precision.
             (Backing::Tf32(_), InputValue::Bool(true)) if purpose == Purpose::WholeModule => Ok(SlotWrite::Mask),
             (Backing::Tf32(_), InputValue::Bool(allowed)) => {
                 Ok(SlotWrite::Set(if *allowed { Precision::Tf32 } else { Precision::Ieee } as u64))
@@ -270,7 +270,7 @@ impl FlagSpec {
         }
     }
 
-    /// What a program may write, in words.
+    /// Returns the accepted values, as a message describes them.
     pub fn accepted(&self) -> String {
         match &self.backing {
             Backing::Word(word, _) => word.kind.accepted(),
@@ -284,8 +284,8 @@ impl FlagSpec {
         refusal.error(qualified(self.name), given.to_string(), allowed)
     }
 
-    /// Adds what an environment variable stands for, whose value is `None` where it is no text; false where it
-    /// says nothing.
+    /// Adds the writes for the value of an environment variable; `None` is a value that is not UTF-8. Returns false if
+    /// the value requests nothing.
     pub(super) fn add_variable(
         &self,
         format: EnvFormat,
@@ -299,7 +299,7 @@ impl FlagSpec {
                 self.accepted_text(),
             ));
         };
-        // Told as it was written, not as it was understood.
+        // The error shows the text of the variable, not the parsed value.
         let refused = |refusal, allowed| self.refusal(refusal, &InputValue::Text(text.into()), allowed);
         let (given, allowed) = match format.of(text) {
             Some(Parsed::Nothing) => return Ok(false),
@@ -307,12 +307,12 @@ impl FlagSpec {
             Some(Parsed::Invalid(allowed)) => return Err(refused(Refusal::Value, allowed.to_owned())),
             None => (self.parsed(text), self.accepted_text()),
         };
-        let held = self.held_for(&given, Purpose::Named).map_err(|refusal| refused(refusal, allowed))?;
-        self.slots().for_each(|slot| writes.add(self.name, slot, held));
+        let new = self.slot_write_for(&given, Purpose::Named).map_err(|refusal| refused(refusal, allowed))?;
+        self.slots().for_each(|slot| writes.add(self.name, slot, new));
         Ok(true)
     }
 
-    /// What is allowed in the environment.
+    /// Returns the values that the environment variable accepts, as a message describes them.
     pub(super) fn accepted_text(&self) -> String {
         match &self.backing {
             Backing::Word(word, _) => word.kind.accepted_text(),
@@ -321,7 +321,7 @@ impl FlagSpec {
         }
     }
 
-    /// The value that a text spells; what can't be read stays text and is then refused.
+    /// Parses the text of a variable. A text that cannot be parsed stays text, which the check then refuses.
     fn parsed<'a>(&self, text: &'a str) -> InputValue<'a> {
         match &self.backing {
             Backing::Word(word, _) => word.kind.parse(text),

@@ -10,9 +10,9 @@ use super::kind::{Refusal, Table};
 const SIGNIFICAND_BITS: u32 = 52;
 const SIGNIFICAND: u64 = (1 << SIGNIFICAND_BITS) - 1;
 const EXPONENT_BITS: u32 = 9;
-/// The largest exponent that stands for a number, so that no number has the payload of `NONE_PAYLOAD`.
+/// The largest exponent of a number, chosen so that no number has the payload `NONE_PAYLOAD`.
 const LARGEST_EXPONENT: u64 = (1 << EXPONENT_BITS) - 2;
-/// What is added to an exponent of a payload for that of an `f64`: both halves of the range have the same size.
+/// The bias between the exponent of a payload and that of an `f64`: both halves of the range have the same size.
 const EXPONENT_SHIFT: u64 = 1023 - 255;
 const SIGN_SHIFT: u32 = SIGNIFICAND_BITS + EXPONENT_BITS;
 
@@ -44,7 +44,7 @@ pub(super) fn encode(number: f64) -> Result<u64, Refusal> {
     Ok(sign | payload)
 }
 
-/// Returns the number that a payload stands for.
+/// Returns the number of a payload.
 pub(super) fn decode(payload: u64) -> f64 {
     let exponent = payload >> SIGNIFICAND_BITS & ((1 << EXPONENT_BITS) - 1);
     let significand = payload & SIGNIFICAND;
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_comes_back_with_all_its_bits() {
+    fn decode_returns_the_bits_that_were_encoded() {
         let mut numbers = vec![
             0.0,
             1.0,
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_has_no_payload() {
+    fn encode_refuses_nan() {
         assert_eq!(encode(f64::NAN), Err(Refusal::Value));
         assert_eq!(encode(-f64::NAN), Err(Refusal::Value));
     }

@@ -1,5 +1,5 @@
-//! The freeze: while it holds, no flag is written, however the write is spelled and wherever it would
-//! land. Scopes still open and close.
+//! Freezing: while flags are frozen, every write of a flag is refused, in the process and in scopes. Scopes may still
+//! be entered and exited.
 
 use super::SourceLocation;
 use super::flag_spec::qualified;
@@ -8,13 +8,13 @@ use crate::base::sync::RelaxedU64;
 use crate::thread::{self, ThreadId};
 use crate::{Error, Result};
 
-/// How many freezes hold, for [`flags_frozen`] to read without the lock.
+/// The number of active freezes, which [`flags_frozen`] reads without the lock.
 static ACTIVE: RelaxedU64 = RelaxedU64::new(0);
 static SERIALS: RelaxedU64 = RelaxedU64::new(0);
 
 pub(super) struct Freeze {
     permanent: Option<SourceLocation>,
-    /// The scopes that are open, of all threads.
+    /// The open scopes of all threads.
     scopes: Vec<OpenScope>,
 }
 
@@ -29,15 +29,15 @@ impl Freeze {
         Freeze { permanent: None, scopes: Vec::new() }
     }
 
-    /// Refuses a write while flags are frozen, and says where that was asked for.
+    /// Refuses a write while flags are frozen. The error names the location that froze them.
     pub(super) fn check_writable(&self, name: &str) -> Result<()> {
-        match self.called_at() {
+        match self.frozen_at() {
             Some(by) => Err(Error::FlagsFrozen { name: qualified(name), by: by.clone() }),
             None => Ok(()),
         }
     }
 
-    fn called_at(&self) -> Option<&SourceLocation> {
+    fn frozen_at(&self) -> Option<&SourceLocation> {
         self.permanent.as_ref().or_else(|| self.scopes.last().map(|scope| &scope.site))
     }
 
@@ -46,7 +46,7 @@ impl Freeze {
     }
 }
 
-/// Discards the freezes of threads that a forked child lacks.
+/// Discards the freezes of other threads, which a forked child lacks.
 pub(super) fn after_fork_in_child() {
     let thread = crate::thread::this_thread();
     let mut process = STORE.lock();
@@ -54,14 +54,14 @@ pub(super) fn after_fork_in_child() {
     process.freeze.publish();
 }
 
-/// Stops every write of a flag for the rest of the process.
+/// Freezes flags until the process exits.
 pub fn disable_global_flags(site: SourceLocation) {
     let mut process = STORE.lock();
     process.freeze.permanent.get_or_insert(site);
     process.freeze.publish();
 }
 
-/// Whether writes of flags are stopped.
+/// Returns whether flags are frozen.
 pub fn flags_frozen() -> bool {
     ACTIVE.get() != 0
 }
@@ -91,7 +91,7 @@ impl Default for FreezeScope {
 }
 
 impl FreezeScope {
-    /// Freezes.
+    /// Freezes flags.
     pub fn enter(&self, site: SourceLocation) {
         let entered_on = thread::this_thread();
         let mut process = STORE.lock();
@@ -99,7 +99,7 @@ impl FreezeScope {
         process.freeze.publish();
     }
 
-    /// Ends the freeze that this scope began last; nothing happens if it began none.
+    /// Ends the last freeze that this scope began. Does nothing if it began none.
     pub fn exit(&self) {
         let mut process = STORE.lock();
         let scopes = &mut process.freeze.scopes;

@@ -8,7 +8,7 @@ use super::scope::FlagScope;
 use super::{FlagSpec, SourceLocation, registry};
 use crate::{Error, Result};
 
-/// Typed access to a registered flag, as [`Flag`](super::Flag) gives to interlock's own flags.
+/// Typed access to a registered flag, as [`Flag`](super::Flag) provides for interlock's own flags.
 ///
 /// A handle is a reference, so it is cheap to copy. A read costs the same two loads as a read of a [`Flag`](super::Flag);
 /// [`find`](super::find) and [`FlagSpec::read`] look the flag up by name and decode the value by its kind at run time.
@@ -42,25 +42,25 @@ impl<T> Clone for FlagHandle<T> {
 impl<T> Copy for FlagHandle<T> {}
 
 impl<T: FlagValue> FlagHandle<T> {
-    /// The dotted name.
+    /// Returns the dotted name.
     pub fn name(self) -> &'static str {
         self.word.name
     }
 
-    /// Returns the value in force on this thread: two loads while no scope of any thread is open.
+    /// Returns the active value on this thread: two loads while no scope of any thread is open.
     #[inline]
     pub fn get(self) -> T {
         T::decode(self.word.payload())
     }
 
-    /// Writes the flag in the innermost scope of this thread that decides it, else for the process.
-    /// Fails for a value that the flag does not take, and while flags are frozen.
+    /// Writes the flag in the innermost scope of this thread that decides it, else for the process. Fails for a value
+    /// that the flag does not accept, and while flags are frozen.
     #[track_caller]
     pub fn set(self, value: T) -> Result<()> {
         self.word.write(value)
     }
 
-    /// Returns a scope that decides this flag. Fails for a value that the flag does not take.
+    /// Returns a scope that decides this flag. Fails for a value that the flag does not accept.
     #[track_caller]
     pub fn scope(self, value: T) -> Result<FlagScope> {
         self.word.scope(value, SourceLocation::caller())
@@ -71,7 +71,7 @@ impl FlagSpec {
     /// Returns a typed handle of a registered flag: `bool` for a switch, `u64` for a count (`u32` where the maximum
     /// fits), `i64` for an integer that may be negative, `f64` for a float, and an enum that implements [`FlagValue`] for a choice.
     ///
-    /// Fails with [`Error::FlagType`] for another type, and for an attribute that is not a registered flag.
+    /// Fails with [`Error::FlagType`] for another type, and for a flag that is not registered.
     pub fn handle<T: FlagValue>(&'static self) -> Result<FlagHandle<T>> {
         match registry::word_and_decl(self) {
             Some((word, declaration)) if T::matches_type(&declaration.flag_type) => {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn handle_reads_writes_and_scopes_as_the_attribute_does() {
+    fn handle_reads_writes_and_scopes_the_flag() {
         let spec = registered("handle_test.verbose", FlagType::Switch { default: false });
         let verbose: FlagHandle<bool> = spec.handle().unwrap();
         assert_eq!((verbose.name(), verbose.get()), ("handle_test.verbose", false));
@@ -125,7 +125,7 @@ mod tests {
         {
             let _guard = verbose.scope(false).unwrap().guard();
             assert!(!verbose.get());
-            // Lands in the scope, which ends.
+            // Written to the scope, which ends.
             verbose.set(true).unwrap();
             assert!(verbose.get());
         }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn handle_of_each_type_refuses_values_that_the_flag_does_not_take() {
+    fn handle_refuses_values_that_the_flag_does_not_accept() {
         let flag_type = FlagType::Count { default: 3, maximum: 10 };
         let retries = registered("handle_test.retries", flag_type).handle::<u64>().unwrap();
         assert!(matches!(retries.set(11), Err(Error::FlagValue { .. })));

@@ -1,4 +1,4 @@
-//! What a flag's word may hold, and how it is written in a word of 62 bits (the payload).
+//! The kinds of flag values and their encoding in 62 bits of a word (the payload).
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ use super::value::{Float, InputValue, Value};
 use crate::Error;
 use crate::base::env::{SWITCH_WORDS, parse_switch};
 
-/// The kind of value that a flag takes.
+/// The kind of value that a flag accepts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// On or off.
     Switch { default: bool },
-    /// On, off, or not said, which reads as None.
+    /// On, off, or unspecified, which reads as None.
     OptionalSwitch,
     /// A whole number from 0 to `max`.
     Count { default: u64, max: u64 },
     /// One of some names; the payload is its position.
     Choice { names: &'static [&'static str], aliases: Aliases, default: u64 },
-    /// All of some names, in an order of preference.
+    /// All of several names, in order of priority.
     PriorityOrder { names: &'static [&'static str], default: PriorityOrder },
     /// Whether a sum may be reduced in lower precision, and in split parts.
     Reduction,
@@ -31,19 +31,19 @@ pub(crate) enum Kind {
     Float { default: u64, min: f64, max: f64 },
     /// Any text of at most `MAX_TEXT_BYTES` bytes. The default is a payload.
     Text { default: u64 },
-    /// None, or what another kind takes. The default is a payload.
+    /// None, or a value of another kind.
     Optional { of: &'static Kind, default: u64 },
 }
 
-/// Further names of a choice, each with the name that it stands for.
+/// Aliases of a choice, each with the name that it is an alias of.
 pub(super) type Aliases = &'static [(&'static str, &'static str)];
 
-/// Why a value is refused.
+/// The reason why a value is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Type,
     Value,
-    /// The table that would have to store the value is full.
+    /// The table that stores such values is full.
     Full(Table),
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Table {
 }
 
 impl Refusal {
-    /// The error for a refused value.
+    /// Returns the error for a refused value.
     pub(super) fn error(self, name: String, given: String, allowed: String) -> Error {
         match self {
             Refusal::Type => Error::FlagType { name, given, allowed },
@@ -87,22 +87,22 @@ impl Refusal {
 
 const UNSPECIFIED: u64 = 2;
 
-/// The payload of None for a flag of the kind `Optional`; no other kind has it for a value.
+/// The payload of None for a flag of the kind `Optional`. No other kind uses it.
 pub(super) const NONE_PAYLOAD: u64 = (1 << 62) - 1;
 
-/// What is added to a whole number for its payload, so that negative ones have one.
+/// The offset between an integer and its payload, so that negative integers have one.
 const INTEGER_SHIFT: i64 = 1 << 60;
 
-/// The bytes of the longest text that a flag takes: every text stays stored until the process ends.
+/// The largest size of a text that a flag accepts, in bytes: every text is stored until the process exits.
 pub const MAX_TEXT_BYTES: usize = 1 << 16;
 
-/// The number of different texts that a process stores.
+/// The largest number of distinct texts that a process stores.
 const MAX_TEXTS: usize = 1 << 16;
 
 static TEXTS: Interned<String, MAX_TEXTS> = Interned::new();
 
-/// Returns the payload of a text, which is stored for good. Refuses one that is too long, and a new one where the table
-/// is full.
+/// Returns the payload of a text, which is stored until the process exits. Refuses a text that is too long, and a new
+/// one if the table is full.
 pub(super) fn payload_of_text(text: &str) -> Result<u64, Refusal> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(Refusal::Value);
@@ -123,7 +123,7 @@ impl Kind {
         }
     }
 
-    /// The payload for a value, if the value is one that this kind takes.
+    /// Returns the payload of a value, or refuses the value.
     pub(super) fn encode(self, given: &InputValue) -> Result<u64, Refusal> {
         match (self, given) {
             (Kind::Switch { .. } | Kind::OptionalSwitch, InputValue::Bool(value)) => Ok(u64::from(*value)),
@@ -137,7 +137,7 @@ impl Kind {
                 let wanted = alias.map_or(&**text, |(_, name)| name);
                 names.iter().position(|name| *name == wanted).map(|index| index as u64).ok_or(Refusal::Value)
             }
-            // Where names stand for numbers elsewhere, a number is a wrong one of them.
+            // PyTorch accepts numbers for some of these names, so a number is a wrong value, not a wrong type.
             (Kind::Choice { .. }, InputValue::Integer(_) | InputValue::HugeInteger { .. }) => Err(Refusal::Value),
             (Kind::PriorityOrder { names, .. }, InputValue::List(items)) => {
                 PriorityOrder::of(names, items).map(PriorityOrder::payload).ok_or(Refusal::Value)
@@ -151,7 +151,7 @@ impl Kind {
                 Kind::Float { min, max, .. },
                 InputValue::Integer(_) | InputValue::Float(_) | InputValue::HugeInteger { .. },
             ) => {
-                // A float that the flag does not take must not fill the table.
+                // A float that the flag does not accept must not fill the table.
                 let number = given.as_float().filter(|number| (min..=max).contains(number));
                 float::encode(number.ok_or(Refusal::Value)?)
             }
@@ -162,7 +162,7 @@ impl Kind {
         }
     }
 
-    /// The value that a payload stands for.
+    /// Returns the value of a payload.
     pub(super) fn decode(&self, payload: u64) -> Value {
         match *self {
             Kind::Switch { .. } => Value::Bool(payload != 0),
@@ -185,7 +185,7 @@ impl Kind {
         }
     }
 
-    /// Whether a payload stands for a value that this kind takes.
+    /// Returns whether a payload encodes a value that this kind accepts.
     pub(super) fn is_valid_payload(self, payload: u64) -> bool {
         match self {
             Kind::Switch { .. } => payload < UNSPECIFIED,
@@ -203,7 +203,7 @@ impl Kind {
         }
     }
 
-    /// What a message says is allowed.
+    /// Returns the accepted values, as a message describes them.
     pub(super) fn accepted(self) -> String {
         match self {
             Kind::Switch { .. } => "a bool".to_owned(),
@@ -226,7 +226,7 @@ impl Kind {
         }
     }
 
-    /// The type as a stub writes it.
+    /// Returns the type of the value as a Python annotation.
     pub(super) fn annotation(self) -> String {
         match self {
             Kind::Switch { .. } => "bool".to_owned(),
@@ -241,7 +241,7 @@ impl Kind {
         }
     }
 
-    /// The type of what may be written, as a stub writes it.
+    /// Returns the type that a write accepts as a Python annotation.
     pub(super) fn accepted_annotation(self) -> String {
         match self {
             Kind::Choice { names, aliases, .. } => literal(&all_names(names, aliases)),
@@ -254,7 +254,8 @@ impl Kind {
         }
     }
 
-    /// Reads the text of an environment variable; what can't be read stays text and is then refused.
+    /// Parses the text of an environment variable. A text that cannot be parsed stays text, which `encode` then
+    /// refuses.
     pub(super) fn parse(self, text: &str) -> InputValue<'_> {
         let unread = || InputValue::Text(text.into());
         match self {
@@ -264,7 +265,7 @@ impl Kind {
             }
             Kind::Float { .. } => text.trim().parse().map_or_else(|_| unread(), InputValue::Float),
             Kind::Text { .. } => unread(),
-            // Of any text, "none" is one.
+            // For a flag that accepts any text, "none" is a text.
             Kind::Optional { of, .. } if !matches!(of, Kind::Text { .. }) && is_none(text) => InputValue::None,
             Kind::Optional { of, .. } => of.parse(text),
             Kind::Choice { names, aliases, .. } => {
@@ -286,7 +287,7 @@ impl Kind {
         }
     }
 
-    /// What a message says is allowed in the environment.
+    /// Returns the values that the environment variable accepts, as a message describes them.
     pub(super) fn accepted_text(self) -> String {
         match self {
             Kind::Switch { .. } | Kind::OptionalSwitch => SWITCH_WORDS.to_owned(),
@@ -301,7 +302,7 @@ impl Kind {
     }
 }
 
-/// Whether the text of a variable stands for None.
+/// Returns whether the text of a variable means None.
 fn is_none(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("none")
 }
@@ -310,12 +311,12 @@ fn all_names(names: &[&'static str], aliases: Aliases) -> Vec<&'static str> {
     names.iter().copied().chain(aliases.iter().map(|(alias, _)| *alias)).collect()
 }
 
-/// `'a', 'b' or 'c'`.
+/// Formats names as `'a', 'b' or 'c'`.
 pub(super) fn one_of(names: &[&str]) -> String {
     enumerated(names, "or")
 }
 
-/// `'a', 'b' and 'c'`.
+/// Formats names as `'a', 'b' and 'c'`.
 fn all_of(names: &[&str]) -> String {
     enumerated(names, "and")
 }
@@ -328,7 +329,7 @@ fn enumerated(names: &[&str], word: &str) -> String {
     }
 }
 
-/// `Literal["a", "b"]`.
+/// Formats names as `Literal["a", "b"]`.
 pub(super) fn literal(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     format!("Literal[{}]", quoted.join(", "))
@@ -336,7 +337,7 @@ pub(super) fn literal(names: &[&str]) -> String {
 
 /// A Rust type whose values a flag stores as bits.
 ///
-/// An enum that implements the trait gives typed access to a registered flag of several names.
+/// An enum that implements the trait provides typed access to a registered choice.
 ///
 /// ```
 /// use interlock_core::flags::{FlagDecl, FlagHandle, FlagValue, FlagType, register};
@@ -369,11 +370,11 @@ pub(super) fn literal(names: &[&str]) -> String {
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 pub trait FlagValue: Copy {
-    /// The bits that stand for the value; a flag takes none of the upper two.
+    /// Returns the payload of the value; the upper two bits are zero.
     fn payload(self) -> u64;
-    /// The value that the bits stand for.
+    /// Returns the value of a payload.
     fn decode(payload: u64) -> Self;
-    /// The value in a message.
+    /// Returns the value as a message shows it.
     fn display(self) -> String {
         self.payload().to_string()
     }
@@ -381,10 +382,10 @@ pub trait FlagValue: Copy {
     fn is_table_full(self) -> bool {
         false
     }
-    /// Returns whether a registered flag with this declaration holds values of this type. A [`FlagHandle`] of the type
-    /// is refused where it does not.
+    /// Returns whether a registered flag of this type stores values of `Self`. If not, [`FlagSpec::handle`] fails for
+    /// `Self`.
     ///
-    /// [`FlagHandle`]: super::FlagHandle
+    /// [`FlagSpec::handle`]: super::FlagSpec::handle
     fn matches_type(flag_type: &FlagType) -> bool {
         let _ = flag_type;
         false
@@ -418,7 +419,7 @@ impl FlagValue for Option<bool> {
     }
 }
 
-/// How many; the flag says up to which number.
+/// A count; the kind of the flag sets its maximum.
 impl FlagValue for u64 {
     fn matches_type(flag_type: &FlagType) -> bool {
         matches!(flag_type, FlagType::Count { .. })
@@ -434,7 +435,7 @@ impl FlagValue for u64 {
     }
 }
 
-/// A whole number; the flag says from which to which.
+/// An integer; the kind of the flag sets its range.
 impl FlagValue for i64 {
     fn matches_type(flag_type: &FlagType) -> bool {
         matches!(flag_type, FlagType::Integer { .. })
@@ -454,7 +455,7 @@ impl FlagValue for i64 {
     }
 }
 
-/// A float. One that is not a number is refused.
+/// A float; NaN is refused.
 impl FlagValue for f64 {
     fn matches_type(flag_type: &FlagType) -> bool {
         matches!(flag_type, FlagType::Float { .. })
@@ -478,7 +479,7 @@ impl FlagValue for f64 {
     }
 }
 
-/// How many; the flag says up to which number.
+/// A count; the kind of the flag sets its maximum.
 impl FlagValue for u32 {
     fn matches_type(flag_type: &FlagType) -> bool {
         matches!(flag_type, FlagType::Count { maximum, .. } if *maximum <= u64::from(u32::MAX))
@@ -507,9 +508,9 @@ impl FlagValue for u32 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduction {
-    /// It may.
+    /// Whether it may.
     pub allowed: bool,
-    /// It may also split the sum into parts; always true where `allowed` is.
+    /// Whether it may also split the sum into parts; always true if `allowed` is.
     pub split: bool,
 }
 

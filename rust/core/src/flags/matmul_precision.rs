@@ -1,4 +1,4 @@
-//! `set_float32_matmul_precision`: an older name for two nodes of the precision tree.
+//! `set_float32_matmul_precision`, an older setting that writes two nodes of the precision tree.
 
 use super::kind::one_of;
 use super::precision::{self, Node, Precision};
@@ -22,7 +22,7 @@ named_enum! {
     pub enum MatmulPrecision {
         /// IEEE on every backend.
         Highest => "highest",
-        /// TensorFloat-32 where there is any.
+        /// TensorFloat-32 on backends that support it.
         High => "high",
         /// TensorFloat-32 on cuda, bfloat16 on oneDNN.
         Medium => "medium",
@@ -30,7 +30,7 @@ named_enum! {
 }
 
 impl MatmulPrecision {
-    /// The precision that was asked for.
+    /// Parses a precision.
     pub fn of(given: &InputValue) -> Result<Self> {
         let (name, allowed) =
             ("set_float32_matmul_precision()".to_owned(), one_of(&Self::ALL.map(Self::name)));
@@ -42,7 +42,7 @@ impl MatmulPrecision {
         }
     }
 
-    /// What the two matmul nodes read, as the lower of them.
+    /// Returns the lower of the precisions of the two matmul nodes.
     pub fn get() -> Self {
         let word = precision::word();
         let read = [Node::CudaMatmul, Node::MkldnnMatmul].map(|node| node.resolved_in(word).0);
@@ -55,7 +55,7 @@ impl MatmulPrecision {
         }
     }
 
-    /// Holds it on both matmul nodes.
+    /// Assigns the precision to both matmul nodes.
     pub fn set(self, site: Option<SourceLocation>) -> Result<()> {
         let (cuda, mkldnn) = match self {
             MatmulPrecision::Highest => (Precision::Ieee, Precision::Ieee),

@@ -1,7 +1,7 @@
 //! Global flags: every flag is declared once, in [`table`](self::flags), and read with one load.
 //!
-//! The value of a flag is the first of these: what the innermost layer of this thread that names it
-//! holds; what was assigned for the process; the environment, read once; the default.
+//! The value of a flag is the first that exists of: the value of the innermost layer of this thread that names it; the
+//! value assigned for the process; the environment, read once; the default.
 
 mod aliases;
 mod cpu;
@@ -60,12 +60,12 @@ pub use write::assign;
 pub use write::{parse_count, write_unless_frozen};
 pub use write_log::{LoggedWrite, recent_writes};
 
-/// Whether writes remember where they came from (`INTERLOCK_DEBUG=1`).
+/// Returns whether writes record their source location (`INTERLOCK_DEBUG=1`).
 pub fn writes_are_traced() -> bool {
     crate::base::env::debug()
 }
 
-/// A handle of each flag, for Rust.
+/// A static handle of each flag.
 #[allow(clippy::module_inception, reason = "Rust users write `backends::flags::CUDNN_ENABLED`")]
 pub mod flags {
     pub use super::table::words::*;

@@ -1,34 +1,34 @@
-//! An order of preference among a few names, in a word.
+//! Priority orders: permutations of a few names, stored in a word.
 
 use std::fmt;
 
 use super::kind::FlagValue;
 use super::value::InputValue;
 
-/// An order of preference among a few names: their positions in a list, the preferred one first.
+/// A permutation of a few names in descending priority, as positions in a list.
 ///
 /// ```
 /// use interlock_core::flags::{Value, find};
 ///
-/// if let Value::PriorityOrder(names, ranking) = find("cuda.sdp_priority")?.read() {
-///     assert_eq!(ranking.names(names).next(), Some("flash_attention"));
+/// if let Value::PriorityOrder(names, order) = find("cuda.sdp_priority")?.read() {
+///     assert_eq!(order.names(names).next(), Some("flash_attention"));
 /// }
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriorityOrder {
-    /// A digit of three bits for each rank, the lowest first.
+    /// Three bits for each rank, the highest priority in the lowest bits.
     digits: u64,
     length: u8,
 }
 
 const DIGIT_BITS: u32 = 3;
 const DIGIT: u64 = (1 << DIGIT_BITS) - 1;
-/// The length lies above the digits.
+/// The bits of the length are above the digits.
 const LENGTH_SHIFT: u32 = 48;
 
 impl PriorityOrder {
-    /// The order in which these positions stand; each is below 8.
+    /// Creates an order of positions, each less than 8.
     pub(super) const fn new(positions: &[u8]) -> Self {
         let mut digits = 0;
         let mut rest = positions;
@@ -43,17 +43,17 @@ impl PriorityOrder {
         self.digits | (self.length as u64) << LENGTH_SHIFT
     }
 
-    /// The positions, the preferred one first.
+    /// Iterates over the positions in descending priority.
     pub fn positions(self) -> impl Iterator<Item = usize> {
         (0..u32::from(self.length)).map(move |rank| (self.digits >> (rank * DIGIT_BITS) & DIGIT) as usize)
     }
 
-    /// The same as names; positions that the list lacks are left out.
+    /// Iterates over the names in descending priority; positions beyond the list are left out.
     pub fn names<'a>(self, names: &'a [&'static str]) -> impl Iterator<Item = &'static str> + 'a {
         self.positions().filter_map(|position| names.get(position).copied())
     }
 
-    /// The ranking that these items spell, if each name is there once.
+    /// Parses a list of names; `None` unless it has each name once.
     pub(super) fn of(names: &[&str], items: &[InputValue]) -> Option<Self> {
         let position = |item: &InputValue| match item {
             InputValue::Text(text) => names.iter().position(|name| name == text),
@@ -61,11 +61,11 @@ impl PriorityOrder {
         };
         let positions: Vec<u8> =
             items.iter().map(|item| position(item).map(|place| place as u8)).collect::<Option<_>>()?;
-        let ranking = (positions.len() == names.len()).then(|| PriorityOrder::new(&positions));
-        ranking.filter(|ranking| ranking.is_of(names.len()))
+        let order = (positions.len() == names.len()).then(|| PriorityOrder::new(&positions));
+        order.filter(|order| order.is_of(names.len()))
     }
 
-    /// Whether each of so many positions is there once.
+    /// Returns whether it is a permutation of `length` positions.
     pub(super) fn is_of(self, length: usize) -> bool {
         let mut positions: Vec<usize> = self.positions().collect();
         positions.sort_unstable();
@@ -96,21 +96,21 @@ mod tests {
     const NAMES: &[&str] = &["math", "flash", "efficient"];
 
     #[test]
-    fn a_ranking_keeps_its_order_in_a_word() {
-        let ranking = PriorityOrder::new(&[2, 0, 1]);
-        assert_eq!(PriorityOrder::decode(ranking.payload()), ranking);
-        assert_eq!(ranking.names(NAMES).collect::<Vec<_>>(), ["efficient", "math", "flash"]);
+    fn decode_returns_the_order_of_a_payload() {
+        let order = PriorityOrder::new(&[2, 0, 1]);
+        assert_eq!(PriorityOrder::decode(order.payload()), order);
+        assert_eq!(order.names(NAMES).collect::<Vec<_>>(), ["efficient", "math", "flash"]);
     }
 
     #[test]
-    fn every_name_must_be_there_once() {
-        let ranking = |names: &[&str]| {
+    fn of_requires_each_name_once() {
+        let order = |names: &[&str]| {
             let items: Vec<InputValue> = names.iter().map(|name| InputValue::Text((*name).into())).collect();
             PriorityOrder::of(NAMES, &items)
         };
-        assert_eq!(ranking(&["flash", "math", "efficient"]), Some(PriorityOrder::new(&[1, 0, 2])));
-        assert_eq!(ranking(&["flash", "math"]), None);
-        assert_eq!(ranking(&["flash", "math", "math"]), None);
-        assert_eq!(ranking(&["flash", "math", "other"]), None);
+        assert_eq!(order(&["flash", "math", "efficient"]), Some(PriorityOrder::new(&[1, 0, 2])));
+        assert_eq!(order(&["flash", "math"]), None);
+        assert_eq!(order(&["flash", "math", "math"]), None);
+        assert_eq!(order(&["flash", "math", "other"]), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Flags of other libraries, declared while the program runs: on the same registry as our own, with the same
-//! levels, scopes and freeze. What is registered stays until the process ends.
+//! Flags of other libraries, registered at run time: in the same table as interlock's own flags, with the same levels,
+//! scopes and freezes. A registered flag exists until the process exits.
 
 use once_cell::race::OnceRef;
 
@@ -28,20 +28,20 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlagDecl {
-    /// The dotted name: that of the library first.
+    /// The dotted name, which begins with the name of the library.
     pub name: String,
-    /// What it takes.
+    /// The type, the range and the default.
     pub flag_type: FlagType,
-    /// What it does, in a sentence. Of several declarations of a flag, that of the first counts.
+    /// The documentation, in a sentence. If a flag is declared several times, the first text is used.
     pub doc: String,
-    /// The environment variable that sets it, where that is not the name in capitals.
+    /// The environment variable that sets it, if it is not the name in capitals.
     pub variable: Option<String>,
-    /// What obeys it, for `explain`. Of several declarations of a flag, that of the first counts.
+    /// What the flag affects, for `explain`. If a flag is declared several times, the first text is used.
     pub affects: Option<String>,
 }
 
 impl FlagDecl {
-    /// Declares a flag that the variable of its name sets and its library obeys.
+    /// Declares a flag with the default variable and effect.
     pub fn new(name: impl Into<String>, flag_type: FlagType, doc: impl Into<String>) -> Self {
         FlagDecl { name: name.into(), flag_type, doc: doc.into(), variable: None, affects: None }
     }
@@ -49,7 +49,7 @@ impl FlagDecl {
 
 const MAX_REGISTERED: usize = 1024;
 
-/// Filled from the front, under the process's lock; read without it.
+/// Filled in order, under the lock of the process; read without it.
 static REGISTERED: [OnceRef<'static, Registered>; MAX_REGISTERED] = [const { OnceRef::new() }; MAX_REGISTERED];
 
 #[derive(Debug)]
@@ -59,7 +59,7 @@ struct Registered {
     declaration: FlagDecl,
 }
 
-/// What is registered, in that order.
+/// Iterates over the registered flags in the order of registration.
 pub(super) fn flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
     registered().map(|registered| &registered.spec)
 }
@@ -68,12 +68,12 @@ fn registered() -> impl Iterator<Item = &'static Registered> {
     REGISTERED.iter().map_while(OnceRef::get)
 }
 
-/// The word of a registered flag, by how many were registered before it.
+/// Returns the word of a registered flag by its position.
 pub(super) fn word(number: usize) -> Option<&'static FlagWord> {
     Some(REGISTERED.get(number)?.get()?.word)
 }
 
-/// The word and the declaration of a registered flag; `None` for any other attribute.
+/// Returns the word and the declaration of a registered flag; `None` for other flags.
 pub(super) fn word_and_decl(
     spec: &'static FlagSpec,
 ) -> Option<(&'static FlagWord, &'static FlagDecl)> {
@@ -81,12 +81,12 @@ pub(super) fn word_and_decl(
     Some((found.word, &found.declaration))
 }
 
-/// Whether a flag of another library may have this name.
+/// Returns whether a flag of another library may have this name.
 pub(super) fn may_be_registered(name: &str) -> bool {
     library_of(name).is_some()
 }
 
-/// The library of a dotted name of lower-case words that is none of ours.
+/// Returns the library of a dotted name of lower-case words, unless the name is reserved for interlock.
 fn library_of(name: &str) -> Option<&str> {
     let is_identifier = |part: &str| {
         let mut letters = part.chars();
@@ -99,19 +99,19 @@ fn library_of(name: &str) -> Option<&str> {
     (!is_ours).then_some(library)
 }
 
-/// Adds a flag. To register the same again does nothing, so that a library may be loaded again; the documentation
-/// and `affects` may differ.
+/// Registers a flag. Registering an equal declaration again has no effect, so that a library may be loaded again; the
+/// documentation and `affects` may differ.
 ///
-/// Fails where the name is no dotted name, begins like one of ours, or belongs to another declaration, and
-/// where the default is none of the values. The second result names the environment variables that were not
-/// understood, each with the reason.
+/// Fails if the name is not a dotted name, is reserved for interlock or belongs to another declaration, or if the
+/// default is not one of the values. The second result lists the environment variables that could not be parsed, each
+/// with the error.
 pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String, Error)>)> {
     declaration.check()?;
     if let Some(known) = declaration.known()? {
         return Ok((known, Vec::new()));
     }
     let kind = declaration.flag_type.kind().map_err(|reason| declaration.refused(reason))?;
-    // Made and leaked before the lock is taken, which is for a few stores.
+    // Allocated and leaked before the lock is acquired, which is held only for a few stores.
     let name: &'static str = declaration.name.clone().leak();
     let doc: &'static str = declaration.doc.clone().leak();
     let own_variable = declaration.variable.clone().map(|variable| &*variable.leak());
@@ -123,7 +123,7 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
         return Ok((known, problems));
     }
     let number = registered().count();
-    let place = REGISTERED
+    let slot = REGISTERED
         .get(number)
         .ok_or_else(|| declaration.refused(format!("there are {MAX_REGISTERED} registered flags already")))?;
     let word: &'static FlagWord =
@@ -137,8 +137,8 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
         doc,
     };
     let registered: &'static Registered = Box::leak(Box::new(Registered { spec, word, declaration }));
-    // Nobody else fills places: the lock is held.
-    let _ = place.set(registered);
+    // No other thread fills slots while the lock is held.
+    let _ = slot.set(registered);
     let deferred_restores = process.deferred_restores.iter().position(|(deferred_restores, _)| deferred_restores == name);
     if let Some((_, given)) = deferred_restores.map(|index| process.deferred_restores.remove(index)) {
         match kind.encode(&given) {
@@ -153,7 +153,8 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
     Ok((&registered.spec, problems))
 }
 
-/// What the environment says of a flag that is being registered, and what of that is not understood.
+/// Returns the value that the environment sets for a flag that is being registered, or the error if it cannot be
+/// parsed.
 fn env_value_of(
     name: &str,
     variable: String,
@@ -171,9 +172,9 @@ fn env_value_of(
     }
 }
 
-/// The environment variables that are set, that no registered flag reads and that are nearly those of a library's flags,
-/// each with the variable that may be meant and what that takes. A flag that is registered later may read one of them,
-/// so call this after the last registration of the library.
+/// Returns the environment variables that are set, that no registered flag reads and whose names resemble those of a
+/// library's flags, each with the suggested variable and the values that it accepts. A flag that is registered later
+/// may read one of them, so call this after the last registration of the library.
 pub fn misspelt_variables(library: &str) -> Vec<(String, Error)> {
     let prefix = format!("{}_", env::to_env_name(library));
     let known: Vec<(String, String)> = flag_specs()
@@ -182,7 +183,7 @@ pub fn misspelt_variables(library: &str) -> Vec<(String, Error)> {
         .collect();
     let is_known = |name: &str| flag_specs().any(|spec| spec.own_variable() == name);
     let misspelt = |name: String| {
-        // Other variables with this prefix are the library's own business, so only a slip counts.
+        // The library may read other variables with this prefix, so only near misses are reported.
         let slips = |(variable, _): &&(String, String)| {
             let (meant, given) = (variable.strip_prefix(&prefix)?, name.strip_prefix(&prefix)?);
             let edits = strsim::damerau_levenshtein(meant, given);
@@ -196,7 +197,7 @@ pub fn misspelt_variables(library: &str) -> Vec<(String, Error)> {
 }
 
 impl FlagDecl {
-    /// The same flag, if it is registered already.
+    /// Returns the flag if an equal declaration is registered.
     fn known(&self) -> Result<Option<&'static FlagSpec>> {
         let Some(known) = registered().find(|registered| registered.spec.name == self.name) else {
             return Ok(None);
@@ -209,7 +210,7 @@ impl FlagDecl {
         Err(self.refused(reason))
     }
 
-    /// Where another declaration is not that of the same flag, in words.
+    /// Describes the differences to a registered declaration.
     fn differences(&self, registered: &FlagDecl) -> Vec<String> {
         let parts = self.flag_type.parts().into_iter().zip(registered.flag_type.parts());
         let variables = (("variable", self.own_variable()), ("variable", registered.own_variable()));
@@ -220,12 +221,12 @@ impl FlagDecl {
             .collect()
     }
 
-    /// The environment variable that sets the flag.
+    /// Returns the environment variable that sets the flag.
     fn own_variable(&self) -> String {
         self.variable.clone().unwrap_or_else(|| env::to_env_name(&self.name))
     }
 
-    /// What obeys the flag, in words.
+    /// Describes what the flag affects.
     fn consumer(&self) -> String {
         let library = library_of(&self.name).unwrap_or(&self.name);
         match &self.affects {
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registered_flag_has_the_levels_and_scopes_of_our_own() {
+    fn register_adds_a_flag_with_levels_and_scopes() {
         let (flag, problems) = register(switch("registry_test.verbose")).unwrap();
         assert!(problems.is_empty() && std::ptr::eq(find("registry_test.verbose").unwrap(), flag));
         assert_eq!(flag.read(), Value::Bool(false));
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_declaration_gives_the_same_flag_and_another_one_is_refused() {
+    fn register_again_returns_the_flag_or_refuses_a_difference() {
         let (flag, _) = register(switch("registry_test.twice")).unwrap();
         assert!(std::ptr::eq(register(switch("registry_test.twice")).unwrap().0, flag));
         let other = declared("registry_test.twice", FlagType::Switch { default: true });
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_ours_or_no_dotted_names_are_refused() {
+    fn register_refuses_reserved_and_malformed_names() {
         for name in [
             "verbose",
             "cudnn.mine",
@@ -324,14 +325,14 @@ mod tests {
     }
 
     #[test]
-    fn two_flags_do_not_share_a_variable() {
+    fn register_refuses_a_variable_of_another_flag() {
         register(switch("registry_test.solver.mode")).unwrap();
         let error = register(switch("registry_test.solver_mode")).unwrap_err().to_string();
         assert!(error.contains("REGISTRY_TEST_SOLVER_MODE is that of registry_test.solver.mode"), "{error}");
     }
 
     #[test]
-    fn a_default_that_is_no_value_is_refused() {
+    fn register_refuses_a_default_that_is_not_a_value() {
         let names = || vec!["one".to_owned(), "two".to_owned()];
         let refused = [
             FlagType::Count { default: 3, maximum: 2 },
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_holds_its_values_in_the_process_and_in_scopes() {
+    fn assign_and_scope_store_values_of_every_kind() {
         const LARGEST: i64 = MAX_INTEGER as i64;
         let integer = FlagType::Integer { default: -3, minimum: -LARGEST, maximum: LARGEST };
         let float = FlagType::Float { default: 0.1, minimum: -f64::INFINITY, maximum: f64::INFINITY };
@@ -387,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn values_out_of_range_are_refused() {
+    fn assign_refuses_values_out_of_range() {
         let integer = FlagType::Integer { default: 0, minimum: -2, maximum: 2 };
         let float = FlagType::Float { default: 0.5, minimum: 0.0, maximum: 1.0 };
         let wrong = [
@@ -410,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn another_documentation_is_the_same_flag_and_a_difference_is_named() {
+    fn register_again_ignores_documentation_and_names_differences() {
         let mut first =
             declared("registry_test.same", FlagType::Integer { default: 1, minimum: -1, maximum: 9 });
         first.affects = Some("retries".to_owned());
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_of_another_name_is_checked() {
+    fn register_checks_the_declared_variable() {
         for (variable, reason) in [
             ("", "letters, digits and underscores"),
             ("1A", "letters, digits and underscores"),

@@ -82,8 +82,8 @@ fn values_of(flags: &FlagSlots) -> Vec<(&'static str, Value)> {
         .iter()
         .filter_map(|(id, payload)| table::word(*id).map(|word| (word.name, word.kind.decode(*payload))));
     let nodes = Node::ALL.into_iter().filter_map(|node| {
-        let held = node.named_in(flags.tree)?;
-        Some((node.name(), held.map_or(Value::None, |precision| Value::Name(precision.name()))))
+        let stored = node.named_in(flags.tree)?;
+        Some((node.name(), stored.map_or(Value::None, |precision| Value::Name(precision.name()))))
     });
     words.chain(nodes).collect()
 }

@@ -47,8 +47,8 @@ fn entry(spec: &'static FlagSpec) -> Option<SnapshotEntry> {
             (word.kind.decode(payload), level)
         }
         Backing::Node(node) => {
-            let (held, level) = node.in_process();
-            (held.map_or(Value::None, |precision| Value::Name(precision.name())), level)
+            let (stored, level) = node.in_process();
+            (stored.map_or(Value::None, |precision| Value::Name(precision.name())), level)
         }
         Backing::Tf32(_) | Backing::Constant(_) | Backing::Word(_, Projection::Second) => return None,
     };
@@ -125,7 +125,7 @@ fn removal_of_all() -> Result<Batch> {
 /// Whether the process holds all of it.
 fn is_done(batch: &Batch) -> bool {
     let _no_writes = STORE.lock();
-    batch.iter().all(|(_, slot, held)| match held {
+    batch.iter().all(|(_, slot, new)| match new {
         SlotWrite::Set(payload) => process_value(*slot) == (*payload, Level::Process),
         SlotWrite::Clear | SlotWrite::Mask => process_value(*slot).1 != Level::Process,
     })
@@ -143,15 +143,15 @@ fn commit_to_process(
     process.freeze.check_writable(operation)?;
     process.sites.clear();
     process.deferred_restores = deferred_restores;
-    for (_, slot, held) in batch {
+    for (_, slot, new) in batch {
         let was_assigned = process_value(slot).1 == Level::Process;
-        put_in_process(slot, held);
+        put_in_process(slot, new);
         let Some(site) = &site else { continue };
-        if held != SlotWrite::Clear {
+        if new != SlotWrite::Clear {
             process.sites.push((slot, site.clone()));
         }
-        if held != SlotWrite::Clear || was_assigned {
-            process.log.note(slot, held, site);
+        if new != SlotWrite::Clear || was_assigned {
+            process.log.note(slot, new, site);
         }
     }
     process.note_change();

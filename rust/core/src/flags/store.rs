@@ -1,4 +1,4 @@
-//! What the process keeps beside the words: the freeze, who wrote what, and how often.
+//! The state of all flags besides their words: freezes, the locations of assignments and the write log.
 
 use super::freeze::Freeze;
 use super::write_log::WriteLog;
@@ -7,7 +7,7 @@ use crate::base::fork::rank;
 use crate::base::sync::{Epoch, ForkLock};
 use crate::thread::{self, Slot};
 
-/// The lock under which flags are written, and what else it guards. Readers never take it.
+/// The lock under which flags are written, with the state that it guards. Readers never acquire it.
 pub(crate) static STORE: ForkLock<GlobalStore> =
     ForkLock::with_child_hook(rank::FLAGS, GlobalStore::new(), super::freeze::after_fork_in_child);
 
@@ -15,10 +15,10 @@ static EPOCH: Epoch = Epoch::new();
 
 pub(crate) struct GlobalStore {
     pub(super) freeze: Freeze,
-    /// Who last assigned each slot; filled only where writes are traced.
+    /// The location of the last assignment to each slot; empty unless writes are traced.
     pub(super) sites: Vec<(Slot, SourceLocation)>,
     pub(super) log: WriteLog,
-    /// What was restored for flags that nobody has registered yet.
+    /// Restored values of flags that are not registered yet.
     pub(super) deferred_restores: Vec<(String, InputValue<'static>)>,
 }
 
@@ -36,14 +36,14 @@ impl GlobalStore {
     }
 }
 
-/// How often a flag of the process has changed. With [`layer_epoch`] it is the key under which
-/// something worked out from flags may be kept: read both before the flags.
+/// Returns a count that changes with every write of a flag of the process. With [`layer_epoch`] it is a key for caching
+/// results that depend on flags: read both before the flags.
 #[inline]
 pub fn epoch() -> u64 {
     EPOCH.get()
 }
 
-/// How often what the scopes of this thread decide about flags has changed.
+/// Returns a count that changes when the flags that scopes of this thread decide change.
 #[inline]
 pub fn layer_epoch() -> u64 {
     thread::layer_changes()

@@ -39,28 +39,28 @@ pub(super) type Batch = Vec<Write>;
 /// Where checked writes are put.
 pub(super) trait Writes {
     /// Adds a write; a later one to the same slot wins. `name` is the one the program used.
-    fn add(&mut self, name: &'static str, slot: Slot, held: SlotWrite);
+    fn add(&mut self, name: &'static str, slot: Slot, new: SlotWrite);
 }
 
 impl Writes for Batch {
-    fn add(&mut self, name: &'static str, slot: Slot, held: SlotWrite) {
+    fn add(&mut self, name: &'static str, slot: Slot, new: SlotWrite) {
         self.retain(|(_, taken, _)| *taken != slot);
-        self.push((name, slot, held));
+        self.push((name, slot, new));
     }
 }
 
 /// For a layer to be.
 impl Writes for FlagSlots {
     #[inline]
-    fn add(&mut self, _name: &'static str, slot: Slot, held: SlotWrite) {
-        put_in_layer(self, slot, held);
+    fn add(&mut self, _name: &'static str, slot: Slot, new: SlotWrite) {
+        put_in_layer(self, slot, new);
     }
 }
 
-fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: SlotWrite) {
+fn put_in_layer(flags: &mut FlagSlots, slot: Slot, new: SlotWrite) {
     match slot {
         Slot::Flag(id) => {
-            let payload = match held {
+            let payload = match new {
                 SlotWrite::Set(payload) => payload,
                 SlotWrite::Clear | SlotWrite::Mask => table::word(id).map_or(0, |word| word.fallback_payload()),
             };
@@ -71,7 +71,7 @@ fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: SlotWrite) {
         }
         Slot::Node(mask) => {
             let node = Node::of_slot(mask);
-            let payload = match held {
+            let payload = match new {
                 SlotWrite::Set(payload) => payload,
                 SlotWrite::Clear => node.fallback_payload(),
                 SlotWrite::Mask => 0,
@@ -82,14 +82,14 @@ fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: SlotWrite) {
 }
 
 /// Only under the process's lock.
-pub(super) fn put_in_process(slot: Slot, held: SlotWrite) {
+pub(super) fn put_in_process(slot: Slot, new: SlotWrite) {
     match slot {
         Slot::Flag(id) => {
             if let Some(word) = table::word(id) {
-                word.set_in_process(held);
+                word.set_in_process(new);
             }
         }
-        Slot::Node(mask) => Node::of_slot(mask).set_in_process(held),
+        Slot::Node(mask) => Node::of_slot(mask).set_in_process(new),
     }
 }
 
@@ -100,17 +100,17 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
     let mut process = STORE.lock();
     process.freeze.check_writable(name)?;
     let mut is_changed = false;
-    let write = |&(_, slot, held): &Write, layer: Option<&mut FlagSlots>| {
+    let write = |&(_, slot, new): &Write, layer: Option<&mut FlagSlots>| {
         if let Some(site) = &site {
-            process.log.note(slot, held, site);
+            process.log.note(slot, new, site);
         }
         match layer {
             Some(flags) => {
-                put_in_layer(flags, slot, held);
+                put_in_layer(flags, slot, new);
                 site.iter().for_each(|site| flags.note_site(slot, site.clone()));
             }
             None => {
-                put_in_process(slot, held);
+                put_in_process(slot, new);
                 process.sites.retain(|(noted, _)| *noted != slot);
                 process.sites.extend(site.clone().map(|site| (slot, site)));
                 is_changed = true;
@@ -129,8 +129,8 @@ pub fn assign(writes: &[(&'static FlagSpec, Option<InputValue>)], site: Option<S
     if let [(spec, given)] = writes
         && let Some(slot) = spec.single_slot()
     {
-        let held = spec.checked_write(given.as_ref(), Purpose::Named)?;
-        return commit(&[(spec.name, slot, held)], site);
+        let new = spec.checked_write(given.as_ref(), Purpose::Named)?;
+        return commit(&[(spec.name, slot, new)], site);
     }
     let mut batch = Batch::default();
     for (spec, given) in writes {

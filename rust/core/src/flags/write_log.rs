@@ -1,5 +1,4 @@
-//! The last writes of flags, of every thread, while writes are traced (`INTERLOCK_DEBUG=1`): which library
-//! changed what.
+//! The log of the last writes of flags by all threads, recorded while writes are traced (`INTERLOCK_DEBUG=1`).
 
 use std::collections::VecDeque;
 
@@ -9,7 +8,7 @@ use super::write::SlotWrite;
 use super::{SourceLocation, Value, table};
 use crate::thread::Slot;
 
-/// How many writes are kept.
+/// The capacity of the log.
 const LENGTH: usize = 1_000;
 
 /// A traced write of a flag.
@@ -24,11 +23,11 @@ const LENGTH: usize = 1_000;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedWrite {
-    /// The dotted name of what was written: of a view, the nodes that it shows.
+    /// The dotted name of the flag or node; a write of an alias is logged for its nodes.
     pub name: &'static str,
-    /// What was written; `None` where what was assigned was dropped.
+    /// The value; `None` if the flag was unset.
     pub value: Option<Value>,
-    /// Who did it.
+    /// The location of the write.
     pub site: SourceLocation,
 }
 
@@ -39,14 +38,14 @@ impl WriteLog {
         WriteLog(VecDeque::new())
     }
 
-    pub(super) fn note(&mut self, slot: Slot, held: SlotWrite, site: &SourceLocation) {
+    pub(super) fn note(&mut self, slot: Slot, new: SlotWrite, site: &SourceLocation) {
         let (name, value) = match slot {
             Slot::Flag(id) => {
                 let Some(word) = table::word(id) else { return };
-                (word.name, held.payload().map(|payload| word.kind.decode(payload)))
+                (word.name, new.payload().map(|payload| word.kind.decode(payload)))
             }
             Slot::Node(mask) => {
-                let precision = held.payload().and_then(Precision::of_payload);
+                let precision = new.payload().and_then(Precision::of_payload);
                 (Node::of_slot(mask).name(), precision.map(|precision| Value::Name(precision.name())))
             }
         };
@@ -57,7 +56,8 @@ impl WriteLog {
     }
 }
 
-/// The last writes, the oldest first; to open a scope is none: at most a thousand, and none where writes are not traced.
+/// Returns the last writes, at most 1000, oldest first. Empty unless writes are traced. Entering a scope is not a
+/// write.
 pub fn recent_writes() -> Vec<LoggedWrite> {
     STORE.lock().log.0.iter().cloned().collect()
 }

@@ -1,4 +1,4 @@
-//! Modes that are entered and left by calls: what a context manager of another language needs.
+//! Modes that are entered and exited by calls, as a context manager of another language does.
 
 use super::eager_write::EagerWrite;
 use super::mode::{self, Mode};
@@ -17,24 +17,24 @@ use crate::thread::{self, Masked, Scope};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeKind {
-    /// Gradients off; takes no argument.
+    /// `no_grad`: gradients are not recorded. Accepts no argument.
     NoGrad,
-    /// Gradients on; takes no argument.
+    /// `enable_grad`: gradients are recorded. Accepts no argument.
     EnableGrad,
-    /// Gradients as told; writes when it is made.
+    /// `set_grad_enabled(mode)`, which writes eagerly.
     SetGradEnabled,
-    /// Every mode, as inference mode or its opposite decides them.
+    /// `inference_mode(mode)`, which decides every mode.
     InferenceMode,
-    /// Threads of a backward pass as told; writes when it is made.
+    /// `set_multithreading_enabled(mode)`, which writes eagerly.
     SetMultithreadingEnabled,
-    /// Tracking of views as told; writes when it is made.
+    /// `_force_original_view_tracking(mode)`, which writes eagerly.
     ForceOriginalViewTracking,
-    /// The layout of gradients as told; writes when it is made.
+    /// `enforce_grad_layout_policy(enable)`, which writes eagerly.
     EnforceGradLayoutPolicy,
 }
 
 impl ModeKind {
-    /// The mode whose old value such an object remembers.
+    /// Returns the mode whose previous value an object of this kind saves.
     fn mode(self) -> Mode {
         match self {
             ModeKind::NoGrad | ModeKind::EnableGrad | ModeKind::SetGradEnabled => Mode::Grad,
@@ -45,12 +45,12 @@ impl ModeKind {
         }
     }
 
-    /// Whether making the object is a write without a scope.
+    /// Returns whether [`ModeContext::set`] writes the mode without a scope.
     pub const fn writes_eagerly(self) -> bool {
         !matches!(self, ModeKind::NoGrad | ModeKind::EnableGrad | ModeKind::InferenceMode)
     }
 
-    /// Whether the object is told what to do.
+    /// Returns whether the constructor accepts a value for the mode.
     pub const fn accepts_mode(self) -> bool {
         !matches!(self, ModeKind::NoGrad | ModeKind::EnableGrad)
     }
@@ -81,16 +81,16 @@ impl ModeKind {
 #[derive(Debug)]
 pub struct ModeContext {
     kind: ModeKind,
-    /// What it was told.
+    /// The value to set.
     mode: RelaxedBool,
-    /// What the mode was when the object was last told or entered.
+    /// The value of the mode before the last `set` or `enter`.
     previous: RelaxedBool,
     write: EagerWrite,
     scope: Scope,
 }
 
 impl ModeContext {
-    /// An object that has not been told anything; its mode is on.
+    /// Creates an object whose value is `true`. Writes nothing.
     pub fn new(kind: ModeKind) -> Self {
         ModeContext {
             kind,
@@ -101,21 +101,21 @@ impl ModeContext {
         }
     }
 
-    /// An object that was told the same and has been entered nowhere. Nothing is written.
+    /// Returns a new object of the same kind and value that is not open. Writes nothing.
     pub fn clone_unentered(&self) -> Self {
-        let clone_unentered = ModeContext::new(self.kind);
-        clone_unentered.restore(self.mode());
-        clone_unentered
+        let clone = ModeContext::new(self.kind);
+        clone.restore(self.mode());
+        clone
     }
 
-    /// Gives a copy the mode that its original was told. Nothing is written.
+    /// Sets the value of an unpickled or copied object. Writes nothing.
     #[inline]
     pub fn restore(&self, mode: bool) {
         self.mode.set(mode);
     }
 
-    /// Tells it its mode. Where making the object is a write, the mode is written without a scope,
-    /// until the object is entered, left or used as a decorator.
+    /// Sets the value. For a kind that [writes eagerly](ModeKind::writes_eagerly), also writes the mode without a
+    /// scope, until the object is entered, exited or used as a decorator.
     pub fn set(&self, mode: bool) {
         self.mode.set(mode);
         if self.kind.writes_eagerly() {
@@ -125,12 +125,12 @@ impl ModeContext {
     }
 
     fn save_previous(&self) {
-        // What counts is the mode without the scopes that were left elsewhere.
+        // The previous value must not include scopes that another thread has exited.
         thread::apply_remote_exits();
         self.previous.set(self.kind.mode().is_on());
     }
 
-    /// The mode holds on this thread from now on.
+    /// Pushes a layer that decides the mode on this thread.
     #[inline]
     pub fn enter(&self) {
         self.write.revoke();
@@ -138,41 +138,41 @@ impl ModeContext {
         self.scope.enter_modes(self.kind.decision(self.mode()));
     }
 
-    /// It no longer does; see [`Scope::exit`].
+    /// Removes the layer; see [`Scope::exit`].
     #[inline]
     pub fn exit(&self) {
         self.exit_with(Scope::exit);
     }
 
-    /// The same for who has more to do when a scope is left: `leave` leaves it.
+    /// Like `exit`, but calls `exit` to exit the scope, for a caller that has more to do.
     #[inline]
     pub fn exit_with<R>(&self, exit: impl FnOnce(&Scope) -> R) -> R {
         self.write.revoke();
         exit(&self.scope)
     }
 
-    /// The object turns out to be a decorator: a write made with it was not meant.
+    /// Revokes the eager write, because the object is used as a decorator.
     pub fn revoke_write(&self) {
         self.write.revoke();
     }
 
-    /// Who enters and leaves.
+    /// Returns the scope that enters and exits.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Which mode it is for.
+    /// Returns the kind.
     pub fn kind(&self) -> ModeKind {
         self.kind
     }
 
-    /// What it was told.
+    /// Returns the value to set.
     #[inline]
     pub fn mode(&self) -> bool {
         self.mode.get()
     }
 
-    /// What the mode was when the object was last told or entered; false before.
+    /// Returns the value of the mode before the last `set` or `enter`; false before the first.
     pub fn previous(&self) -> bool {
         self.previous.get()
     }
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_object_may_be_entered_twice() {
+    fn mode_context_may_be_entered_twice() {
         let context = ModeContext::new(ModeKind::NoGrad);
         context.enter();
         context.enter();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn telling_writes_until_the_object_is_used_as_a_scope() {
+    fn set_writes_until_the_context_is_entered() {
         let context = ModeContext::new(ModeKind::SetGradEnabled);
         context.set(false);
         assert!(!is_grad_enabled() && context.previous());
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn inference_mode_off_inside_inference_mode_is_ordinary() {
+    fn inference_mode_off_inside_inference_mode_restores_grad_mode() {
         let (on, off) =
             (ModeContext::new(ModeKind::InferenceMode), ModeContext::new(ModeKind::InferenceMode));
         off.set(false);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_shared_by_threads_is_left_by_each_for_itself() {
+    fn mode_context_shared_by_threads_is_exited_by_each() {
         let context = ModeContext::new(ModeKind::NoGrad);
         context.enter();
         std::thread::scope(|threads| {

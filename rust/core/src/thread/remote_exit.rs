@@ -2,9 +2,9 @@
 //!
 //! A task that is dropped on another thread during its step has the step ended in the same way.
 //!
-//! It checks its mailbox before it next enters, exits, writes a mode or flag, revokes such a write, explains a flag,
-//! captures or installs; and at both ends of a step of a task, where the mailboxes of both states are checked. A read
-//! does not check, because it is one load: until then it sees the layer.
+//! The thread or task checks its mailbox before it next enters or exits a scope, writes a mode or flag, revokes such a
+//! write, explains a flag, captures or installs a state. At both ends of a task's step, the mailboxes of both states
+//! are checked. A read does not check, because it is one load: until the next check it sees the layer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::layer_stack::ExitTarget;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedBool, RelaxedU64};
 
-/// Identifies a thread, or a task with a state of its own; 0 is none. Never used twice in a process.
+/// Identifies the mailbox of a thread or task; 0 is none. Unique in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MailboxId(pub(super) u64);
 
@@ -39,16 +39,16 @@ pub(super) enum Request {
     EndStep,
 }
 
-/// What waits for one thread or task.
+/// The pending exits of one thread or task.
 pub(crate) struct PendingExits {
     exits: Exits,
     /// Set once the task has been dropped on another thread during its step.
     abandoned: bool,
-    /// Written under the lock; who finds it set takes the lock before looking into the letters.
+    /// Written under the lock. The owner acquires the lock only if it is set.
     waiting: Arc<RelaxedBool>,
 }
 
-/// The end of who is asked: looking whether anything waits is one load.
+/// The receiving end of the thread or task. Checking whether exits are pending is one load.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     number: MailboxId,
@@ -85,22 +85,22 @@ impl Mailbox {
 
 impl Drop for Mailbox {
     fn drop(&mut self) {
-        // Taken out under the lock, freed after it.
+        // Removed under the lock, freed after it is released.
         let _letters = MAILBOXES.lock().remove(&self.number.0);
     }
 }
 
-/// Asks for a layer to be dropped; nothing happens if who is asked has ended.
-pub(super) fn post(asked: MailboxId, target: ExitTarget) {
-    if let Some(pending) = MAILBOXES.lock().get_mut(&asked.0) {
+/// Requests the removal of a layer. Does nothing if the thread or task has ended.
+pub(super) fn post(id: MailboxId, target: ExitTarget) {
+    if let Some(pending) = MAILBOXES.lock().get_mut(&id.0) {
         let times = pending.exits.entry(target).or_default();
         *times = times.saturating_add(1);
         pending.waiting.set(true);
     }
 }
 
-/// Asks the thread that runs a step of a task to end the step, because the task was dropped on another thread. Nothing
-/// happens if the thread has ended.
+/// Requests the thread that runs a step of a task to end the step, because the task was dropped on another thread. Does
+/// nothing if the thread has ended.
 pub(super) fn abandon(task: MailboxId) {
     if let Some(pending) = MAILBOXES.lock().get_mut(&task.0) {
         pending.abandoned = true;
@@ -115,7 +115,7 @@ mod tests {
     use crate::thread::apply_remote_exits;
 
     #[test]
-    fn a_scope_that_is_left_often_elsewhere_waits_once_and_loses_only_what_it_has_open() {
+    fn post_counts_exits_of_a_scope_and_removes_only_open_layers() {
         let object = ModeContext::new(ModeKind::NoGrad);
         (0..3).for_each(|_| object.enter());
         std::thread::scope(|threads| {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn each_leave_elsewhere_drops_one_layer() {
+    fn post_of_each_exit_removes_one_layer() {
         let (twice, once) = (ModeContext::new(ModeKind::NoGrad), ModeContext::new(ModeKind::NoGrad));
         [&twice, &once, &twice, &twice].into_iter().for_each(ModeContext::enter);
         std::thread::scope(|threads| {

@@ -1,4 +1,4 @@
-//! What can be entered and left: shared by threads, or a guard of one block of Rust.
+//! Scopes: an object that threads enter and exit, and a RAII guard.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use super::remote_exit::MailboxId;
 use super::{DeviceSlots, LayerId, Masked, Slots, ThreadState};
 use crate::base::sync::RelaxedU64;
 
-/// Tells scopes apart; 0 is none. Never used twice in a process: an address can be, while a layer of the old
-/// scope is still open.
+/// Identifies a scope; 0 is none. Unique in a process: the address of a dropped scope may be reused while one of its
+/// layers is still open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ScopeId(pub(super) u64);
 
 impl ScopeId {
-    /// Of a guard, which removes its layer by the layer's own id.
+    /// The id of a guard, which removes its layer by the id of the layer.
     pub(super) const NONE: ScopeId = ScopeId(0);
 }
 
@@ -37,7 +37,7 @@ static MADE: RelaxedU64 = RelaxedU64::new(0);
 #[derive(Debug)]
 pub struct Scope {
     number: ScopeId,
-    /// The inbox of the thread or task that entered last.
+    /// The mailbox of the thread or task that entered last.
     entered_on: RelaxedU64,
 }
 
@@ -60,12 +60,13 @@ impl Scope {
         self.note_enter(active::push_slots(self.number, Masked::default(), slots));
     }
 
-    /// Pushes a layer of this scope on this thread that decides everything as it was captured.
+    /// Pushes a layer of this scope on this thread that decides all slots of a captured state.
     pub(super) fn enter_state(&self, captured: &ThreadState) {
         self.note_enter(active::push_slots(self.number, captured.decided_modes(), &captured.slots));
     }
 
-    /// Not where nothing was pushed, on a thread that ends: others may still have it open.
+    /// Records the mailbox unless nothing was pushed because the thread is ending: other threads may have the scope
+    /// open.
     #[inline]
     fn note_enter(&self, pushed: Option<LayerId>) {
         if pushed.is_some() {
@@ -81,8 +82,8 @@ impl Scope {
         MailboxId(self.entered_on.get())
     }
 
-    /// Removes the innermost layer that this scope pushed on this thread. Where there is none, the
-    /// thread or task that entered last is asked to drop one; if it has none either, nothing happens.
+    /// Removes the innermost layer that this scope pushed on this thread. If there is none, the thread or task that
+    /// entered last is requested to remove one; if that has none either, nothing happens.
     #[inline]
     pub fn exit(&self) {
         let target = ExitTarget::Scope(self.number);
@@ -92,8 +93,8 @@ impl Scope {
     }
 }
 
-/// Guards a layer of this thread's state, which ends when the guard is dropped. It stays on its thread; dropped by
-/// another task of the thread, it ends where it was entered.
+/// Removes a layer of this thread's state when it is dropped. It is not `Send`; if another task of the thread drops it,
+/// the layer is removed from the task or thread that created the guard.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};
@@ -104,7 +105,7 @@ impl Scope {
 /// drop(guard);
 /// assert!(is_grad_enabled());
 /// ```
-#[must_use = "the layer ends when the guard is dropped"]
+#[must_use = "the layer is removed when the guard is dropped"]
 #[derive(Debug)]
 pub struct ScopeGuard {
     layer: Option<LayerId>,
@@ -124,13 +125,13 @@ impl ScopeGuard {
         ScopeGuard::of_layer(active::push_slots(ScopeId::NONE, Masked::default(), slots))
     }
 
-    /// Pushes a layer on this thread that decides what is current.
+    /// Pushes a layer on this thread that decides device slots.
     #[doc(hidden)]
     pub fn of_devices(devices: DeviceSlots) -> Self {
         ScopeGuard::of_slots(&Slots::of_devices(devices))
     }
 
-    /// Pushes a layer on this thread that decides everything as it was captured.
+    /// Pushes a layer on this thread that decides all slots of a captured state.
     pub(super) fn of_state(captured: &ThreadState) -> Self {
         let (modes, slots) = (captured.decided_modes(), &captured.slots);
         ScopeGuard::of_layer(active::push_slots(ScopeId::NONE, modes, slots))

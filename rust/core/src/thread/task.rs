@@ -1,4 +1,4 @@
-//! States of their own for tasks that take turns on a thread.
+//! Separate states for tasks that run interleaved on a thread.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,8 +13,8 @@ use crate::base::env;
 use crate::base::sync::{RelaxedU64, TryLock};
 use crate::{Error, Result};
 
-/// The state of a task, which is active during each of its steps. Scopes and writes of the task stay with it: they
-/// change neither the thread nor the task that created it.
+/// The state of a task, which is active during each step of the task. Scopes that the task enters and values that it
+/// writes stay with it: they change neither the thread nor the task that created it.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};
@@ -29,16 +29,16 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct TaskState {
     number: TaskId,
-    /// The number of the thread on which a step runs, else 0. Only that thread takes the lock.
+    /// The id of the thread on which a step runs, or 0. Only that thread acquires the lock.
     runs_on: RelaxedU64,
-    /// The number of the state's inbox, which the first `enter_step` opens; 0 before.
+    /// The id of the state's mailbox, which the first `enter_step` opens; 0 before.
     mailbox: RelaxedU64,
-    /// The task's state between steps. During a step the thread has it, and this one is empty.
+    /// The task's state between steps. During a step the thread has it, and this field is empty.
     swapped_out: TryLock<ThreadScopes>,
 }
 
 impl TaskState {
-    /// Begins as what was captured.
+    /// Creates a task whose state begins as a copy of a captured state.
     pub fn new(start: &ThreadState) -> Self {
         let mut state = ThreadScopes::new();
         state.layers.set_base(start.modes, start.slots.clone());
@@ -50,7 +50,7 @@ impl TaskState {
         }
     }
 
-    /// Calls `action` with this state in force. Fails while another step of the task runs.
+    /// Calls `action` while this state is active. Fails while another step of the task runs.
     pub fn step<R>(&self, action: impl FnOnce() -> R) -> Result<R> {
         // The task is borrowed until the step ends, so it cannot be dropped during it.
         self.enter_step_with(|_| ())?;
@@ -58,24 +58,24 @@ impl TaskState {
         Ok(action())
     }
 
-    /// Puts this state in force until [`exit_step`](TaskState::exit_step). Fails while a step of the task runs.
+    /// Activates this state until [`exit_step`](TaskState::exit_step). Fails while a step of the task runs.
     ///
-    /// For callers that can't keep a guard, because what runs in the step may be ended without a return to here.
-    /// Steps of several tasks on one thread may end in any order. If the task is dropped on another thread, the step ends
-    /// when this thread next enters or leaves a scope, or writes a mode or flag.
+    /// For callers that cannot use a guard, because the code of the step may be terminated without returning here.
+    /// Steps of several tasks on one thread may end in any order. If the task is dropped on another thread, the step
+    /// ends when this thread next enters or exits a scope, or writes a mode or flag.
     pub fn enter_step(&self) -> Result<()> {
         self.enter_step_with(|state| self.mailbox.set(state.open_mailbox().0))
     }
 
-    /// Begins a step with the state that `prepare` has been called with.
+    /// Begins a step after calling `prepare` with the state.
     fn enter_step_with(&self, prepare: impl FnOnce(&mut ThreadScopes)) -> Result<()> {
         let here = super::this_thread().as_word();
-        // A step inside of a step finds its own number.
+        // A nested step finds the id of its own thread.
         if self.runs_on.get() == here || self.runs_on.compare_set(0, here) != here {
             return Err(Error::TaskIsRunning);
         }
         let number = self.number;
-        // Where the thread has begun to end, the step runs without the task's state.
+        // If the thread is ending, the step runs without the state of the task.
         let begin = |swapped_out: &mut ThreadScopes| {
             prepare(swapped_out);
             _ = active::enter_step(number, swapped_out);
@@ -87,8 +87,8 @@ impl TaskState {
         Ok(())
     }
 
-    /// Takes this state out of force; the one that it displaced is in force again, or is displaced by the step that
-    /// began next. Nothing happens where this thread runs no step of the task.
+    /// Deactivates this state. The state that it had displaced becomes active again, or becomes the one that the next
+    /// step has displaced. Does nothing if this thread runs no step of the task.
     pub fn exit_step(&self) {
         if self.runs_on.get() == super::this_thread().as_word() {
             self.with_swapped_out(|swapped_out| swap_out(self.number, swapped_out));
@@ -100,7 +100,7 @@ impl TaskState {
         self.swapped_out.try_lock().map(|mut swapped_out| action(&mut swapped_out)).is_some()
     }
 
-    /// A step for who alone has the task.
+    /// Runs a step without synchronization, for a caller with exclusive access.
     fn step_mut<R>(&mut self, action: impl FnOnce() -> R) -> R {
         let (number, swapped_out) = (self.number, self.swapped_out.get_mut());
         active::enter_step(number, swapped_out);
@@ -109,14 +109,14 @@ impl TaskState {
     }
 }
 
-/// Ends a task's step on this thread, and puts the task's state where it is kept between steps.
+/// Ends a task's step on this thread and moves the task's state back to `swapped_out`.
 fn swap_out(number: TaskId, swapped_out: &mut ThreadScopes) {
     if let Some(state) = active::exit_step(number) {
         *swapped_out = state;
     }
 }
 
-/// Calls the function when it is dropped.
+/// Calls a function when it is dropped.
 struct Defer<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for Defer<F> {
@@ -127,7 +127,8 @@ impl<F: FnMut()> Drop for Defer<F> {
 
 impl Drop for TaskState {
     fn drop(&mut self) {
-        // During a step: the thread gets its state back, at once if it is this one.
+        // A step may be running. On this thread it ends now; on another thread, with that thread's next enter, exit or
+        // write.
         self.exit_step();
         if self.runs_on.get() != 0 {
             remote_exit::abandon(MailboxId(self.mailbox.get()));
@@ -161,7 +162,7 @@ pin_project! {
     #[must_use = "a future does nothing unless it is polled"]
     pub struct WithState<F> {
         state: TaskState,
-        // None once it is being dropped.
+        // `None` while it is being dropped.
         #[pin]
         future: Option<F>,
     }
@@ -169,7 +170,7 @@ pin_project! {
     impl<F> PinnedDrop for WithState<F> {
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
-            // What the future holds is left where it was entered.
+            // The scopes that the future has open are exited in the state in which they were entered.
             this.state.step_mut(|| this.future.set(None));
         }
     }
@@ -186,7 +187,7 @@ impl<F: Future> Future for WithState<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        // There always is one: what is being dropped is not polled.
+        // Always `Some`: a future that is being dropped is not polled.
         let Some(future) = this.future.as_pin_mut() else { return Poll::Pending };
         this.state.step_mut(|| future.poll(context))
     }
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_task_enters_and_writes_stays_with_it() {
+    fn step_confines_enters_and_writes_to_the_task() {
         let task = {
             let _guard = no_grad();
             task()
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_left_in_another_task_goes_from_the_one_that_entered_it() {
+    fn exit_in_another_task_removes_the_layer_of_the_task_that_entered() {
         let (first, second) = (task(), task());
         let mode = ModeContext::new(ModeKind::NoGrad);
         first.step(|| mode.enter()).unwrap();
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_to_the_base_of_a_task_is_not_taken_back_from_another() {
+    fn revoke_write_in_another_task_changes_nothing() {
         let (first, second) = (task(), task());
         let mode = ModeContext::new(ModeKind::SetGradEnabled);
         second.step(|| ModeContext::new(ModeKind::SetGradEnabled).set(false)).unwrap();
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_inside_a_step_is_refused_and_a_step_that_panicked_is_put_back() {
+    fn step_fails_inside_itself_and_swaps_out_after_a_panic() {
         let task = task();
         task.step(|| assert_eq!(task.step(|| ()), Err(Error::TaskIsRunning))).unwrap();
         let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -271,11 +272,11 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_end_in_any_order_give_each_task_and_the_thread_their_states_back() {
+    fn exit_step_in_any_order_restores_tasks_and_thread() {
         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
         for order in orders {
             let tasks = [task(), task(), task()];
-            // Each task has one mode of its own, which shows whose state is in force.
+            // Each task sets a different mode, which identifies the active state.
             tasks[0].step(|| ModeContext::new(ModeKind::NoGrad).enter()).unwrap();
             tasks[1].step(|| ModeContext::new(ModeKind::InferenceMode).enter()).unwrap();
             let seen = || (is_grad_enabled(), is_inference_mode_enabled());
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_dropped_in_its_step_gives_the_thread_its_state_back() {
+    fn drop_in_a_step_restores_the_state_of_the_thread() {
         let _here = no_grad();
         let task = task();
         task.enter_step().unwrap();
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_dropped_on_another_thread_in_its_step_gives_the_thread_its_state_back() {
+    fn drop_on_another_thread_restores_the_state_at_the_next_check() {
         let _here = no_grad();
         let tasks = [task(), task()];
         tasks.iter().for_each(|task| task.enter_step().unwrap());
@@ -315,17 +316,17 @@ mod tests {
             threads.spawn(|| drop(outer));
         });
         // The active state belongs to the other task.
-        assert!(settled(is_grad_enabled));
+        assert!(after_remote_exits(is_grad_enabled));
         std::thread::scope(|threads| {
             threads.spawn(|| drop(inner));
         });
-        assert!(!settled(is_grad_enabled));
+        assert!(!after_remote_exits(is_grad_enabled));
         let task = task();
         task.step(|| assert!(!is_grad_enabled())).unwrap();
     }
 
     #[test]
-    fn a_task_goes_on_on_another_thread() {
+    fn step_runs_on_any_thread() {
         let task = task();
         let mode = ModeContext::new(ModeKind::NoGrad);
         task.step(|| mode.enter()).unwrap();
@@ -334,7 +335,7 @@ mod tests {
                 let guard = inference_mode(true);
                 task.step(|| drop(guard)).unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
-                assert!(!settled(is_inference_mode_enabled));
+                assert!(!after_remote_exits(is_inference_mode_enabled));
                 task.step(|| mode.exit()).unwrap();
                 task.step(|| assert!(is_grad_enabled())).unwrap();
             });
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_goes_on_on_another_thread_takes_its_writes_back_there() {
+    fn revoke_write_works_after_the_task_moved_to_another_thread() {
         let task = task();
         let (to_the_base, to_a_layer) =
             (ModeContext::new(ModeKind::SetGradEnabled), ModeContext::new(ModeKind::SetGradEnabled));
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_keeps_its_guards_between_polls_and_drops_them_where_they_are() {
+    fn with_state_keeps_guards_between_polls_and_drops_them_in_its_state() {
         let seen = RefCell::new(Vec::new());
         let mut future = Box::pin(ThreadState::capture().in_future(async {
             let _guard = no_grad();
@@ -388,25 +389,25 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_dropped_by_another_task_ends_where_it_was_made() {
+    fn guard_dropped_by_another_task_removes_the_layer_it_created() {
         let task = task();
-        let mut kept = None;
-        task.step(|| kept = Some(no_grad())).unwrap();
-        drop(kept.take());
+        let mut guard = None;
+        task.step(|| guard = Some(no_grad())).unwrap();
+        drop(guard.take());
         task.step(|| assert!(is_grad_enabled())).unwrap();
         let here = no_grad();
         task.step(|| drop(here)).unwrap();
-        assert!(settled(is_grad_enabled));
+        assert!(after_remote_exits(is_grad_enabled));
     }
 
-    /// What others have left is dropped by the next enter.
-    fn settled(seen: impl Fn() -> bool) -> bool {
+    /// Applies the exits that other threads or tasks have requested, as the next enter does.
+    fn after_remote_exits(seen: impl Fn() -> bool) -> bool {
         crate::thread::apply_remote_exits();
         seen()
     }
 
     #[test]
-    fn a_future_returns_what_it_came_to() {
+    fn with_state_returns_the_output_of_the_future() {
         let future = pin!(ThreadState::capture().in_future(async { 7 }));
         assert_eq!(future.poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(7));
     }

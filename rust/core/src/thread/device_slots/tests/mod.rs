@@ -75,7 +75,7 @@ fn current_stream(index: DeviceIndex) -> Option<FakeStream> {
 
 const META: Device = Device::of(DeviceType::Meta);
 
-/// A scope with what it decides.
+/// A scope with its device slots.
 struct Object(Scope, Arc<Slots>);
 
 impl Object {
