@@ -194,8 +194,8 @@ fn given(value: Value) -> InputValue<'static> {
         Value::Float(number) => InputValue::Float(number.get()),
         Value::Name(name) | Value::Text(name) => InputValue::Text(name.into()),
         Value::Pair(one, other) => InputValue::List(vec![InputValue::Bool(one), InputValue::Bool(other)]),
-        Value::PriorityOrder(names, ranking) => {
-            InputValue::List(ranking.names(names).map(|name| InputValue::Text(name.into())).collect())
+        Value::PriorityOrder(names, order) => {
+            InputValue::List(order.names(names).map(|name| InputValue::Text(name.into())).collect())
         }
         Value::Names(names) => InputValue::Other(format!("{names:?}, which can only be read")),
         Value::None => InputValue::None,

@@ -1,5 +1,5 @@
-//! The attributes without a word of their own: nodes of the precision tree, older names that are views of
-//! them, parts of a flag, and what can only be read.
+//! The flags without a word of their own: nodes of the precision tree, older names that are aliases of nodes, parts of
+//! a flag, and constants.
 
 use super::flag_spec::{FlagSpec, Projection, Backing};
 use super::enums::QuantizedEngine;
@@ -15,17 +15,17 @@ pub(super) static ALIASES: [FlagSpec; 15] = [
     node(
         Node::Generic,
         &FLOAT32_OF_ALL,
-        "The float32 precision of every backend that holds none of its own.",
+        "The float32 precision of every backend whose own precision is not set.",
     ),
     node(
         Node::Cuda,
         &FLOAT32_OF_CUDA,
-        "The float32 precision of operations on cuda that hold none of their own.",
+        "The float32 precision of operations on cuda whose own precision is not set.",
     ),
     node(
         Node::Mkldnn,
         &ONEDNN_OPERATIONS,
-        "The float32 precision of oneDNN's operations that hold none of their own.",
+        "The float32 precision of oneDNN's operations whose own precision is not set.",
     ),
     node(Node::CudaMatmul, &CUBLAS_PRODUCTS, "The float32 precision of matrix products on cuda."),
     node(Node::CudaConv, &CUDNN_CONVOLUTIONS, "The float32 precision of convolutions on cuda."),
@@ -33,11 +33,11 @@ pub(super) static ALIASES: [FlagSpec; 15] = [
     node(Node::MkldnnMatmul, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's matrix products."),
     node(Node::MkldnnConv, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's convolutions."),
     node(Node::MkldnnRnn, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's recurrent layers."),
-    view(
+    alias(
         "cudnn.allow_tf32",
         Backing::Tf32(&[Node::CudaConv, Node::CudaRnn]),
         &CUDNN_OPERATIONS,
-        "Whether convolutions and recurrent layers on cuda use TensorFloat-32: a view of their fp32_precision.",
+        "Whether convolutions and recurrent layers on cuda use TensorFloat-32: an alias of their fp32_precision.",
     ),
     FlagSpec {
         name: "cuda.matmul.allow_tf32",
@@ -45,7 +45,7 @@ pub(super) static ALIASES: [FlagSpec; 15] = [
         effect: &CUBLAS_PRODUCTS,
         own_variable: None,
         variables: &[EnvVar { name: "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", format: EnvFormat::SwitchOn }],
-        doc: "Whether matrix products on cuda use TensorFloat-32: a view of their fp32_precision.",
+        doc: "Whether matrix products on cuda use TensorFloat-32: an alias of their fp32_precision.",
     },
     split(
         "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k",
@@ -57,13 +57,13 @@ pub(super) static ALIASES: [FlagSpec; 15] = [
         &words::CUDA_MATMUL_BF16_REDUCTION.word,
         "Whether the sums of bfloat16 products may be split into parts; written with the flag it belongs to.",
     ),
-    view(
+    alias(
         "quantized.supported_engines",
         Backing::Constant(Value::Names(QuantizedEngine::NAMES)),
         &QUANTIZED_OPERATIONS,
         "The engines that can run quantized operations here.",
     ),
-    view(
+    alias(
         "xnnpack.enabled",
         Backing::Constant(Value::Bool(false)),
         &CPU_OPERATIONS,
@@ -72,13 +72,13 @@ pub(super) static ALIASES: [FlagSpec; 15] = [
 ];
 
 const fn node(node: Node, effect: &'static Effect, doc: &'static str) -> FlagSpec {
-    view(node.name(), Backing::Node(node), effect, doc)
+    alias(node.name(), Backing::Node(node), effect, doc)
 }
 
 const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -> FlagSpec {
-    view(name, Backing::Word(word, Projection::Second), &CUBLAS_PRODUCTS, doc)
+    alias(name, Backing::Word(word, Projection::Second), &CUBLAS_PRODUCTS, doc)
 }
 
-const fn view(name: &'static str, backing: Backing, effect: &'static Effect, doc: &'static str) -> FlagSpec {
+const fn alias(name: &'static str, backing: Backing, effect: &'static Effect, doc: &'static str) -> FlagSpec {
     FlagSpec { name, backing, effect, own_variable: None, variables: &[], doc }
 }

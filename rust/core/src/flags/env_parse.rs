@@ -1,41 +1,41 @@
-//! Environment variables that PyTorch and the vendors read, and what their text says of a flag.
+//! The formats of environment variables that PyTorch and the vendors read.
 
 use super::value::InputValue;
 use crate::base::env::{SWITCH_WORDS, parse_switch};
 
-/// A variable that says something of a flag, besides the one that is called like the flag.
+/// A further variable that sets a flag, besides interlock's own.
 #[derive(Debug)]
 pub(super) struct EnvVar {
     pub(super) name: &'static str,
     pub(super) format: EnvFormat,
 }
 
-/// What the text of a variable means.
+/// The format of a variable's text.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum EnvFormat {
-    /// A value as the flag takes it.
+    /// A value that the flag accepts.
     AsFlag,
-    /// A switch: on asks for this value, off for nothing.
+    /// A switch: on requests this value, off requests nothing.
     SwitchTo(&'static str),
-    /// A switch: on asks for the flag to be on, off for nothing.
+    /// A switch: on requests true, off requests nothing.
     SwitchOn,
     /// A number of KiB, for a flag that counts bytes.
     Kibibytes,
-    /// What cuBLAS takes: `:SIZE:COUNT` again and again, sizes in KiB.
-    /// Source: the documentation of cuBLAS, section "Results Reproducibility".
+    /// The format of `CUBLAS_WORKSPACE_CONFIG`: `:SIZE:COUNT`, repeated, sizes in KiB. Source: the documentation of
+    /// cuBLAS, section "Results Reproducibility".
     WorkspaceConfiguration,
 }
 
-/// What a text says.
+/// The parsed text of a variable.
 pub(super) enum Parsed<'a> {
     Nothing,
     Value(InputValue<'a>),
-    /// It can't be understood; this is allowed.
+    /// The text cannot be parsed; these values are accepted.
     Invalid(&'static str),
 }
 
 impl EnvFormat {
-    /// `None` where the flag itself knows how to read it.
+    /// Parses a text; `None` if the kind of the flag parses it.
     pub(super) fn of(self, text: &str) -> Option<Parsed<'_>> {
         match self {
             EnvFormat::AsFlag => None,
@@ -67,7 +67,7 @@ fn bytes_of(kibibytes: u32) -> Option<i64> {
     i64::from(kibibytes).checked_mul(1024)
 }
 
-/// The sum of what a configuration such as `:4096:2:16:8` asks for, in bytes.
+/// Returns the sum of the sizes of a configuration such as `:4096:2:16:8`, in bytes.
 fn workspace_bytes(text: &str) -> Option<i64> {
     let numbers: Vec<i64> = text
         .trim()
@@ -86,13 +86,13 @@ mod tests {
     use super::workspace_bytes;
 
     #[test]
-    fn a_workspace_configuration_is_summed_up() {
+    fn workspace_bytes_adds_up_the_buffers() {
         assert_eq!(workspace_bytes(":4096:8"), Some(4096 * 8 * 1024));
         assert_eq!(workspace_bytes(":4096:2:16:8"), Some((4096 * 2 + 16 * 8) * 1024));
     }
 
     #[test]
-    fn what_is_no_configuration_is_nothing() {
+    fn workspace_bytes_of_malformed_text_is_none() {
         for text in ["", ":", "4096:8", ":4096", ":4096:8:", ":4096:-1", ":a:1", ":4294967295:4294967295"] {
             assert_eq!(workspace_bytes(text), None, "{text}");
         }

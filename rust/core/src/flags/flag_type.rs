@@ -1,4 +1,4 @@
-//! What a registered flag takes.
+//! The types of registered flags.
 
 use std::collections::BTreeSet;
 
@@ -21,56 +21,56 @@ use super::value::InputValue;
 pub enum FlagType {
     /// On or off.
     Switch {
-        /// The value that no variable, assignment or scope has changed.
+        /// The default.
         default: bool,
     },
     /// A whole number from 0 on.
     Count {
-        /// The value that no variable, assignment or scope has changed.
+        /// The default.
         default: u64,
-        /// The largest one.
+        /// The maximum.
         maximum: u64,
     },
     /// A whole number that may be negative.
     Integer {
-        /// The value where nothing else decides.
+        /// The default.
         default: i64,
-        /// The smallest one.
+        /// The minimum.
         minimum: i64,
-        /// The largest one.
+        /// The maximum.
         maximum: i64,
     },
     /// A float, but not NaN.
     Float {
-        /// The value where nothing else decides.
+        /// The default.
         default: f64,
-        /// The smallest one; `-f64::INFINITY` for none.
+        /// The minimum; `-f64::INFINITY` for none.
         minimum: f64,
-        /// The largest one; `f64::INFINITY` for none.
+        /// The maximum; `f64::INFINITY` for none.
         maximum: f64,
     },
     /// One of some names.
     Choice {
-        /// The value that no variable, assignment or scope has changed.
+        /// The default.
         default: String,
-        /// All of them.
+        /// The accepted names.
         names: Vec<String>,
     },
-    /// Any text. Every text that the flag has ever been given stays in memory until the process ends.
+    /// Any text. Every text that the flag was set to stays in memory until the process exits.
     Text {
-        /// The value where nothing else decides.
+        /// The default.
         default: String,
     },
-    /// None, or what another kind takes.
+    /// None, or a value of another type.
     Optional {
-        /// The other kind.
+        /// The other type.
         flag_type: Box<FlagType>,
-        /// Whether the default is None, and not that of `flag_type`.
+        /// Whether the default is None instead of the default of `flag_type`.
         default_is_none: bool,
     },
 }
 
-/// The largest number that a registered flag may hold; the smallest one is its negative.
+/// The largest integer that a registered flag accepts; the smallest one is its negative.
 pub const MAX_INTEGER: u64 = 1 << 60;
 
 impl FlagType {
@@ -104,7 +104,7 @@ impl FlagType {
         }
     }
 
-    /// The kind, whose default is checked already. What is leaked here stays with the flag.
+    /// Returns the kind, whose default has been checked. Leaked memory belongs to the flag.
     pub(super) fn kind(&self) -> Result<Kind, String> {
         let stored = |payload: Result<u64, Refusal>| {
             payload.map_err(|refusal| match refusal {
@@ -134,7 +134,7 @@ impl FlagType {
         })
     }
 
-    /// The type, the default and the values, in words.
+    /// Describes the type, the default and the range.
     pub(super) fn parts(&self) -> [(&'static str, String); 3] {
         let (kind, default, values) = match self {
             FlagType::Switch { default } => ("bool", InputValue::Bool(*default).to_string(), String::new()),
@@ -159,7 +159,7 @@ impl FlagType {
     }
 }
 
-/// Checks a range of whole numbers, which a payload must be able to store.
+/// Checks a range of integers, which must fit a payload.
 fn whole_in_range(default: i128, minimum: i128, maximum: i128) -> Result<(), String> {
     const LARGEST: i128 = MAX_INTEGER as i128;
     if maximum > LARGEST {

@@ -1,4 +1,4 @@
-//! Scopes of flags: `with cudnn.flags(...)`, `with override(...)`, and their Rust form.
+//! Scopes of flags: `with cudnn.flags(...)` and `with override(...)` in Python.
 
 use std::sync::Arc;
 
@@ -10,15 +10,16 @@ use crate::Result;
 use crate::base::env;
 use crate::thread::{FlagSlots, Scope, ScopeGuard, Slot, Slots, ThreadState};
 
-/// Why a value is written; one older flag means something else as an argument of `flags(...)`.
+/// The reason for a write. The default argument of an older flag in `flags(...)` means something else than an
+/// assignment.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// The flag was named: an assignment, `set_flags`, `override`.
+    /// The caller names the flag: an assignment, `set_flags`, `override`.
     Named,
     /// The flag is one of all that a module's `flags(...)` decides.
     WholeModule,
-    /// The flag is one of what another scope [decides](FlagScope::values).
+    /// The value is copied from another scope's [values](FlagScope::values).
     Copied,
 }
 
@@ -43,7 +44,7 @@ pub struct FlagScope {
     slots: Arc<Slots>,
 }
 
-/// A [`FlagScope`] to be: takes one value after the other and checks it.
+/// Builds a [`FlagScope`] from values that are checked one by one.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct FlagScopeBuilder {
@@ -52,30 +53,30 @@ pub struct FlagScopeBuilder {
 }
 
 impl FlagScopeBuilder {
-    /// No value yet, with room for `values`.
+    /// Creates a builder with capacity for `values` values.
     #[inline]
     pub fn new(purpose: Purpose, values: usize) -> Self {
         FlagScopeBuilder { flags: FlagSlots::with_room_for(values), purpose }
     }
 
-    /// Decides a flag; a later value for the same flag wins.
+    /// Checks and adds a value; the last value of a flag takes precedence.
     #[inline]
     pub fn add(&mut self, spec: &'static FlagSpec, given: &InputValue) -> Result<()> {
         spec.add_write(given, self.purpose, &mut self.flags)
     }
 
-    /// Decides a flag by its word, with a payload that its kind admits.
+    /// Adds a valid payload of a flag.
     pub(super) fn set_word(&mut self, word: &FlagWord, payload: u64) {
         self.flags.add(word.name, Slot::Flag(word.id), SlotWrite::Set(payload));
     }
 
-    /// The scope; nothing is in force until it is entered.
+    /// Returns the scope, which has no effect until it is entered.
     pub fn build(self, site: Option<SourceLocation>) -> FlagScope {
         FlagScope::of_slots(self.flags, site)
     }
 }
 
-/// What a layer decides: dotted names and values.
+/// Returns the flags of a layer: dotted names and values.
 fn values_of(flags: &FlagSlots) -> Vec<(&'static str, Value)> {
     let words = flags
         .words
@@ -89,7 +90,7 @@ fn values_of(flags: &FlagSlots) -> Vec<(&'static str, Value)> {
 }
 
 impl ThreadState {
-    /// The flags that it names: dotted names and values; [`Value::None`] for an empty node.
+    /// Returns the flags that the state names: dotted names and values; [`Value::None`] for an empty node.
     pub fn flags(&self) -> Vec<(&'static str, Value)> {
         values_of(self.flag_slots())
     }
@@ -106,7 +107,7 @@ impl FlagScope {
         FlagScope { scope: Scope::default(), slots: Slots::of_flags(flags) }
     }
 
-    /// Decides these flags and no others.
+    /// Creates a scope of these flags.
     pub fn new<'a>(
         values: impl IntoIterator<Item = (&'static FlagSpec, InputValue<'a>)>,
         site: Option<SourceLocation>,
@@ -119,32 +120,32 @@ impl FlagScope {
         Ok(builder.build(site))
     }
 
-    /// What it decides: dotted names and values; [`Value::None`] for a node that shall hold nothing.
+    /// Returns the flags that the scope decides: dotted names and values; [`Value::None`] for an empty node.
     pub fn values(&self) -> Vec<(&'static str, Value)> {
         values_of(&self.slots.flags)
     }
 
-    /// A scope of the same values that has been entered nowhere.
+    /// Returns a new scope of these values that is not open.
     pub fn clone_unentered(&self) -> Self {
         FlagScope { scope: Scope::default(), slots: self.slots.clone() }
     }
 
-    /// The values hold on this thread from now on.
+    /// Pushes a layer of these values on this thread.
     pub fn enter(&self) {
         self.scope.enter_slots(&self.slots);
     }
 
-    /// They no longer do; see [`Scope::exit`].
+    /// Removes the layer; see [`Scope::exit`].
     pub fn exit(&self) {
         self.scope.exit();
     }
 
-    /// Who enters and leaves.
+    /// Returns the scope that enters and exits.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// The values hold on this thread until the guard is dropped.
+    /// Pushes a layer of these values on this thread until the guard is dropped.
     pub fn guard(&self) -> ScopeGuard {
         ScopeGuard::of_slots(&self.slots)
     }

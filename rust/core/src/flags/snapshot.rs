@@ -1,4 +1,4 @@
-//! Every flag of the process as one value, and back.
+//! Snapshots of the flags of the process, and restoring them.
 
 use super::flag_spec::{Projection, Backing};
 use super::explain::process_value;
@@ -25,16 +25,16 @@ use crate::thread::{FlagSlots, ThreadState};
 pub struct SnapshotEntry {
     /// The dotted name.
     pub name: &'static str,
-    /// What the process holds; for a node of the precision tree that holds nothing, [`Value::None`].
+    /// The value in the process; [`Value::None`] for an empty node of the precision tree.
     pub value: Value,
-    /// Where the process has it from: never [`Level::Scope`].
+    /// The level that decides it; never [`Level::Scope`].
     pub level: Level,
 }
 
-/// What the process holds for every flag; views are left out, their nodes are there.
+/// The values of every flag in the process. Aliases are left out; their nodes are included.
 pub type Snapshot = Vec<SnapshotEntry>;
 
-/// Takes all flags of the process as they are at one moment. Scopes are not part of it.
+/// Takes a consistent snapshot of all flags of the process, without scopes.
 pub fn snapshot() -> Snapshot {
     let _no_writes = STORE.lock();
     table::flag_specs().filter_map(entry).collect()
@@ -55,7 +55,7 @@ fn entry(spec: &'static FlagSpec) -> Option<SnapshotEntry> {
     Some(SnapshotEntry { name: spec.name, value, level })
 }
 
-/// What the process holds for every flag at one moment, as a layer would hold it.
+/// Returns all flags of the process at one moment, as a layer stores them.
 fn process_flags() -> FlagSlots {
     let process = STORE.lock();
     let words = table::flag_specs().filter_map(|spec| match &spec.backing {
@@ -66,25 +66,26 @@ fn process_flags() -> FlagSlots {
 }
 
 impl ThreadState {
-    /// This thread's state with every flag of the process as it is now: later assignments to the process have no effect
-    /// where the state is active.
+    /// Captures the state of this thread with every flag of the process: later assignments to the process have no
+    /// effect where the state is active.
     pub fn capture_pinned() -> Self {
         ThreadState::capture().with_flags_below(&process_flags())
     }
 }
 
-/// Assigns these flags for the process, past every scope, and drops what else is assigned: all, or
-/// nothing where a name or value is refused or flags are frozen.
+/// Assigns these flags for the process, not in scopes, and unsets all others. Has no effect if a name or value is
+/// refused or flags are frozen.
 ///
-/// A flag of another library that is not registered yet gets its value when it is.
+/// A flag of another library that is not registered yet is assigned when it is registered.
 pub fn restore(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<SourceLocation>) -> Result<()> {
-    let (batch, deferred_restores) = restoration(assigned)?;
+    let (batch, deferred_restores) = restore_batch(assigned)?;
     commit_to_process(batch, "restore", deferred_restores, site)
 }
 
-/// Does the same, and nothing where exactly these are assigned already: then no freeze is in the way.
+/// Like [`restore`], but succeeds without a write, even while flags are frozen, if exactly these flags are assigned
+/// already.
 pub fn install(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<SourceLocation>) -> Result<()> {
-    let (batch, deferred_restores) = restoration(assigned)?;
+    let (batch, deferred_restores) = restore_batch(assigned)?;
     if deferred_restores.is_empty() && is_done(&batch) {
         return Ok(());
     }
@@ -93,8 +94,8 @@ pub fn install(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<Sour
 
 type DeferredRestores = Vec<(String, InputValue<'static>)>;
 
-fn restoration(assigned: &[(impl AsRef<str>, InputValue<'_>)]) -> Result<(Batch, DeferredRestores)> {
-    let mut batch = removal_of_all()?;
+fn restore_batch(assigned: &[(impl AsRef<str>, InputValue<'_>)]) -> Result<(Batch, DeferredRestores)> {
+    let mut batch = unset_all()?;
     let mut deferred_restores = Vec::new();
     for (name, given) in assigned {
         let name = name.as_ref();
@@ -109,12 +110,12 @@ fn restoration(assigned: &[(impl AsRef<str>, InputValue<'_>)]) -> Result<(Batch,
     Ok((batch, deferred_restores))
 }
 
-/// Drops whatever is assigned for the process.
+/// Unsets every flag of the process.
 pub fn reset(site: Option<SourceLocation>) -> Result<()> {
-    commit_to_process(removal_of_all()?, "reset", Vec::new(), site)
+    commit_to_process(unset_all()?, "reset", Vec::new(), site)
 }
 
-fn removal_of_all() -> Result<Batch> {
+fn unset_all() -> Result<Batch> {
     let mut batch = Batch::default();
     for spec in table::flag_specs().filter(|spec| !spec.is_read_only()) {
         spec.add(None, Purpose::Named, &mut batch)?;
@@ -122,7 +123,7 @@ fn removal_of_all() -> Result<Batch> {
     Ok(batch)
 }
 
-/// Whether the process holds all of it.
+/// Returns whether the process has these values.
 fn is_done(batch: &Batch) -> bool {
     let _no_writes = STORE.lock();
     batch.iter().all(|(_, slot, new)| match new {
@@ -131,7 +132,7 @@ fn is_done(batch: &Batch) -> bool {
     })
 }
 
-/// Writes to the process, not to scopes; replaces the values kept for flags that are not registered yet.
+/// Writes to the process, not to scopes, and replaces the restored values of flags that are not registered yet.
 fn commit_to_process(
     batch: Batch,
     operation: &'static str,

@@ -1,5 +1,5 @@
-//! Every flag, declared once. Getters, setters, module attributes, stubs, environment variables and
-//! documentation all come from here; to add a flag, add it here and let something obey it.
+//! The table of flags. Getters, setters, module attributes, stubs, environment variables and documentation are all
+//! derived from it. To add a flag, add it here and let an operation read it.
 
 use super::flag_spec::{FlagSpec, Projection, Backing};
 use super::enums::{
@@ -25,7 +25,7 @@ macro_rules! flags {
         #[repr(u16)]
         enum Number { $($word,)+ Count }
 
-        /// The words of the flags, at addresses that never change.
+        /// The words of the flags, as statics.
         pub mod words {
             use super::*;
 
@@ -35,7 +35,7 @@ macro_rules! flags {
             )+
         }
 
-        /// In the order of their numbers.
+        /// The flags in the order of their ids.
         static FLAGS: [FlagSpec; Number::Count as usize] = [$(
             FlagSpec {
                 name: $name,
@@ -65,32 +65,32 @@ const fn one_of(names: &'static [&'static str]) -> Kind {
     Kind::Choice { names, aliases: &[], default: 0 }
 }
 
-/// What ROCm calls the same things.
+/// The names of ROCm for the same libraries.
 const HIP_NAMES: &[(&str, &str)] = &[("hipblas", "cublas"), ("hipblaslt", "cublaslt")];
 
-/// The kernels of attention, in the order of their numbers in PyTorch.
+/// The attention kernels in the order of PyTorch's `SDPBackend`.
 const ATTENTION_KERNELS: &[&str] =
     &["math", "flash_attention", "efficient_attention", "cudnn_attention", "overrideable"];
 
 flags! {
-    /// Whether operations that have a deterministic form run in that, and others are refused. It decides what
-    /// `deterministic` of each library comes to, whatever that holds itself.
+    /// Whether operations run deterministic algorithms, and operations without one are refused. It overrides
+    /// `deterministic` of each library.
     DETERMINISTIC_ALGORITHMS: bool = on_or_off(false), "deterministic_algorithms", Whole, ALL_OPERATIONS;
-    /// Whether operations without a deterministic form warn under `deterministic_algorithms`, instead of being
+    /// Whether operations without a deterministic algorithm warn under `deterministic_algorithms`, instead of being
     /// refused.
     DETERMINISTIC_ALGORITHMS_WARN_ONLY: bool = on_or_off(false),
         "deterministic_algorithms_warn_only", Whole, ALL_OPERATIONS;
     /// Whether operations may run on cuDNN.
     CUDNN_ENABLED: bool = on_or_off(true), "cudnn.enabled", Whole, CUDNN_OPERATIONS;
-    /// Whether cuDNN tries several algorithms and keeps the fastest for each shape.
+    /// Whether cuDNN benchmarks several algorithms and uses the fastest for each shape.
     CUDNN_BENCHMARK: bool = on_or_off(false), "cudnn.benchmark", Whole, CUDNN_CONVOLUTIONS;
     /// How many algorithms `benchmark` tries at most; 0 means all.
     CUDNN_BENCHMARK_LIMIT: u32 = Kind::Count { default: 10, max: i32::MAX as u64 },
         "cudnn.benchmark_limit", Whole, CUDNN_CONVOLUTIONS;
-    /// Whether cuDNN is restricted to algorithms that give the same bits every time.
+    /// Whether cuDNN is restricted to deterministic algorithms.
     CUDNN_DETERMINISTIC: bool = on_or_off(false),
         "cudnn.deterministic", Whole, CUDNN_OPERATIONS;
-    /// Which kernel serves a depthwise convolution.
+    /// Which kernel runs a depthwise convolution.
     CUDNN_DEPTHWISE_KERNEL: DepthwiseKernel = one_of(DepthwiseKernel::NAMES),
         "cudnn.depthwise_kernel", Whole, CUDNN_CONVOLUTIONS;
     /// Whether float16 products may sum in float16. Written as a bool, or as a tuple whose second
@@ -120,48 +120,46 @@ flags! {
     CUDA_SDP_PRIORITY: PriorityOrder =
         Kind::PriorityOrder { names: ATTENTION_KERNELS, default: PriorityOrder::new(&[1, 2, 0, 3, 4]) },
         "cuda.sdp_priority", Whole, CUDA_ATTENTION;
-    /// Which library serves linear algebra on cuda.
+    /// Which library runs linear algebra on cuda.
     CUDA_LINALG_LIBRARY: LinalgLibrary = one_of(LinalgLibrary::NAMES),
         "cuda.linalg_library", Whole, CUDA_LINEAR_ALGEBRA, SwitchTo("cusolver") of "TORCH_LINALG_PREFER_CUSOLVER";
-    /// Which library serves matrix products on cuda. The default is cuBLAS.
+    /// Which library runs matrix products on cuda. The default is cuBLAS.
     CUDA_BLAS_LIBRARY: BlasLibrary =
         Kind::Choice { names: BlasLibrary::NAMES, aliases: HIP_NAMES, default: 0 },
         "cuda.blas_library", Whole, CUBLAS_PRODUCTS, SwitchTo("cublaslt") of "TORCH_BLAS_PREFER_CUBLASLT";
-    /// Which library serves flash attention on ROCm.
+    /// Which library runs flash attention on ROCm.
     CUDA_ROCM_FA_LIBRARY: RocmFaLibrary = one_of(RocmFaLibrary::NAMES),
         "cuda.rocm_fa_library", Whole, ROCM_ATTENTION, SwitchTo("ck") of "TORCH_ROCM_FA_PREFER_CK";
-    /// How many bytes of working memory cuBLAS gets for each stream. The default is two pieces of 4 MiB and
-    /// eight of 16 KiB.
+    /// The size of the cuBLAS workspace of each stream, in bytes. The default is two blocks of 4 MiB and eight of 16
+    /// KiB.
     CUDA_CUBLAS_WORKSPACE: u64 = bytes(8_519_680), "cuda.cublas_workspace", Whole, CUBLAS_PRODUCTS,
         WorkspaceConfiguration of "CUBLAS_WORKSPACE_CONFIG";
-    /// How many bytes of working memory cuBLASLt gets for each stream.
+    /// The size of the cuBLASLt workspace of each stream, in bytes.
     CUDA_CUBLASLT_WORKSPACE: u64 = bytes(1 << 20), "cuda.cublaslt_workspace", Whole, CUBLAS_PRODUCTS,
         Kibibytes of "CUBLASLT_WORKSPACE_SIZE";
     /// Whether operations may run on oneDNN.
     MKLDNN_ENABLED: bool = on_or_off(true), "mkldnn.enabled", Whole, ONEDNN_OPERATIONS;
-    /// Whether oneDNN is restricted to algorithms that give the same bits every time.
+    /// Whether oneDNN is restricted to deterministic algorithms.
     MKLDNN_DETERMINISTIC: bool = on_or_off(false),
         "mkldnn.deterministic", Whole, ONEDNN_OPERATIONS;
-    /// Whether oneDNN may use TensorFloat-32 on Intel GPUs; None while nobody has said.
+    /// Whether oneDNN may use TensorFloat-32 on Intel GPUs; None if it is unspecified.
     MKLDNN_ALLOW_TF32: Option<bool> = Kind::OptionalSwitch, "mkldnn.allow_tf32", Whole, ONEDNN_OPERATIONS;
-    /// Whether MIOpen takes the first algorithm that works instead of looking for the fastest.
+    /// Whether MIOpen uses its immediate mode instead of searching for the fastest algorithm.
     MIOPEN_IMMEDIATE: bool = on_or_off(false), "miopen.immediate", Whole, MIOPEN_CONVOLUTIONS;
-    /// Whether layers of multi-head attention may take their fast path while they only infer.
+    /// Whether multi-head attention may use its fast path during inference.
     MHA_FASTPATH: bool = on_or_off(true), "mha.fastpath", Whole, ATTENTION_LAYERS;
     /// Whether convolutions may run on NNPACK.
     NNPACK_ENABLED: bool = on_or_off(true), "nnpack.enabled", Whole, CPU_CONVOLUTIONS;
-    /// Whether the order of an einsum's products is looked for; without the package opt_einsum they are made
-    /// from left to right.
+    /// Whether the contraction order of an einsum is optimized. Without the package opt_einsum it is left to right.
     OPT_EINSUM_ENABLED: bool = on_or_off(true), "opt_einsum.enabled", Whole, EINSUM;
-    /// How the order of an einsum's products is looked for.
+    /// The strategy that searches the contraction order of an einsum.
     OPT_EINSUM_STRATEGY: EinsumStrategy = one_of(EinsumStrategy::NAMES), "opt_einsum.strategy", Whole, EINSUM;
-    /// Which engine runs quantized operations; of those that `supported_engines` names.
+    /// Which engine runs quantized operations, one of `supported_engines`.
     QUANTIZED_ENGINE: QuantizedEngine = one_of(QuantizedEngine::NAMES),
         "quantized.engine", Whole, QUANTIZED_OPERATIONS;
 }
 
-/// The modules of flags, whether they have some of their own or only objects that do, or only questions; `""` is
-/// the one that holds the others.
+/// The modules below `backends`, also those without flags of their own; `""` is `backends` itself.
 pub static MODULES: [&str; 17] = [
     "",
     "cpu",
@@ -182,22 +180,22 @@ pub static MODULES: [&str; 17] = [
     "xnnpack",
 ];
 
-/// Every name below `backends` that is a flag, a node or a view, and every registered flag.
+/// Iterates over every flag, node and alias below `backends`, and every registered flag.
 pub fn flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
     own_flag_specs().chain(registry::flag_specs())
 }
 
-/// The same without what others have registered.
+/// Iterates over every flag, node and alias below `backends`.
 pub fn own_flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
     FLAGS.iter().chain(&ALIASES)
 }
 
-/// The number of the first registered flag.
+/// Returns the id of the first registered flag.
 pub(super) const fn first_registered_id() -> u16 {
     Number::Count as u16
 }
 
-/// The attribute with this dotted name.
+/// Returns the flag with this dotted name. Fails with [`Error::UnknownFlag`](crate::Error::UnknownFlag) otherwise.
 pub fn find(name: &str) -> crate::Result<&'static FlagSpec> {
     let found = flag_specs().find(|spec| spec.name() == name);
     let name = &*shortened(name);
@@ -207,18 +205,18 @@ pub fn find(name: &str) -> crate::Result<&'static FlagSpec> {
     })
 }
 
-/// A dotted name as a program writes it: below `backends` unless it may be that of another library.
+/// Returns a dotted name as a program writes it: below `backends`, unless it may be the name of another library's flag.
 fn as_written(name: &str) -> String {
     if registry::may_be_registered(name) { name.to_owned() } else { format!("backends.{name}") }
 }
 
-/// Views before the slots that they are views of.
+/// Iterates over interlock's own flags, aliases first.
 pub(super) fn aliases_first() -> impl Iterator<Item = &'static FlagSpec> {
     let is_view = |spec: &&FlagSpec| matches!(spec.backing, Backing::Tf32(_));
     own_flag_specs().filter(is_view).chain(own_flag_specs().filter(move |spec| !is_view(spec)))
 }
 
-/// The word of a flag.
+/// Returns the word of a flag.
 pub(super) fn word(id: FlagId) -> Option<&'static FlagWord> {
     let number = usize::from(id.0);
     WORDS.get(number).copied().or_else(|| registry::word(number.checked_sub(WORDS.len())?))
@@ -230,14 +228,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_is_found_by_its_number() {
+    fn word_returns_every_flag_by_its_id() {
         for (index, word) in WORDS.iter().enumerate() {
             assert_eq!(usize::from(word.id.0), index, "{}", word.name);
         }
     }
 
     #[test]
-    fn every_owner_is_a_module_or_an_object_of_one() {
+    fn owner_and_leaf_names_a_module_or_an_object_of_one() {
         for spec in own_flag_specs() {
             let owner = spec.owner_and_leaf().0;
             assert!(MODULES.contains(&owner.split('.').next().unwrap()), "{}", spec.name());
@@ -245,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_documented_in_sentences() {
+    fn flag_specs_have_unique_names_and_documentation() {
         let mut names: Vec<_> = flag_specs().map(FlagSpec::name).collect();
         names.sort_unstable();
         let count = names.len();
@@ -257,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn every_default_is_a_value_of_its_kind() {
+    fn read_of_every_flag_returns_a_value_of_its_kind() {
         for spec in flag_specs() {
             let none_is_right = spec.annotation().contains("None");
             assert!(spec.read() != Value::None || none_is_right, "{}", spec.name());
@@ -265,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_comes_with_the_near_one() {
+    fn find_suggests_a_similar_name() {
         let error = find("cudnn.benchmrak").unwrap_err();
         assert!(error.to_string().contains("cudnn.benchmark"), "{error}");
     }

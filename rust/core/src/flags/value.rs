@@ -1,11 +1,11 @@
-//! Values of flags on their way in and out.
+//! Input values and values of flags.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::priority_order::PriorityOrder;
 
-/// A value to be written to a flag, before it is checked.
+/// An unchecked value to be written to a flag.
 ///
 /// ```
 /// use interlock_core::flags::{InputValue, assign, find};
@@ -19,15 +19,15 @@ use super::priority_order::PriorityOrder;
 pub enum InputValue<'a> {
     /// Python's None.
     None,
-    /// A truth value.
+    /// A bool.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// A whole number that 64 bits can't hold.
+    /// An integer that does not fit 64 bits.
     HugeInteger {
         /// The number as a message shows it.
         display: String,
-        /// The float nearest to it; None where it is beyond the largest float.
+        /// The nearest float; `None` if it is beyond the largest float.
         nearest: Option<f64>,
     },
     /// A float.
@@ -36,12 +36,12 @@ pub enum InputValue<'a> {
     Text(Cow<'a, str>),
     /// A tuple or list.
     List(Vec<InputValue<'a>>),
-    /// Anything else, as a message shall show it.
+    /// Any other value, as a message shows it.
     Other(String),
 }
 
 impl InputValue<'_> {
-    /// Returns the number as the nearest float; None for what is not a number, and for a number beyond the largest float.
+    /// Returns the number as the nearest float; `None` for other values, and for a number beyond the largest float.
     pub fn as_float(&self) -> Option<f64> {
         match self {
             InputValue::Integer(number) => Some(*number as f64),
@@ -51,7 +51,7 @@ impl InputValue<'_> {
         }
     }
 
-    /// The same, borrowing nothing.
+    /// Returns an owned copy of the value.
     pub fn into_owned(self) -> InputValue<'static> {
         match self {
             InputValue::None => InputValue::None,
@@ -77,20 +77,20 @@ impl fmt::Display for InputValue<'_> {
             InputValue::Text(text) => write!(f, "'{}'", shortened(text).escape_debug()),
             InputValue::List(items) => {
                 f.write_str("[")?;
-                for (index, item) in items.iter().take(MOST_ITEMS_SHOWN).enumerate() {
+                for (index, item) in items.iter().take(MAX_ITEMS_SHOWN).enumerate() {
                     write!(f, "{}{item}", if index == 0 { "" } else { ", " })?;
                 }
-                f.write_str(if items.len() > MOST_ITEMS_SHOWN { ", ...]" } else { "]" })
+                f.write_str(if items.len() > MAX_ITEMS_SHOWN { ", ...]" } else { "]" })
             }
             InputValue::HugeInteger { display: text, .. } | InputValue::Other(text) => f.write_str(text),
         }
     }
 }
 
-/// How much of a list a message shows.
-const MOST_ITEMS_SHOWN: usize = 8;
+/// The number of list items that a message shows.
+const MAX_ITEMS_SHOWN: usize = 8;
 
-/// As much of a text as a message shows.
+/// Shortens a text for a message.
 pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 100;
     match text.char_indices().nth(LONGEST) {
@@ -99,7 +99,7 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A float as a flag stores it: two are equal where all their bits are.
+/// A float as a flag stores it: two are equal if all their bits are equal.
 ///
 /// ```
 /// use interlock_core::flags::Float;
@@ -114,7 +114,7 @@ pub struct Float {
 }
 
 impl Float {
-    /// Returns the number as a value of a flag.
+    /// Creates the value from a number.
     pub const fn new(number: f64) -> Self {
         Float { bits: number.to_bits() }
     }
@@ -138,23 +138,23 @@ impl Float {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing is held and nothing is the default.
+    /// None, or an empty node.
     None,
-    /// A truth value.
+    /// A bool.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
     /// A float.
     Float(Float),
-    /// One of the names that the flag allows.
+    /// One of the names that the flag accepts.
     Name(&'static str),
     /// Text of any kind.
     Text(&'static str),
-    /// Two truth values.
+    /// Two bools.
     Pair(bool, bool),
-    /// Some names.
+    /// A list of names.
     Names(&'static [&'static str]),
-    /// All of these names in an order of preference.
+    /// A priority order of these names.
     PriorityOrder(&'static [&'static str], PriorityOrder),
 }
 
@@ -167,7 +167,7 @@ impl fmt::Display for Value {
             Value::Float(number) => write!(f, "{:?}", number.get()),
             Value::Name(name) | Value::Text(name) => f.write_str(name),
             Value::Names(names) => write!(f, "{names:?}"),
-            Value::PriorityOrder(names, ranking) => ranking.show(names, f),
+            Value::PriorityOrder(names, order) => order.show(names, f),
             Value::Pair(first, second) => write!(f, "({}, {})", InputValue::Bool(*first), InputValue::Bool(*second)),
         }
     }

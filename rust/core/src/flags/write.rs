@@ -1,5 +1,4 @@
-//! The one way in which flags are written: what a write stands for is worked out and checked first,
-//! then everything is written under one lock, or nothing.
+//! The only path by which flags are written: a write is checked completely, then all slots are written under one lock.
 
 use super::flag_spec::{FlagSpec, qualified};
 use super::kind::Kind;
@@ -11,13 +10,13 @@ use crate::Result;
 use crate::base::env;
 use crate::thread::{self, FlagSlots, Masked, Slot};
 
-/// What a slot shall hold.
+/// The new contents of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotWrite {
     Set(u64),
-    /// Nothing is assigned: the environment's value counts, else the default.
+    /// Unset: the value of the environment applies, else the default.
     Clear,
-    /// In a scope: a node of the precision tree holds nothing, whatever the environment says.
+    /// In a scope: an empty node of the precision tree, regardless of the environment.
     Mask,
 }
 
@@ -30,15 +29,15 @@ impl SlotWrite {
     }
 }
 
-/// A checked write: the name that the program used, for messages, and what the slot shall hold.
+/// A checked write: the name that the program used, for messages, the slot and its new contents.
 pub(super) type Write = (&'static str, Slot, SlotWrite);
 
-/// Checked writes that belong together, at most one to each slot.
+/// Checked writes that are committed together, at most one for each slot.
 pub(super) type Batch = Vec<Write>;
 
-/// Where checked writes are put.
+/// A collection of checked writes.
 pub(super) trait Writes {
-    /// Adds a write; a later one to the same slot wins. `name` is the one the program used.
+    /// Adds a write, which replaces an earlier one to the same slot. `name` is the one the program used.
     fn add(&mut self, name: &'static str, slot: Slot, new: SlotWrite);
 }
 
@@ -49,7 +48,7 @@ impl Writes for Batch {
     }
 }
 
-/// For a layer to be.
+/// Applies the writes to the flags of a new layer.
 impl Writes for FlagSlots {
     #[inline]
     fn add(&mut self, _name: &'static str, slot: Slot, new: SlotWrite) {
@@ -81,7 +80,7 @@ fn put_in_layer(flags: &mut FlagSlots, slot: Slot, new: SlotWrite) {
     }
 }
 
-/// Only under the process's lock.
+/// Writes a slot of the process. The caller holds the lock of [`STORE`].
 pub(super) fn put_in_process(slot: Slot, new: SlotWrite) {
     match slot {
         Slot::Flag(id) => {
@@ -93,7 +92,8 @@ pub(super) fn put_in_process(slot: Slot, new: SlotWrite) {
     }
 }
 
-/// Writes each slot in the innermost layer of this thread that decides it, else for the process. The slots differ.
+/// Writes each slot in the innermost layer of this thread that decides it, else for the process. No two writes have the
+/// same slot.
 pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<()> {
     let Some((name, ..)) = writes.first() else { return Ok(()) };
     let site = site.filter(|_| env::debug());
@@ -124,7 +124,7 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
     Ok(())
 }
 
-/// Writes several flags without a scope, all or none. `None` drops what is assigned.
+/// Writes several flags without a scope, all or none. `None` unsets a flag.
 pub fn assign(writes: &[(&'static FlagSpec, Option<InputValue>)], site: Option<SourceLocation>) -> Result<()> {
     if let [(spec, given)] = writes
         && let Some(slot) = spec.single_slot()
@@ -139,8 +139,8 @@ pub fn assign(writes: &[(&'static FlagSpec, Option<InputValue>)], site: Option<S
     commit(&batch, site)
 }
 
-/// Runs `write` unless flags are frozen, and while no flag is written: for a setting that is no flag but belongs to
-/// `backends`. `name` is its name below `backends`.
+/// Runs `write` under the lock of the process, unless flags are frozen: for a setting of `backends` that is not a flag.
+/// `name` is its name below `backends`.
 #[doc(hidden)]
 pub fn write_unless_frozen(name: &str, write: impl FnOnce()) -> Result<()> {
     let process = STORE.lock();
@@ -149,7 +149,7 @@ pub fn write_unless_frozen(name: &str, write: impl FnOnce()) -> Result<()> {
     Ok(())
 }
 
-/// Reads a count as a flag would: an integer from 0 to `max`. `name` is the name of the setting below `backends`.
+/// Checks a count as a flag does: an integer from 0 to `max`. `name` is the name of the setting below `backends`.
 #[doc(hidden)]
 pub fn parse_count(name: &str, given: &InputValue, max: u64) -> Result<u64> {
     let kind = Kind::Count { default: 0, max };

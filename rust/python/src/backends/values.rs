@@ -158,8 +158,8 @@ fn new_object(value: Value) -> *mut ffi::PyObject {
             }
             Value::Pair(first, second) => ffi::PyTuple_Pack(2, switch(first), switch(second)),
             Value::FlagNames(names) => or_null(|py| Ok(PyList::new(py, names)?.into_any().into_ptr())),
-            Value::PriorityOrder(names, ranking) => {
-                let ranked: Vec<&str> = ranking.names(names).collect();
+            Value::PriorityOrder(names, order) => {
+                let ranked: Vec<&str> = order.names(names).collect();
                 or_null(|py| Ok(PyTuple::new(py, ranked)?.into_any().into_ptr()))
             }
         }
