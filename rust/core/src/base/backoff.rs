@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The pauses between polls: none at first, then ever longer ones.
+/// Pauses between polls that grow from none to a maximum.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Backoff {
@@ -19,7 +19,7 @@ impl Backoff {
     /// The latency of a poll.
     const LONGEST: Duration = Duration::from_millis(1);
 
-    /// Ends after `timeout`. With `blocking` the thread sleeps between polls, otherwise it yields.
+    /// Creates pauses that end after `timeout`. With `blocking` the thread sleeps between polls, otherwise it yields.
     pub fn new(timeout: Duration, blocking: bool) -> Self {
         Backoff { began: Instant::now(), timeout, blocking, pause: Self::SHORTEST }
     }
