@@ -11,7 +11,7 @@ use std::thread;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use interlock::autograd;
-use interlock::backends::{FlagDecl, FlagHandle, FlagScope, InputValue, FlagType, find, flags, register};
+use interlock::backends::{FlagDecl, FlagHandle, FlagScope, FlagType, InputValue, find, flags, register};
 
 // Both floors are written once at run time: what is never written may be read at compile time.
 static BARE_WORD: AtomicU64 = AtomicU64::new(1);

@@ -2,7 +2,7 @@
 //! written under the process's lock, and not while flags are frozen.
 
 use interlock_core::base::sync::RelaxedU64;
-use interlock_core::flags::{InputValue, write_unless_frozen, parse_count};
+use interlock_core::flags::{InputValue, parse_count, write_unless_frozen};
 
 use crate::{Device, DeviceType, Error, Result, registry};
 

@@ -11,7 +11,8 @@ use interlock_core::flags::flags::{
     CUDNN_ENABLED,
 };
 use interlock_core::flags::{
-    self as backends, FlagScope, FreezeScope, InputValue, Level, Node, Precision, Reduction, SourceLocation, Value,
+    self as backends, FlagScope, FreezeScope, InputValue, Level, Node, Precision, Reduction, SourceLocation,
+    Value,
 };
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -162,7 +163,8 @@ fn assign_none_unsets_the_flag() {
     let _turn = turn();
     for name in ["cudnn.enabled", "cudnn.conv.fp32_precision"] {
         let before = backends::find(name).unwrap().read();
-        let given = if name.ends_with("enabled") { InputValue::Bool(false) } else { InputValue::Text("ieee".into()) };
+        let given =
+            if name.ends_with("enabled") { InputValue::Bool(false) } else { InputValue::Text("ieee".into()) };
         assign(name, Some(given)).unwrap();
         assert_ne!(backends::find(name).unwrap().read(), before);
         assign(name, None).unwrap();

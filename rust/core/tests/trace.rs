@@ -7,7 +7,7 @@ use std::thread;
 
 use interlock_core::flags::SourceLocation;
 use interlock_core::modes::{ModeContext, ModeKind};
-use interlock_core::thread::scope_trace::{UnclosedScopes, unclosed_scopes, note_enter, open_scopes};
+use interlock_core::thread::scope_trace::{UnclosedScopes, note_enter, open_scopes, unclosed_scopes};
 use interlock_core::thread::{TaskState, ThreadState};
 
 fn site(line: u32) -> SourceLocation {
@@ -35,7 +35,10 @@ fn unclosed_scopes_includes_those_of_ended_threads_and_tasks() {
     // A task that has entered no scope.
     drop(TaskState::new(&ThreadState::capture()));
     let still_open = vec![site(1)];
-    assert_eq!(unclosed_scopes(), UnclosedScopes { ended: vec![site(2), site(3)], still_open: still_open.clone() });
+    assert_eq!(
+        unclosed_scopes(),
+        UnclosedScopes { ended: vec![site(2), site(3)], still_open: still_open.clone() }
+    );
 
     for line in 4..1000 {
         thread::spawn(move || enter(line)).join().unwrap();

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 mod accelerator;
 mod autograd;
 mod backends;
+mod call_site;
 mod detached;
 mod errors;
 mod interpreter;
@@ -16,13 +17,12 @@ mod interrupt;
 mod kept;
 mod object;
 mod py_buffer;
-mod released;
-mod call_site;
 mod py_stack;
+mod released;
+mod scope_debug;
 mod state;
 mod submodule;
 mod tensor;
-mod scope_debug;
 mod whole;
 
 /// The Rust side of interlock.

@@ -1,4 +1,4 @@
-//! A thread's whole state as an object, and states of their own for tasks.
+//! Bindings of `interlock.state`: captured thread states and states of tasks.
 
 use interlock::autograd::Mode;
 use interlock::backends::SourceLocation;
@@ -9,8 +9,8 @@ use pyo3::types::PyTuple;
 
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
-use crate::submodule::submodule;
 use crate::scope_debug;
+use crate::submodule::submodule;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "state")?;
@@ -22,15 +22,15 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TRACED", scope_debug::is_on())
 }
 
-/// Where each scope was entered that is open on any thread or task, the first first: `file:line`. Empty
-/// unless the process was started with `INTERLOCK_DEBUG=1`.
+/// Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first. Empty unless
+/// the process was started with `INTERLOCK_DEBUG=1`.
 #[pyfunction]
 fn open_scopes() -> Vec<String> {
     state::scope_trace::open_scopes().iter().map(ToString::to_string).collect()
 }
 
-/// Where scopes were entered that nobody has left, as `file:line`: those whose thread or task has ended (each
-/// place once, the first hundred), and those that are open. Empty unless the process was started with
+/// Return where scopes were entered that have not been exited, as `file:line`: those of threads and tasks that have
+/// ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
 /// `INTERLOCK_DEBUG=1`.
 #[pyfunction]
 fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
@@ -39,13 +39,13 @@ fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
     (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
 }
 
-/// Everything that a thread decides for itself, as it was when it was captured.
+/// A captured state of a thread: modes, flags of its scopes, devices and streams.
 #[pyclass(frozen, subclass, module = "interlock._core.state")]
 pub(crate) struct ThreadState(pub(crate) state::ThreadState);
 
 #[pymethods]
 impl ThreadState {
-    /// Takes the state of this thread; with `pin` every flag of the process is fixed as it is now.
+    /// Capture the state of this thread; `pin` also captures every flag of the process.
     #[new]
     #[pyo3(signature = (*, pin=false))]
     fn new(py: Python<'_>, pin: bool) -> PyResult<Self> {
@@ -54,21 +54,21 @@ impl ThreadState {
         Ok(ThreadState(captured))
     }
 
-    /// A context manager and decorator that puts the state in force on the thread that enters it, over
-    /// whatever scopes are open there.
+    /// Return a context manager and decorator that applies the state on the thread that enters it, above all open
+    /// scopes.
     fn apply(&self) -> StateScope {
         StateScope(state::StateScope::new(self.0.clone()))
     }
 
-    /// `function` with the state in force during each call, wherever it is called; a generator, coroutine or
-    /// async generator has it during each resume.
+    /// Wrap `function` so that the state is active during each call, on any thread; for a generator, coroutine or async
+    /// generator during each resume.
     #[pyo3(signature = (function, /))]
     fn wrap<'py>(&self, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let scope = Bound::new(function.py(), self.apply())?;
         decorated(scope.as_any(), function)
     }
 
-    /// Makes the state what this thread starts from, below whatever scopes are open, until the thread ends:
+    /// Set the state as the base of this thread, below all open scopes, until the thread ends:
     /// `ThreadPoolExecutor(initializer=state.install)`.
     fn install(&self) {
         self.0.install();
@@ -89,7 +89,7 @@ impl ThreadState {
         )
     }
 
-    /// It never changes, so a copy would be as good as it is.
+    /// The state is immutable, so a copy is the object itself.
     fn __copy__<'a, 'py>(slf: &'a Bound<'py, Self>) -> &'a Bound<'py, Self> {
         slf
     }
@@ -106,7 +106,7 @@ impl ThreadState {
     }
 }
 
-/// A captured state that is put in force while the scope is open; also a decorator.
+/// A scope in which a captured state is active; also a decorator.
 #[pyclass(frozen, module = "interlock.state")]
 struct StateScope(state::StateScope);
 
@@ -127,13 +127,13 @@ impl StateScope {
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // Calls have a scope of their own: a leave of this one must find the thread that entered it.
+        // Calls use their own scope: an exit of this one must find the thread that entered it.
         let calls = Bound::new(slf.py(), StateScope(slf.get().0.clone_unentered()))?;
         decorated(calls.as_any(), function)
     }
 }
 
-/// The state of one task. It begins as a copy of the state of the thread that makes it.
+/// The state of one task. It begins as a copy of the state of the thread that creates it.
 #[pyclass(frozen, module = "interlock._core.state")]
 struct TaskState(state::TaskState);
 
@@ -144,16 +144,16 @@ impl TaskState {
         TaskState(state::TaskState::new(&state::ThreadState::capture()))
     }
 
-    /// Puts the task's state in the place of the thread's; what is entered and written then stays with the task.
-    /// Raises `TaskIsRunningError` within another step of the task.
+    /// Activate the task's state instead of the thread's: scopes that are entered and values that are written then stay
+    /// with the task. Raises `TaskIsRunningError` within another step of the task.
     ///
-    /// It is a context manager, so that no frame of Rust stands below the step: the interpreter ends a daemon
-    /// thread by unwinding its stack, which Rust takes for the end of the process.
+    /// It is a context manager, so that no Rust frame is on the stack during the step: the interpreter ends a daemon
+    /// thread by unwinding its stack, and Rust aborts the process if that unwinds Rust frames.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         self.0.enter_step().into_py_result(py)
     }
 
-    /// Puts the thread's state back.
+    /// Activate the thread's state again.
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
         self.0.exit_step();

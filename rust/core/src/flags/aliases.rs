@@ -1,15 +1,15 @@
 //! The flags without a word of their own: nodes of the precision tree, older names that are aliases of nodes, parts of
 //! a flag, and constants.
 
-use super::flag_spec::{FlagSpec, Projection, Backing};
-use super::enums::QuantizedEngine;
 use super::effect::Effect;
 use super::effect::consumers::*;
+use super::enums::QuantizedEngine;
+use super::env_parse::{EnvFormat, EnvVar};
 use super::flag::FlagWord;
+use super::flag_spec::{Backing, FlagSpec, Projection};
 use super::precision::Node;
 use super::table::words;
 use super::value::Value;
-use super::env_parse::{EnvFormat, EnvVar};
 
 pub(super) static ALIASES: [FlagSpec; 15] = [
     node(

@@ -1,8 +1,8 @@
 //! The effective value of a flag that something else overrides. The flag keeps its own value, and `explain` returns
 //! both.
 
-use super::flag_spec::{FlagSpec, Backing};
 use super::flag::{Flag, FlagWord};
+use super::flag_spec::{Backing, FlagSpec};
 use super::kind::FlagValue;
 use super::precision::{Node, Precision};
 use super::table::words::*;

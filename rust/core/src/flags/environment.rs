@@ -104,17 +104,18 @@ fn invalid_switches(variables: &Variables) -> impl Iterator<Item = (String, Erro
 /// Returns errors for variables with interlock's prefix that it does not read.
 fn unknown(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
     let of_flags = table::own_flag_specs().filter(|spec| !spec.is_read_only());
-    let mut known: Vec<(String, String)> = of_flags
-        .map(|spec| (env::flag_variable(spec.name()), spec.accepted_text()))
-        .collect();
+    let mut known: Vec<(String, String)> =
+        of_flags.map(|spec| (env::flag_variable(spec.name()), spec.accepted_text())).collect();
     known.extend(env::OWN_VARS.map(|(name, accepted)| (name.to_owned(), accepted.to_owned())));
     known.extend(libraries::variables().map(|name| (name, env::LIBRARY_PATHS.to_owned())));
     variables.keys().filter(|name| name.starts_with(env::PREFIX)).filter_map(move |name| {
         let is_known = known.iter().any(|(known, _)| known == name);
         (!is_known).then(|| {
             // The common prefix would make any two names similar.
-            let suggestion = suggest(without_prefix(name), known.iter().map(|(known, _)| without_prefix(known)));
-            let suggestion = known.iter().find(|(known, _)| Some(without_prefix(known)) == suggestion).cloned();
+            let suggestion =
+                suggest(without_prefix(name), known.iter().map(|(known, _)| without_prefix(known)));
+            let suggestion =
+                known.iter().find(|(known, _)| Some(without_prefix(known)) == suggestion).cloned();
             (name.clone(), Error::UnknownVariable { name: name.clone(), suggestion })
         })
     })

@@ -3,7 +3,7 @@
 use crate::base::named_enum;
 use std::fmt;
 
-use super::flag_spec::{FlagSpec, Backing};
+use super::flag_spec::{Backing, FlagSpec};
 use super::precision::{Node, Precision};
 use super::store::STORE;
 use super::{SourceLocation, Value, environment, table};

@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::flag_spec::qualified;
 use super::environment;
+use super::flag_spec::qualified;
 use super::kind::{FlagValue, Kind, Refusal, Table};
 use super::scope::{FlagScope, FlagScopeBuilder, Purpose};
 use super::write::{SlotWrite, commit};

@@ -1,11 +1,11 @@
 //! The specification of a flag: its dotted name and the slots that back it.
 
 use super::effect::Effect;
+use super::env_parse::{EnvFormat, EnvVar, Parsed};
 use super::flag::FlagWord;
 use super::kind::{Kind, Refusal};
 use super::precision::{Node, Precision};
 use super::scope::Purpose;
-use super::env_parse::{EnvFormat, Parsed, EnvVar};
 use super::write::{SlotWrite, Writes};
 use super::{InputValue, Value, registry, table};
 use crate::base::env::{self, SWITCH_WORDS, parse_switch};
@@ -226,7 +226,12 @@ impl FlagSpec {
     }
 
     /// Checks a value and adds the writes of its slots.
-    pub(super) fn add_write(&self, given: &InputValue, purpose: Purpose, writes: &mut impl Writes) -> Result<()> {
+    pub(super) fn add_write(
+        &self,
+        given: &InputValue,
+        purpose: Purpose,
+        writes: &mut impl Writes,
+    ) -> Result<()> {
         self.add(Some(given), purpose, writes)
     }
 
@@ -262,7 +267,9 @@ impl FlagSpec {
                 .ok_or(Refusal::Value),
             (Backing::Node(_), InputValue::None) if purpose == Purpose::Copied => Ok(SlotWrite::Mask),
             // True is the default argument of `flags(allow_tf32=...)`: it requests no precision.
-            (Backing::Tf32(_), InputValue::Bool(true)) if purpose == Purpose::WholeModule => Ok(SlotWrite::Mask),
+            (Backing::Tf32(_), InputValue::Bool(true)) if purpose == Purpose::WholeModule => {
+                Ok(SlotWrite::Mask)
+            }
             (Backing::Tf32(_), InputValue::Bool(allowed)) => {
                 Ok(SlotWrite::Set(if *allowed { Precision::Tf32 } else { Precision::Ieee } as u64))
             }
@@ -325,7 +332,9 @@ impl FlagSpec {
     fn parsed<'a>(&self, text: &'a str) -> InputValue<'a> {
         match &self.backing {
             Backing::Word(word, _) => word.kind.parse(text),
-            Backing::Tf32(_) => parse_switch(text).map_or_else(|| InputValue::Text(text.into()), InputValue::Bool),
+            Backing::Tf32(_) => {
+                parse_switch(text).map_or_else(|| InputValue::Text(text.into()), InputValue::Bool)
+            }
             Backing::Node(_) | Backing::Constant(_) => InputValue::Text(text.trim().to_lowercase().into()),
         }
     }

@@ -88,7 +88,7 @@ impl FlagSpec {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FlagDecl, InputValue, FlagType, assign, find, register};
+    use super::super::{FlagDecl, FlagType, InputValue, assign, find, register};
     use super::*;
 
     #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use super::flag_type::FlagType;
 use super::float;
 use super::interned::Interned;
 use super::priority_order::PriorityOrder;
-use super::flag_type::FlagType;
 use super::value::{Float, InputValue, Value};
 use crate::Error;
 use crate::base::env::{SWITCH_WORDS, parse_switch};
@@ -128,7 +128,9 @@ impl Kind {
         match (self, given) {
             (Kind::Switch { .. } | Kind::OptionalSwitch, InputValue::Bool(value)) => Ok(u64::from(*value)),
             (Kind::OptionalSwitch, InputValue::None) => Ok(UNSPECIFIED),
-            (Kind::Count { .. } | Kind::Integer { .. }, InputValue::HugeInteger { .. }) => Err(Refusal::Value),
+            (Kind::Count { .. } | Kind::Integer { .. }, InputValue::HugeInteger { .. }) => {
+                Err(Refusal::Value)
+            }
             (Kind::Count { max, .. }, InputValue::Integer(number)) => {
                 u64::try_from(*number).ok().filter(|number| *number <= max).ok_or(Refusal::Value)
             }
@@ -138,7 +140,9 @@ impl Kind {
                 names.iter().position(|name| *name == wanted).map(|index| index as u64).ok_or(Refusal::Value)
             }
             // PyTorch accepts numbers for some of these names, so a number is a wrong value, not a wrong type.
-            (Kind::Choice { .. }, InputValue::Integer(_) | InputValue::HugeInteger { .. }) => Err(Refusal::Value),
+            (Kind::Choice { .. }, InputValue::Integer(_) | InputValue::HugeInteger { .. }) => {
+                Err(Refusal::Value)
+            }
             (Kind::PriorityOrder { names, .. }, InputValue::List(items)) => {
                 PriorityOrder::of(names, items).map(PriorityOrder::payload).ok_or(Refusal::Value)
             }
@@ -259,14 +263,18 @@ impl Kind {
     pub(super) fn parse(self, text: &str) -> InputValue<'_> {
         let unread = || InputValue::Text(text.into());
         match self {
-            Kind::Switch { .. } | Kind::OptionalSwitch => parse_switch(text).map_or_else(unread, InputValue::Bool),
+            Kind::Switch { .. } | Kind::OptionalSwitch => {
+                parse_switch(text).map_or_else(unread, InputValue::Bool)
+            }
             Kind::Count { .. } | Kind::Integer { .. } => {
                 text.trim().parse().map_or_else(|_| unread(), InputValue::Integer)
             }
             Kind::Float { .. } => text.trim().parse().map_or_else(|_| unread(), InputValue::Float),
             Kind::Text { .. } => unread(),
             // For a flag that accepts any text, "none" is a text.
-            Kind::Optional { of, .. } if !matches!(of, Kind::Text { .. }) && is_none(text) => InputValue::None,
+            Kind::Optional { of, .. } if !matches!(of, Kind::Text { .. }) && is_none(text) => {
+                InputValue::None
+            }
             Kind::Optional { of, .. } => of.parse(text),
             Kind::Choice { names, aliases, .. } => {
                 let text = text.trim();

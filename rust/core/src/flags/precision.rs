@@ -1,8 +1,8 @@
 //! The precision tree: the float32 precision of each backend's operations. Nine nodes are stored in one 64-bit word, so
 //! a read is one load and sees all nodes at one moment.
 
-use super::flag_spec::qualified;
 use super::environment;
+use super::flag_spec::qualified;
 use super::kind::{literal, one_of};
 use super::scope::FlagScope;
 use super::write::{SlotWrite, Writes, commit};

@@ -3,12 +3,12 @@
 
 use once_cell::race::OnceRef;
 
-use super::flag_spec::{FlagSpec, Projection, Backing};
 use super::effect::Effect;
-use super::flag::{FlagWord, EnvValue};
+use super::flag::{EnvValue, FlagWord};
+use super::flag_spec::{Backing, FlagSpec, Projection};
+use super::flag_type::FlagType;
 use super::kind::Kind;
 use super::store::STORE;
-use super::flag_type::FlagType;
 use super::write::SlotWrite;
 use super::{InputValue, environment, table};
 use crate::base::env;
@@ -50,7 +50,8 @@ impl FlagDecl {
 const MAX_REGISTERED: usize = 1024;
 
 /// Filled in order, under the lock of the process; read without it.
-static REGISTERED: [OnceRef<'static, Registered>; MAX_REGISTERED] = [const { OnceRef::new() }; MAX_REGISTERED];
+static REGISTERED: [OnceRef<'static, Registered>; MAX_REGISTERED] =
+    [const { OnceRef::new() }; MAX_REGISTERED];
 
 #[derive(Debug)]
 struct Registered {
@@ -74,9 +75,7 @@ pub(super) fn word(number: usize) -> Option<&'static FlagWord> {
 }
 
 /// Returns the word and the declaration of a registered flag; `None` for other flags.
-pub(super) fn word_and_decl(
-    spec: &'static FlagSpec,
-) -> Option<(&'static FlagWord, &'static FlagDecl)> {
+pub(super) fn word_and_decl(spec: &'static FlagSpec) -> Option<(&'static FlagWord, &'static FlagDecl)> {
     let found = registered().find(|registered| std::ptr::eq(&registered.spec, spec))?;
     Some((found.word, &found.declaration))
 }
@@ -116,7 +115,7 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
     let doc: &'static str = declaration.doc.clone().leak();
     let own_variable = declaration.variable.clone().map(|variable| &*variable.leak());
     let effect: &'static Effect =
-        Box::leak(Box::new(Effect::of_another_library(declaration.consumer().leak())));
+        Box::leak(Box::new(Effect::of_registered_flag(declaration.consumer().leak())));
     let (env_value, mut problems) = env_value_of(name, declaration.own_variable(), kind);
     let mut process = STORE.lock();
     if let Some(known) = declaration.known()? {
@@ -126,8 +125,12 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
     let slot = REGISTERED
         .get(number)
         .ok_or_else(|| declaration.refused(format!("there are {MAX_REGISTERED} registered flags already")))?;
-    let word: &'static FlagWord =
-        Box::leak(Box::new(FlagWord::registered(name, table::first_registered_id() + number as u16, kind, env_value)));
+    let word: &'static FlagWord = Box::leak(Box::new(FlagWord::registered(
+        name,
+        table::first_registered_id() + number as u16,
+        kind,
+        env_value,
+    )));
     let spec = FlagSpec {
         name,
         backing: Backing::Word(word, Projection::Whole),
@@ -139,7 +142,8 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
     let registered: &'static Registered = Box::leak(Box::new(Registered { spec, word, declaration }));
     // No other thread fills slots while the lock is held.
     let _ = slot.set(registered);
-    let deferred_restores = process.deferred_restores.iter().position(|(deferred_restores, _)| deferred_restores == name);
+    let deferred_restores =
+        process.deferred_restores.iter().position(|(deferred_restores, _)| deferred_restores == name);
     if let Some((_, given)) = deferred_restores.map(|index| process.deferred_restores.remove(index)) {
         match kind.encode(&given) {
             Ok(payload) => word.set_in_process(SlotWrite::Set(payload)),
@@ -155,11 +159,7 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
 
 /// Returns the value that the environment sets for a flag that is being registered, or the error if it cannot be
 /// parsed.
-fn env_value_of(
-    name: &str,
-    variable: String,
-    kind: Kind,
-) -> (Option<EnvValue>, Vec<(String, Error)>) {
+fn env_value_of(name: &str, variable: String, kind: Kind) -> (Option<EnvValue>, Vec<(String, Error)>) {
     let Some(value) = env::value(&variable) else { return (None, Vec::new()) };
     let text = value.to_string_lossy();
     match kind.encode(&kind.parse(&text)) {
@@ -361,7 +361,8 @@ mod tests {
             [-LARGEST, -1, 0, LARGEST].map(|number| (InputValue::Integer(number), Value::Integer(number)));
         let numbers = [0.0, -0.0, 1e-300, -1e300, f64::INFINITY, f64::MIN_POSITIVE / 8.0, 1.0 / 3.0];
         let floats = numbers.map(|number| (InputValue::Float(number), Value::Float(Float::new(number))));
-        let texts = ["", "none", "a\0b", "日本"].map(|text| (InputValue::Text(text.into()), Value::Text(text)));
+        let texts =
+            ["", "none", "a\0b", "日本"].map(|text| (InputValue::Text(text.into()), Value::Text(text)));
         for (name, flag_type, default, values) in [
             ("integer", integer, Value::Integer(-3), integers.to_vec()),
             ("float", float, Value::Float(Float::new(0.1)), floats.to_vec()),
@@ -392,8 +393,16 @@ mod tests {
         let integer = FlagType::Integer { default: 0, minimum: -2, maximum: 2 };
         let float = FlagType::Float { default: 0.5, minimum: 0.0, maximum: 1.0 };
         let wrong = [
-            ("integer", integer, vec![InputValue::Integer(3), InputValue::Integer(-3), InputValue::Integer(i64::MIN)]),
-            ("float", float, vec![InputValue::Float(1.1), InputValue::Float(f64::NAN), InputValue::Integer(-1)]),
+            (
+                "integer",
+                integer,
+                vec![InputValue::Integer(3), InputValue::Integer(-3), InputValue::Integer(i64::MIN)],
+            ),
+            (
+                "float",
+                float,
+                vec![InputValue::Float(1.1), InputValue::Float(f64::NAN), InputValue::Integer(-1)],
+            ),
             (
                 "text",
                 FlagType::Text { default: String::new() },

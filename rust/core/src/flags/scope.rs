@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::flag_spec::FlagSpec;
 use super::flag::FlagWord;
+use super::flag_spec::FlagSpec;
 use super::write::{SlotWrite, Writes};
 use super::{InputValue, Node, SourceLocation, Value, table};
 use crate::Result;
@@ -56,7 +56,7 @@ impl FlagScopeBuilder {
     /// Creates a builder with capacity for `values` values.
     #[inline]
     pub fn new(purpose: Purpose, values: usize) -> Self {
-        FlagScopeBuilder { flags: FlagSlots::with_room_for(values), purpose }
+        FlagScopeBuilder { flags: FlagSlots::with_capacity(values), purpose }
     }
 
     /// Checks and adds a value; the last value of a flag takes precedence.

@@ -1,7 +1,7 @@
 //! Snapshots of the flags of the process, and restoring them.
 
-use super::flag_spec::{Projection, Backing};
 use super::explain::process_value;
+use super::flag_spec::{Backing, Projection};
 use super::store::STORE;
 use super::write::{Batch, SlotWrite, put_in_process};
 use super::{FlagSpec, InputValue, Level, Purpose, SourceLocation, Value, precision, registry, table};

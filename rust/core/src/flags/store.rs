@@ -24,7 +24,12 @@ pub(crate) struct GlobalStore {
 
 impl GlobalStore {
     const fn new() -> Self {
-        GlobalStore { freeze: Freeze::new(), sites: Vec::new(), log: WriteLog::new(), deferred_restores: Vec::new() }
+        GlobalStore {
+            freeze: Freeze::new(),
+            sites: Vec::new(),
+            log: WriteLog::new(),
+            deferred_restores: Vec::new(),
+        }
     }
 
     pub(super) fn note_change(&self) {

@@ -1,18 +1,18 @@
 //! The table of flags. Getters, setters, module attributes, stubs, environment variables and documentation are all
 //! derived from it. To add a flag, add it here and let an operation read it.
 
-use super::flag_spec::{FlagSpec, Projection, Backing};
+use super::aliases::ALIASES;
+use super::effect::consumers::*;
 use super::enums::{
     BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, QuantizedEngine, RocmFaLibrary,
 };
-use super::effect::consumers::*;
+use super::env_parse::{EnvFormat, EnvVar};
 use super::flag::{Flag, FlagWord};
+use super::flag_spec::{Backing, FlagSpec, Projection};
 use super::kind::{Kind, Reduction};
 use super::priority_order::PriorityOrder;
 use super::registry;
 use super::value::shortened;
-use super::env_parse::{EnvFormat, EnvVar};
-use super::aliases::ALIASES;
 use crate::thread::FlagId;
 
 macro_rules! flags {

@@ -60,7 +60,9 @@ impl InputValue<'_> {
             InputValue::HugeInteger { display, nearest } => InputValue::HugeInteger { display, nearest },
             InputValue::Float(number) => InputValue::Float(number),
             InputValue::Text(text) => InputValue::Text(text.into_owned().into()),
-            InputValue::List(items) => InputValue::List(items.into_iter().map(InputValue::into_owned).collect()),
+            InputValue::List(items) => {
+                InputValue::List(items.into_iter().map(InputValue::into_owned).collect())
+            }
             InputValue::Other(display) => InputValue::Other(display),
         }
     }
@@ -168,7 +170,9 @@ impl fmt::Display for Value {
             Value::Name(name) | Value::Text(name) => f.write_str(name),
             Value::Names(names) => write!(f, "{names:?}"),
             Value::PriorityOrder(names, order) => order.show(names, f),
-            Value::Pair(first, second) => write!(f, "({}, {})", InputValue::Bool(*first), InputValue::Bool(*second)),
+            Value::Pair(first, second) => {
+                write!(f, "({}, {})", InputValue::Bool(*first), InputValue::Bool(*second))
+            }
         }
     }
 }

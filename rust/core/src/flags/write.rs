@@ -2,8 +2,8 @@
 
 use super::flag_spec::{FlagSpec, qualified};
 use super::kind::Kind;
-use super::store::STORE;
 use super::scope::Purpose;
+use super::store::STORE;
 use super::table;
 use super::{InputValue, Node, SourceLocation};
 use crate::Result;
@@ -61,7 +61,9 @@ fn put_in_layer(flags: &mut FlagSlots, slot: Slot, new: SlotWrite) {
         Slot::Flag(id) => {
             let payload = match new {
                 SlotWrite::Set(payload) => payload,
-                SlotWrite::Clear | SlotWrite::Mask => table::word(id).map_or(0, |word| word.fallback_payload()),
+                SlotWrite::Clear | SlotWrite::Mask => {
+                    table::word(id).map_or(0, |word| word.fallback_payload())
+                }
             };
             match flags.words.iter_mut().find(|(named, _)| *named == id) {
                 Some(word) => word.1 = payload,
@@ -125,7 +127,10 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
 }
 
 /// Writes several flags without a scope, all or none. `None` unsets a flag.
-pub fn assign(writes: &[(&'static FlagSpec, Option<InputValue>)], site: Option<SourceLocation>) -> Result<()> {
+pub fn assign(
+    writes: &[(&'static FlagSpec, Option<InputValue>)],
+    site: Option<SourceLocation>,
+) -> Result<()> {
     if let [(spec, given)] = writes
         && let Some(slot) = spec.single_slot()
     {

@@ -3,14 +3,14 @@
 //! No library is linked, and none is loaded before a call needs it. A library that is absent is a value; a
 //! user-supplied path that cannot be used is an error.
 
-mod user_path;
+mod ld_paths;
 mod loader;
 mod openmp;
-mod python_paths;
 mod presence;
+mod python_paths;
 mod search;
-mod ld_paths;
 mod table;
+mod user_path;
 mod verbose;
 mod version;
 
@@ -18,23 +18,23 @@ use crate::base::named_enum;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
-use user_path::UserPath;
 use loader::{Handle, Loaded};
 #[doc(hidden)]
 pub use loader::{file_of, reason_of};
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
-pub use python_paths::{PythonPaths, python_paths_are, set_python_paths};
-use presence::SearchResult;
 #[doc(hidden)]
 pub use presence::Presence;
+use presence::SearchResult;
+pub use python_paths::{PythonPaths, python_paths_are, set_python_paths};
 use search::SearchPaths;
 pub use table::{
     ALL, CUBLAS, CUBLASLT, CUDNN, CUFFT, CURAND, CUSOLVER, CUSPARSE, CUSPARSELT, MKL, NCCL, NVML, NVRTC,
     ONEDNN, OPENMP, find, variables,
 };
+use user_path::UserPath;
 pub use verbose::{VerboseLibrary, VerboseScope};
-use version::VersionQuery;
 pub use version::Version;
+use version::VersionQuery;
 
 use crate::base::sync::TryLock;
 use crate::{Error, Result};
@@ -173,9 +173,7 @@ impl Library {
         let (found, loaded) = self.locate()?;
         let version = match &loaded {
             Some(InProcess::Owned(loaded)) => self.version.query(self, loaded),
-            Some(InProcess::External(loaded)) if self.version.is_pure() => {
-                self.version.query(self, loaded)
-            }
+            Some(InProcess::External(loaded)) if self.version.is_pure() => self.version.query(self, loaded),
             _ => None,
         };
         Ok(Status { found, is_loaded: loaded.is_some(), version })

@@ -71,7 +71,9 @@ impl Library {
         let (Some(depends_on), at) = (Dependencies::now(self), Instant::now()) else {
             return self.search();
         };
-        let is_recent = |result: &&SearchResult| result.depends_on == depends_on && at.duration_since(result.at) < MAX_AGE;
+        let is_recent = |result: &&SearchResult| {
+            result.depends_on == depends_on && at.duration_since(result.at) < MAX_AGE
+        };
         let cached = self.last_search.try_lock();
         if let Some(result) = cached.as_ref().and_then(|last_search| last_search.as_ref().filter(is_recent)) {
             return result.presence;

@@ -77,7 +77,8 @@ mod tests {
     fn folders_returns_package_folders_in_order_and_each_prefix_once() {
         let folders =
             ["/v/lib/python3.11/site-packages", "/home/me/.local/lib/python3.11/site-packages", "/src"];
-        let packages = PythonPaths { folders: folders.map(PathBuf::from).to_vec(), prefix: Some("/v".into()) };
+        let packages =
+            PythonPaths { folders: folders.map(PathBuf::from).to_vec(), prefix: Some("/v".into()) };
         // SAFETY: this test loads nothing.
         unsafe { set_python_paths(packages) };
         let below = super::folders(&["nvidia/cudnn/lib"], false);

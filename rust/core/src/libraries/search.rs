@@ -62,7 +62,8 @@ pub(super) fn files_in(library: &Library, folder: &Path) -> impl Iterator<Item =
 
 fn folders(library: &Library) -> impl Iterator<Item = (PathBuf, Source)> {
     let search_paths = &library.search_paths;
-    let packages = python_paths::folders(search_paths.package_folders, search_paths.in_python_prefix).into_iter();
+    let packages =
+        python_paths::folders(search_paths.package_folders, search_paths.in_python_prefix).into_iter();
     let named_by_loader = env::paths(env::LIBRARY_PATH).into_iter();
     let prefixes = search_paths.prefixes.iter().flat_map(InstallPrefix::folders);
     let installed = search_paths.folders.iter().map(PathBuf::from);

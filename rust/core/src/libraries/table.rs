@@ -20,11 +20,16 @@ const fn cuda(package_folders: &'static [&'static str]) -> SearchPaths {
 }
 
 /// The search paths of a library that is installed into the prefix of Python.
-const IN_PREFIX: SearchPaths =
-    SearchPaths { package_folders: &[], in_python_prefix: true, prefixes: &[InstallPrefix::CONDA], folders: &[] };
+const IN_PREFIX: SearchPaths = SearchPaths {
+    package_folders: &[],
+    in_python_prefix: true,
+    prefixes: &[InstallPrefix::CONDA],
+    folders: &[],
+};
 
 /// The search paths of a library that a driver installs: only those of the system.
-const OF_SYSTEM: SearchPaths = SearchPaths { package_folders: &[], in_python_prefix: false, prefixes: &[], folders: &[] };
+const OF_SYSTEM: SearchPaths =
+    SearchPaths { package_folders: &[], in_python_prefix: false, prefixes: &[], folders: &[] };
 
 /// Declares the libraries, sorted by name. The columns are the name, the title, a function that only this library has,
 /// its files on Linux and on macOS, the search paths, and how its version is queried.

@@ -82,7 +82,7 @@ impl VerboseLibrary {
     }
 
     /// Returns whether the function succeeded: MKL returns the level or -1, oneDNN 0 or a status.
-    const fn accepted(self, status: c_int) -> bool {
+    const fn is_success(self, status: c_int) -> bool {
         match self {
             Mkl => status >= 0,
             OneDnn => status == 0,
@@ -118,8 +118,11 @@ fn level_of(text: &str) -> c_int {
 }
 
 /// The scopes of both libraries, MKL first.
-static LEVELS: ForkLock<[VerboseScopes; 2]> =
-    ForkLock::with_child_hook(rank::VERBOSITY, [VerboseScopes::new(), VerboseScopes::new()], after_fork_in_child);
+static LEVELS: ForkLock<[VerboseScopes; 2]> = ForkLock::with_child_hook(
+    rank::VERBOSITY,
+    [VerboseScopes::new(), VerboseScopes::new()],
+    after_fork_in_child,
+);
 
 static SERIALS: RelaxedU64 = RelaxedU64::new(0);
 
@@ -262,7 +265,7 @@ impl VerboseLibrary {
             let status = unsafe { set_level(level) };
             let (changes_now, level_now) = wanted();
             if changes_now == changes {
-                return if self.accepted(status) {
+                return if self.is_success(status) {
                     Ok(())
                 } else {
                     let operation = self.operation().to_owned();

@@ -118,7 +118,10 @@ impl VersionQuery {
                     let function: unsafe extern "C" fn() -> *const OneDnnVersion =
                         loaded.function(c"dnnl_version").ok()?;
                     let version = function().as_ref()?;
-                    Some(Version { number: None, text: joined([version.major, version.minor, version.patch]) })
+                    Some(Version {
+                        number: None,
+                        text: joined([version.major, version.minor, version.patch]),
+                    })
                 }
             }
         }

@@ -149,12 +149,7 @@ fn push_modes_now(
 
 #[cold]
 #[inline(never)]
-fn push_modes_slow(
-    current: &Tls,
-    owned: Borrowed,
-    scope: ScopeId,
-    decided: Masked<u8>,
-) -> Option<LayerId> {
+fn push_modes_slow(current: &Tls, owned: Borrowed, scope: ScopeId, decided: Masked<u8>) -> Option<LayerId> {
     with_borrowed(current, owned, |current, owned| {
         owned.reserve_layer();
         push_modes_now(current, owned, scope, decided)

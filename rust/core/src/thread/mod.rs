@@ -45,6 +45,6 @@ pub(crate) use remote_exit::MAILBOXES;
 pub use scope::{Scope, ScopeGuard};
 #[doc(hidden)]
 pub use slots::Slots;
-pub use task::{WithState, TaskState};
+pub use task::{TaskState, WithState};
 pub use thread_state::{StateScope, ThreadState};
 pub(crate) use tls::{ThreadId, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread};

@@ -58,7 +58,8 @@ pub(super) struct Mailbox {
 impl Mailbox {
     pub(super) fn open() -> Self {
         let mailbox = Mailbox { number: MailboxId(OPENED.add(1)), waiting: Arc::default() };
-        let pending = PendingExits { exits: Exits::new(), abandoned: false, waiting: mailbox.waiting.clone() };
+        let pending =
+            PendingExits { exits: Exits::new(), abandoned: false, waiting: mailbox.waiting.clone() };
         MAILBOXES.lock().insert(mailbox.number.0, pending);
         mailbox
     }

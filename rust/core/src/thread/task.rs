@@ -217,7 +217,8 @@ mod tests {
             let _guard = no_grad();
             task()
         };
-        let scope = FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(false))], None).unwrap();
+        let scope =
+            FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(false))], None).unwrap();
         let mode = ModeContext::new(ModeKind::EnableGrad);
         task.step(|| {
             assert!(!is_grad_enabled());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::StreamSlot;
 use super::scope::{Scope, ScopeGuard};
-use super::task::{WithState, TaskState};
+use super::task::{TaskState, WithState};
 use super::{FlagSlots, Masked, Slots, active};
 use crate::device::{Device, DeviceIndex};
 

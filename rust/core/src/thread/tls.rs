@@ -151,7 +151,9 @@ impl Drop for TlsCleanup {
             current.devices.set(DeviceSummary::NONE);
             if env::debug() {
                 let displaced = owned.steps.iter().map(|step| &step.displaced);
-                displaced.chain([&owned.state]).for_each(|state| scope_trace::on_owner_ended(state.mailbox_id()));
+                displaced
+                    .chain([&owned.state])
+                    .for_each(|state| scope_trace::on_owner_ended(state.mailbox_id()));
             }
             let last = std::mem::replace(&mut *owned, ManuallyDrop::new(TlsOwned::new(true)));
             // Released before the layers are dropped: dropping the last clone of a stream calls a driver, which may

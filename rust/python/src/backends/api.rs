@@ -1,14 +1,14 @@
 //! The functions of `interlock._core.backends`.
 
 use interlock::Error;
-use interlock::backends::{self, FlagDecl, InputValue, LoggedWrite, MatmulPrecision, FlagType, Value};
+use interlock::backends::{self, FlagDecl, FlagType, InputValue, LoggedWrite, MatmulPrecision, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use super::values::{from_py, named, named_values, object, texts_and_values};
 use super::libraries;
-use crate::errors::IntoPyResult;
+use super::values::{from_py, named, named_values, object, texts_and_values};
 use crate::call_site;
+use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(assign, module)?)?;
@@ -32,29 +32,29 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_float32_matmul_precision, module)?)
 }
 
-/// Writes several flags without a scope, all or none; `values` maps dotted names to values.
+/// Write several flags without a scope, all or none; `values` maps dotted names to values.
 #[pyfunction]
 fn assign(values: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = values.py();
-    let writes: Vec<_> =
-        named_values(values)?.into_iter().map(|(spec, given)| (spec, Some(given))).collect();
+    let writes: Vec<_> = named_values(values)?.into_iter().map(|(spec, given)| (spec, Some(given))).collect();
     backends::assign(&writes, call_site::current_if_tracing(py)).into_py_result(py)
 }
 
-/// Drops what is assigned to the flag with this dotted name.
+/// Unset the flag with this dotted name.
 #[pyfunction]
 fn unset(name: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = name.py();
     backends::assign(&[(named(name)?, None)], call_site::current_if_tracing(py)).into_py_result(py)
 }
 
-/// The value of the flag with this dotted name, as it is in force on this thread.
+/// Return the active value of the flag with this dotted name on this thread.
 #[pyfunction]
 fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     object(name.py(), named(name)?.read())
 }
 
-/// Value, level, who said so or None, what operations obey, what overrules it or None, and what it acts on.
+/// Explain a flag: return its value, level, the line or variable that set it or None, the effective value, what
+/// overrides it or None, and what it affects.
 #[pyfunction]
 fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
     libraries::tell_packages(name.py());
@@ -72,9 +72,9 @@ fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
 type Explained<'py> =
     (Bound<'py, PyAny>, &'static str, Option<String>, Bound<'py, PyAny>, Option<&'static str>, String);
 
-/// What the table says of every flag: `name`; `reads` and `flag_type`, the types as a stub writes them; `allowed`, what
-/// may be written in words (None, as `flag_type` is, for what can only be read); `default`; `variables` of the
-/// environment; `affects`; `doc`. Flags of other libraries are left out unless `registered` is set.
+/// Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
+/// description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
+/// environment; `affects`; `doc`. Flags of other libraries are included if `registered` is true.
 #[pyfunction]
 #[pyo3(signature = (registered=false))]
 fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
@@ -96,9 +96,9 @@ fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
         .collect()
 }
 
-/// Adds a flag of another library. `flag_type` is a type (`"bool"`, `"int"`, `"float"`, `"str"`, `"choice"`) with the
-/// choices or the smallest and largest value; `optional` says whether None is allowed, too. Returns the environment
-/// variables that were not understood, each with the reason.
+/// Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"` or `"choice"`; `values` are
+/// the choices or the minimum and maximum; `optional` allows None. Returns the environment variables that could not be
+/// parsed, each with the reason.
 #[pyfunction]
 #[pyo3(signature = (name, default, doc, flag_type, values, optional, variable, affects))]
 #[expect(clippy::too_many_arguments, reason = "the parts of one declaration")]
@@ -116,7 +116,8 @@ fn register_flag(
     let text = |text: &Bound<'_, PyString>| text.to_string_lossy().into_owned();
     let name = text(name);
     let values: Vec<InputValue<'_>> = values.iter().map(from_py).collect::<PyResult<_>>()?;
-    let flag_type = flag_type_of(&name, from_py(default)?, flag_type, &values, optional).into_py_result(py)?;
+    let flag_type =
+        flag_type_of(&name, from_py(default)?, flag_type, &values, optional).into_py_result(py)?;
     let declaration = FlagDecl {
         name,
         flag_type,
@@ -128,7 +129,7 @@ fn register_flag(
     Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
 }
 
-/// What a declaration takes, with its default; None is the default where the flag is `optional`.
+/// Returns the type of a declaration. None is accepted as the default if the flag is `optional`.
 fn flag_type_of(
     name: &str,
     default: InputValue<'_>,
@@ -138,7 +139,7 @@ fn flag_type_of(
 ) -> Result<FlagType, Error> {
     if optional {
         let default_is_none = default == InputValue::None;
-        // The other kind must have a default that it takes.
+        // The other type must have a default that it accepts.
         let of = if default_is_none { any_value(flag_type, values) } else { default };
         let flag_type = Box::new(flag_type_of(name, of, flag_type, values, false)?);
         return Ok(FlagType::Optional { flag_type, default_is_none });
@@ -156,13 +157,16 @@ fn flag_type_of(
                 other => Err(refused(format!("the {which} must be an int of at most 2**60, got {other}"))),
             };
             let (minimum, maximum) = (bound("minimum", minimum)?, bound("maximum", maximum)?);
-            // The kind of those that count, which Rust reads as `u64`.
+            // A count, which Rust reads as `u64`.
             match (u64::try_from(default), u64::try_from(maximum)) {
                 (Ok(default), Ok(maximum)) if minimum == 0 => Ok(FlagType::Count { default, maximum }),
                 _ => Ok(FlagType::Integer { default, minimum, maximum }),
             }
         }
-        ("float", default @ (InputValue::Float(_) | InputValue::Integer(_) | InputValue::HugeInteger { .. })) => {
+        (
+            "float",
+            default @ (InputValue::Float(_) | InputValue::Integer(_) | InputValue::HugeInteger { .. }),
+        ) => {
             let [minimum, maximum] = range(values, [-f64::INFINITY, f64::INFINITY].map(InputValue::Float));
             let number = |which, number: InputValue<'_>| {
                 let wrong = || refused(format!("the {which} must be a float, got {number}"));
@@ -200,7 +204,7 @@ fn flag_type_of(
 
 const LARGEST: i64 = backends::MAX_INTEGER as i64;
 
-/// The smallest and the largest value, where these are given.
+/// Returns the minimum and the maximum, or their defaults.
 fn range<'a>(given: &[InputValue<'a>], [minimum, maximum]: [InputValue<'a>; 2]) -> [InputValue<'a>; 2] {
     let or = |index: usize, otherwise| match given.get(index) {
         None | Some(InputValue::None) => otherwise,
@@ -209,7 +213,7 @@ fn range<'a>(given: &[InputValue<'a>], [minimum, maximum]: [InputValue<'a>; 2]) 
     [or(0, minimum), or(1, maximum)]
 }
 
-/// A value that a flag takes.
+/// Returns any value that a flag accepts.
 fn any_value<'a>(flag_type: &str, values: &[InputValue<'a>]) -> InputValue<'a> {
     match flag_type {
         "bool" => InputValue::Bool(false),
@@ -218,7 +222,7 @@ fn any_value<'a>(flag_type: &str, values: &[InputValue<'a>]) -> InputValue<'a> {
             match (minimum, maximum) {
                 (InputValue::None, InputValue::None) => InputValue::Integer(0),
                 (InputValue::None, maximum) => match maximum {
-                    // From 0 on where no minimum is given.
+                    // The default minimum is 0.
                     InputValue::Integer(_) if flag_type == "int" => InputValue::Integer(0),
                     maximum => maximum,
                 },
@@ -230,8 +234,8 @@ fn any_value<'a>(flag_type: &str, values: &[InputValue<'a>]) -> InputValue<'a> {
     }
 }
 
-/// The variables of the environment that are set and nearly those of a library's registered flags, each with the
-/// reason why it counts for nothing.
+/// Return the environment variables that are set and resemble those of a library's registered flags, each with the
+/// reason why it has no effect.
 #[pyfunction]
 fn misspelt_variables(library: &str) -> Vec<(String, String)> {
     let misspelt = backends::misspelt_variables(library).into_iter();
@@ -240,7 +244,7 @@ fn misspelt_variables(library: &str) -> Vec<(String, String)> {
 
 type Written<'py> = (&'static str, Bound<'py, PyAny>, bool, String);
 
-/// The last writes, the oldest first: name, value, whether what was assigned was dropped, `file:line`.
+/// Return the last writes, oldest first: name, value, whether the flag was unset, `file:line`.
 #[pyfunction]
 fn write_log(py: Python<'_>) -> PyResult<Vec<Written<'_>>> {
     let display = |write: LoggedWrite| {
@@ -250,7 +254,7 @@ fn write_log(py: Python<'_>) -> PyResult<Vec<Written<'_>>> {
     backends::recent_writes().into_iter().map(display).collect()
 }
 
-/// Of every flag: dotted name, what the process holds, level.
+/// Return the dotted name, the value in the process and the level of every flag.
 #[pyfunction]
 fn snapshot(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, PyAny>, &'static str)>> {
     backends::snapshot()
@@ -259,46 +263,46 @@ fn snapshot(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, PyAny>, &'s
         .collect()
 }
 
-/// Assigns these flags for the process and drops what else is assigned, all or nothing. A flag of another
-/// library that is not registered yet gets its value when it is.
+/// Assign these flags for the process and unset all others, all or none. A flag of another library that is not
+/// registered yet is assigned when it is registered.
 #[pyfunction]
 fn restore(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = assigned.py();
     backends::restore(&texts_and_values(assigned)?, call_site::current_if_tracing(py)).into_py_result(py)
 }
 
-/// The same, and nothing where exactly these are assigned already.
+/// Like `restore`, but do nothing if exactly these flags are assigned already.
 #[pyfunction]
 fn install(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = assigned.py();
     backends::install(&texts_and_values(assigned)?, call_site::current_if_tracing(py)).into_py_result(py)
 }
 
-/// Drops whatever is assigned for the process.
+/// Unset every flag of the process.
 #[pyfunction]
 fn reset(py: Python<'_>) -> PyResult<()> {
     backends::reset(call_site::current_if_tracing(py)).into_py_result(py)
 }
 
-/// How often a flag of the process has changed.
+/// Return a count that changes with every write of a flag of the process.
 #[pyfunction]
 fn epoch() -> u64 {
     backends::epoch()
 }
 
-/// Stops every write of a flag for the rest of the process.
+/// Freeze flags until the process exits.
 #[pyfunction]
 fn disable_global_flags(py: Python<'_>) {
     backends::disable_global_flags(call_site::current(py));
 }
 
-/// Whether writes of flags are stopped.
+/// Return whether flags are frozen.
 #[pyfunction]
 fn flags_frozen() -> bool {
     backends::flags_frozen()
 }
 
-/// The environment variables whose value was not understood, each with the reason.
+/// Return the environment variables that could not be parsed, each with the reason.
 #[pyfunction]
 fn environment_problems() -> Vec<(&'static str, String)> {
     backends::environment_problems()
@@ -307,19 +311,19 @@ fn environment_problems() -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The names of the environment variables that are read, without those of registered flags.
+/// Return the names of the environment variables that are read, without those of registered flags.
 #[pyfunction]
 fn environment_variables() -> Vec<String> {
     backends::environment_variables()
 }
 
-/// `highest`, `high` or `medium`: the lower of what the two matmul nodes read.
+/// Return `highest`, `high` or `medium`: the lower of the precisions of the two matmul nodes.
 #[pyfunction]
 fn get_float32_matmul_precision() -> &'static str {
     MatmulPrecision::get().name()
 }
 
-/// Holds a precision on both matmul nodes.
+/// Assign a precision to both matmul nodes.
 #[pyfunction]
 fn set_float32_matmul_precision(precision: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = precision.py();

@@ -1,19 +1,19 @@
-//! One flag as an object: the native base of `interlock.backends.Flag`, whose `value` is read as fast as an attribute of a
-//! module.
+//! A flag as an object: the native base of `interlock.backends.Flag`, whose `value` is read as fast as an attribute of
+//! a module.
 
 use std::ffi::{c_int, c_void};
 
-use interlock::backends::{FlagSpec, FlagScopeBuilder, Purpose};
+use interlock::backends::{FlagScopeBuilder, FlagSpec, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::values;
 use super::scopes::FlagScope;
+use super::values;
+use crate::call_site;
 use crate::errors::IntoPyResult;
 use crate::object::{HeapType, Method, hot, or_null};
-use crate::call_site;
 
 #[repr(C)]
 struct FlagObject {
@@ -28,9 +28,9 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         .attribute(c"name", c"The dotted name.", name, None, std::ptr::null_mut())
         .attribute(
             c"value",
-            c"The value in force on this thread.\n\n\
+            c"The active value on this thread.\n\n\
             An assignment is for the process, or for the scope that decides the flag on this thread, and ends with\n\
-            it; `del` drops what is assigned. Raises `FlagTypeError` or `FlagValueError` for a value that does not\n\
+            it; `del` unsets the flag. Raises `FlagTypeError` or `FlagValueError` for a value that does not\n\
             fit, `FlagsFrozenError` while flags are frozen.",
             value,
             Some(set_value),
@@ -51,7 +51,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FlagHandle", class.build(py, &py.get_type::<PyAny>())?)
 }
 
-/// The flag of an object.
+/// Returns the flag of an object.
 ///
 /// # Safety
 /// `object` is alive and was made by [`new`].
@@ -67,7 +67,7 @@ unsafe extern "C" fn new(
     named: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends a tuple, and a dict or null.
+        // SAFETY: the interpreter passes a tuple, and a dict or null.
         let (arguments, named) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
@@ -98,7 +98,7 @@ unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
     // has to be dropped. Instances of a heap type own a reference to it.
     unsafe {
         let class = ffi::Py_TYPE(object);
-        // A subclass written in Python may have attributes, and is then known to the collector.
+        // A subclass written in Python may have attributes, and is then tracked by the garbage collector.
         if ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC == 0 {
             ffi::PyObject_Free(object.cast());
         } else {
@@ -126,7 +126,7 @@ unsafe extern "C" fn set_value(
     value: *mut ffi::PyObject,
     _: *mut c_void,
 ) -> c_int {
-    // SAFETY: an attribute of the class; the interpreter lends a value, or null for `del`.
+    // SAFETY: an attribute of the class; the interpreter passes a value, or null for `del`.
     unsafe { values::assign(spec_of(object), value) }
 }
 
@@ -137,7 +137,7 @@ unsafe extern "C" fn override_value(
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: a method of the class; the interpreter lends a tuple of names or null.
+        // SAFETY: a method of the class; the interpreter passes a tuple of names or null.
         let (spec, names) = unsafe {
             (
                 spec_of(object),
@@ -153,7 +153,7 @@ unsafe extern "C" fn override_value(
         if given != 1 || !is_value {
             return Err(PyTypeError::new_err(format!("override() takes value, got {given} arguments")));
         }
-        // SAFETY: the interpreter lends one argument, by position or by name.
+        // SAFETY: the interpreter passes one argument, by position or by name.
         let value = unsafe { Bound::<PyAny>::from_borrowed_ptr(py, *arguments) };
         let mut scope = FlagScopeBuilder::new(Purpose::Named, 1);
         scope.add(spec, &values::from_py(&value)?).into_py_result(py)?;

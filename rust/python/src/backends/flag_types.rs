@@ -1,5 +1,5 @@
-//! The classes whose attributes are flags: one for each module and object below `backends` that has
-//! any, made from the table. A module takes its class with `sys.modules[__name__].__class__ = ...`.
+//! The classes whose attributes are flags: one for each module and object below `backends`, created from the table. A
+//! module uses its class through `sys.modules[__name__].__class__ = ...`.
 
 use std::ffi::{CString, c_int, c_void};
 use std::mem;
@@ -22,10 +22,10 @@ struct Namespace {
     specs: Vec<&'static FlagSpec>,
 }
 
-/// The address of each class with its flags.
+/// The flags of each class, by the address of the class.
 static NAMESPACES: OnceLock<Vec<(usize, &'static Namespace)>> = OnceLock::new();
 
-/// The classes that Python shows under a name of a module's own: the owner, the module below `interlock` and the name.
+/// The classes with a public name: the owner, the module below `interlock` and the name.
 const PUBLIC_CLASSES: [(&str, &str, &str); 8] = [
     ("", "backends", "GenericModule"),
     ("cuda.matmul", "backends.cuda", "cuBLASModule"),
@@ -37,7 +37,7 @@ const PUBLIC_CLASSES: [(&str, &str, &str); 8] = [
     ("xnnpack", "backends.xnnpack", "XNNPACKEngine"),
 ];
 
-/// Makes the class of every module and of every owner in the table, and adds them to `module`.
+/// Creates the class of every module and of every owner in the table, and adds them to `module`.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let in_table = backends::own_flag_specs().map(|spec| spec.owner_and_leaf().0);
     let mut owners: Vec<&str> = in_table.chain(MODULES).collect();
@@ -57,7 +57,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// `cuda.matmul` has the class `CudaMatmulFlags`.
+/// Returns the class name of an owner: `CudaMatmulFlags` for `cuda.matmul`.
 fn class_name(owner: &str) -> String {
     let capitalised = |word: &str| {
         let mut letters = word.chars();
@@ -71,7 +71,7 @@ fn class_name(owner: &str) -> String {
     format!("{words}{}", if MODULES.contains(&owner) { "Module" } else { "Flags" })
 }
 
-/// The name with its module under which Python shows the class of an owner.
+/// Returns the qualified name of an owner's class, with its module.
 fn full_class_name(module: &Bound<'_, PyModule>, owner: &str) -> PyResult<String> {
     match PUBLIC_CLASSES.iter().find(|(of, _, _)| *of == owner) {
         Some((_, home, name)) => Ok(format!("interlock.{home}.{name}")),
@@ -84,8 +84,7 @@ fn class_of<'py>(
     owner: &'static str,
 ) -> PyResult<(Bound<'py, PyType>, &'static Namespace)> {
     let py = module.py();
-    let specs: Vec<_> =
-        backends::own_flag_specs().filter(|spec| spec.owner_and_leaf().0 == owner).collect();
+    let specs: Vec<_> = backends::own_flag_specs().filter(|spec| spec.owner_and_leaf().0 == owner).collect();
     let name = full_class_name(module, owner)?;
     let mut class = HeapType::new(&name, 0)?;
     for spec in &specs {
@@ -96,12 +95,12 @@ fn class_of<'py>(
     let namespace: &'static Namespace = Box::leak(Box::new(Namespace { owner, specs }));
     class = class.attribute(
         c"__dict__",
-        c"The names here, and the flags that hold a value.",
+        c"The names here, and the flags that are set.",
         dict,
         None,
         std::ptr::from_ref(namespace).cast_mut().cast(),
     );
-    class = class.method(c"__dir__", c"Every name here, flags included.", Method::Plain(dir));
+    class = class.method(c"__dir__", c"Return every name here, flags included.", Method::Plain(dir));
     // SAFETY: `setattr_strict` is a setattrofunc.
     class = unsafe { class.slot(ffi::Py_tp_setattro, setattr_strict as ffi::setattrofunc as *mut c_void) };
     // SAFETY: `repr` is a `reprfunc`.
@@ -109,20 +108,21 @@ fn class_of<'py>(
     if !MODULES.contains(&owner) {
         return Ok((class.build(py, &py.get_type::<PyAny>())?, namespace));
     }
-    let reduce = c"A module travels as its name.";
+    let reduce = c"Pickle the module by its name.";
     let signature = format!(
-        "{}(m, name)\n--\n\nA module called `name` that has what the module `m` has, and these flags.",
+        "{}(m, name)\n--\n\nCreate a module called `name` with the contents of the module `m` and these flags.",
         name.rsplit('.').next().unwrap_or_default()
     );
     // SAFETY: `init_module` is an initproc.
     class = unsafe { class.slot(ffi::Py_tp_init, init_module as ffi::initproc as *mut c_void) };
     // SAFETY: `read_name` is a `getattrofunc`.
     class = unsafe { class.slot(ffi::Py_tp_getattro, read_name as ffi::getattrofunc as *mut c_void) };
-    let class = class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::Plain(reduce_module));
+    let class =
+        class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::Plain(reduce_module));
     Ok((class.build(py, &py.get_type::<PyModule>())?, namespace))
 }
 
-/// The flags of an object whose class is one of the classes here, or derives from one.
+/// Returns the flags of an object whose class is one of these classes or a subclass.
 fn namespace_of(owner: &Bound<'_, PyAny>) -> Option<&'static Namespace> {
     let class = owner.get_type();
     let known = NAMESPACES.get()?.iter().find(|(address, _)| {
@@ -132,10 +132,11 @@ fn namespace_of(owner: &Bound<'_, PyAny>) -> Option<&'static Namespace> {
     known.map(|(_, namespace)| *namespace)
 }
 
-/// `repr()`: the name of the owner with its flags and their values; a module without flags looks like any module.
+/// Implements `repr()`: the name of the owner with its flags and their values; a module without flags has the repr of a
+/// module.
 unsafe extern "C" fn repr(owner: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends the owner for the call.
+        // SAFETY: the interpreter passes the owner.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
         let is_module = owner.is_instance_of::<PyModule>();
         let specs = namespace_of(&owner).map_or(&[][..], |namespace| &namespace.specs);
@@ -158,9 +159,9 @@ static MODULE_READ_NAME: OnceLock<ffi::getattrofunc> = OnceLock::new();
 
 /// Reads an attribute exactly as `ModuleType` does.
 ///
-/// A class that inherits `tp_getattro` from `ModuleType` gives wrong values on CPython 3.14 and later: once a
-/// read is specialized (`LOAD_ATTR_MODULE`), the interpreter reads the module's dict without asking the class
-/// for a data descriptor. The dict holds flags after `__dict__` was read, as `mock.patch` does.
+/// A class that inherits `tp_getattro` from `ModuleType` returns wrong values on CPython 3.14 and later: once a read is
+/// specialized (`LOAD_ATTR_MODULE`), the interpreter reads the module's dict without checking the class for a data
+/// descriptor. The dict has flags after `__dict__` was read, as `mock.patch` does.
 unsafe extern "C" fn read_name(module: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let read = MODULE_READ_NAME.get_or_init(|| {
         // SAFETY: `ModuleType` is ready, and a slot of this number holds null or a `getattrofunc`.
@@ -174,14 +175,15 @@ unsafe extern "C" fn read_name(module: *mut ffi::PyObject, name: *mut ffi::PyObj
     unsafe { read(module, name) }
 }
 
-/// As PyTorch makes its modules; ours are modules already when they get their class.
+/// Initializes a module as PyTorch's `GenericModule` does. interlock's own modules exist before they are assigned their
+/// class.
 unsafe extern "C" fn init_module(
     module: *mut ffi::PyObject,
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> c_int {
     or_minus_one(|py| {
-        // SAFETY: the interpreter lends a new module, a tuple, and a dict or null.
+        // SAFETY: the interpreter passes a new module, a tuple, and a dict or null.
         let (module, arguments, named) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, module),
@@ -212,39 +214,39 @@ fn zero_ended(text: &str) -> PyResult<CString> {
     CString::new(text).map_err(|_| PyValueError::new_err("a zero byte in the table of flags"))
 }
 
-/// The attribute that a getter or setter was made for.
+/// Returns the flag of a getter or setter.
 ///
 /// # Safety
-/// `closure` is the pointer with which the attribute was added in [`class_of`].
+/// `closure` is the pointer that [`class_of`] has registered for the attribute.
 unsafe fn spec_of(closure: *mut c_void) -> &'static FlagSpec {
-    // SAFETY: attributes are statics of the table.
+    // SAFETY: flags are statics of the table.
     unsafe { &*closure.cast::<FlagSpec>() }
 }
 
 unsafe extern "C" fn read(_owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
-    // SAFETY: this getter is only added together with such a closure.
+    // SAFETY: this getter is registered with such a closure.
     let spec = unsafe { spec_of(closure) };
     hot(|| values::new_reference(spec.read()))
 }
 
-/// Assigns, or drops what is assigned where `value` is null (`del`).
+/// Assigns a flag, or unsets it if `value` is null (`del`).
 unsafe extern "C" fn write(
     _owner: *mut ffi::PyObject,
     value: *mut ffi::PyObject,
     closure: *mut c_void,
 ) -> c_int {
-    // SAFETY: this setter is only added together with such a closure.
+    // SAFETY: this setter is registered with such a closure.
     let spec = unsafe { spec_of(closure) };
-    // SAFETY: the interpreter lends the value for the call, or null.
+    // SAFETY: the interpreter passes a value, or null.
     unsafe { values::assign(spec, value) }
 }
 
-/// `__dict__`: what the owner has of its own, and the flags that hold a value. `mock.patch` looks here for
-/// what to put back, and drops what it assigned where it finds nothing. Reads never look here, because
-/// the getters come first.
+/// Implements `__dict__`: the owner's own entries, and the flags that are set. `mock.patch` looks here for the value to
+/// restore, and unsets its assignment if it finds none. Reads of flags do not use it, because the getters take
+/// precedence.
 unsafe extern "C" fn dict(owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends the owner for the call, and the closure is a leaked Namespace.
+        // SAFETY: the interpreter passes the owner, and the closure is a leaked Namespace.
         let (owner, namespace) =
             unsafe { (Bound::from_borrowed_ptr(py, owner), &*closure.cast::<Namespace>()) };
         let dict = own_dict(&owner);
@@ -260,7 +262,7 @@ unsafe extern "C" fn dict(owner: *mut ffi::PyObject, closure: *mut c_void) -> *m
     })
 }
 
-/// A module's own dict; objects have none.
+/// Returns a module's own dict; other objects have none.
 fn own_dict<'py>(owner: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
     match owner.cast::<PyModule>() {
         Ok(module) => module.dict(),
@@ -268,17 +270,17 @@ fn own_dict<'py>(owner: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
     }
 }
 
-/// `dir()`: the names that the owner means to be used, and every flag.
+/// Implements `dir()`: the public names of the owner, and every flag.
 unsafe extern "C" fn dir(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends the owner for the call.
+        // SAFETY: the interpreter passes the owner.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
         let own = own_dict(&owner);
         let public = own.get_item("__all__")?.and_then(|public| public.cast_into::<PyList>().ok());
         let names = PySet::new(py, public.unwrap_or_else(|| own.keys()))?;
         let is_module = owner.is_instance_of::<PyModule>();
         for name in owner.get_type().dir()? {
-            // What every module has says nothing of this one.
+            // Attributes that every module has are left out.
             if !(is_module && name.cast::<PyString>()?.to_cow()?.starts_with("__")) {
                 names.add(name)?;
             }
@@ -287,11 +289,11 @@ unsafe extern "C" fn dir(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *m
     })
 }
 
-/// `__reduce__`: what sends functions to other processes sends the modules that they use, and knows what to
-/// do with those only that are exactly of the class of modules.
+/// Implements `__reduce__`: cloudpickle sends the modules that a function uses by name only if they are exactly of type
+/// `ModuleType`.
 unsafe extern "C" fn reduce_module(module: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends the module for the call.
+        // SAFETY: the interpreter passes the module.
         let module = unsafe { Bound::from_borrowed_ptr(py, module) };
         let name = module.cast::<PyModule>()?.name()?;
         let import = py.import("importlib")?.getattr("import_module")?;
@@ -299,24 +301,24 @@ unsafe extern "C" fn reduce_module(module: *mut ffi::PyObject, _: *mut ffi::PyOb
     })
 }
 
-/// Refuses names that do not exist, so that an assignment to a misspelt flag is not lost, and values that would replace a
-/// namespace or, unless they are callable, a function. Names with a leading underscore, constants and submodules
-/// (which the import system sets) are let through, and so are callables in place of functions: `mock.patch`
-/// and `monkeypatch` assign those.
+/// Implements `setattr`. Refuses unknown names, so that an assignment to a misspelt flag is not lost, and values that
+/// would replace a namespace or, unless they are callable, a function. Names with a leading underscore, constants,
+/// submodules (which the import system sets) and callables in place of functions (which `mock.patch` and `monkeypatch`
+/// assign) are accepted.
 unsafe extern "C" fn setattr_strict(
     owner: *mut ffi::PyObject,
     name: *mut ffi::PyObject,
     value: *mut ffi::PyObject,
 ) -> c_int {
-    // SAFETY: the interpreter lends an object and its arguments; a flag is a data descriptor of the class, so nothing is
-    // added to the object.
+    // SAFETY: the interpreter passes an object and its arguments; a flag is a data descriptor of the class, so no entry
+    // is added to the object.
     unsafe {
         if flag_names::contains(ffi::Py_TYPE(owner), name) {
             return ffi::PyObject_GenericSetAttr(owner, name, value);
         }
     }
     let allowed = or_minus_one(|py| {
-        // SAFETY: the interpreter lends the three for the call.
+        // SAFETY: the interpreter passes the three objects.
         let (owner, name, value) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, owner),
@@ -334,22 +336,21 @@ unsafe extern "C" fn setattr_strict(
         }
     });
     if allowed == 0 {
-        // SAFETY: the interpreter's own arguments; a data descriptor of the class is found first.
+        // SAFETY: the interpreter's own arguments.
         unsafe { ffi::PyObject_GenericSetAttr(owner, name, value) }
     } else {
         allowed
     }
 }
 
-/// Fails where an assignment of `value`, or a deletion where there is none, would remove a namespace or a function of
-/// `owner`.
+/// Fails if assigning `value`, or a deletion if it is `None`, would remove a namespace or a function of `owner`.
 fn refuse_to_replace(
     owner: &Bound<'_, PyAny>,
     name: &str,
     replaced: &Bound<'_, PyAny>,
     value: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    // What is put back is no replacement.
+    // Assigning the same object replaces nothing.
     if value.is_some_and(|value| value.is(replaced)) {
         return Ok(());
     }
@@ -367,12 +368,12 @@ fn refuse_to_replace(
     Err(new_exception(owner.py(), "UnknownFlagError", message))
 }
 
-/// Whether an object of a module of flags is itself a module or object of flags, or the cache of cuFFT's plans.
+/// Returns whether an object is a module or object of flags, or the cache of cuFFT plans.
 fn is_namespace(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(!object.is_callable() && object.get_type().module()?.to_string().starts_with("interlock"))
 }
 
-/// The flags of a namespace, or where it has none its functions, as the end of a message.
+/// Returns the end of a message: the flags of a namespace, or its functions if it has none.
 fn cure_for_namespace(display: &str, namespace: &Bound<'_, PyAny>) -> PyResult<String> {
     const MOST: usize = 8;
     let owner = display.strip_prefix("backends.").unwrap_or(display);
@@ -393,7 +394,7 @@ fn cure_for_namespace(display: &str, namespace: &Bound<'_, PyAny>) -> PyResult<S
     Ok(format!("; {advice}: {}{more}", names.join(", ")))
 }
 
-/// Whether `value` is what the import system has under the name that it would get.
+/// Returns whether `value` is the submodule with this name in `sys.modules`.
 fn is_submodule(owner: &Bound<'_, PyAny>, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
     let (Some(value), Ok(module)) = (value, owner.cast::<PyModule>()) else { return Ok(false) };
     let full_name = format!("{}.{name}", module.name()?);
@@ -410,7 +411,7 @@ fn unknown(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
     Ok(new_exception(owner.py(), "UnknownFlagError", message))
 }
 
-/// The owner as a program names it.
+/// Returns the owner's name as a program uses it.
 fn qualified_name(owner: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(module) = owner.cast::<PyModule>() {
         return Ok(module.name()?.to_string());
@@ -421,7 +422,7 @@ fn qualified_name(owner: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// The flag of this very name that another owner has.
+/// Returns the flag of another owner with this name.
 fn find_elsewhere(name: &str) -> Option<&'static str> {
     let mut specs = backends::own_flag_specs();
     specs.find(|spec| spec.owner_and_leaf().1 == name).map(|spec| spec.name())

@@ -1,14 +1,14 @@
-//! Flags: the classes that give modules their attributes, scopes, and functions.
+//! Bindings of `interlock.backends`: flag classes, scopes and functions.
 
-mod values;
+mod api;
 mod cpu;
 mod flag;
-mod api;
-mod libraries;
 mod flag_names;
 mod flag_types;
+mod libraries;
 mod plan_cache;
 mod scopes;
+mod values;
 
 use pyo3::prelude::*;
 

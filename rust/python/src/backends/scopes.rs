@@ -1,8 +1,8 @@
-//! Scopes of flags and of the freeze, as context managers that are decorators too.
+//! Bindings of flag scopes and freezes: context managers and decorators.
 
 use std::sync::Mutex;
 
-use interlock::backends::{self, FlagSpec, FlagScopeBuilder, Purpose};
+use interlock::backends::{self, FlagScopeBuilder, FlagSpec, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple, PyType};
@@ -12,17 +12,17 @@ use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
 use crate::{call_site, scope_debug};
 
-/// For `copy` and `pickle`: a class, and what to call it with.
+/// The result of `__reduce__`: a class and its arguments.
 type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
-/// Flags that hold for this thread while the scope is open; also a decorator.
+/// A context manager and decorator that sets flags for the current thread.
 #[pyclass(frozen, module = "interlock.backends")]
 pub(super) struct FlagScope(pub(super) backends::FlagScope);
 
 #[pymethods]
 impl FlagScope {
-    /// `values` maps dotted names to values; all are checked now, nothing is in force yet. Where they are
-    /// `copied` from another scope, None stands for a node of the precision tree that shall hold nothing.
+    /// Create a scope. `values` maps dotted names to values, which are checked now; the scope has no effect until it is
+    /// entered. If the values are `copied` from another scope, None is an empty node of the precision tree.
     #[new]
     #[pyo3(signature = (values, copied = false, /))]
     fn new(values: &Bound<'_, PyDict>, copied: bool) -> PyResult<Self> {
@@ -35,7 +35,7 @@ impl FlagScope {
         Ok(FlagScope(scope.build(call_site::current_if_tracing(py))))
     }
 
-    /// A copy decides the same and has been entered nowhere.
+    /// A copy has the same values and is not open.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, (Bound<'py, PyDict>, bool)>> {
         let values = PyDict::new(slf.py());
         for (name, value) in slf.get().0.values() {
@@ -65,21 +65,21 @@ impl FlagScope {
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // Calls have a scope of their own: a leave of this one must find the thread that entered it.
+        // Calls use their own scope: an exit of this one must find the thread that entered it.
         let calls = Bound::new(slf.py(), FlagScope(slf.get().0.clone_unentered()))?;
         decorated(calls.as_any(), function)
     }
 }
 
-/// The flags that a module's own `flags(...)` decides, in the order of its arguments.
+/// The flags that a module's `flags(...)` sets, in the order of its arguments.
 #[pyclass(frozen, module = "interlock._core.backends")]
 pub(super) struct FlagArguments {
     specs: Vec<&'static FlagSpec>,
-    /// The last scope. A program passes the same objects again and again, whose values need no second check.
+    /// The last scope. Programs often pass the same objects repeatedly; their values need no second check.
     last: Mutex<Option<CheckedValues>>,
 }
 
-/// A scope and the objects that it was made of, none of which can change.
+/// A scope and the immutable objects that it was created from.
 struct CheckedValues {
     values: Py<PyTuple>,
     scope: backends::FlagScope,
@@ -102,12 +102,12 @@ impl FlagArguments {
         Ok(FlagArguments { specs: specs.into_py_result(py)?, last: Mutex::default() })
     }
 
-    /// Returns a scope of these values, one for each flag; None leaves a flag undecided.
+    /// Return a scope of these values, one for each flag; None does not set the flag.
     #[pyo3(signature = (*values))]
     fn scope(&self, values: &Bound<'_, PyTuple>) -> PyResult<FlagScope> {
         let py = values.py();
         let is_traced = scope_debug::is_on();
-        if !is_traced && let Some(scope) = self.last_of(values) {
+        if !is_traced && let Some(scope) = self.reuse_last(values) {
             return Ok(FlagScope(scope));
         }
         if values.len() != self.specs.len() {
@@ -120,29 +120,35 @@ impl FlagArguments {
         }
         let scope = scope.build(call_site::current_if_tracing(py));
         if !is_traced && values.iter_borrowed().all(|value| is_immutable(&value)) {
-            self.remember(CheckedValues { values: values.clone().unbind(), scope: scope.clone_unentered() });
+            self.store_last(CheckedValues {
+                values: values.clone().unbind(),
+                scope: scope.clone_unentered(),
+            });
         }
         Ok(FlagScope(scope))
     }
 }
 
 impl FlagArguments {
-    /// A scope of the values of the last call, if these are the same objects.
-    fn last_of(&self, values: &Bound<'_, PyTuple>) -> Option<backends::FlagScope> {
+    /// Returns a scope of the last call's values, if `values` are the same objects.
+    fn reuse_last(&self, values: &Bound<'_, PyTuple>) -> Option<backends::FlagScope> {
         let last = self.last.try_lock().ok()?;
-        last.as_ref().filter(|checked| checked.consist_of(values)).map(|checked| checked.scope.clone_unentered())
+        last.as_ref()
+            .filter(|checked| checked.consist_of(values))
+            .map(|checked| checked.scope.clone_unentered())
     }
 
-    fn remember(&self, checked: CheckedValues) {
+    fn store_last(&self, checked: CheckedValues) {
         let Ok(mut last) = self.last.try_lock() else { return };
         let replaced = last.replace(checked);
-        // Dropping objects may run Python code, which may come back here.
+        // Dropping objects may run Python code, which may call this function.
         drop(last);
         drop(replaced);
     }
 }
 
-/// Whether the value is of a type whose objects always stand for the same value; not so where a subclass may decide.
+/// Returns whether the value is immutable: an exact instance of an immutable type, because a subclass may change its
+/// value.
 fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
     value.is_none()
         || value.is_exact_instance_of::<PyBool>()
@@ -150,7 +156,7 @@ fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyString>()
 }
 
-/// No flag is written while the scope is open, by any thread; also a decorator.
+/// A context manager and decorator that freezes flags for all threads.
 #[pyclass(frozen, module = "interlock.backends")]
 #[derive(Default)]
 pub(super) struct FreezeScope(backends::FreezeScope);
@@ -171,7 +177,7 @@ impl FreezeScope {
         self.0.exit();
     }
 
-    /// A copy freezes and thaws for itself.
+    /// A copy is a new scope that is not open.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Reduced<'py, Bound<'py, PyTuple>> {
         (slf.get_type(), PyTuple::empty(slf.py()))
     }

@@ -24,8 +24,8 @@ use pyo3::prelude::*;
 
 use crate::detached::detached;
 use crate::errors::IntoPyResult;
-use crate::submodule::submodule;
 use crate::scope_debug;
+use crate::submodule::submodule;
 
 /// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.
 const DETACH_THRESHOLD: usize = 4096;
