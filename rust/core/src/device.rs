@@ -1,4 +1,4 @@
-//! The name of a device: a type and, where one is chosen, an index.
+//! Device names: a type and an optional index.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 macro_rules! device_types {
     ($($variant:ident = $name:literal, $number:literal;)+) => {
-        /// The kinds of device: those that PyTorch names, the host driver's, and those of registered drivers.
+        /// Device types: those of PyTorch (`c10::DeviceType`), the host driver, and those of registered drivers.
         ///
         /// ```
         /// use interlock_core::device::DeviceType;
@@ -66,7 +66,7 @@ macro_rules! device_types {
     };
 }
 
-/// The index of a device among those of one driver.
+/// The index of a device of one driver.
 pub type DeviceIndex = u8;
 
 const FIRST_REGISTERED: u32 = 65;

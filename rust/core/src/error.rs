@@ -64,7 +64,7 @@ pub enum Error {
     },
     /// A flag cannot be registered.
     FlagRegistration {
-        /// Its dotted name.
+        /// The dotted name.
         name: String,
         /// The reason.
         reason: String,

@@ -260,8 +260,8 @@ fn fork_during_writes_leaves_the_child_able_to_write() {
 
 /// Forks. The child writes a flag and exits; an alarm kills it if it hangs.
 fn exit_code_of_writing_child() -> i32 {
-    // SAFETY: the child only writes flags and leaves through `_exit`; the lock that other threads
-    // take is held across the fork by the crate itself, which is what this test is about.
+    // SAFETY: the child only writes flags and exits through `_exit`; the crate itself holds the lock across the fork,
+    // which is the subject of this test.
     unsafe {
         let child = libc::fork();
         assert!(child >= 0, "fork failed");

@@ -82,10 +82,10 @@ impl ThreadState {
         let streams = Some(self.0.streams()).filter(|streams| !streams.is_empty());
         let streams = streams.map(|streams| format!("streams={streams:?}"));
         let default_device = self.0.default_device().map(|device| format!("default_device={device}"));
-        let places = [device, streams, default_device].into_iter().flatten();
+        let devices = [device, streams, default_device].into_iter().flatten();
         format!(
             "ThreadState({})",
-            modes.into_iter().chain(flags).chain(places).collect::<Vec<_>>().join(", ")
+            modes.into_iter().chain(flags).chain(devices).collect::<Vec<_>>().join(", ")
         )
     }
 
@@ -147,8 +147,8 @@ impl TaskState {
     /// Activate the task's state instead of the thread's: scopes that are entered and values that are written then stay
     /// with the task. Raises `TaskIsRunningError` within another step of the task.
     ///
-    /// It is a context manager, so that no Rust frame is on the stack during the step: the interpreter ends a daemon
-    /// thread by unwinding its stack, and Rust aborts the process if that unwinds Rust frames.
+    /// A context manager, so that no Rust frame is on the stack during the step: the interpreter ends a daemon thread
+    /// by unwinding its stack, and Rust aborts the process if that unwinds Rust frames.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         self.0.enter_step().into_py_result(py)
     }

@@ -13,7 +13,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// How long to poll without a pause.
+    /// The time of polling without a pause.
     const SPIN_FOR: Duration = Duration::from_micros(50);
     const SHORTEST: Duration = Duration::from_micros(10);
     /// The latency of a poll.
@@ -41,7 +41,8 @@ impl Backoff {
     }
 }
 
-/// Pauses between attempts to acquire a lock: spins, then yields, then sleeps. `attempts` counts those that failed so far.
+/// Pauses between attempts to acquire a lock: spins, then yields, then sleeps. `attempts` is the number of failed
+/// attempts.
 ///
 /// The wait ends by the clock, because a thread that is parked in the kernel cannot be handed to a forked child.
 pub fn pause_after(attempts: u32) {

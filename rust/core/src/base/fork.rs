@@ -47,12 +47,12 @@ static LOCKS: [AtomicPtr<&'static dyn ForkAware>; RANKS] = [const { AtomicPtr::n
 static REGISTRATIONS: AtomicU32 = AtomicU32::new(0);
 const IS_CLOSED: u32 = 1 << 31;
 
-/// Held while a library initializes what it computes once.
+/// Held while a library runs its one-time initialization.
 static INITIALIZING: ForkLock<()> = ForkLock::new(rank::INITIALIZATION, ());
 
 static IS_INSTALLED: RelaxedBool = RelaxedBool::new(false);
 
-/// Raised in a child before any of its code runs, when it has one thread: nothing to order it with.
+/// Incremented in a child before any of its code runs. The child then has one thread, so no ordering is needed.
 static GENERATION: RelaxedU64 = RelaxedU64::new(0);
 
 thread_local! {

@@ -177,8 +177,8 @@ impl<T> Drop for LockGuard<'_, T> {
 /// A lock that survives `fork`: each [`fork`] acquires it, so a child never inherits one that a thread which it lacks
 /// holds.
 ///
-/// It spins and yields instead of blocking, because a lock with waiters that are parked in the kernel cannot be handed
-/// to a child. So holders only make a few stores: they never call Python and never wait.
+/// The lock spins and yields instead of blocking, because a lock with waiters that are parked in the kernel cannot be
+/// handed to a child. So holders only make a few stores: they never call Python and never wait.
 pub struct ForkLock<T> {
     lock: TryLock<T>,
     #[cfg_attr(loom, expect(dead_code, reason = "a model makes no forks"))]

@@ -62,7 +62,7 @@ struct Detected {
 }
 
 fn detected() -> &'static Detected {
-    // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
+    // Not a blocking cell: a fork while another thread fills it would block the child.
     static DETECTED: OnceBox<Detected> = OnceBox::new();
     DETECTED.get_or_init(|| Box::new(choose(env::read(env::CPU_CAPABILITY).as_deref(), this_cpu_has)))
 }

@@ -112,7 +112,7 @@ choices! {
         Ck = "ck",
     }
 
-    /// The strategy that finds the order of an einsum's products.
+    /// The strategy that searches the contraction order of an einsum.
     ///
     /// ```
     /// use interlock_core::flags::EinsumStrategy;
@@ -123,11 +123,11 @@ choices! {
     /// # Ok::<(), interlock_core::Error>(())
     /// ```
     EinsumStrategy {
-        /// Thoroughly for few operands, quickly for many.
+        /// Chooses the strategy by the number of operands.
         Auto = "auto",
-        /// Always the next best pair.
+        /// Contracts the best pair in each step.
         Greedy = "greedy",
-        /// All orders.
+        /// Searches all orders.
         Optimal = "optimal",
     }
 
@@ -140,7 +140,7 @@ choices! {
     /// assert_eq!(QUANTIZED_ENGINE.get(), QuantizedEngine::None);
     /// ```
     QuantizedEngine {
-        /// None: no operation is quantized yet.
+        /// No engine.
         None = "none",
     }
 }

@@ -39,8 +39,8 @@ impl EnvFormat {
     pub(super) fn of(self, text: &str) -> Option<Parsed<'_>> {
         match self {
             EnvFormat::AsFlag => None,
-            EnvFormat::SwitchTo(value) => Some(asked(text, InputValue::Text(value.into()))),
-            EnvFormat::SwitchOn => Some(asked(text, InputValue::Bool(true))),
+            EnvFormat::SwitchTo(value) => Some(switch_value(text, InputValue::Text(value.into()))),
+            EnvFormat::SwitchOn => Some(switch_value(text, InputValue::Bool(true))),
             EnvFormat::Kibibytes => {
                 Some(bytes_or(text.trim().parse().ok().and_then(bytes_of), "a number of KiB"))
             }
@@ -51,7 +51,7 @@ impl EnvFormat {
     }
 }
 
-fn asked<'a>(text: &str, wanted: InputValue<'a>) -> Parsed<'a> {
+fn switch_value<'a>(text: &str, wanted: InputValue<'a>) -> Parsed<'a> {
     match parse_switch(text) {
         Some(true) => Parsed::Value(wanted),
         Some(false) => Parsed::Nothing,

@@ -20,7 +20,7 @@ struct Environment {
 }
 
 fn environment() -> &'static Environment {
-    // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
+    // Not a blocking cell: a fork while another thread fills it would block the child.
     static ENVIRONMENT: OnceBox<Environment> = OnceBox::new();
     ENVIRONMENT.get_or_init(|| Box::new(read_from(&env::all())))
 }

@@ -210,8 +210,8 @@ impl FlagSpec {
     /// Returns the value that must be assigned to restore the current state of the flag; `None` if unsetting the flag
     /// restores it.
     ///
-    /// It is the stored value, not the one that is read: a node that inherits `ieee` is empty, and assigning `ieee` to
-    /// it would stop it from inheriting.
+    /// Returns the stored value, not the one that is read: a node that inherits `ieee` is empty, and assigning `ieee`
+    /// to it would stop it from inheriting.
     pub fn restore_value(&self) -> Option<Value> {
         match &self.backing {
             Backing::Word(_, Projection::Second) | Backing::Constant(_) => None,

@@ -24,14 +24,14 @@ pub enum FlagType {
         /// The default.
         default: bool,
     },
-    /// A whole number from 0 on.
+    /// A non-negative integer.
     Count {
         /// The default.
         default: u64,
         /// The maximum.
         maximum: u64,
     },
-    /// A whole number that may be negative.
+    /// An integer.
     Integer {
         /// The default.
         default: i64,
@@ -40,7 +40,7 @@ pub enum FlagType {
         /// The maximum.
         maximum: i64,
     },
-    /// A float, but not NaN.
+    /// A float except NaN.
     Float {
         /// The default.
         default: f64,
@@ -49,7 +49,7 @@ pub enum FlagType {
         /// The maximum; `f64::INFINITY` for none.
         maximum: f64,
     },
-    /// One of some names.
+    /// One of several names.
     Choice {
         /// The default.
         default: String,

@@ -66,8 +66,7 @@ pub fn flags_frozen() -> bool {
     ACTIVE.get() != 0
 }
 
-/// Refuses every write of a flag, by any thread, while it is open. It may be entered several times and exited by any
-/// thread.
+/// Freezes flags for all threads while it is open. It may be entered several times and exited by any thread.
 ///
 /// ```
 /// use interlock_core::flags::flags::CUDNN_BENCHMARK;

@@ -10,8 +10,9 @@ use crate::{Error, Result};
 
 /// Typed access to a registered flag, as [`Flag`](super::Flag) provides for interlock's own flags.
 ///
-/// A handle is a reference, so it is cheap to copy. A read costs the same two loads as a read of a [`Flag`](super::Flag);
-/// [`find`](super::find) and [`FlagSpec::read`] look the flag up by name and decode the value by its kind at run time.
+/// A handle is a reference, so it is cheap to copy. A read costs the same two loads as a read of a
+/// [`Flag`](super::Flag); [`find`](super::find) and [`FlagSpec::read`] look the flag up by name and decode the value by
+/// its kind at run time.
 ///
 /// ```
 /// use interlock_core::flags::{FlagDecl, FlagHandle, FlagType, register};
@@ -68,8 +69,9 @@ impl<T: FlagValue> FlagHandle<T> {
 }
 
 impl FlagSpec {
-    /// Returns a typed handle of a registered flag: `bool` for a switch, `u64` for a count (`u32` where the maximum
-    /// fits), `i64` for an integer that may be negative, `f64` for a float, and an enum that implements [`FlagValue`] for a choice.
+    /// Returns a typed handle of a registered flag: `bool` for a switch, `u64` for a count (`u32` if the maximum fits),
+    /// `i64` for an integer that may be negative, `f64` for a float, and an enum that implements [`FlagValue`] for a
+    /// choice.
     ///
     /// Fails with [`Error::FlagType`] for another type, and for a flag that is not registered.
     pub fn handle<T: FlagValue>(&'static self) -> Result<FlagHandle<T>> {

@@ -17,7 +17,7 @@ impl<T: Eq, const CAPACITY: usize> Interned<T, CAPACITY> {
         Interned { slots: [const { OnceRef::new() }; CAPACITY] }
     }
 
-    /// Returns the index of a value, which is stored if it is new. Returns None where the table is full.
+    /// Returns the index of a value, and stores the value if it is new. Returns `None` if the table is full.
     pub(super) fn index_of<Q>(&self, value: &Q) -> Option<u64>
     where
         T: Borrow<Q>,

@@ -17,13 +17,13 @@ pub(crate) enum Kind {
     Switch { default: bool },
     /// On, off, or unspecified, which reads as None.
     OptionalSwitch,
-    /// A whole number from 0 to `max`.
+    /// An integer from 0 to `max`.
     Count { default: u64, max: u64 },
-    /// One of some names; the payload is its position.
+    /// One of several names; the payload is its position.
     Choice { names: &'static [&'static str], aliases: Aliases, default: u64 },
     /// All of several names, in order of priority.
     PriorityOrder { names: &'static [&'static str], default: PriorityOrder },
-    /// Whether a sum may be reduced in lower precision, and in split parts.
+    /// A [`Reduction`].
     Reduction,
     /// A whole number from `min` to `max`, both within `MAX_INTEGER` of 0.
     Integer { default: i64, min: i64, max: i64 },

@@ -60,7 +60,7 @@ impl PriorityOrder {
             _ => None,
         };
         let positions: Vec<u8> =
-            items.iter().map(|item| position(item).map(|place| place as u8)).collect::<Option<_>>()?;
+            items.iter().map(|item| position(item).map(|position| position as u8)).collect::<Option<_>>()?;
         let order = (positions.len() == names.len()).then(|| PriorityOrder::new(&positions));
         order.filter(|order| order.is_of(names.len()))
     }

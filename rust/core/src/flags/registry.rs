@@ -36,7 +36,8 @@ pub struct FlagDecl {
     pub doc: String,
     /// The environment variable that sets it, if it is not the name in capitals.
     pub variable: Option<String>,
-    /// What the flag affects, for `explain`. If a flag is declared several times, the first text is used.
+    /// The operations that the flag affects, for `explain`. If a flag is declared several times, the first text is
+    /// used.
     pub affects: Option<String>,
 }
 

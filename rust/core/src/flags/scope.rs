@@ -17,7 +17,7 @@ use crate::thread::{FlagSlots, Scope, ScopeGuard, Slot, Slots, ThreadState};
 pub enum Purpose {
     /// The caller names the flag: an assignment, `set_flags`, `override`.
     Named,
-    /// The flag is one of all that a module's `flags(...)` decides.
+    /// The flag is an argument of a module's `flags(...)`, which sets all of them.
     WholeModule,
     /// The value is copied from another scope's [values](FlagScope::values).
     Copied,

@@ -19,7 +19,7 @@ macro_rules! flags {
     ($(
         $(#[doc = $doc:literal])+
         $word:ident: $type:ty = $kind:expr, $name:literal, $part:ident, $effect:ident
-            $(, $format:ident $(($asked:literal))? of $variable:literal)?;
+            $(, $format:ident $(($requested:literal))? of $variable:literal)?;
     )+) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the words")]
         #[repr(u16)]
@@ -43,7 +43,7 @@ macro_rules! flags {
                 effect: &$effect,
                 own_variable: None,
                 variables: &[$(
-                    EnvVar { name: $variable, format: EnvFormat::$format $(($asked))? }
+                    EnvVar { name: $variable, format: EnvFormat::$format $(($requested))? }
                 )?],
                 doc: concat!($($doc, "\n"),+),
             },
@@ -84,21 +84,21 @@ flags! {
     CUDNN_ENABLED: bool = on_or_off(true), "cudnn.enabled", Whole, CUDNN_OPERATIONS;
     /// Whether cuDNN benchmarks several algorithms and uses the fastest for each shape.
     CUDNN_BENCHMARK: bool = on_or_off(false), "cudnn.benchmark", Whole, CUDNN_CONVOLUTIONS;
-    /// How many algorithms `benchmark` tries at most; 0 means all.
+    /// The maximum number of algorithms that `benchmark` tries; 0 means all.
     CUDNN_BENCHMARK_LIMIT: u32 = Kind::Count { default: 10, max: i32::MAX as u64 },
         "cudnn.benchmark_limit", Whole, CUDNN_CONVOLUTIONS;
     /// Whether cuDNN is restricted to deterministic algorithms.
     CUDNN_DETERMINISTIC: bool = on_or_off(false),
         "cudnn.deterministic", Whole, CUDNN_OPERATIONS;
-    /// Which kernel runs a depthwise convolution.
+    /// The kernel of depthwise convolutions.
     CUDNN_DEPTHWISE_KERNEL: DepthwiseKernel = one_of(DepthwiseKernel::NAMES),
         "cudnn.depthwise_kernel", Whole, CUDNN_CONVOLUTIONS;
-    /// Whether float16 products may sum in float16. Written as a bool, or as a tuple whose second
-    /// item says whether the sum may be split into parts; reads as the first.
+    /// Whether float16 products may sum in float16. Accepts a bool, or a tuple whose second item sets whether the sum
+    /// may be split into parts; reads as the first item.
     CUDA_MATMUL_FP16_REDUCTION: Reduction = Kind::Reduction,
         "cuda.matmul.allow_fp16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
-    /// Whether bfloat16 products may sum in bfloat16. Written as a bool, or as a tuple whose second
-    /// item says whether the sum may be split into parts; reads as the first.
+    /// Whether bfloat16 products may sum in bfloat16. Accepts a bool, or a tuple whose second item sets whether the sum
+    /// may be split into parts; reads as the first item.
     CUDA_MATMUL_BF16_REDUCTION: Reduction = Kind::Reduction,
         "cuda.matmul.allow_bf16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
     /// Whether float16 products may accumulate in float16 throughout.
@@ -116,18 +116,18 @@ flags! {
     /// these types.
     CUDA_FP16_BF16_REDUCTION_MATH_SDP: bool = on_or_off(false),
         "cuda.fp16_bf16_reduction_math_sdp", Whole, CUDA_ATTENTION;
-    /// In which order the kernels of scaled-dot-product attention are tried.
+    /// The order in which the kernels of scaled-dot-product attention are tried.
     CUDA_SDP_PRIORITY: PriorityOrder =
         Kind::PriorityOrder { names: ATTENTION_KERNELS, default: PriorityOrder::new(&[1, 2, 0, 3, 4]) },
         "cuda.sdp_priority", Whole, CUDA_ATTENTION;
-    /// Which library runs linear algebra on cuda.
+    /// The library of linear algebra on cuda.
     CUDA_LINALG_LIBRARY: LinalgLibrary = one_of(LinalgLibrary::NAMES),
         "cuda.linalg_library", Whole, CUDA_LINEAR_ALGEBRA, SwitchTo("cusolver") of "TORCH_LINALG_PREFER_CUSOLVER";
-    /// Which library runs matrix products on cuda. The default is cuBLAS.
+    /// The library of matrix products on cuda. The default is cuBLAS.
     CUDA_BLAS_LIBRARY: BlasLibrary =
         Kind::Choice { names: BlasLibrary::NAMES, aliases: HIP_NAMES, default: 0 },
         "cuda.blas_library", Whole, CUBLAS_PRODUCTS, SwitchTo("cublaslt") of "TORCH_BLAS_PREFER_CUBLASLT";
-    /// Which library runs flash attention on ROCm.
+    /// The library of flash attention on ROCm.
     CUDA_ROCM_FA_LIBRARY: RocmFaLibrary = one_of(RocmFaLibrary::NAMES),
         "cuda.rocm_fa_library", Whole, ROCM_ATTENTION, SwitchTo("ck") of "TORCH_ROCM_FA_PREFER_CK";
     /// The size of the cuBLAS workspace of each stream, in bytes. The default is two blocks of 4 MiB and eight of 16
@@ -154,7 +154,7 @@ flags! {
     OPT_EINSUM_ENABLED: bool = on_or_off(true), "opt_einsum.enabled", Whole, EINSUM;
     /// The strategy that searches the contraction order of an einsum.
     OPT_EINSUM_STRATEGY: EinsumStrategy = one_of(EinsumStrategy::NAMES), "opt_einsum.strategy", Whole, EINSUM;
-    /// Which engine runs quantized operations, one of `supported_engines`.
+    /// The engine of quantized operations, one of `supported_engines`.
     QUANTIZED_ENGINE: QuantizedEngine = one_of(QuantizedEngine::NAMES),
         "quantized.engine", Whole, QUANTIZED_OPERATIONS;
 }

@@ -42,7 +42,7 @@ pub(super) struct Loaded {
 impl Drop for Loaded {
     fn drop(&mut self) {
         // A handle of a library that other code has loaded only holds a reference, which is released. A library that
-        // was open_user_path here has run its initializers, so it stays loaded, also if another thread has stored its own
+        // this crate has opened has run its initializers, so it stays loaded, also if another thread has stored its own
         // handle first.
         if self.found.source == Source::Loaded {
             // SAFETY: the field is not used after this.
@@ -184,7 +184,7 @@ pub(super) fn open_if_loaded(library: &Library, soname: &str) -> Option<Loaded> 
     Some(Loaded::new(shared, path, Source::Loaded))
 }
 
-/// Returns the file that was open_user_path; `None` if it is another library.
+/// Returns the file that was opened; `None` if it is another library.
 fn file_of_library(library: &Library, shared: &Shared) -> Option<PathBuf> {
     // SAFETY: the address is not called.
     let function = unsafe { shared.get::<*const c_void>(library.function.to_bytes_with_nul()) };

@@ -81,11 +81,11 @@ named_enum! {
         Explicit => "explicit",
         /// Other code has loaded it into this process.
         Loaded => "loaded",
-        /// It is in the packages of Python.
+        /// In the packages of Python.
         PythonPaths => "packages",
         /// An environment variable that names folders or an installation.
         Environment => "environment",
-        /// It is installed for the whole system.
+        /// In the folders of the system.
         System => "system",
     }
 }

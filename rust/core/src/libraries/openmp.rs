@@ -19,7 +19,7 @@ use super::loader::open_if_loaded;
 pub struct OpenMpRuntime {
     /// `libgomp` (GNU), `libiomp` (Intel) or `libomp` (LLVM).
     pub name: &'static str,
-    /// Its file.
+    /// The file.
     pub path: PathBuf,
     /// The maximum number of threads of a parallel region of this thread: `omp_get_max_threads`.
     pub threads: Option<u32>,

@@ -10,11 +10,11 @@ use super::python_paths::{self, PythonPaths};
 use super::{Library, search};
 use crate::base::env;
 
-/// Whether a library is loaded or found.
+/// The state of a library: loaded, found or absent.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It is loaded in this process, by this crate or by other code.
+    /// Loaded in this process, by this crate or by other code.
     Loaded,
     /// A file of its name is found and is not loaded.
     Found,
@@ -22,7 +22,7 @@ pub enum Presence {
     Absent,
 }
 
-/// How long a cached result is used after files have appeared or disappeared.
+/// The longest time for which a cached result is used after files have appeared or disappeared.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// The result of a search and its dependencies.

@@ -25,7 +25,7 @@ pub struct Version {
     pub text: String,
 }
 
-/// How a library's version is queried. `function` is the library's own [function](Library).
+/// The query of a library's version. `function` is the library's own [function](Library).
 #[derive(Debug)]
 pub(super) enum VersionQuery {
     /// No query.
@@ -48,7 +48,7 @@ pub(super) enum VersionQuery {
     OneDnn,
 }
 
-/// The beginning of oneDNN's `dnnl_version_t`.
+/// The first fields of oneDNN's `dnnl_version_t`.
 #[repr(C)]
 struct OneDnnVersion {
     major: c_int,

@@ -59,7 +59,7 @@ fn exit_by_two_threads_at_once_removes_two_layers() {
 fn exit_races_with_the_end_of_the_thread_that_entered() {
     let dropped = explore(|| {
         let scope = Arc::new(flag_scope(false));
-        let asked = {
+        let other = {
             let scope = scope.clone();
             spawn(move || {
                 scope.enter();
@@ -69,7 +69,7 @@ fn exit_races_with_the_end_of_the_thread_that_entered() {
             })
         };
         scope.exit();
-        let dropped = asked.join().unwrap();
+        let dropped = other.join().unwrap();
         scope.exit();
         assert!(CUDNN_ENABLED.get());
         dropped

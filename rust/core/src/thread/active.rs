@@ -326,9 +326,9 @@ pub(crate) fn write_mode(bit: Masked<u8>) -> Option<(LayerId, Masked<u8>)> {
 }
 
 /// Restores the bit that [`write_mode`] has replaced.
-pub(crate) fn restore_mode(place: LayerId, old: Masked<u8>) {
+pub(crate) fn restore_mode(target: LayerId, old: Masked<u8>) {
     with_layers(|current, owned| {
-        owned.state.layers.restore_mode(place, old);
+        owned.state.layers.restore_mode(target, old);
         current.modes.set(owned.state.layers.modes());
     });
 }

@@ -13,7 +13,7 @@ use crate::device::{Device, DeviceIndex};
 
 /// A stream that is stored in the state of a thread. The crate that owns the type casts it back through [`Any`].
 ///
-/// Its destructor may call a driver, and so runs without the thread's state borrowed.
+/// The destructor may call a driver, so it runs while the thread's state is not borrowed.
 #[doc(hidden)]
 pub trait StreamSlot: Any + Debug + Send + Sync {
     /// The device of the stream.

@@ -1,4 +1,4 @@
-//! The mode word of a thread: which bit belongs to which mode.
+//! The bits of the mode word of a thread.
 
 /// Operations record the autograd graph.
 pub(crate) const GRAD: u8 = 1 << 0;
@@ -11,7 +11,7 @@ pub(crate) const VIEW_REPLAY: u8 = 1 << 3;
 /// An accumulated gradient is converted to the layout of its tensor.
 pub(crate) const LAYOUT_POLICY: u8 = 1 << 4;
 
-/// Every bit in use.
+/// All bits in use.
 pub(crate) const ALL: u8 = GRAD | INFERENCE | MULTITHREADING | VIEW_REPLAY | LAYOUT_POLICY;
 
 /// The word of a thread that has entered no scope and written no mode.

@@ -26,7 +26,7 @@ use crate::device::{Device, DeviceIndex};
 #[derive(Clone, Debug)]
 pub struct ThreadState {
     pub(super) modes: u8,
-    /// They are opaque: the layers below have no effect.
+    /// Opaque: the layers below have no effect.
     pub(super) slots: Arc<Slots>,
 }
 

@@ -136,7 +136,7 @@ unsafe extern "C" fn new<C: ModeClass>(
         }
     }
     or_null(|py| {
-        // SAFETY: the interpreter lends a class, a tuple, and a dict or null for the call.
+        // SAFETY: the interpreter passes a class, a tuple, and a dict or null.
         let (type_object, arguments, named) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, class.cast()).cast_into_unchecked::<PyType>(),
@@ -221,13 +221,12 @@ unsafe extern "C" fn init<C: ModeClass>(
         // SAFETY: the interpreter calls this with a tuple.
         && let Some(mode) = unsafe { plain_mode::<C>(arguments) }
     {
-        // SAFETY: the interpreter lends an object of this class or a subclass for the call.
+        // SAFETY: the interpreter passes an object of this class or a subclass.
         unsafe { mode_object::context(object) }.restore(mode);
         return 0;
     }
     or_minus_one(|py| {
-        // SAFETY: the interpreter lends an object of this class or a subclass, a tuple, and a dict or
-        // null for the call.
+        // SAFETY: the interpreter passes an object of this class or a subclass, a tuple, and a dict or null.
         let (context, arguments, named) = unsafe {
             (
                 mode_object::context(object),

@@ -54,7 +54,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Returns the flag of an object.
 ///
 /// # Safety
-/// `object` is alive and was made by [`new`].
+/// `object` is alive and was created by [`new`].
 #[inline]
 unsafe fn spec_of(object: *mut ffi::PyObject) -> &'static FlagSpec {
     // SAFETY: such an object begins with a FlagObject.
@@ -94,8 +94,8 @@ unsafe extern "C" fn new(
 }
 
 unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
-    // SAFETY: the interpreter calls this once, with the last reference to an object of `new`, which owns nothing that
-    // has to be dropped. Instances of a heap type own a reference to it.
+    // SAFETY: the interpreter calls this once, with the last reference to an object of `new`, which needs no drop.
+    // Instances of a heap type own a reference to it.
     unsafe {
         let class = ffi::Py_TYPE(object);
         // A subclass written in Python may have attributes, and is then tracked by the garbage collector.

@@ -115,7 +115,7 @@ fn task_state_keeps_device_slots_of_interleaved_tasks() {
         // A write to the layer of a scope ends with that, one to the task's own base stays.
         assert_eq!(task.step(seen).unwrap(), (Some(7), [None, None], Some(META)));
     }
-    // Exited in the other task, or outside of any.
+    // Exited in the other task, or outside of tasks.
     tasks[0].step(|| scopes[0].enter()).unwrap();
     tasks[1].step(|| scopes[0].exit()).unwrap();
     assert_eq!(tasks[0].step(current_device).unwrap(), Some(7));
