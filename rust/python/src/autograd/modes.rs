@@ -184,7 +184,7 @@ unsafe fn plain_mode<C: ModeClass>(arguments: *mut ffi::PyObject) -> Option<bool
     unsafe { if ffi::PyTuple_Size(arguments) == 0 { C::ARGUMENT.1 } else { only_bool(arguments) } }
 }
 
-fn bare_function<'py, C: Class>(
+fn bare_function<'py, C: ModeClass>(
     arguments: &Bound<'py, PyTuple>,
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -264,7 +264,7 @@ fn wrong_type<C: ModeClass>(given: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
 }
 
 /// Returns the argument by position or by name; `None` if it is missing.
-fn only_argument<'py, C: Class>(
+fn only_argument<'py, C: ModeClass>(
     arguments: &Bound<'py, PyTuple>,
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {

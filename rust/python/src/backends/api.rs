@@ -57,7 +57,7 @@ fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// overrides it or None, and what it affects.
 #[pyfunction]
 fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
-    libraries::tell_packages(name.py());
+    libraries::update_python_paths(name.py());
     let explanation = named(name)?.explain();
     Ok((
         object(name.py(), explanation.value)?,

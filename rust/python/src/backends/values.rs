@@ -158,7 +158,7 @@ fn new_object(value: Value) -> *mut ffi::PyObject {
                 ffi::PyUnicode_FromStringAndSize(name.as_ptr().cast(), name.len() as ffi::Py_ssize_t)
             }
             Value::Pair(first, second) => ffi::PyTuple_Pack(2, switch(first), switch(second)),
-            Value::FlagNames(names) => or_null(|py| Ok(PyList::new(py, names)?.into_any().into_ptr())),
+            Value::Names(names) => or_null(|py| Ok(PyList::new(py, names)?.into_any().into_ptr())),
             Value::PriorityOrder(names, order) => {
                 let ranked: Vec<&str> = order.names(names).collect();
                 or_null(|py| Ok(PyTuple::new(py, ranked)?.into_any().into_ptr()))
