@@ -2,7 +2,7 @@
 //! a flag, and constants.
 
 use super::effect::Effect;
-use super::effect::consumers::*;
+use super::effect::effects::*;
 use super::enums::QuantizedEngine;
 use super::env_parse::{EnvFormat, EnvVar};
 use super::flag::FlagWord;

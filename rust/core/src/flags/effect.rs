@@ -60,9 +60,9 @@ impl Effect {
 
 /// Declares effects: the operations, and the libraries that run them. Without a library, the flag has no effect in
 /// interlock itself.
-macro_rules! consumers {
+macro_rules! effects {
     ($($name:ident = $operations:literal, [$($library:ident),*];)+) => {
-        pub(super) mod consumers {
+        pub(super) mod effects {
             use super::Effect;
 
             $(pub(in super::super) static $name: Effect =
@@ -71,7 +71,7 @@ macro_rules! consumers {
     };
 }
 
-consumers! {
+effects! {
     CUDNN_OPERATIONS = "convolutions, recurrent layers and batch normalisation on cuda", [CUDNN];
     CUDNN_CONVOLUTIONS = "convolutions on cuda", [CUDNN];
     CUDNN_RECURRENT = "recurrent layers on cuda", [CUDNN];

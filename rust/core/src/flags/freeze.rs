@@ -49,16 +49,16 @@ impl Freeze {
 /// Discards the freezes of other threads, which a forked child lacks.
 pub(super) fn after_fork_in_child() {
     let thread = crate::thread::this_thread();
-    let mut process = STORE.lock();
-    process.freeze.scopes.retain(|scope| scope.entered_on == thread);
-    process.freeze.publish();
+    let mut store = STORE.lock();
+    store.freeze.scopes.retain(|scope| scope.entered_on == thread);
+    store.freeze.publish();
 }
 
 /// Freezes flags until the process exits.
 pub fn disable_global_flags(site: SourceLocation) {
-    let mut process = STORE.lock();
-    process.freeze.permanent.get_or_insert(site);
-    process.freeze.publish();
+    let mut store = STORE.lock();
+    store.freeze.permanent.get_or_insert(site);
+    store.freeze.publish();
 }
 
 /// Returns whether flags are frozen.
@@ -93,18 +93,18 @@ impl FreezeScope {
     /// Freezes flags.
     pub fn enter(&self, site: SourceLocation) {
         let entered_on = thread::this_thread();
-        let mut process = STORE.lock();
-        process.freeze.scopes.push(OpenScope { serial: self.serial, entered_on, site });
-        process.freeze.publish();
+        let mut store = STORE.lock();
+        store.freeze.scopes.push(OpenScope { serial: self.serial, entered_on, site });
+        store.freeze.publish();
     }
 
     /// Ends the last freeze that this scope began. Does nothing if it began none.
     pub fn exit(&self) {
-        let mut process = STORE.lock();
-        let scopes = &mut process.freeze.scopes;
+        let mut store = STORE.lock();
+        let scopes = &mut store.freeze.scopes;
         if let Some(index) = scopes.iter().rposition(|scope| scope.serial == self.serial) {
             scopes.remove(index);
         }
-        process.freeze.publish();
+        store.freeze.publish();
     }
 }

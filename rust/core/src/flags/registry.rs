@@ -116,9 +116,9 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
     let doc: &'static str = declaration.doc.clone().leak();
     let own_variable = declaration.variable.clone().map(|variable| &*variable.leak());
     let effect: &'static Effect =
-        Box::leak(Box::new(Effect::of_registered_flag(declaration.consumer().leak())));
+        Box::leak(Box::new(Effect::of_registered_flag(declaration.describe_effect().leak())));
     let (env_value, mut problems) = env_value_of(name, declaration.own_variable(), kind);
-    let mut process = STORE.lock();
+    let mut store = STORE.lock();
     if let Some(known) = declaration.known()? {
         return Ok((known, problems));
     }
@@ -144,8 +144,8 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
     // No other thread fills slots while the lock is held.
     let _ = slot.set(registered);
     let deferred_restores =
-        process.deferred_restores.iter().position(|(deferred_restores, _)| deferred_restores == name);
-    if let Some((_, given)) = deferred_restores.map(|index| process.deferred_restores.remove(index)) {
+        store.deferred_restores.iter().position(|(deferred_restores, _)| deferred_restores == name);
+    if let Some((_, given)) = deferred_restores.map(|index| store.deferred_restores.remove(index)) {
         match kind.encode(&given) {
             Ok(payload) => word.set_in_process(SlotWrite::Set(payload)),
             Err(refusal) => problems.push((
@@ -153,7 +153,7 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
                 refusal.error(name.to_owned(), given.to_string(), kind.accepted()),
             )),
         }
-        process.note_change();
+        store.note_change();
     }
     Ok((&registered.spec, problems))
 }
@@ -228,7 +228,7 @@ impl FlagDecl {
     }
 
     /// Describes what the flag affects.
-    fn consumer(&self) -> String {
+    fn describe_effect(&self) -> String {
         let library = library_of(&self.name).unwrap_or(&self.name);
         match &self.affects {
             Some(affects) => format!("{affects} in {library}"),

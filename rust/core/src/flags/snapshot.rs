@@ -57,12 +57,12 @@ fn entry(spec: &'static FlagSpec) -> Option<SnapshotEntry> {
 
 /// Returns all flags of the process at one moment, as a layer stores them.
 fn process_flags() -> FlagSlots {
-    let process = STORE.lock();
+    let store = STORE.lock();
     let words = table::flag_specs().filter_map(|spec| match &spec.backing {
         Backing::Word(word, Projection::Whole | Projection::First) => Some((word.id, word.in_process().0)),
         _ => None,
     });
-    FlagSlots { words: words.collect(), tree: precision::process_tree(), sites: process.sites.clone() }
+    FlagSlots { words: words.collect(), tree: precision::process_tree(), sites: store.sites.clone() }
 }
 
 impl ThreadState {
@@ -140,21 +140,21 @@ fn commit_to_process(
     site: Option<SourceLocation>,
 ) -> Result<()> {
     let site = site.filter(|_| env::debug());
-    let mut process = STORE.lock();
-    process.freeze.check_writable(operation)?;
-    process.sites.clear();
-    process.deferred_restores = deferred_restores;
+    let mut store = STORE.lock();
+    store.freeze.check_writable(operation)?;
+    store.sites.clear();
+    store.deferred_restores = deferred_restores;
     for (_, slot, new) in batch {
         let was_assigned = process_value(slot).1 == Level::Process;
         put_in_process(slot, new);
         let Some(site) = &site else { continue };
         if new != SlotWrite::Clear {
-            process.sites.push((slot, site.clone()));
+            store.sites.push((slot, site.clone()));
         }
         if new != SlotWrite::Clear || was_assigned {
-            process.log.note(slot, new, site);
+            store.log.note(slot, new, site);
         }
     }
-    process.note_change();
+    store.note_change();
     Ok(())
 }

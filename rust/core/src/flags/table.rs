@@ -2,7 +2,7 @@
 //! derived from it. To add a flag, add it here and let an operation read it.
 
 use super::aliases::ALIASES;
-use super::effect::consumers::*;
+use super::effect::effects::*;
 use super::enums::{
     BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, QuantizedEngine, RocmFaLibrary,
 };

@@ -99,12 +99,12 @@ pub(super) fn put_in_process(slot: Slot, new: SlotWrite) {
 pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<()> {
     let Some((name, ..)) = writes.first() else { return Ok(()) };
     let site = site.filter(|_| env::debug());
-    let mut process = STORE.lock();
-    process.freeze.check_writable(name)?;
+    let mut store = STORE.lock();
+    store.freeze.check_writable(name)?;
     let mut is_changed = false;
     let write = |&(_, slot, new): &Write, layer: Option<&mut FlagSlots>| {
         if let Some(site) = &site {
-            process.log.note(slot, new, site);
+            store.log.note(slot, new, site);
         }
         match layer {
             Some(flags) => {
@@ -113,15 +113,15 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
             }
             None => {
                 put_in_process(slot, new);
-                process.sites.retain(|(noted, _)| *noted != slot);
-                process.sites.extend(site.clone().map(|site| (slot, site)));
+                store.sites.retain(|(noted, _)| *noted != slot);
+                store.sites.extend(site.clone().map(|site| (slot, site)));
                 is_changed = true;
             }
         }
     };
     thread::write_scoped(writes, |(_, slot, _)| *slot, write);
     if is_changed {
-        process.note_change();
+        store.note_change();
     }
     Ok(())
 }
@@ -148,8 +148,8 @@ pub fn assign(
 /// `name` is its name below `backends`.
 #[doc(hidden)]
 pub fn write_unless_frozen(name: &str, write: impl FnOnce()) -> Result<()> {
-    let process = STORE.lock();
-    process.freeze.check_writable(name)?;
+    let store = STORE.lock();
+    store.freeze.check_writable(name)?;
     write();
     Ok(())
 }

@@ -218,7 +218,7 @@ pub(crate) fn apply_remote_exits() {
 pub(super) fn this_mailbox() -> MailboxId {
     match with_tls(|current| current.mailbox.get()) {
         MailboxId::NONE => open_mailbox(),
-        number => number,
+        id => id,
     }
 }
 

@@ -21,7 +21,7 @@ impl MailboxId {
     pub(super) const NONE: MailboxId = MailboxId(0);
 }
 
-static OPENED: RelaxedU64 = RelaxedU64::new(0);
+static LAST_ID: RelaxedU64 = RelaxedU64::new(0);
 
 /// The mailboxes of threads and tasks, each from its first enter to its end. A forked child keeps those of the threads
 /// that it lacks, which are never checked.
@@ -45,38 +45,41 @@ pub(crate) struct PendingExits {
     /// Set once the task has been dropped on another thread during its step.
     abandoned: bool,
     /// Written under the lock. The owner acquires the lock only if it is set.
-    waiting: Arc<RelaxedBool>,
+    has_requests: Arc<RelaxedBool>,
 }
 
 /// The receiving end of the thread or task. Checking whether exits are pending is one load.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    number: MailboxId,
-    waiting: Arc<RelaxedBool>,
+    id: MailboxId,
+    has_requests: Arc<RelaxedBool>,
 }
 
 impl Mailbox {
     pub(super) fn open() -> Self {
-        let mailbox = Mailbox { number: MailboxId(OPENED.add(1)), waiting: Arc::default() };
-        let pending =
-            PendingExits { exits: Exits::new(), abandoned: false, waiting: mailbox.waiting.clone() };
-        MAILBOXES.lock().insert(mailbox.number.0, pending);
+        let mailbox = Mailbox { id: MailboxId(LAST_ID.add(1)), has_requests: Arc::default() };
+        let pending = PendingExits {
+            exits: Exits::new(),
+            abandoned: false,
+            has_requests: mailbox.has_requests.clone(),
+        };
+        MAILBOXES.lock().insert(mailbox.id.0, pending);
         mailbox
     }
 
-    pub(super) fn number(&self) -> MailboxId {
-        self.number
+    pub(super) fn id(&self) -> MailboxId {
+        self.id
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        !self.waiting.get()
+        !self.has_requests.get()
     }
 
     pub(super) fn take(&self) -> Request {
         let mut mailboxes = MAILBOXES.lock();
-        self.waiting.set(false);
-        match mailboxes.get_mut(&self.number.0) {
+        self.has_requests.set(false);
+        match mailboxes.get_mut(&self.id.0) {
             Some(pending) if pending.abandoned => Request::EndStep,
             Some(pending) => Request::DropLayers(std::mem::take(&mut pending.exits)),
             None => Request::DropLayers(Exits::new()),
@@ -87,7 +90,7 @@ impl Mailbox {
 impl Drop for Mailbox {
     fn drop(&mut self) {
         // Removed under the lock, freed after it is released.
-        let _letters = MAILBOXES.lock().remove(&self.number.0);
+        let _exits = MAILBOXES.lock().remove(&self.id.0);
     }
 }
 
@@ -96,7 +99,7 @@ pub(super) fn post(id: MailboxId, target: ExitTarget) {
     if let Some(pending) = MAILBOXES.lock().get_mut(&id.0) {
         let times = pending.exits.entry(target).or_default();
         *times = times.saturating_add(1);
-        pending.waiting.set(true);
+        pending.has_requests.set(true);
     }
 }
 
@@ -105,7 +108,7 @@ pub(super) fn post(id: MailboxId, target: ExitTarget) {
 pub(super) fn abandon(task: MailboxId) {
     if let Some(pending) = MAILBOXES.lock().get_mut(&task.0) {
         pending.abandoned = true;
-        pending.waiting.set(true);
+        pending.has_requests.set(true);
     }
 }
 

@@ -19,7 +19,7 @@ impl ScopeId {
     pub(super) const NONE: ScopeId = ScopeId(0);
 }
 
-static MADE: RelaxedU64 = RelaxedU64::new(0);
+static LAST_ID: RelaxedU64 = RelaxedU64::new(0);
 
 /// The identity of an object that is entered and exited. It may be entered again while it is open, by several threads,
 /// and exited in any order.
@@ -36,14 +36,14 @@ static MADE: RelaxedU64 = RelaxedU64::new(0);
 /// ```
 #[derive(Debug)]
 pub struct Scope {
-    number: ScopeId,
+    id: ScopeId,
     /// The mailbox of the thread or task that entered last.
     entered_on: RelaxedU64,
 }
 
 impl Default for Scope {
     fn default() -> Self {
-        Scope { number: ScopeId(MADE.add(1)), entered_on: RelaxedU64::new(0) }
+        Scope { id: ScopeId(LAST_ID.add(1)), entered_on: RelaxedU64::new(0) }
     }
 }
 
@@ -51,18 +51,18 @@ impl Scope {
     /// Pushes a layer of this scope on this thread that decides mode bits.
     #[inline]
     pub(crate) fn enter_modes(&self, decided: Masked<u8>) {
-        self.note_enter(active::push_modes(self.number, decided));
+        self.note_enter(active::push_modes(self.id, decided));
     }
 
     /// Pushes a layer of this scope on this thread that decides no mode bits.
     #[doc(hidden)]
     pub fn enter_slots(&self, slots: &Arc<Slots>) {
-        self.note_enter(active::push_slots(self.number, Masked::default(), slots));
+        self.note_enter(active::push_slots(self.id, Masked::default(), slots));
     }
 
     /// Pushes a layer of this scope on this thread that decides all slots of a captured state.
     pub(super) fn enter_state(&self, captured: &ThreadState) {
-        self.note_enter(active::push_slots(self.number, captured.decided_modes(), &captured.slots));
+        self.note_enter(active::push_slots(self.id, captured.decided_modes(), &captured.slots));
     }
 
     /// Records the mailbox unless nothing was pushed because the thread is ending: other threads may have the scope
@@ -74,8 +74,8 @@ impl Scope {
         }
     }
 
-    pub(super) fn number(&self) -> ScopeId {
-        self.number
+    pub(super) fn id(&self) -> ScopeId {
+        self.id
     }
 
     pub(super) fn entered_on(&self) -> MailboxId {
@@ -86,7 +86,7 @@ impl Scope {
     /// entered last is requested to remove one; if that has none either, nothing happens.
     #[inline]
     pub fn exit(&self) {
-        let target = ExitTarget::Scope(self.number);
+        let target = ExitTarget::Scope(self.id);
         if !active::remove(target) {
             active::exit_elsewhere(self.entered_on(), target);
         }

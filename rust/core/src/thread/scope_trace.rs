@@ -52,7 +52,7 @@ pub fn note_enter(scope: &Scope, site: SourceLocation, frame: Option<usize>) {
     let entered_on = active::this_mailbox();
     // A thread that is ending enters nothing.
     if entered_on != MailboxId::NONE {
-        let layer = OpenLayer { entered_on, scope: scope.number(), site, frame, reported: false };
+        let layer = OpenLayer { entered_on, scope: scope.id(), site, frame, reported: false };
         TRACED.lock().open.push(layer);
     }
 }
@@ -61,9 +61,8 @@ pub fn note_enter(scope: &Scope, site: SourceLocation, frame: Option<usize>) {
 pub fn note_exit(scope: &Scope) -> ExitOrder {
     let here = active::this_mailbox();
     let open = &mut TRACED.lock().open;
-    let innermost = |on: MailboxId| {
-        open.iter().rposition(|layer| layer.scope == scope.number() && layer.entered_on == on)
-    };
+    let innermost =
+        |on: MailboxId| open.iter().rposition(|layer| layer.scope == scope.id() && layer.entered_on == on);
     if let Some(index) = innermost(here) {
         let later = open.iter().skip(index + 1).rfind(|layer| layer.entered_on == here);
         let later = later.map(|layer| layer.site.clone());

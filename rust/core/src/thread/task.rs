@@ -28,7 +28,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct TaskState {
-    number: TaskId,
+    id: TaskId,
     /// The id of the thread on which a step runs, or 0. Only that thread acquires the lock.
     runs_on: RelaxedU64,
     /// The id of the state's mailbox, which the first `enter_step` opens; 0 before.
@@ -43,7 +43,7 @@ impl TaskState {
         let mut state = ThreadScopes::new();
         state.layers.set_base(start.modes, start.slots.clone());
         TaskState {
-            number: TaskId::next(),
+            id: TaskId::next(),
             runs_on: RelaxedU64::new(0),
             mailbox: RelaxedU64::new(0),
             swapped_out: TryLock::new(state),
@@ -74,11 +74,11 @@ impl TaskState {
         if self.runs_on.get() == here || self.runs_on.compare_set(0, here) != here {
             return Err(Error::TaskIsRunning);
         }
-        let number = self.number;
+        let id = self.id;
         // If the thread is ending, the step runs without the state of the task.
         let begin = |swapped_out: &mut ThreadScopes| {
             prepare(swapped_out);
-            _ = active::enter_step(number, swapped_out);
+            _ = active::enter_step(id, swapped_out);
         };
         if !self.with_swapped_out(begin) {
             self.runs_on.set(0);
@@ -91,7 +91,7 @@ impl TaskState {
     /// step has displaced. Does nothing if this thread runs no step of the task.
     pub fn exit_step(&self) {
         if self.runs_on.get() == super::this_thread().as_word() {
-            self.with_swapped_out(|swapped_out| swap_out(self.number, swapped_out));
+            self.with_swapped_out(|swapped_out| swap_out(self.id, swapped_out));
             self.runs_on.set(0);
         }
     }
@@ -102,16 +102,16 @@ impl TaskState {
 
     /// Runs a step without synchronization, for a caller with exclusive access.
     fn step_mut<R>(&mut self, action: impl FnOnce() -> R) -> R {
-        let (number, swapped_out) = (self.number, self.swapped_out.get_mut());
-        active::enter_step(number, swapped_out);
-        let _end = Defer(|| swap_out(number, swapped_out));
+        let (id, swapped_out) = (self.id, self.swapped_out.get_mut());
+        active::enter_step(id, swapped_out);
+        let _end = Defer(|| swap_out(id, swapped_out));
         action()
     }
 }
 
 /// Ends a task's step on this thread and moves the task's state back to `swapped_out`.
-fn swap_out(number: TaskId, swapped_out: &mut ThreadScopes) {
-    if let Some(state) = active::exit_step(number) {
+fn swap_out(id: TaskId, swapped_out: &mut ThreadScopes) {
+    if let Some(state) = active::exit_step(id) {
         *swapped_out = state;
     }
 }

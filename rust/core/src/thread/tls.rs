@@ -24,7 +24,7 @@ impl ThreadId {
     }
 }
 
-static THREADS: RelaxedU64 = RelaxedU64::new(0);
+static LAST_THREAD: RelaxedU64 = RelaxedU64::new(0);
 
 pub(super) struct Tls {
     /// The active mode bits: the base with every layer applied.
@@ -69,8 +69,8 @@ pub(super) struct TaskId(u64);
 
 impl TaskId {
     pub(super) fn next() -> Self {
-        static TASKS: RelaxedU64 = RelaxedU64::new(0);
-        TaskId(TASKS.add(1))
+        static LAST_TASK: RelaxedU64 = RelaxedU64::new(0);
+        TaskId(LAST_TASK.add(1))
     }
 }
 
@@ -95,12 +95,12 @@ impl ThreadScopes {
 
     /// Opens the mailbox unless it is open and returns its id. The caller ensures that the state is dropped.
     pub(super) fn open_mailbox(&mut self) -> MailboxId {
-        self.mailbox.get_or_insert_with(Mailbox::open).number()
+        self.mailbox.get_or_insert_with(Mailbox::open).id()
     }
 
     /// Returns the id of the mailbox, or none if it is not open.
     pub(super) fn mailbox_id(&self) -> MailboxId {
-        self.mailbox.as_ref().map_or(MailboxId::NONE, Mailbox::number)
+        self.mailbox.as_ref().map_or(MailboxId::NONE, Mailbox::id)
     }
 }
 
@@ -194,7 +194,7 @@ impl TlsOwned {
 pub(crate) fn this_thread() -> ThreadId {
     with_tls(|current| {
         if current.thread.get() == ThreadId::NONE {
-            current.thread.set(ThreadId(THREADS.add(1)));
+            current.thread.set(ThreadId(LAST_THREAD.add(1)));
         }
         current.thread.get()
     })
