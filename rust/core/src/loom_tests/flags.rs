@@ -7,7 +7,7 @@ use crate::flags::{
 };
 
 #[test]
-fn a_first_read_never_undoes_an_assignment() {
+fn first_read_never_undoes_an_assignment() {
     let read = explore(|| {
         let reader = spawn(|| CUDNN_ENABLED.get());
         CUDNN_ENABLED.set(false).unwrap();
@@ -20,7 +20,7 @@ fn a_first_read_never_undoes_an_assignment() {
 }
 
 #[test]
-fn a_read_after_an_assignment_was_read_returns_nothing_older() {
+fn read_after_a_seen_assignment_returns_nothing_older() {
     let read = explore(|| {
         let writer = spawn(|| CUDNN_ENABLED.set(false).unwrap());
         let read = (CUDNN_ENABLED.get(), CUDNN_ENABLED.get());
@@ -45,7 +45,7 @@ fn assignments_of_two_nodes_by_two_threads_are_both_stored() {
 }
 
 #[test]
-fn a_flag_read_after_the_epoch_is_not_older_than_the_epoch() {
+fn epoch_read_before_a_flag_is_not_newer_than_the_flag() {
     let read = explore_up_to(4, || {
         // Fills the words: a first read would always see the newest value.
         assert!(CUDNN_ENABLED.get() && !CUDNN_BENCHMARK.get());
@@ -63,7 +63,7 @@ fn a_flag_read_after_the_epoch_is_not_older_than_the_epoch() {
 }
 
 #[test]
-fn a_snapshot_sees_flags_that_were_assigned_together_both_or_neither() {
+fn snapshot_sees_flags_that_were_assigned_together_both_or_neither() {
     let seen = explore(|| {
         let writer = spawn(|| {
             let both = ["cudnn.benchmark", "cudnn.deterministic"];
@@ -77,7 +77,7 @@ fn a_snapshot_sees_flags_that_were_assigned_together_both_or_neither() {
 }
 
 #[test]
-fn a_write_that_began_before_a_freeze_is_not_made_in_it() {
+fn set_that_began_before_a_freeze_is_not_made_in_it() {
     let written = explore(|| {
         let writer = spawn(|| CUDNN_ENABLED.set(false).is_ok());
         let freeze = FreezeScope::default();

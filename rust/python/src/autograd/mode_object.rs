@@ -44,7 +44,7 @@ pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapTy
     }
     class = class.attribute(
         c"prev",
-        c"The mode before the object was last created or entered.",
+        c"The mode before the object last set it.",
         previous,
         None,
         std::ptr::null_mut(),
